@@ -1,2 +1,29 @@
-//! Placeholder.
-fn main() {}
+//! The `postrider` binary: reads the command line, puts the parts together, and prints.
+//!
+//! This is the only room that knows argv, the environment, the home folder and the terminal. It decides nothing about
+//! mail.
+
+mod client;
+mod commands;
+mod config;
+mod output;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = match commands::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    let json = cli.global.json;
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(error) => output::failed(&error, json),
+    }
+}

@@ -1,1 +1,6 @@
-//! Placeholder.
+//! What a message says: text in, values out.
+//!
+//! Readers and writers of the formats that agents put into messages. Nothing here does I/O, looks at a clock or decides
+//! what becomes of a message; a text that is not of a format is never an error, only a text that says less.
+
+pub mod markdown;

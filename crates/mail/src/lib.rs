@@ -1,1 +1,50 @@
-//! Placeholder.
+//! The rules of the post office, and the ports it needs.
+//!
+//! One file for each noun holds its type, its pure rules and the port that a store must serve; `office` holds the use
+//! cases. There is no SQL here, no HTTP, no file, no environment and no printing, and async only where a port is
+//! waited for.
+
+pub mod agents;
+pub mod clock;
+#[cfg(feature = "contract")]
+pub mod contract;
+pub mod error;
+pub mod events;
+pub mod ids;
+pub mod messages;
+pub mod nearest;
+pub mod office;
+pub mod projects;
+pub mod reservations;
+pub mod search;
+pub mod threads;
+pub mod transfer;
+pub mod wake;
+
+pub use error::{Error, StoreError};
+pub use office::Office;
+
+/// Everything that a post office needs of a store.
+pub trait Store:
+    agents::AgentStore
+    + events::EventStore
+    + messages::MessageStore
+    + projects::ProjectStore
+    + reservations::ReservationStore
+    + search::SearchStore
+    + threads::ThreadStore
+    + transfer::TransferStore
+{
+}
+
+impl<T> Store for T where
+    T: agents::AgentStore
+        + events::EventStore
+        + messages::MessageStore
+        + projects::ProjectStore
+        + reservations::ReservationStore
+        + search::SearchStore
+        + threads::ThreadStore
+        + transfer::TransferStore
+{
+}

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! The Model Context Protocol on the wire, for a server that offers tools and resources.
+//!
+//! Three kinds of clients are served on one address: those of revision 2026-07-28, those that begin
+//! with `initialize`, and those that simply call a tool. The layer is thin on purpose. It reads an
+//! envelope, finds a handler, and writes the answer around the handler's own JSON.
+//!
+//! Deliberately absent: any word about mail, any web server, prompts, sampling, roots and tasks.
+
+mod arguments;
+mod endpoint;
+mod eras;
+mod exchange;
+mod headers;
+mod nearest;
+mod outcome;
+mod params;
+mod registry;
+mod resources;
+mod sessions;
+mod stdio;
+mod streams;
+mod wire;
+
+pub use arguments::{Arguments, INVALID_ARGUMENT};
+pub use endpoint::{Endpoint, Reply, ReplyBody};
+pub use nearest::nearest;
+pub use outcome::{Output, Refusal};
+pub use params::{Hints, Param, ParamKind};
+pub use registry::{Call, Context, Registry, ServerInfo, Tool};
+pub use resources::{NoResources, ReadError, ResourceEntry, ResourceTemplate, Resources};
+pub use stdio::{DEFAULT_MAX_LINE, StdioPeer, serve};

@@ -1,1 +1,5 @@
-//! Placeholder.
+//! What follows a commit: wake-ups, and everything else that is derived from the event log.
+//!
+//! Nothing here is the truth. If all of it were lost in a crash, a later pass would make it good from the store.
+
+pub mod wake;

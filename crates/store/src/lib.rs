@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Where mail is kept: the engines behind the ports of `mail`.
+//!
+//! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
+//! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
+//! file, and [`ownership`] sees to it that one server at a time serves it.
+
+pub mod ownership;
+mod sqlite;
+
+pub use sqlite::upkeep;
+pub use sqlite::{Options, Sqlite};

@@ -1,0 +1,62 @@
+//! The commands of the terminal, one file each.
+
+mod backup;
+mod doctor;
+mod serve;
+mod stdio;
+mod transfer;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, Global};
+
+/// Mail for coding agents.
+#[derive(Parser, Debug)]
+#[command(name = "postrider", version, about, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run the mail server: MCP over HTTP at /mcp
+    Serve(serve::Serve),
+    /// Speak MCP on standard input and output, for clients that start their server
+    Stdio(stdio::Stdio),
+    /// Look at the post office and say what is wrong (changes nothing)
+    Doctor(doctor::Doctor),
+    /// Copy all mail to a file, while the server runs or not
+    Backup(backup::Backup),
+    /// Put a backup in place of the present mail, which is kept aside
+    Restore(backup::Restore),
+    /// Write all mail as JSON lines, one message a line
+    Export(transfer::Export),
+    /// Read mail that was exported
+    Import(transfer::Import),
+}
+
+/// Runs what the command line says.
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = Config::load(&cli.global)?;
+    let json = cli.global.json;
+    match cli.command {
+        Command::Serve(command) => command.run(config, json),
+        Command::Stdio(command) => command.run(config),
+        Command::Doctor(command) => command.run(&config, json),
+        Command::Backup(command) => command.run(&config, json),
+        Command::Restore(command) => command.run(&config, json),
+        Command::Export(command) => command.run(&config),
+        Command::Import(command) => command.run(&config, json),
+    }
+}
+
+/// A runtime for commands that ask the store a few questions.
+fn small_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}

@@ -1,0 +1,83 @@
+//! `postrider backup` and `postrider restore`: the whole database to a verified file, and back.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mail::clock::{Clock, SystemClock};
+use mail::error::rfc3339;
+use serde_json::json;
+use store::ownership::{Ownership, Taken};
+use store::upkeep;
+
+use crate::config::Config;
+use crate::output;
+
+/// Copy all mail to a file.
+#[derive(Args, Debug)]
+pub struct Backup {
+    /// The file to write; it must not exist [default: a name with the time, in the home folder's `backups`]
+    file: Option<PathBuf>,
+}
+
+/// Put a backup in place of the present mail.
+#[derive(Args, Debug)]
+pub struct Restore {
+    /// The backup to restore
+    file: PathBuf,
+}
+
+impl Backup {
+    /// Copies, checks the copy, and says where it is.
+    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let to = self.file.unwrap_or_else(|| config.home.join("backups").join(format!("postrider-{}.db", stamp())));
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make '{}'", folder.display()))?;
+        }
+        let shown = std::io::stderr().is_terminal() && !as_json;
+        let mut last = 100;
+        let progress = |left: i32, total: i32| {
+            let percent = (total - left).max(0) * 100 / total.max(1);
+            if shown && percent / 10 != last / 10 {
+                last = percent;
+                output::note(&format!("{percent} % copied"));
+            }
+        };
+        upkeep::backup(&config.database(), &to, progress)?;
+        let bytes = std::fs::metadata(&to)?.len();
+        output::answer(as_json, &json!({ "file": to, "bytes": bytes, "verified": true }), || {
+            format!("{} written ({bytes} bytes) and checked", to.display())
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Restore {
+    /// Checks the backup, keeps the present mail aside, and puts the backup in its place.
+    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let database = config.database();
+        // Owning the database keeps a server from starting in the middle.
+        let _ownership = match Ownership::take(&database, "restore") {
+            Ok(ownership) => ownership,
+            Err(Taken::Owned(owner)) => {
+                bail!("a server runs on this mail, at {} (process {}); stop it first", owner.address, owner.pid)
+            }
+            Err(Taken::Failed(error)) => return Err(error).context("cannot take the database"),
+        };
+        let aside = upkeep::restore(&self.file, &database, &stamp())?;
+        output::answer(as_json, &json!({ "restored": self.file, "kept_aside": aside }), || match &aside {
+            Some(aside) => {
+                format!("{} restored; what was there before is kept in {}", self.file.display(), aside.display())
+            }
+            None => format!("{} restored", self.file.display()),
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The time, as part of a file's name.
+fn stamp() -> String {
+    rfc3339(SystemClock.now()).chars().filter(char::is_ascii_digit).take(17).collect()
+}

@@ -1,0 +1,201 @@
+//! `postrider doctor`: looks at everything and changes nothing.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use mail::clock::{Clock, SystemClock};
+use mail::events::{Cursor, EventStore};
+use mail::transfer::{Counts, TransferStore};
+use serde_json::{Value, json};
+use store::ownership::{Owner, current_owner};
+use store::{Sqlite, upkeep};
+
+use super::small_runtime;
+use crate::config::Config;
+use crate::output;
+
+/// A consumer of the event log that is so many events behind is worth a word.
+const FAR_BEHIND: i64 = 1_000;
+
+/// Look at the post office and say what is wrong.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Leave out the integrity check, which reads the whole database
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Something that is not as it should be, and what to do about it.
+struct Finding {
+    what: String,
+    todo: &'static str,
+}
+
+/// What there is to say about the database.
+struct Examined {
+    schema: Option<i64>,
+    bytes: u64,
+    owner: Option<Owner>,
+    counts: Option<Counts>,
+    cursors: Vec<Cursor>,
+    findings: Vec<Finding>,
+}
+
+impl Doctor {
+    /// Prints what was found; exit code 1 when something is wrong.
+    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let examined = self.examine(config)?;
+        let report = report(config, &examined, !self.quick);
+        output::answer(as_json, &report, || text(config, &examined, !self.quick));
+        Ok(if examined.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn examine(&self, config: &Config) -> anyhow::Result<Examined> {
+        let database = config.database();
+        let mut examined = Examined {
+            schema: None,
+            bytes: std::fs::metadata(&database).map_or(0, |file| file.len()),
+            owner: current_owner(&database),
+            counts: None,
+            cursors: Vec::new(),
+            findings: Vec::new(),
+        };
+        if !database.is_file() {
+            // A home without mail is not ill: the first server or send makes it.
+            return Ok(examined);
+        }
+        match upkeep::schema_version(&database) {
+            Ok(version) => examined.schema = Some(version),
+            Err(error) => examined.find(error.to_string(), "Check that the file is a Postrider database and readable."),
+        }
+        examined.count(&database)?;
+        examined.look_at_permissions(&database);
+        if !self.quick {
+            match upkeep::integrity_check(&database) {
+                Ok(problems) => problems.into_iter().for_each(|problem| {
+                    examined.find(problem, "Stop the server, keep a copy of the file, and restore a backup.");
+                }),
+                Err(error) => examined.find(error.to_string(), "Check the disk, then restore a backup."),
+            }
+        }
+        Ok(examined)
+    }
+}
+
+impl Examined {
+    fn find(&mut self, what: String, todo: &'static str) {
+        self.findings.push(Finding { what, todo });
+    }
+
+    fn count(&mut self, database: &Path) -> anyhow::Result<()> {
+        let store = match Sqlite::open_read_only(database) {
+            Ok(store) => store,
+            Err(error) => {
+                self.find(error.to_string(), "Use the Postrider version that last wrote it, or a newer one.");
+                return Ok(());
+            }
+        };
+        let (counts, cursors) =
+            small_runtime()?.block_on(async { (store.counts(SystemClock.now()).await, store.cursors().await) });
+        self.counts = counts.ok();
+        self.cursors = cursors.unwrap_or_default();
+        let behind: Vec<String> = self
+            .cursors
+            .iter()
+            .filter(|cursor| cursor.newest - cursor.seq > FAR_BEHIND)
+            .map(|cursor| format!("'{}' is {} events behind in '{}'", cursor.sink, cursor.newest - cursor.seq, cursor.project))
+            .collect();
+        for what in behind {
+            self.find(what, "Check that its target can be reached; it catches up by itself.");
+        }
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn look_at_permissions(&mut self, database: &Path) {
+        use std::os::unix::fs::PermissionsExt;
+        if let Ok(file) = std::fs::metadata(database)
+            && file.permissions().mode() & 0o077 != 0
+        {
+            let what = format!("'{}' can be read by other users of this machine", database.display());
+            self.find(what, "Run chmod 600 on it.");
+        }
+    }
+}
+
+fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
+    let counts = examined.counts.map(|counts| {
+        json!({
+            "projects": counts.projects, "agents": counts.agents, "messages": counts.messages,
+            "deliveries": counts.deliveries, "active_leases": counts.leases, "events": counts.events,
+        })
+    });
+    let consumers: Vec<Value> = examined
+        .cursors
+        .iter()
+        .map(|cursor| json!({ "sink": cursor.sink, "project": cursor.project, "seq": cursor.seq, "newest": cursor.newest }))
+        .collect();
+    let findings: Vec<Value> =
+        examined.findings.iter().map(|finding| json!({ "problem": finding.what, "todo": finding.todo })).collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "home": config.home,
+        "settings": config.source,
+        "database": { "path": config.database(), "bytes": examined.bytes, "schema": examined.schema },
+        "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
+        "counts": counts,
+        "consumers": consumers,
+        "integrity_checked": checked && examined.schema.is_some(),
+        "problems": findings,
+        "ok": examined.findings.is_empty(),
+    })
+}
+
+fn text(config: &Config, examined: &Examined, checked: bool) -> String {
+    let server = examined.owner.as_ref().map_or("none is running".to_owned(), |owner| {
+        format!("running at {} (process {})", owner.address, owner.pid)
+    });
+    let database = match examined.schema {
+        Some(schema) => format!("{} ({} bytes, schema {schema})", config.database().display(), examined.bytes),
+        None if examined.bytes == 0 => format!("{} (not made yet)", config.database().display()),
+        None => format!("{} (cannot be read)", config.database().display()),
+    };
+    let settings = config.source.as_ref().map_or("defaults".to_owned(), |path| path.display().to_string());
+    let mut rows = vec![
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("home", config.home.display().to_string()),
+        ("settings", settings),
+        ("database", database),
+        ("server", server),
+    ];
+    if let Some(counts) = examined.counts {
+        rows.push((
+            "mail",
+            format!(
+                "{} messages, {} deliveries, {} agents in {} projects, {} active leases, {} events",
+                counts.messages, counts.deliveries, counts.agents, counts.projects, counts.leases, counts.events
+            ),
+        ));
+    }
+    if examined.schema.is_some() {
+        rows.push(("integrity", if checked { "checked" } else { "not checked (--quick)" }.to_owned()));
+    }
+    let mut text: String = rows.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect();
+    if examined.cursors.is_empty() {
+        text.push_str("consumers  none yet\n");
+    } else {
+        let rows = examined.cursors.iter().map(|cursor| {
+            vec![cursor.sink.clone(), cursor.project.clone(), format!("{} of {}", cursor.seq, cursor.newest)]
+        });
+        text.push_str(&format!("\n{}\n", output::table(&["consumer", "project", "event"], rows)));
+    }
+    text.push('\n');
+    if examined.findings.is_empty() {
+        text.push_str("All is well.");
+    }
+    for finding in &examined.findings {
+        text.push_str(&format!("PROBLEM  {}\n         {}\n", finding.what, finding.todo));
+    }
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,171 @@
+//! `postrider serve`: the mail server.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::json;
+use server::http::{Door, Settings, Trust};
+use server::{Metrics, Profile};
+use store::ownership::{Ownership, Taken};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::{Config, Identity, LogFormat, Tools};
+use crate::output;
+use crate::wiring::Post;
+
+const DEFAULT_PORT: u16 = 8765;
+/// Requests under way at once. Most of them wait for mail and cost nothing.
+const MOST_IN_FLIGHT: usize = 8192;
+/// How long requests under way may take to finish when the server is told to stop.
+const LONGEST_GOODBYE: Duration = Duration::from_secs(20);
+
+/// Run the mail server.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// The address to listen on; beyond loopback only with a token [default: 127.0.0.1]
+    #[arg(long, env = "POSTRIDER_HOST", value_name = "ADDRESS")]
+    host: Option<IpAddr>,
+    /// The port to listen on; 0 for any that is free [default: 8765]
+    #[arg(long, env = "POSTRIDER_PORT")]
+    port: Option<u16>,
+    /// Which tools are listed [default: full]
+    #[arg(long, env = "POSTRIDER_TOOLS", value_enum)]
+    tools: Option<Tools>,
+    /// How names are taken [default: claimed]
+    #[arg(long, env = "POSTRIDER_IDENTITY", value_enum)]
+    identity: Option<Identity>,
+}
+
+impl Serve {
+    /// Serves until a signal says stop.
+    pub fn run(self, mut config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        config.file.host = self.host.or(config.file.host);
+        config.file.port = self.port.or(config.file.port);
+        config.file.tools = self.tools.or(config.file.tools);
+        config.file.identity = self.identity.or(config.file.identity);
+        start_log(&config)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(serve(&config, as_json))?;
+        // Whoever did not finish in time is not waited for any longer.
+        runtime.shutdown_background();
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
+    let host = config.file.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let token = config.token()?;
+    if !host.is_loopback() && token.is_none() {
+        bail!("'{host}' can be reached by other machines; set AGENT_MAIL_BEARER_TOKEN to a secret, or use 127.0.0.1");
+    }
+    let address = SocketAddr::new(host, config.file.port.unwrap_or(DEFAULT_PORT));
+    let ownership = own(config, address)?;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free"))?;
+    let address = listener.local_addr()?;
+    let post = Post::open(config)?;
+    let metrics = Arc::new(Metrics::default());
+    let profile = match config.file.tools.unwrap_or_default() {
+        Tools::Full => Profile::Full,
+        Tools::Lean => Profile::Lean,
+    };
+    let endpoint = server::endpoint(&post.office, &metrics, profile);
+    let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token));
+    ownership.announce(&reachable(address))?;
+    let url = format!("{}/mcp", reachable(address));
+    output::answer(as_json, &json!({ "url": url, "home": config.home }), || {
+        format!("Postrider {} listening on {url} (mail in {})", env!("CARGO_PKG_VERSION"), config.home.display())
+    });
+    let bells = post.bells.clone();
+    let (told, mut stopping) = tokio::sync::watch::channel(false);
+    let serving = door.serve(listener, async move {
+        asked_to_stop().await;
+        tracing::info!("stopping: requests under way are finished first");
+        bells.close();
+        told.send_replace(true);
+    });
+    let goodbye = async {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+        tokio::time::sleep(LONGEST_GOODBYE).await;
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
+    }
+    post.store.close();
+    drop(ownership);
+    Ok(())
+}
+
+fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> {
+    match Ownership::take(&config.database(), &reachable(address)) {
+        Ok(ownership) => Ok(ownership),
+        Err(Taken::Owned(owner)) => bail!(
+            "the mail in '{}' is served already, at {} (process {}); use that server, or another --home",
+            config.home.display(),
+            owner.address,
+            owner.pid
+        ),
+        Err(Taken::Failed(error)) => Err(error).context(format!("cannot use '{}'", config.home.display())),
+    }
+}
+
+fn settings(config: &Config, host: IpAddr, token: Option<String>) -> Settings {
+    let mut hosts = config.file.allowed_hosts.clone().unwrap_or_default();
+    if host.is_unspecified() && hosts.is_empty() {
+        // Reachable under names that only its owner knows; the token keeps foreign pages out.
+        hosts.push("*".to_owned());
+    }
+    hosts.push(host.to_string());
+    let longest_body = config.file.max_body_bytes.unwrap_or(mail::office::Rules::default().longest_body);
+    Settings {
+        trust: Trust { token, hosts, origins: config.file.allowed_origins.clone().unwrap_or_default() },
+        // JSON writes many characters as two, so a body at its limit needs more room than that.
+        largest_request: longest_body.saturating_mul(2).saturating_add(1024 * 1024),
+        most_in_flight: MOST_IN_FLIGHT,
+        rate_limit: config.file.rate_limit.filter(|limit| *limit > 0),
+    }
+}
+
+/// The address under which this machine reaches the server.
+fn reachable(address: SocketAddr) -> String {
+    let mut address = address;
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            std::net::Ipv6Addr::LOCALHOST.into()
+        });
+    }
+    format!("http://{address}")
+}
+
+async fn asked_to_stop() {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        // Without signals the server runs until it is killed, which loses nothing.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn start_log(config: &Config) -> anyhow::Result<()> {
+    let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
+    let filter = filter.unwrap_or_else(|| "warn".to_owned());
+    let filter = tracing_subscriber::EnvFilter::try_new(&filter).with_context(|| format!("log filter '{filter}'"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.file.log_format.unwrap_or_default() {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! `postrider export` and `postrider import`: all mail as JSON lines, and back.
+//!
+//! One message a line, with its deliveries. Both work on the database itself, whether or not a server runs on it.
+
+mod record;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mail::clock::{Clock, SystemClock};
+use mail::ids::MessageId;
+use mail::transfer::{Imported, Record, TransferStore};
+use serde_json::json;
+use store::Sqlite;
+
+use super::small_runtime;
+use crate::config::Config;
+use crate::{output, wiring};
+use record::Line;
+
+/// How many messages go in one step.
+const STEP: usize = 500;
+/// The longest line that is read, in bytes.
+const LONGEST_LINE: u64 = 256 * 1024 * 1024;
+
+/// Write all mail as JSON lines.
+#[derive(Args, Debug)]
+pub struct Export {
+    /// The file to write; it must not exist. Without one, standard output
+    file: Option<PathBuf>,
+}
+
+/// Read mail that was exported.
+///
+/// Messages keep their ids and times. What is there already is passed over, so that an import that was cut off can be
+/// run again. Mail cannot be mixed into a database whose own messages have the same ids.
+#[derive(Args, Debug)]
+pub struct Import {
+    /// The file to read; `-` for standard input
+    file: PathBuf,
+}
+
+impl Export {
+    /// Writes everything, oldest first.
+    pub fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let database = config.database();
+        let store = Sqlite::open_read_only(&database)
+            .with_context(|| format!("cannot read '{}'; is --home right?", database.display()))?;
+        let runtime = small_runtime()?;
+        let written = match &self.file {
+            None => runtime.block_on(export(&store, &mut BufWriter::new(io::stdout().lock())))?,
+            Some(path) => {
+                let file = File::create_new(path).with_context(|| format!("cannot make '{}'", path.display()))?;
+                let mut writer = BufWriter::new(file);
+                let written = runtime.block_on(export(&store, &mut writer))?;
+                writer.into_inner().context("cannot write")?.sync_all()?;
+                written
+            }
+        };
+        output::note(&format!("{written} messages exported"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn export(store: &Sqlite, writer: &mut impl Write) -> anyhow::Result<u64> {
+    let mut progress = Progress::new("exported");
+    let mut last = None;
+    loop {
+        let records = store.export(last, STEP).await?;
+        let Some(newest) = records.last() else { break };
+        last = Some(newest.message.id);
+        for record in &records {
+            serde_json::to_writer(&mut *writer, &Line::from(record)).context("cannot write")?;
+            writer.write_all(b"\n").context("cannot write")?;
+        }
+        progress.add(records.len());
+    }
+    writer.flush().context("cannot write")?;
+    Ok(progress.done)
+}
+
+impl Import {
+    /// Reads everything; stops at the first line that does not fit, with everything before it kept.
+    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let store = wiring::open_store(&config.database())?;
+        let reader: Box<dyn BufRead> = if self.file == Path::new("-") {
+            Box::new(BufReader::new(io::stdin()))
+        } else {
+            let file = File::open(&self.file).with_context(|| format!("cannot read '{}'", self.file.display()))?;
+            Box::new(BufReader::new(file))
+        };
+        let result = small_runtime()?.block_on(import(&store, reader));
+        store.close();
+        let (added, there) = result?;
+        output::answer(as_json, &json!({ "imported": added, "already_there": there }), || {
+            format!("{added} messages imported, {there} were there already")
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn import(store: &Sqlite, mut reader: Box<dyn BufRead>) -> anyhow::Result<(u64, u64)> {
+    let mut progress = Progress::new("read");
+    let (mut added, mut there) = (0, 0);
+    let mut number = 0;
+    loop {
+        let mut records = Vec::with_capacity(STEP);
+        while records.len() < STEP {
+            let Some(record) = next_record(&mut reader, &mut number)? else { break };
+            records.push(record);
+        }
+        if records.is_empty() {
+            return Ok((added, there));
+        }
+        let fates = store.import(&records, SystemClock.now()).await?;
+        if let Some(place) = fates.iter().position(|fate| *fate == Imported::Clash) {
+            let id: MessageId = records[place].message.id;
+            bail!(
+                "message '{id}' does not fit: this database has another message of that id, or a later one. \
+                 Import into an empty --home; {added} messages were imported before"
+            );
+        }
+        added += fates.iter().filter(|fate| **fate == Imported::New).count() as u64;
+        there += fates.iter().filter(|fate| **fate == Imported::AlreadyThere).count() as u64;
+        progress.add(records.len());
+    }
+}
+
+fn next_record(reader: &mut impl BufRead, number: &mut u64) -> anyhow::Result<Option<Record>> {
+    loop {
+        let mut line = Vec::new();
+        *number += 1;
+        let read = io::Read::take(&mut *reader, LONGEST_LINE).read_until(b'\n', &mut line).context("cannot read")?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let record: Line = serde_json::from_slice(&line).with_context(|| format!("line {number} is not a message"))?;
+        return record.try_into().map(Some).with_context(|| format!("line {number} is not a message"));
+    }
+}
+
+/// Shows a person that something goes on; nothing when nobody looks.
+struct Progress {
+    verb: &'static str,
+    done: u64,
+    shown: bool,
+}
+
+impl Progress {
+    fn new(verb: &'static str) -> Self {
+        Self { verb, done: 0, shown: io::stderr().is_terminal() }
+    }
+
+    fn add(&mut self, count: usize) {
+        let before = self.done;
+        self.done += count as u64;
+        if self.shown && before / 20_000 != self.done / 20_000 {
+            output::note(&format!("{} messages {} …", self.done, self.verb));
+        }
+    }
+}

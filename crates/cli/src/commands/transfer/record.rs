@@ -1,0 +1,151 @@
+//! One message as a line of JSON.
+
+use std::borrow::Cow;
+
+use anyhow::{Context, bail};
+use formats::markdown::Kind;
+use jiff::Timestamp;
+use mail::error::rfc3339;
+use mail::ids::{MessageId, ProjectId};
+use mail::messages::{Delivery, DeliveryState, Importance, Message, Role, Vouched};
+use mail::transfer::Record;
+use serde::{Deserialize, Serialize};
+
+const ROLES: [(Role, &str); 3] = [(Role::To, "to"), (Role::Cc, "cc"), (Role::Bcc, "bcc")];
+
+/// A message with its deliveries.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line<'a> {
+    id: i64,
+    project: Cow<'a, str>,
+    project_slug: Cow<'a, str>,
+    from: Cow<'a, str>,
+    to: Cow<'a, [String]>,
+    cc: Cow<'a, [String]>,
+    subject: Cow<'a, str>,
+    body_md: Cow<'a, str>,
+    created_ts: String,
+    thread_id: Cow<'a, str>,
+    reply_to: Option<i64>,
+    importance: Cow<'a, str>,
+    ack_required: bool,
+    kind: Option<Cow<'a, str>>,
+    work_id: Option<Cow<'a, str>>,
+    door: Cow<'a, str>,
+    vouched: Cow<'a, str>,
+    deliveries: Vec<DeliveryLine<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeliveryLine<'a> {
+    name: Cow<'a, str>,
+    role: Cow<'a, str>,
+    shown_ts: Option<String>,
+    read_ts: Option<String>,
+    ack_ts: Option<String>,
+    ack_body: Cow<'a, str>,
+    archived_ts: Option<String>,
+}
+
+impl<'a> From<&'a Record> for Line<'a> {
+    fn from(record: &'a Record) -> Self {
+        let message = &record.message;
+        Self {
+            id: message.id.0,
+            project: (&record.human_key).into(),
+            project_slug: (&record.slug).into(),
+            from: (&message.from).into(),
+            to: (&message.to).into(),
+            cc: (&message.cc).into(),
+            subject: (&message.subject).into(),
+            body_md: (&message.body).into(),
+            created_ts: rfc3339(message.created_at),
+            thread_id: (&message.thread).into(),
+            reply_to: message.reply_to.map(|id| id.0),
+            importance: message.importance.as_str().into(),
+            ack_required: message.ack_required,
+            kind: message.kind.map(|kind| kind.as_str().into()),
+            work_id: message.work_id.as_deref().map(Into::into),
+            door: (&message.door).into(),
+            vouched: message.vouched.as_str().into(),
+            deliveries: record.deliveries.iter().map(DeliveryLine::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Delivery> for DeliveryLine<'a> {
+    fn from(delivery: &'a Delivery) -> Self {
+        let state = &delivery.state;
+        Self {
+            name: (&delivery.recipient).into(),
+            role: ROLES[delivery.role as usize].1.into(),
+            shown_ts: state.shown_at.map(rfc3339),
+            read_ts: state.read_at.map(rfc3339),
+            ack_ts: state.acked_at.map(rfc3339),
+            ack_body: (&state.ack_note).into(),
+            archived_ts: state.archived_at.map(rfc3339),
+        }
+    }
+}
+
+impl TryFrom<Line<'_>> for Record {
+    type Error = anyhow::Error;
+
+    fn try_from(line: Line<'_>) -> anyhow::Result<Self> {
+        if line.id < 1 {
+            bail!("id '{}' is not a message's", line.id);
+        }
+        let kind = match &line.kind {
+            None => None,
+            Some(kind) => Some(Kind::parse(kind).with_context(|| format!("kind '{kind}' is not known"))?),
+        };
+        let importance = Importance::parse(&line.importance);
+        let vouched = [Vouched::Claimed, Vouched::Verified, Vouched::Human].into_iter().find(|v| v.as_str() == line.vouched);
+        let message = Message {
+            id: MessageId(line.id),
+            // Projects go by their names here; the store knows the number.
+            project: ProjectId(0),
+            from: line.from.into_owned(),
+            to: line.to.into_owned(),
+            cc: line.cc.into_owned(),
+            subject: line.subject.into_owned(),
+            body: line.body_md.into_owned(),
+            thread: line.thread_id.into_owned(),
+            reply_to: line.reply_to.map(MessageId),
+            importance: importance.with_context(|| format!("importance '{}' is not known", line.importance))?,
+            ack_required: line.ack_required,
+            kind,
+            work_id: line.work_id.map(Cow::into_owned),
+            door: line.door.into_owned(),
+            vouched: vouched.with_context(|| format!("vouched '{}' is not known", line.vouched))?,
+            created_at: time(&line.created_ts)?,
+        };
+        let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
+        Ok(Self { human_key: line.project.into_owned(), slug: line.project_slug.into_owned(), message, deliveries })
+    }
+}
+
+impl TryFrom<DeliveryLine<'_>> for Delivery {
+    type Error = anyhow::Error;
+
+    fn try_from(line: DeliveryLine<'_>) -> anyhow::Result<Self> {
+        let role = ROLES.iter().find(|(_, name)| *name == line.role).map(|(role, _)| *role);
+        Ok(Self {
+            recipient: line.name.into_owned(),
+            role: role.with_context(|| format!("role '{}' is not known", line.role))?,
+            state: DeliveryState {
+                shown_at: line.shown_ts.as_deref().map(time).transpose()?,
+                read_at: line.read_ts.as_deref().map(time).transpose()?,
+                acked_at: line.ack_ts.as_deref().map(time).transpose()?,
+                ack_note: line.ack_body.into_owned(),
+                archived_at: line.archived_ts.as_deref().map(time).transpose()?,
+            },
+        })
+    }
+}
+
+fn time(text: &str) -> anyhow::Result<Timestamp> {
+    text.parse().with_context(|| format!("'{text}' is not a time"))
+}

@@ -1,0 +1,185 @@
+//! Settings: from flags, the environment and `postrider.toml`, in that order of weight.
+//!
+//! Every setting has one name, one default and one place in the README's table. A setting that is not known, or has a
+//! wrong value, is an error; nothing falls back silently.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+/// The name of the file, in the current folder or in the home folder.
+const FILE: &str = "postrider.toml";
+
+/// What every command takes.
+#[derive(Args, Debug, Default)]
+pub struct Global {
+    /// Where mail is kept [default: ~/.postrider]
+    #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// A settings file [default: ./postrider.toml, then postrider.toml in the home folder]
+    #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// How names are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Identity {
+    /// Whoever names itself is believed
+    #[default]
+    Claimed,
+    /// Acting in a name takes its registration token
+    Strict,
+}
+
+/// Which tools are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Tools {
+    /// All of them
+    #[default]
+    Full,
+    /// The nine that a worker needs
+    Lean,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// What a settings file may say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// The address to listen on.
+    pub host: Option<IpAddr>,
+    /// The port to listen on.
+    pub port: Option<u16>,
+    /// The bearer token that every call needs.
+    pub token: Option<String>,
+    /// How names are taken.
+    pub identity: Option<Identity>,
+    /// Which tools are listed.
+    pub tools: Option<Tools>,
+    /// Names under which the server may be called.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Pages that may call.
+    pub allowed_origins: Option<Vec<String>>,
+    /// The longest subject or body, in bytes.
+    pub max_body_bytes: Option<usize>,
+    /// Requests a second from one address; 0 for no limit.
+    pub rate_limit: Option<u32>,
+    /// What is logged.
+    pub log: Option<String>,
+    /// How the log is written.
+    pub log_format: Option<LogFormat>,
+    /// A server elsewhere that `stdio` and other clients use.
+    pub url: Option<String>,
+}
+
+/// Where things are, and what the file says.
+#[derive(Debug)]
+pub struct Config {
+    /// The home folder.
+    pub home: PathBuf,
+    /// The settings file that was read, if there was one.
+    pub source: Option<PathBuf>,
+    /// What it says.
+    pub file: File,
+}
+
+impl Config {
+    /// Finds the home folder and reads the settings file.
+    pub fn load(global: &Global) -> anyhow::Result<Self> {
+        let home = match &global.home {
+            Some(home) => home.clone(),
+            None => std::env::home_dir()
+                .context("there is no home folder; set POSTRIDER_HOME or pass --home")?
+                .join(".postrider"),
+        };
+        let source = match &global.config {
+            Some(named) => Some(named.clone()),
+            None => [PathBuf::from(FILE), home.join(FILE)].into_iter().find(|path| path.is_file()),
+        };
+        let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        Ok(Self { home, source, file })
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.home.join("postrider.db")
+    }
+
+    /// The bearer token: from the environment, else from the file. An empty one is a mistake, not "none".
+    pub fn token(&self) -> anyhow::Result<Option<String>> {
+        let token = match std::env::var("AGENT_MAIL_BEARER_TOKEN") {
+            Ok(token) => Some(token),
+            Err(std::env::VarError::NotPresent) => self.file.token.clone(),
+            Err(std::env::VarError::NotUnicode(_)) => bail!("AGENT_MAIL_BEARER_TOKEN is not Unicode text"),
+        };
+        if let Some(token) = &token
+            && (token.trim().is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            bail!("the bearer token must be visible ASCII characters; unset AGENT_MAIL_BEARER_TOKEN for none");
+        }
+        Ok(token)
+    }
+
+    /// The address of a server elsewhere: `POSTRIDER_URL`, else `AGENT_MAIL_BASE_URL` with `AGENT_MAIL_PATH`, else the
+    /// file's `url`.
+    pub fn url(&self) -> Option<String> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        if let Some(url) = set("POSTRIDER_URL") {
+            return Some(endpoint_of(&url));
+        }
+        if let Some(base) = set("AGENT_MAIL_BASE_URL") {
+            let path = set("AGENT_MAIL_PATH").unwrap_or_else(|| "/mcp/".to_owned());
+            return Some(format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/')));
+        }
+        self.file.url.as_deref().map(endpoint_of)
+    }
+}
+
+/// The MCP address of a server: a URL without a path gets `/mcp`.
+pub fn endpoint_of(url: &str) -> String {
+    let trimmed = url.trim_end_matches('/');
+    let rest = trimmed.split_once("://").map_or(trimmed, |(_, rest)| rest);
+    if rest.contains('/') { url.to_owned() } else { format!("{trimmed}/mcp") }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("'{}' has a setting that is wrong", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_setting_is_an_error() {
+        let error = toml::from_str::<File>("prot = 1").unwrap_err().to_string();
+        assert!(error.contains("prot"), "{error}");
+    }
+
+    #[test]
+    fn an_address_without_a_path_means_its_mcp_endpoint() {
+        assert_eq!(endpoint_of("http://127.0.0.1:8765"), "http://127.0.0.1:8765/mcp");
+        assert_eq!(endpoint_of("http://127.0.0.1:8765/"), "http://127.0.0.1:8765/mcp");
+        assert_eq!(endpoint_of("http://host/mcp/"), "http://host/mcp/");
+        assert_eq!(endpoint_of("http://host/elsewhere"), "http://host/elsewhere");
+    }
+}

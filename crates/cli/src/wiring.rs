@@ -1,0 +1,63 @@
+//! Puts the parts together: store, clock, bells, office.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use mail::Office;
+use mail::clock::SystemClock;
+use mail::office::{Chance, Rules};
+use relay::wake::Bells;
+use store::{Options, Sqlite};
+
+use crate::config::{Config, Identity};
+
+/// An office over a database of our own.
+pub struct Post {
+    /// The office.
+    pub office: Arc<Office>,
+    /// Its store.
+    pub store: Arc<Sqlite>,
+    /// Its bells.
+    pub bells: Arc<Bells>,
+}
+
+impl Post {
+    /// Opens the office over the database of this configuration, and makes it if there is none.
+    ///
+    /// Has to run inside a runtime: somebody has to listen for what other processes commit.
+    pub fn open(config: &Config) -> anyhow::Result<Self> {
+        let store = Arc::new(open_store(&config.database())?);
+        let bells = Arc::new(Bells::new());
+        tokio::spawn(bells.clone().follow(store.clone()));
+        let rules = Rules {
+            longest_body: config.file.max_body_bytes.unwrap_or(Rules::default().longest_body),
+            identity: match config.file.identity.unwrap_or_default() {
+                Identity::Claimed => mail::office::Identity::Claimed,
+                Identity::Strict => mail::office::Identity::Strict,
+            },
+        };
+        let office = Office::new(store.clone(), Arc::new(SystemClock), bells.clone(), Arc::new(Dice), rules);
+        Ok(Self { office: Arc::new(office), store, bells })
+    }
+}
+
+/// Opens a database for reading and writing.
+pub fn open_store(database: &Path) -> anyhow::Result<Sqlite> {
+    Sqlite::open(database, &Options::default()).with_context(|| format!("cannot open '{}'", database.display()))
+}
+
+/// Chance, from the operating system.
+struct Dice;
+
+impl Chance for Dice {
+    fn token(&self) -> String {
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).expect("the operating system has randomness");
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn seed(&self) -> u64 {
+        getrandom::u64().expect("the operating system has randomness")
+    }
+}

@@ -1,0 +1,172 @@
+//! Agents: who writes and who is written to, each within one project.
+//!
+//! A name is what others call an agent; registering it again keeps the identity. A registration token lets a sender
+//! prove a name where names have to be proved. Whether an agent is awake is presence, not told here.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::{Error, StoreError, shown};
+use crate::ids::{AgentId, ProjectId};
+
+/// The longest name, in characters.
+pub const LONGEST_NAME: usize = 128;
+/// The name that means every agent of the project, and so belongs to none.
+pub const EVERYONE: &str = "all";
+
+/// An agent as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// The store's number for it.
+    pub id: AgentId,
+    /// The project it belongs to.
+    pub project: ProjectId,
+    /// What others call it.
+    pub name: String,
+    /// The program it runs in, such as `claude-code`; empty when it did not say.
+    pub program: String,
+    /// The model behind it; empty when it did not say.
+    pub model: String,
+    /// What it works on; empty when it did not say.
+    pub task_description: String,
+    /// When the name was first registered.
+    pub registered_at: Timestamp,
+    /// When it last wrote anything.
+    pub last_active_at: Timestamp,
+}
+
+/// A name that was checked: 1 to 128 characters, none of them a control character, not blank, not `all`, and not
+/// starting with `#`, which is how channels are addressed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AgentName(String);
+
+impl AgentName {
+    /// Checks a name that somebody wants to have.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let wanted = if text.trim().is_empty() {
+            "a name of 1 to 128 characters"
+        } else if text.chars().count() > LONGEST_NAME {
+            "at most 128 characters"
+        } else if text.chars().any(char::is_control) {
+            "a name without control characters"
+        } else if text == EVERYONE {
+            "another name, because 'all' addresses every agent"
+        } else if text.starts_with('#') {
+            "a name without '#' at its start, because that addresses a channel"
+        } else {
+            return Ok(Self(text.to_owned()));
+        };
+        Err(Error::Invalid { what: "agent name", value: shown(text), wanted: wanted.to_owned() })
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an agent says of itself. What it leaves out stays as it was.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// The program it runs in.
+    pub program: Option<String>,
+    /// The model behind it.
+    pub model: Option<String>,
+    /// What it works on.
+    pub task_description: Option<String>,
+}
+
+/// A registration token, as the store knows it: by its hash alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenHash(blake3::Hash);
+
+impl TokenHash {
+    /// Hashes the token that an agent holds. Comparing two hashes takes the same time whatever they hold.
+    pub fn of(token: &str) -> Self {
+        Self(blake3::hash(token.as_bytes()))
+    }
+
+    /// The hash that a store kept.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(blake3::Hash::from_bytes(bytes))
+    }
+
+    /// The bytes for a store to keep.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+}
+
+/// What keeps agents.
+#[async_trait]
+pub trait AgentStore: Send + Sync {
+    /// Registers `name`, or brings its profile up to date, and remembers one more token for it.
+    ///
+    /// A name that is there keeps its number and `registered_at`; fields that `profile` leaves out keep their value.
+    /// Of an agent's tokens the newest 16 stay valid. Only a new name writes an event (`AgentRegistered`).
+    async fn register(
+        &self,
+        project: ProjectId,
+        name: &AgentName,
+        profile: &Profile,
+        token: Option<TokenHash>,
+        now: Timestamp,
+    ) -> Result<Agent, StoreError>;
+
+    /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
+    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;
+
+    /// Agents in the order they were registered, those with a number above `after`, at most `limit`.
+    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError>;
+
+    /// The hashes of the tokens that prove this agent's name, newest first.
+    async fn token_hashes(&self, agent: AgentId) -> Result<Vec<TokenHash>, StoreError>;
+}
+
+const ADJECTIVES: [&str; 32] = [
+    "Amber", "Azure", "Bold", "Brave", "Bright", "Calm", "Clear", "Cobalt", "Copper", "Crimson", "Dusty", "Eager",
+    "Fleet", "Gentle", "Golden", "Green", "Hazel", "Indigo", "Ivory", "Jade", "Keen", "Lucid", "Mellow", "Noble",
+    "Olive", "Proud", "Quick", "Ruby", "Silver", "Swift", "Teal", "Violet",
+];
+const NOUNS: [&str; 32] = [
+    "Badger", "Beacon", "Brook", "Canyon", "Castle", "Cedar", "Comet", "Creek", "Falcon", "Forest", "Fox", "Garden",
+    "Harbor", "Hawk", "Heron", "Hill", "Island", "Lake", "Lantern", "Maple", "Meadow", "Mountain", "Otter", "Peak",
+    "Pine", "Raven", "River", "Stone", "Summit", "Valley", "Willow", "Wolf",
+];
+
+/// The `attempt`-th name to try for an agent that came without one, from a random `seed`.
+///
+/// The first thousand attempts are plain AdjectiveNoun names; should all be taken, a number follows.
+pub fn assigned_name(seed: u64, attempt: u64) -> AgentName {
+    let pick = seed.wrapping_add(attempt.wrapping_mul(389));
+    let adjective = ADJECTIVES[(pick % 32) as usize];
+    let noun = NOUNS[(pick / 32 % 32) as usize];
+    AgentName(if attempt < 1024 { format!("{adjective}{noun}") } else { format!("{adjective}{noun}{attempt}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_use_are_taken_as_given() {
+        for name in ["CobaltForest", "qc-1", "mayor", "rig/polecat-3", "Jürgen", "a b"] {
+            assert_eq!(AgentName::parse(name).unwrap().as_str(), name);
+        }
+        assert!(AgentName::parse(&"x".repeat(128)).is_ok());
+    }
+
+    #[test]
+    fn names_that_nobody_could_address_are_refused() {
+        for name in ["", "  ", "all", "#general", "a\nb", &"x".repeat(129)] {
+            assert_eq!(AgentName::parse(name).unwrap_err().code(), "INVALID_ARGUMENT", "{name:?}");
+        }
+    }
+
+    #[test]
+    fn assigned_names_do_not_repeat_for_a_thousand_attempts() {
+        let names: std::collections::HashSet<_> = (0..1024).map(|attempt| assigned_name(7, attempt)).collect();
+        assert_eq!(names.len(), 1024);
+        assert!(!names.contains(&assigned_name(7, 1024)));
+    }
+}

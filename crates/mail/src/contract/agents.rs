@@ -1,0 +1,211 @@
+//! What every store promises of agents and their tokens.
+
+use std::collections::HashSet;
+
+use tokio::task::JoinSet;
+
+use super::Shared;
+use super::fixtures::{PLENTY, at, draft, named, register, team, team_at};
+use crate::agents::{Agent, Profile, TokenHash};
+use crate::events::EventKind;
+use crate::ids::AgentId;
+
+pub async fn a_new_agent_is_kept_as_it_said(store: &Shared) {
+    let team = team(store).await;
+    let profile = profile(Some("codex"), Some("gpt"), Some("Fix the build"));
+    let time = at("16:00:00.000001");
+    let made = store.register(team.id(), &named("dave"), &profile, None, time).await.unwrap();
+    let expected = Agent {
+        id: made.id,
+        project: team.id(),
+        name: "dave".into(),
+        program: "codex".into(),
+        model: "gpt".into(),
+        task_description: "Fix the build".into(),
+        registered_at: time,
+        last_active_at: time,
+    };
+    assert_eq!(made, expected);
+    assert_eq!(team.look_up("dave").await, expected);
+}
+
+pub async fn what_a_new_agent_leaves_out_is_empty(store: &Shared) {
+    let team = team(store).await;
+    let made = register(store, team.id(), "dave").await;
+    assert_eq!((made.program.as_str(), made.model.as_str(), made.task_description.as_str()), ("", "", ""));
+}
+
+pub async fn registering_again_keeps_number_and_time(store: &Shared) {
+    let team = team(store).await;
+    let first = team.look_up("alice").await;
+    let again = store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    assert_eq!(again.id, first.id);
+    assert_eq!(again.registered_at, first.registered_at);
+    assert_eq!(store.agents(team.id(), None, PLENTY).await.unwrap().len(), 3);
+}
+
+pub async fn registering_again_keeps_what_it_leaves_out(store: &Shared) {
+    let team = team(store).await;
+    let dave = named("dave");
+    let full = profile(Some("codex"), Some("gpt"), Some("Fix the build"));
+    store.register(team.id(), &dave, &full, None, at("16:00:00")).await.unwrap();
+    let partly = profile(None, Some("opus"), Some(""));
+    let again = store.register(team.id(), &dave, &partly, None, at("17:00:00")).await.unwrap();
+    assert_eq!((again.program.as_str(), again.model.as_str()), ("codex", "opus"));
+    assert_eq!(again.task_description, "", "a field that was given as empty is emptied");
+    assert_eq!(team.look_up("dave").await, again);
+}
+
+pub async fn registering_again_tells_that_the_agent_is_active(store: &Shared) {
+    let team = team(store).await;
+    let again = store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    assert_eq!(again.last_active_at, at("17:00:00"));
+}
+
+pub async fn only_a_new_name_writes_an_event(store: &Shared) {
+    let team = team(store).await;
+    assert_eq!(team.count_events(EventKind::AgentRegistered).await, 3);
+    store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    assert_eq!(team.events().await.len(), 3);
+    register(store, team.id(), "dave").await;
+    assert_eq!(team.count_events(EventKind::AgentRegistered).await, 4);
+}
+
+pub async fn names_are_compared_exactly(store: &Shared) {
+    let team = team(store).await;
+    let mut numbers = HashSet::from([team.agent("alice")]);
+    // A precomposed and a combining accent look alike and are two names.
+    for name in ["Alice", "alice ", " alice", "álice", "a\u{301}lice", "alic_", "alic%"] {
+        let none: Vec<Agent> = Vec::new();
+        assert_eq!(store.agents_named(team.id(), &[name]).await.unwrap(), none, "{name:?}");
+        let made = register(store, team.id(), name).await;
+        assert_eq!(made.name, name);
+        assert!(numbers.insert(made.id), "{name:?} is a name of its own");
+        assert_eq!(team.look_up(name).await, made);
+    }
+}
+
+pub async fn a_name_of_any_script_is_kept_as_given(store: &Shared) {
+    let team = team(store).await;
+    for name in ["O'Brien \"%_\\", "漢字", "🦀", "rig/polecat-3", &"ü".repeat(128)] {
+        assert_eq!(register(store, team.id(), name).await.name, name);
+        assert_eq!(team.look_up(name).await.name, name);
+    }
+}
+
+pub async fn each_agent_asked_for_is_told_once(store: &Shared) {
+    let team = team(store).await;
+    let mut found = store.agents_named(team.id(), &["bob", "nobody", "alice", "bob"]).await.unwrap();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    let names: Vec<_> = found.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(names, ["alice", "bob"]);
+    assert_eq!(store.agents_named(team.id(), &[]).await.unwrap(), []);
+}
+
+pub async fn thousands_of_names_can_be_asked_for_at_once(store: &Shared) {
+    let team = team(store).await;
+    let unknown: Vec<String> = (0..5000).map(|number| format!("nobody-{number}")).collect();
+    let asked: Vec<&str> = unknown.iter().map(String::as_str).chain(["carol"]).collect();
+    assert_eq!(store.agents_named(team.id(), &asked).await.unwrap(), [team.look_up("carol").await]);
+}
+
+pub async fn one_name_in_two_projects_is_two_agents(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    assert_ne!(shop.agent("alice"), bank.agent("alice"));
+    register(store, bank.id(), "dave").await;
+    assert_eq!(store.agents_named(shop.id(), &["dave"]).await.unwrap(), []);
+    let names: Vec<_> =
+        store.agents(shop.id(), None, PLENTY).await.unwrap().into_iter().map(|agent| agent.name).collect();
+    assert_eq!(names, ["alice", "bob", "carol"]);
+}
+
+pub async fn agents_are_listed_in_pages_in_the_order_they_were_registered(store: &Shared) {
+    let mut team = team(store).await;
+    team.join("aaron").await;
+    // Registering again does not move an agent to the end.
+    store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    let all = store.agents(team.id(), None, PLENTY).await.unwrap();
+    let names: Vec<_> = all.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(names, ["alice", "bob", "carol", "aaron"]);
+    assert!(all.is_sorted_by(|one, next| one.id < next.id));
+    assert_eq!(store.agents(team.id(), None, 3).await.unwrap(), all[..3]);
+    assert_eq!(store.agents(team.id(), Some(all[2].id), 3).await.unwrap(), all[3..]);
+    assert_eq!(store.agents(team.id(), Some(all[3].id), 3).await.unwrap(), []);
+    assert_eq!(store.agents(team.id(), None, 0).await.unwrap(), []);
+}
+
+pub async fn tokens_are_told_newest_first(store: &Shared) {
+    let team = team(store).await;
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), []);
+    let tokens = give_tokens(store, &team.look_up("alice").await, 3).await;
+    let newest_first: Vec<_> = tokens.into_iter().rev().collect();
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), newest_first);
+}
+
+pub async fn of_an_agents_tokens_the_newest_16_stay_valid(store: &Shared) {
+    let team = team(store).await;
+    let tokens = give_tokens(store, &team.look_up("alice").await, 16).await;
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap().len(), 16);
+    let last = TokenHash::of("one more");
+    store.register(team.id(), &named("alice"), &Profile::default(), Some(last), at("17:00:00")).await.unwrap();
+    let newest_first: Vec<_> = tokens.into_iter().skip(1).chain([last]).rev().collect();
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), newest_first);
+}
+
+pub async fn a_token_proves_one_agent_alone(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let alices = give_tokens(store, &shop.look_up("alice").await, 1).await;
+    give_tokens(store, &shop.look_up("bob").await, 20).await;
+    assert_eq!(store.token_hashes(shop.agent("alice")).await.unwrap(), alices);
+    assert_eq!(store.token_hashes(bank.agent("alice")).await.unwrap(), []);
+    assert_eq!(store.token_hashes(AgentId(i64::MAX)).await.unwrap(), []);
+}
+
+pub async fn registering_without_a_token_keeps_the_tokens(store: &Shared) {
+    let team = team(store).await;
+    let tokens = give_tokens(store, &team.look_up("alice").await, 1).await;
+    register(store, team.id(), "alice").await;
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), tokens);
+}
+
+pub async fn sending_moves_on_when_the_sender_was_last_active(store: &Shared) {
+    let team = team(store).await;
+    let bob_before = team.look_up("bob").await;
+    team.send(draft("alice", &["bob"]).taken(at("17:00:00"))).await;
+    assert_eq!(team.look_up("alice").await.last_active_at, at("17:00:00"));
+    assert_eq!(team.look_up("bob").await, bob_before, "a recipient did nothing");
+    team.send(draft("alice", &["bob"]).taken(at("16:00:00"))).await;
+    assert!(team.look_up("alice").await.last_active_at >= at("17:00:00"), "a clock that goes back moves nobody back");
+}
+
+pub async fn registering_one_name_at_once_makes_one_agent(store: &Shared) {
+    let team = team(store).await;
+    let mut tasks = JoinSet::new();
+    for number in 0..8 {
+        let (store, project) = (store.clone(), team.id());
+        tasks.spawn(async move {
+            let token = Some(TokenHash::of(&format!("token {number}")));
+            store.register(project, &named("dave"), &Profile::default(), token, at("16:00:00")).await.unwrap().id
+        });
+    }
+    let made: HashSet<_> = tasks.join_all().await.into_iter().collect();
+    assert_eq!(made, HashSet::from([team.look_up("dave").await.id]));
+    assert_eq!(team.count_events(EventKind::AgentRegistered).await, 4);
+    assert_eq!(store.token_hashes(team.look_up("dave").await.id).await.unwrap().len(), 8);
+}
+
+/// Registers the agent again, once for each token, all at one time; the oldest comes first.
+async fn give_tokens(store: &Shared, agent: &Agent, count: usize) -> Vec<TokenHash> {
+    let mut tokens = Vec::with_capacity(count);
+    for number in 0..count {
+        let token = TokenHash::of(&format!("{} {number}", agent.name));
+        let name = named(&agent.name);
+        store.register(agent.project, &name, &Profile::default(), Some(token), at("16:00:00")).await.unwrap();
+        tokens.push(token);
+    }
+    tokens
+}
+
+fn profile(program: Option<&str>, model: Option<&str>, task: Option<&str>) -> Profile {
+    Profile { program: program.map(Into::into), model: model.map(Into::into), task_description: task.map(Into::into) }
+}

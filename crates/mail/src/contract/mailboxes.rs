@@ -1,0 +1,204 @@
+//! What every store promises of inbox, outbox and mail that was not seen yet.
+
+use super::Shared;
+use super::fixtures::{PLENTY, at, draft, entry_ids, ids, team, team_at};
+use crate::ids::{AgentId, MessageId};
+use crate::messages::{DeliveryState, InboxQuery, Mark, Role};
+
+pub async fn the_inbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(4).await;
+    assert_eq!(entry_ids(&team.inbox("bob").await), [sent[3], sent[2], sent[1], sent[0]]);
+    let query = InboxQuery::newest(team.agent("bob"), 2);
+    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[3], sent[2]]);
+    let query = InboxQuery::newest(team.agent("bob"), 0);
+    assert_eq!(store.inbox(&query).await.unwrap(), []);
+}
+
+pub async fn pages_of_the_inbox_meet_without_gap_or_repeat(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(5).await;
+    let page = async |before| {
+        let query = InboxQuery { before: Some(before), ..InboxQuery::newest(team.agent("bob"), 2) };
+        entry_ids(&store.inbox(&query).await.unwrap())
+    };
+    assert_eq!(page(sent[4]).await, [sent[3], sent[2]]);
+    assert_eq!(page(sent[2]).await, [sent[1], sent[0]]);
+    assert_eq!(page(sent[0]).await, []);
+    assert_eq!(page(MessageId(i64::MAX)).await, [sent[4], sent[3]]);
+}
+
+pub async fn an_entry_holds_the_whole_message_and_the_own_copy(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob"]).cc(&["carol"]).bcc(&["alice"]).thread("T").wants_ack()).await;
+    for (name, role) in [("bob", Role::To), ("carol", Role::Cc), ("alice", Role::Bcc)] {
+        let inbox = team.inbox(name).await;
+        assert_eq!(inbox.len(), 1);
+        assert_eq!((&inbox[0].message, inbox[0].role), (&team.message(id).await, role));
+        assert_eq!(inbox[0].state, DeliveryState::default());
+    }
+    let read = store.mark(team.agent("bob"), id, &Mark::Read, at("16:05:00")).await.unwrap();
+    assert_eq!(Some(team.inbox("bob").await[0].state.clone()), read);
+    assert_eq!(team.inbox("carol").await[0].state, DeliveryState::default());
+}
+
+pub async fn an_inbox_holds_only_what_was_sent_to_its_agent(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    shop.send(draft("alice", &["bob"])).await;
+    assert_eq!(shop.inbox("alice").await, [], "what one sent is not in one's inbox");
+    assert_eq!(shop.inbox("carol").await, []);
+    assert_eq!(bank.inbox("bob").await, [], "another project's agent has the same name");
+    assert_eq!(store.inbox(&InboxQuery::newest(AgentId(i64::MAX), PLENTY)).await.unwrap(), []);
+}
+
+pub async fn unread_only_leaves_out_what_was_read(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(3).await;
+    store.mark(team.agent("bob"), sent[1], &Mark::Read, at("16:05:00")).await.unwrap();
+    store.mark_shown(team.agent("bob"), &sent, at("16:05:00")).await.unwrap();
+    let query = InboxQuery { unread_only: true, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
+    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[2], sent[0]], "being shown is not being read");
+    let query = InboxQuery { limit: 2, ..query };
+    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[2], sent[0]], "a limit counts what is returned");
+}
+
+pub async fn ack_required_only_keeps_what_was_acknowledged_too(store: &Shared) {
+    let team = team(store).await;
+    let wanted = team.send(draft("alice", &["bob"]).wants_ack()).await;
+    let given = team.send(draft("alice", &["bob"]).wants_ack()).await;
+    let plain = team.send(draft("alice", &["bob"])).await;
+    let ack = Mark::Acknowledged { note: String::new() };
+    store.mark(team.agent("bob"), given, &ack, at("16:05:00")).await.unwrap();
+    store.mark(team.agent("bob"), plain, &ack, at("16:05:00")).await.unwrap();
+    let query = InboxQuery { ack_required_only: true, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
+    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [given, wanted]);
+}
+
+pub async fn an_inbox_can_be_narrowed_to_one_thread(store: &Shared) {
+    let team = team(store).await;
+    let first = team.send(draft("alice", &["bob"]).thread("FEAT-1")).await;
+    let second = team.send(draft("carol", &["bob"]).thread("FEAT-1")).await;
+    team.send(draft("alice", &["carol"]).thread("FEAT-1")).await;
+    team.send(draft("alice", &["bob"]).thread("feat-1")).await;
+    team.send(draft("alice", &["bob"]).thread("FEAT-10")).await;
+    let alone = team.send(draft("alice", &["bob"])).await;
+    let found = async |thread: &str| {
+        let thread = Some(thread.to_owned());
+        let query = InboxQuery { thread, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
+        entry_ids(&store.inbox(&query).await.unwrap())
+    };
+    assert_eq!(found("FEAT-1").await, [second, first]);
+    assert_eq!(found(&alone.to_string()).await, [alone]);
+    assert_eq!(found("FEAT-2").await, []);
+}
+
+pub async fn all_conditions_of_an_inbox_hold_together(store: &Shared) {
+    let team = team(store).await;
+    let wanted = draft("alice", &["bob"]).thread("T").wants_ack();
+    let oldest = team.send(wanted.clone()).await;
+    let read = team.send(wanted.clone()).await;
+    team.send(draft("alice", &["bob"]).thread("T")).await;
+    team.send(draft("alice", &["bob"]).thread("U").wants_ack()).await;
+    let newer = team.send(wanted.clone()).await;
+    let newest = team.send(wanted).await;
+    store.mark(team.agent("bob"), read, &Mark::Read, at("16:05:00")).await.unwrap();
+    let query = InboxQuery {
+        agent: team.agent("bob"),
+        unread_only: true,
+        ack_required_only: true,
+        thread: Some("T".into()),
+        before: Some(newest),
+        limit: PLENTY,
+        with_bodies: true,
+    };
+    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [newer, oldest]);
+}
+
+pub async fn without_bodies_an_inbox_tells_all_but_the_body(store: &Shared) {
+    let team = team(store).await;
+    team.send(draft("alice", &["bob"]).cc(&["carol"]).subject("Plan").body("Long text")).await;
+    let mut expected = team.inbox("bob").await;
+    assert_eq!(expected[0].message.body, "Long text");
+    expected[0].message.body.clear();
+    let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
+    assert_eq!(store.inbox(&query).await.unwrap(), expected);
+}
+
+pub async fn looking_at_mail_changes_nothing(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob"])).await;
+    let before = (team.events().await, store.deliveries(id).await.unwrap());
+    team.inbox("bob").await;
+    store.unseen(team.agent("bob"), None, PLENTY).await.unwrap();
+    store.outbox(team.agent("alice"), None, PLENTY, true).await.unwrap();
+    team.message(id).await;
+    assert_eq!((team.events().await, store.deliveries(id).await.unwrap()), before);
+    assert_eq!(entry_ids(&store.unseen(team.agent("bob"), None, PLENTY).await.unwrap()), [id]);
+}
+
+pub async fn the_outbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(4).await;
+    let alice = team.agent("alice");
+    let newest_first = [sent[3], sent[2], sent[1], sent[0]];
+    assert_eq!(ids(&store.outbox(alice, None, PLENTY, true).await.unwrap()), newest_first);
+    assert_eq!(ids(&store.outbox(alice, None, 3, true).await.unwrap()), newest_first[..3]);
+    assert_eq!(ids(&store.outbox(alice, Some(sent[2]), 1, true).await.unwrap()), [sent[1]]);
+    assert_eq!(ids(&store.outbox(alice, Some(sent[0]), 1, true).await.unwrap()), []);
+    assert_eq!(store.outbox(alice, None, 0, true).await.unwrap(), []);
+}
+
+pub async fn the_outbox_holds_only_what_its_agent_sent(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let blind = shop.sent(draft("alice", &[]).bcc(&["carol"])).await;
+    shop.send(draft("bob", &["alice"])).await;
+    bank.send(draft("alice", &["bob"])).await;
+    assert_eq!(store.outbox(shop.agent("alice"), None, PLENTY, true).await.unwrap(), [blind]);
+    assert_eq!(store.outbox(shop.agent("carol"), None, PLENTY, true).await.unwrap(), []);
+}
+
+pub async fn without_bodies_an_outbox_tells_all_but_the_body(store: &Shared) {
+    let team = team(store).await;
+    let mut sent = team.sent(draft("alice", &["bob"]).cc(&["carol"]).body("Long text")).await;
+    assert_eq!(store.outbox(team.agent("alice"), None, PLENTY, true).await.unwrap(), [sent.clone()]);
+    sent.body.clear();
+    assert_eq!(store.outbox(team.agent("alice"), None, PLENTY, false).await.unwrap(), [sent]);
+}
+
+pub async fn unseen_mail_is_oldest_first_and_a_limit_keeps_the_oldest(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(3).await;
+    let bob = team.agent("bob");
+    let unseen = store.unseen(bob, None, PLENTY).await.unwrap();
+    assert_eq!(entry_ids(&unseen), sent);
+    let mut inbox = team.inbox("bob").await;
+    inbox.reverse();
+    assert_eq!(unseen, inbox, "the same entries, with bodies");
+    assert_eq!(entry_ids(&store.unseen(bob, None, 2).await.unwrap()), sent[..2]);
+    assert_eq!(store.unseen(bob, None, 0).await.unwrap(), []);
+    assert_eq!(store.unseen(team.agent("alice"), None, PLENTY).await.unwrap(), []);
+}
+
+pub async fn what_was_read_or_shown_is_not_unseen(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(4).await;
+    let bob = team.agent("bob");
+    store.mark(bob, sent[0], &Mark::Read, at("16:05:00")).await.unwrap();
+    store.mark_shown(bob, &[sent[1]], at("16:05:00")).await.unwrap();
+    store.mark(bob, sent[2], &Mark::Acknowledged { note: String::new() }, at("16:05:00")).await.unwrap();
+    assert_eq!(entry_ids(&store.unseen(bob, None, PLENTY).await.unwrap()), [sent[3]]);
+}
+
+pub async fn after_a_number_unread_mail_is_told_whether_shown_or_not(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(5).await;
+    let bob = team.agent("bob");
+    store.mark_shown(bob, &[sent[0], sent[2]], at("16:05:00")).await.unwrap();
+    store.mark(bob, sent[3], &Mark::Read, at("16:05:00")).await.unwrap();
+    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[0]), PLENTY).await.unwrap()), [sent[1], sent[2], sent[4]]);
+    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[0]), 2).await.unwrap()), [sent[1], sent[2]]);
+    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[1]), PLENTY).await.unwrap()), [sent[2], sent[4]]);
+    let all = store.unseen(bob, Some(MessageId(0)), PLENTY).await.unwrap();
+    assert_eq!(entry_ids(&all), [sent[0], sent[1], sent[2], sent[4]]);
+    assert_eq!(store.unseen(bob, Some(sent[4]), PLENTY).await.unwrap(), []);
+}

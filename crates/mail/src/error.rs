@@ -1,0 +1,272 @@
+//! What can go wrong, told so that the caller can mend it.
+//!
+//! An error is a fact with its values; its code is for programs and its hint for the reader. How an error looks on a
+//! wire is decided where that wire is spoken.
+
+use jiff::Timestamp;
+
+use crate::ids::MessageId;
+use crate::reservations::Conflict;
+use crate::reservations::pattern::PatternError;
+use crate::search::query::QueryError;
+
+/// Why the office refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key that is neither an absolute path nor a slug.
+    #[error("Invalid project_key: '{key}' is not an absolute path")]
+    InvalidProjectKey {
+        /// What was given.
+        key: String,
+    },
+    /// No such project; `near` are keys of projects with like names.
+    #[error("Project not found: '{key}'")]
+    UnknownProject {
+        /// What was given.
+        key: String,
+        /// Projects that may have been meant.
+        near: Vec<String>,
+    },
+    /// No such agent in the project; `near` are like names.
+    #[error("Agent '{name}' not found")]
+    UnknownAgent {
+        /// What was given.
+        name: String,
+        /// Agents that may have been meant.
+        near: Vec<String>,
+    },
+    /// No message of that number in the project.
+    #[error("Message '{id}' not found in this project")]
+    UnknownMessage {
+        /// What was given.
+        id: MessageId,
+    },
+    /// The agent has no copy of the message.
+    #[error("Message '{id}' was not sent to '{agent}'")]
+    NotARecipient {
+        /// The message.
+        id: MessageId,
+        /// Who asked.
+        agent: String,
+    },
+    /// No message belongs to that thread.
+    #[error("Thread '{thread}' not found in this project")]
+    UnknownThread {
+        /// What was given.
+        thread: String,
+    },
+    /// A value that its rule does not allow.
+    #[error("Invalid {what}: '{value}'; wanted: {wanted}")]
+    Invalid {
+        /// Which value.
+        what: &'static str,
+        /// What was given, cut short.
+        value: String,
+        /// What is allowed.
+        wanted: String,
+    },
+    /// A value beyond its limit.
+    #[error("{what} has {size} bytes; the limit is {limit}")]
+    TooLarge {
+        /// Which value.
+        what: &'static str,
+        /// Its size.
+        size: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Nobody to send to.
+    #[error("'to' names no recipient")]
+    NoRecipients,
+    /// An idempotency key that was used for other content.
+    #[error("idempotency_key '{key}' was used before for another message, '{first}'")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The message it was used for.
+        first: MessageId,
+    },
+    /// Others hold, or stand in line for, what was wanted.
+    #[error("FILE_RESERVATION_CONFLICT: {}", told(.conflicts))]
+    Reserved {
+        /// Who holds what.
+        conflicts: Vec<Conflict>,
+    },
+    /// Waiting would never end, because each waits for the next.
+    #[error("Waiting would never end: {}", .circle.join(" waits for "))]
+    Circle {
+        /// The agents, the first one again at the end.
+        circle: Vec<String>,
+    },
+    /// A lease to renew that the agent does not hold.
+    #[error("'{agent}' holds no reservation on '{pattern}'")]
+    NotHeld {
+        /// Who asked.
+        agent: String,
+        /// The pattern, or `*` for any.
+        pattern: String,
+    },
+    /// A pattern that cannot be read.
+    #[error("Invalid path: {0}")]
+    Pattern(#[from] PatternError),
+    /// A query that cannot be read.
+    #[error("Invalid query: {0}")]
+    Query(#[from] QueryError),
+    /// Names have to be proved here, and this one was not.
+    #[error("'{name}' was not proved: the registration token is {}", if *.given { "wrong" } else { "missing" })]
+    Unproved {
+        /// The name.
+        name: String,
+        /// Whether a token was given at all.
+        given: bool,
+    },
+    /// The store could not answer. The cause goes to the log, not to the caller.
+    #[error("Mail storage is unavailable")]
+    Store(#[source] StoreError),
+    /// More is asked for than the store can take in.
+    #[error("The post office is busy")]
+    Busy,
+    /// A search that takes too long.
+    #[error("The search took too long and was given up")]
+    SearchTooSlow,
+}
+
+impl Error {
+    /// A code that clients may match on. Codes are added, never renamed.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidProjectKey { .. } => "INVALID_PROJECT_KEY",
+            Self::UnknownProject { .. } => "PROJECT_NOT_FOUND",
+            Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
+            Self::UnknownMessage { .. } => "MESSAGE_NOT_FOUND",
+            Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
+            Self::UnknownThread { .. } => "THREAD_NOT_FOUND",
+            Self::Invalid { .. } => "INVALID_ARGUMENT",
+            Self::TooLarge { .. } => "TOO_LARGE",
+            Self::NoRecipients => "NO_RECIPIENTS",
+            Self::KeyTaken { .. } => "IDEMPOTENCY_CONFLICT",
+            Self::Reserved { .. } => "FILE_RESERVATION_CONFLICT",
+            Self::Circle { .. } => "FILE_RESERVATION_CIRCLE",
+            Self::NotHeld { .. } => "RESERVATION_NOT_FOUND",
+            Self::Pattern(_) => "INVALID_PATH",
+            Self::Query(_) => "INVALID_QUERY",
+            Self::Unproved { .. } => "IDENTITY_REQUIRED",
+            Self::Store(_) => "STORE_UNAVAILABLE",
+            Self::Busy => "BUSY",
+            Self::SearchTooSlow => "SEARCH_TOO_SLOW",
+        }
+    }
+
+    /// The next thing to try.
+    pub fn hint(&self) -> String {
+        let fixed = match self {
+            Self::UnknownProject { near, .. } if !near.is_empty() => {
+                return format!("Did you mean {}? Else call ensure_project first.", quoted(near));
+            }
+            Self::UnknownAgent { near, .. } if !near.is_empty() => {
+                return format!("Did you mean {}? Else call register_agent first.", quoted(near));
+            }
+            Self::InvalidProjectKey { .. } => {
+                "Use the absolute path of the working directory, such as '/data/projects/app'."
+            }
+            Self::UnknownProject { .. } => "Call ensure_project first.",
+            Self::UnknownAgent { .. } => "Call register_agent first.",
+            Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
+            Self::NotARecipient { .. } => "Name the agent that received it.",
+            Self::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",
+            Self::Invalid { .. } => "Correct it and call again.",
+            Self::TooLarge { .. } => "Make it shorter, or send a path to a file instead.",
+            Self::NoRecipients => "Name at least one agent, or 'all'.",
+            Self::KeyTaken { .. } => "Use a new key for new content.",
+            Self::Reserved { .. } => "Wait (wait_seconds), ask the holder, or reserve fewer paths.",
+            Self::Circle { .. } => "Release what others wait for, then ask again.",
+            Self::NotHeld { .. } => "It ended or was released: reserve it again.",
+            Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
+            Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
+            Self::Unproved { .. } => "Pass the registration_token that register_agent returned.",
+            Self::Store(_) | Self::Busy => "Nothing was changed. Try again in a moment.",
+            Self::SearchTooSlow => "Add a rarer word.",
+        };
+        fixed.to_owned()
+    }
+
+    /// Whether the same call may succeed later, without any change.
+    pub fn retryable(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Busy | Self::SearchTooSlow | Self::Reserved { .. })
+    }
+}
+
+/// Why a store could not do its work. Never the caller's fault.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Too much is waiting already; nothing was written.
+    #[error("too many writes are waiting")]
+    Busy,
+    /// The work took longer than it may.
+    #[error("it took too long")]
+    TooSlow,
+    /// Anything else.
+    #[error("cannot {doing}: {cause}")]
+    Failed {
+        /// What was tried.
+        doing: &'static str,
+        /// What went wrong.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Busy,
+            other => Self::Store(other),
+        }
+    }
+}
+
+/// A value as an error may show it: without control characters, cut to 100 characters.
+pub fn shown(value: &str) -> String {
+    let mut text: String = value.chars().take(100).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if value.chars().nth(100).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    quoted.join(" or ")
+}
+
+fn told(conflicts: &[Conflict]) -> String {
+    const SHOWN: usize = 3;
+    let mut told: Vec<String> = conflicts.iter().take(SHOWN).map(ToString::to_string).collect();
+    if conflicts.len() > SHOWN {
+        told.push(format!("and {} more", conflicts.len() - SHOWN));
+    }
+    told.join("; ")
+}
+
+/// A time as errors and answers show it: RFC 3339 in UTC, to the microsecond.
+pub fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_suggested() {
+        let error = Error::UnknownAgent { name: "GrenDog".into(), near: vec!["GreenDog".into()] };
+        assert_eq!(error.to_string(), "Agent 'GrenDog' not found");
+        assert_eq!(error.hint(), "Did you mean 'GreenDog'? Else call register_agent first.");
+    }
+
+    #[test]
+    fn what_is_shown_of_a_value_is_short_and_printable() {
+        assert_eq!(shown("a\u{1b}[31mb"), "a\u{fffd}[31mb");
+        assert_eq!(shown(&"x".repeat(5000)).chars().count(), 101);
+    }
+}

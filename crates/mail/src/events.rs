@@ -1,0 +1,106 @@
+//! The event log: what happened in a project, in the order it was committed.
+//!
+//! Everything that is derived from mail (wake-ups, the page, other servers) follows this log from where it last
+//! stood. An event is written in the transaction of what it tells, so the log never tells of what did not happen, and
+//! never leaves out what did.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::{AgentId, ProjectId};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its place in the project's log: 1, 2, 3 … without gaps.
+    pub seq: i64,
+    /// What happened.
+    pub kind: EventKind,
+    /// The number of the message, agent or lease that it happened to.
+    pub reference: i64,
+    /// Who did it, if somebody did.
+    pub agent: Option<AgentId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// An agent was registered under a new name.
+    AgentRegistered,
+    /// A message was accepted.
+    MessageSent,
+    /// A recipient marked a message read.
+    MessageRead,
+    /// A recipient acknowledged a message.
+    MessageAcknowledged,
+    /// A lease was granted, or its end moved.
+    LeaseGranted,
+    /// A lease was given back.
+    LeaseReleased,
+}
+
+impl EventKind {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::AgentRegistered, "agent.registered"),
+        (Self::MessageSent, "message.sent"),
+        (Self::MessageRead, "message.read"),
+        (Self::MessageAcknowledged, "message.acknowledged"),
+        (Self::LeaseGranted, "lease.granted"),
+        (Self::LeaseReleased, "lease.released"),
+    ];
+
+    /// The name under which it is kept and sent on.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+}
+
+/// How far a consumer of the log has come in one project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Who consumes.
+    pub sink: String,
+    /// The project's slug.
+    pub project: String,
+    /// The last event that was dealt with.
+    pub seq: i64,
+    /// The newest event of the project.
+    pub newest: i64,
+}
+
+/// What keeps the log.
+#[async_trait]
+pub trait EventStore: Send + Sync {
+    /// The events of a project after `seq`, in order, at most `limit`.
+    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// Notes that `sink` has dealt with everything up to `seq`. A cursor never moves back.
+    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Result<(), StoreError>;
+
+    /// Every cursor, by sink and project.
+    async fn cursors(&self) -> Result<Vec<Cursor>, StoreError>;
+
+    /// A number that changes whenever anybody, in this process or another, commits. Cheap enough to ask often.
+    async fn change_stamp(&self) -> Result<i64, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_read_back_from_its_name() {
+        for (kind, name) in EventKind::ALL {
+            assert_eq!(kind.as_str(), name);
+            assert_eq!(EventKind::parse(name), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Messages, and their deliveries to each recipient.
+//!
+//! A message is written once and never changed. What a recipient did with it (saw, read, acknowledged, archived it) is
+//! told by that recipient's delivery. Nothing here deletes.
+
+use async_trait::async_trait;
+use formats::markdown::Kind;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::{AgentId, MessageId, ProjectId};
+
+/// How a recipient was addressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Written to.
+    To,
+    /// Given a copy.
+    Cc,
+    /// Given a copy that only the sender and this recipient know of.
+    Bcc,
+}
+
+/// How much a message matters to its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Importance {
+    /// Read it when nothing else is to be done.
+    Low,
+    /// As most mail.
+    #[default]
+    Normal,
+    /// Read it soon.
+    High,
+    /// Read it now.
+    Urgent,
+}
+
+impl Importance {
+    /// All of them, by name, in rising order.
+    pub const NAMES: [&'static str; 4] = ["low", "normal", "high", "urgent"];
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Low, Self::Normal, Self::High, Self::Urgent].into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Who vouched for the sender's name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vouched {
+    /// Nobody: the sender said so.
+    #[default]
+    Claimed,
+    /// The sender's registration token.
+    Verified,
+    /// A person at the page or the terminal.
+    Human,
+}
+
+impl Vouched {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claimed => "claimed",
+            Self::Verified => "verified",
+            Self::Human => "human",
+        }
+    }
+}
+
+/// A message as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number; rises in the order of commits.
+    pub id: MessageId,
+    /// The project it was sent in.
+    pub project: ProjectId,
+    /// The sender's name.
+    pub from: String,
+    /// Whom it is written to, in the sender's order.
+    pub to: Vec<String>,
+    /// Who got a copy, in the sender's order.
+    pub cc: Vec<String>,
+    /// One line that says what it is about; may be long, or empty.
+    pub subject: String,
+    /// Markdown. Empty when the caller asked to leave bodies out.
+    pub body: String,
+    /// The conversation it belongs to; the message's own number when nothing else was said.
+    pub thread: String,
+    /// The message it answers.
+    pub reply_to: Option<MessageId>,
+    /// How much it matters.
+    pub importance: Importance,
+    /// Whether the sender waits for an acknowledgement.
+    pub ack_required: bool,
+    /// What kind of coordination message it is, if it is one.
+    pub kind: Option<Kind>,
+    /// The work item it is about, if it says.
+    pub work_id: Option<String>,
+    /// The door it came in by, such as `mcp`.
+    pub door: String,
+    /// Who vouched for the sender.
+    pub vouched: Vouched,
+    /// When it was accepted; strictly rises within a project.
+    pub created_at: Timestamp,
+}
+
+/// One recipient's copy of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The recipient's name.
+    pub recipient: String,
+    /// How it was addressed.
+    pub role: Role,
+    /// What the recipient did with it.
+    pub state: DeliveryState,
+}
+
+/// What a recipient did with a message, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryState {
+    /// When it was put before the agent unasked (a call that waits, a hook).
+    pub shown_at: Option<Timestamp>,
+    /// When it was marked read.
+    pub read_at: Option<Timestamp>,
+    /// When it was acknowledged.
+    pub acked_at: Option<Timestamp>,
+    /// What was said with the acknowledgement; empty if nothing.
+    pub ack_note: String,
+    /// When it was put away.
+    pub archived_at: Option<Timestamp>,
+}
+
+/// A message as one recipient finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboxEntry {
+    /// The message.
+    pub message: Message,
+    /// How this recipient was addressed.
+    pub role: Role,
+    /// What this recipient did with it.
+    pub state: DeliveryState,
+}
+
+/// A message that was checked and waits for its number and time.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    /// The project.
+    pub project: ProjectId,
+    /// The sender.
+    pub from: AgentId,
+    /// The recipients, each once; names are kept with the message in this order.
+    pub recipients: Vec<(AgentId, String, Role)>,
+    /// The subject.
+    pub subject: String,
+    /// The body.
+    pub body: String,
+    /// The conversation; `None` starts one that is named after the message's own number.
+    pub thread: Option<String>,
+    /// The message it answers.
+    pub reply_to: Option<MessageId>,
+    /// How much it matters.
+    pub importance: Importance,
+    /// Whether an acknowledgement is wanted.
+    pub ack_required: bool,
+    /// What kind of coordination message it is.
+    pub kind: Option<Kind>,
+    /// The work item it is about.
+    pub work_id: Option<String>,
+    /// The door it came in by.
+    pub door: &'static str,
+    /// Who vouched for the sender.
+    pub vouched: Vouched,
+    /// The sender's key against sending twice.
+    pub idempotency: Option<IdempotencyKey>,
+    /// When the office took it; the store moves it on if the project's last message is not older.
+    pub now: Timestamp,
+}
+
+/// A key that makes sending twice the same as sending once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// What the sender called it; counts within the sender.
+    pub key: String,
+    /// A hash of everything the sender asked for.
+    pub fingerprint: [u8; 32],
+}
+
+/// What became of a new message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It was kept.
+    New {
+        /// Its number.
+        id: MessageId,
+        /// Its time.
+        created_at: Timestamp,
+    },
+    /// The key was used before for the same content: this message.
+    Repeated(MessageId),
+    /// The key was used before for other content: this message.
+    KeyTaken(MessageId),
+}
+
+/// Which of a recipient's mail to return.
+#[derive(Clone, Debug)]
+pub struct InboxQuery {
+    /// Whose inbox.
+    pub agent: AgentId,
+    /// Only what is not read yet.
+    pub unread_only: bool,
+    /// Only what wants an acknowledgement, given or not.
+    pub ack_required_only: bool,
+    /// Only this conversation.
+    pub thread: Option<String>,
+    /// Only messages with a number below this one.
+    pub before: Option<MessageId>,
+    /// At most so many, the newest.
+    pub limit: usize,
+    /// Whether to load bodies.
+    pub with_bodies: bool,
+}
+
+impl InboxQuery {
+    /// Everything of an agent, newest first, with bodies.
+    pub fn newest(agent: AgentId, limit: usize) -> Self {
+        Self {
+            agent,
+            unread_only: false,
+            ack_required_only: false,
+            thread: None,
+            before: None,
+            limit,
+            with_bodies: true,
+        }
+    }
+}
+
+/// What a recipient wants noted of its copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It was read.
+    Read,
+    /// It was acknowledged, which also reads it; with a note that may be empty.
+    Acknowledged {
+        /// What the recipient says with it.
+        note: String,
+    },
+}
+
+/// What keeps messages.
+#[async_trait]
+pub trait MessageStore: Send + Sync {
+    /// Keeps `message`, one delivery for each recipient, the event that tells of it (`MessageSent`), and its words for
+    /// search, in one transaction that is on disk before this returns.
+    ///
+    /// Numbers rise in the order of commits, `created_at` strictly rises within the project. A key that this sender
+    /// used before adds nothing. The sender's `last_active_at` moves on.
+    async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError>;
+
+    /// The message of that number in that project, with its body.
+    async fn message(&self, project: ProjectId, id: MessageId) -> Result<Option<Message>, StoreError>;
+
+    /// Every recipient's copy, to, then cc, then bcc, each in the sender's order.
+    async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError>;
+
+    /// One recipient's mail, newest first, archived mail left out. Changes nothing.
+    async fn inbox(&self, query: &InboxQuery) -> Result<Vec<InboxEntry>, StoreError>;
+
+    /// What an agent sent, newest first, with a number below `before`.
+    async fn outbox(
+        &self,
+        agent: AgentId,
+        before: Option<MessageId>,
+        limit: usize,
+        with_bodies: bool,
+    ) -> Result<Vec<Message>, StoreError>;
+
+    /// Mail that the agent has neither read nor been shown nor put away, oldest first. With `after`, mail with a
+    /// higher number that is unread, whether it was shown or not. Changes nothing.
+    async fn unseen(
+        &self,
+        agent: AgentId,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<InboxEntry>, StoreError>;
+
+    /// Notes that these messages were put before the agent. Ids that are not in its mailbox are passed over.
+    async fn mark_shown(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Result<(), StoreError>;
+
+    /// Notes what the agent did with its copy, and returns the copy's state; `None` if it has no copy.
+    ///
+    /// The first time counts: marking again keeps the first time and note and writes no second event
+    /// (`MessageRead`, `MessageAcknowledged`).
+    async fn mark(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        mark: &Mark,
+        now: Timestamp,
+    ) -> Result<Option<DeliveryState>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn importance_is_read_back_from_its_name() {
+        for name in Importance::NAMES {
+            assert_eq!(Importance::parse(name).unwrap().as_str(), name);
+        }
+        assert_eq!(Importance::parse("Normal"), None);
+    }
+}

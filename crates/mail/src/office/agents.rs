@@ -1,0 +1,116 @@
+//! Agents: registering, and looking them up.
+
+use super::{Identity, Office};
+use crate::agents::{Agent, AgentName, Profile, TokenHash, assigned_name};
+use crate::error::Error;
+use crate::ids::AgentId;
+use crate::projects::Project;
+
+/// How often a name is drawn for an agent that came without one.
+const DRAWS: u64 = 4096;
+/// The longest program, model or description, in bytes.
+const LONGEST_FIELD: usize = 16 * 1024;
+
+/// An agent that introduces itself.
+#[derive(Clone, Debug, Default)]
+pub struct Registration<'a> {
+    /// The project: a path that may be new where `make_project` says so.
+    pub project_key: &'a str,
+    /// Whether an unknown project is made.
+    pub make_project: bool,
+    /// The name it wants; without one it is given one.
+    pub name: Option<&'a str>,
+    /// What it says of itself.
+    pub profile: Profile,
+    /// The token it got the last time.
+    pub token: Option<&'a str>,
+}
+
+/// An agent that is known now, and its secret.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// The project it is in.
+    pub project: Project,
+    /// The agent.
+    pub agent: Agent,
+    /// What proves its name: the token it showed, or a new one.
+    pub token: String,
+}
+
+impl Office {
+    /// Registers an agent, or brings its profile up to date.
+    ///
+    /// Where names have to be proved, a name that exists is given only to who shows its token.
+    pub async fn register(&self, registration: Registration<'_>) -> Result<Registered, Error> {
+        check_profile(&registration.profile)?;
+        let wanted = registration.name.map(AgentName::parse).transpose()?;
+        let project = if registration.make_project {
+            self.project_or_new(registration.project_key).await?
+        } else {
+            self.project(registration.project_key).await?
+        };
+        let name = match wanted {
+            Some(name) => name,
+            None => self.draw_name(&project).await?,
+        };
+        let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
+        let proved = match (&known, registration.token) {
+            (Some(agent), token) if token.is_some() || self.rules.identity == Identity::Strict => {
+                self.prove(agent, token).await?;
+                token.map(str::to_owned)
+            }
+            _ => None,
+        };
+        let (token, hash) = match proved {
+            Some(token) => (token, None),
+            None => {
+                let token = self.chance.token();
+                let hash = TokenHash::of(&token);
+                (token, Some(hash))
+            }
+        };
+        let agent = self.store.register(project.id, &name, &registration.profile, hash, self.clock.now()).await?;
+        Ok(Registered { project, agent, token })
+    }
+
+    /// What is known of an agent.
+    pub async fn whois(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
+        let project = self.project(project_key).await?;
+        Ok(self.agents_called(&project, &[name]).await?.remove(0))
+    }
+
+    /// A page of a project's agents, in the order they were registered.
+    pub async fn agents(
+        &self,
+        project_key: &str,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<(Project, Vec<Agent>), Error> {
+        let project = self.project(project_key).await?;
+        let agents = self.store.agents(project.id, after, limit).await?;
+        Ok((project, agents))
+    }
+
+    async fn draw_name(&self, project: &Project) -> Result<AgentName, Error> {
+        let seed = self.chance.seed();
+        for attempt in 0..DRAWS {
+            let name = assigned_name(seed, attempt);
+            if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+                return Ok(name);
+            }
+        }
+        Err(Error::Busy)
+    }
+}
+
+fn check_profile(profile: &Profile) -> Result<(), Error> {
+    let fields =
+        [("program", &profile.program), ("model", &profile.model), ("task_description", &profile.task_description)];
+    for (what, value) in fields {
+        let size = value.as_ref().map_or(0, String::len);
+        if size > LONGEST_FIELD {
+            return Err(Error::TooLarge { what, size, limit: LONGEST_FIELD });
+        }
+    }
+    Ok(())
+}

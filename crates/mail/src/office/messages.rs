@@ -1,0 +1,153 @@
+//! Mailboxes: reading them, waiting for mail, and noting what was done with it.
+
+mod send;
+
+use std::time::Duration;
+
+use super::{Claim, Office};
+use crate::error::Error;
+use crate::ids::MessageId;
+use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
+pub use send::{Draft, ReplyDraft, Sent};
+
+/// How long somebody who waits relies on being woken before looking again.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// The longest note of an acknowledgement, in bytes.
+const LONGEST_NOTE: usize = 16 * 1024;
+
+/// Which mail of an inbox is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct InboxAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Whose inbox.
+    pub agent: Claim<'a>,
+    /// Only what is not read yet.
+    pub unread_only: bool,
+    /// Only what wants an acknowledgement.
+    pub ack_required_only: bool,
+    /// Only this conversation.
+    pub thread: Option<&'a str>,
+    /// Only messages with a lower number.
+    pub before: Option<MessageId>,
+    /// At most so many, the newest.
+    pub limit: usize,
+    /// Whether to load bodies.
+    pub with_bodies: bool,
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Whose mail.
+    pub agent: Claim<'a>,
+    /// Only unread mail with a higher number, shown before or not.
+    pub after: Option<MessageId>,
+    /// At most so many, the oldest.
+    pub limit: usize,
+    /// How long to wait when there is none.
+    pub at_most: Duration,
+}
+
+impl Office {
+    /// One agent's mail, newest first. Changes nothing.
+    pub async fn inbox(&self, ask: InboxAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
+        let (_, agent, _) = self.acting(ask.project_key, ask.agent).await?;
+        let query = InboxQuery {
+            agent: agent.id,
+            unread_only: ask.unread_only,
+            ack_required_only: ask.ack_required_only,
+            thread: ask.thread.map(str::to_owned),
+            before: ask.before,
+            limit: ask.limit,
+            with_bodies: ask.with_bodies,
+        };
+        Ok(self.store.inbox(&query).await?)
+    }
+
+    /// Mail that the agent has not seen, oldest first: at once if there is some, else as soon as some comes.
+    ///
+    /// What is returned counts as shown and is not returned again, unless `after` asks for it; it stays unread. Empty
+    /// when the time is over, or the office closes.
+    pub async fn wait_for_mail(&self, ask: WaitAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
+        let (_, agent, _) = self.acting(ask.project_key, ask.agent).await?;
+        let deadline = self.clock.now().as_microsecond() + ask.at_most.as_micros() as i64;
+        // Taken before the first look, so that what is committed in between is not missed.
+        let mut signal = self.wake.mailbox(agent.id);
+        loop {
+            let unseen = self.store.unseen(agent.id, ask.after, ask.limit).await?;
+            if !unseen.is_empty() {
+                let ids: Vec<MessageId> = unseen.iter().map(|entry| entry.message.id).collect();
+                self.store.mark_shown(agent.id, &ids, self.clock.now()).await?;
+                return Ok(unseen);
+            }
+            let left = deadline - self.clock.now().as_microsecond();
+            if left <= 0 || self.wake.closing() {
+                return Ok(Vec::new());
+            }
+            signal.wait(Duration::from_micros(left as u64).min(LOOK_AGAIN)).await;
+        }
+    }
+
+    /// Notes that the agent read a message. Twice is fine.
+    pub async fn mark_read(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<DeliveryState, Error> {
+        self.mark(project_key, agent, id, Mark::Read).await
+    }
+
+    /// Notes that the agent acknowledged a message, which also reads it. Twice is fine; the first note stays.
+    pub async fn acknowledge(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        id: MessageId,
+        note: &str,
+    ) -> Result<DeliveryState, Error> {
+        if note.len() > LONGEST_NOTE {
+            return Err(Error::TooLarge { what: "ack_body", size: note.len(), limit: LONGEST_NOTE });
+        }
+        self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
+    }
+
+    async fn mark(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        id: MessageId,
+        mark: Mark,
+    ) -> Result<DeliveryState, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        if self.store.message(project.id, id).await?.is_none() {
+            return Err(Error::UnknownMessage { id });
+        }
+        let state = self.store.mark(agent.id, id, &mark, self.clock.now()).await?;
+        state.ok_or(Error::NotARecipient { id, agent: agent.name })
+    }
+
+    /// A message and every recipient's copy; blind copies are left to the caller to hide.
+    pub async fn message(&self, project_key: &str, id: MessageId) -> Result<(Message, Vec<Delivery>), Error> {
+        let project = self.project(project_key).await?;
+        let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
+        let deliveries = self.store.deliveries(id).await?;
+        Ok((message, deliveries))
+    }
+
+    /// What an agent sent, newest first, each with its copies.
+    pub async fn outbox(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        before: Option<MessageId>,
+        limit: usize,
+        with_bodies: bool,
+    ) -> Result<Vec<(Message, Vec<Delivery>)>, Error> {
+        let (_, agent, _) = self.acting(project_key, agent).await?;
+        let mut sent = Vec::new();
+        for message in self.store.outbox(agent.id, before, limit, with_bodies).await? {
+            let deliveries = self.store.deliveries(message.id).await?;
+            sent.push((message, deliveries));
+        }
+        Ok(sent)
+    }
+}

@@ -1,0 +1,255 @@
+//! Sending: a draft becomes a message that is kept, or is refused whole.
+
+use formats::markdown::{Head, read_head};
+
+use crate::agents::{Agent, EVERYONE};
+use crate::error::{Error, shown};
+use crate::ids::{AgentId, MessageId};
+use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
+use crate::office::{Claim, Office};
+use crate::projects::Project;
+use crate::threads::LONGEST_THREAD;
+
+/// The most names in one of `to`, `cc` and `bcc`.
+const MOST_NAMES: usize = 1_000;
+/// The longest idempotency key, in bytes.
+const LONGEST_KEY: usize = 256;
+/// How many agents `all` may reach.
+const MOST_EVERYONE: usize = 100_000;
+
+/// A message as its sender wants it.
+#[derive(Clone, Debug)]
+pub struct Draft<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Who sends.
+    pub from: Claim<'a>,
+    /// Whom to write to; `all` is every agent but the sender.
+    pub to: Vec<String>,
+    /// Who gets a copy.
+    pub cc: Vec<String>,
+    /// Who gets a copy that the others do not know of.
+    pub bcc: Vec<String>,
+    /// The subject.
+    pub subject: &'a str,
+    /// The body.
+    pub body: &'a str,
+    /// The conversation; without one, the work item's, or a new one.
+    pub thread: Option<&'a str>,
+    /// How much it matters.
+    pub importance: Importance,
+    /// Whether an acknowledgement is wanted; when nobody says, the kind of message decides.
+    pub ack_required: Option<bool>,
+    /// The key against sending twice.
+    pub idempotency_key: Option<&'a str>,
+    /// The door it came in by.
+    pub door: &'static str,
+}
+
+/// An answer as its sender wants it. What is left out comes from the message that is answered.
+#[derive(Clone, Debug)]
+pub struct ReplyDraft<'a> {
+    /// The message that is answered.
+    pub reply_to: MessageId,
+    /// The subject; without one, `Re:` and the old one.
+    pub subject: Option<&'a str>,
+    /// The rest, in which empty recipients mean whoever wrote, and no thread the old one.
+    pub draft: Draft<'a>,
+}
+
+/// A message that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The message.
+    pub message: Message,
+    /// The blind copies, which only the sender learns of.
+    pub bcc: Vec<String>,
+}
+
+/// What a reply takes from the message it answers.
+struct Parent {
+    id: MessageId,
+    work_id: Option<String>,
+}
+
+impl Office {
+    /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
+    pub async fn send(&self, draft: Draft<'_>) -> Result<Sent, Error> {
+        let head = read_head(draft.subject, draft.body);
+        self.accept(draft, head, None).await
+    }
+
+    /// Accepts an answer: to whoever wrote the message, or to its recipients when one answers oneself.
+    pub async fn reply(&self, reply: ReplyDraft<'_>) -> Result<Sent, Error> {
+        let mut draft = reply.draft;
+        let project = self.project(draft.project_key).await?;
+        let unknown = Error::UnknownMessage { id: reply.reply_to };
+        let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
+        if draft.to.is_empty() {
+            draft.to = if parent.from == draft.from.name { parent.to } else { vec![parent.from] };
+        }
+        let subject = reply.subject.map_or_else(|| answer_to(&parent.subject), str::to_owned);
+        draft.subject = &subject;
+        draft.thread = draft.thread.or(Some(&parent.thread));
+        // "Re: DONE" is an answer to a completion, not one.
+        let head = if reply.subject.is_some() { read_head(&subject, draft.body) } else { Head::default() };
+        self.accept(draft, head, Some(Parent { id: parent.id, work_id: parent.work_id })).await
+    }
+
+    async fn accept(&self, draft: Draft<'_>, head: Head, parent: Option<Parent>) -> Result<Sent, Error> {
+        self.check(&draft)?;
+        let (project, sender, recipients, vouched) = self.address(&draft).await?;
+        let work_id = head.work_id.or_else(|| parent.as_ref().and_then(|parent| parent.work_id.clone()));
+        let new = NewMessage {
+            project: project.id,
+            from: sender.id,
+            recipients,
+            subject: draft.subject.to_owned(),
+            body: draft.body.to_owned(),
+            thread: draft.thread.map(str::to_owned).or_else(|| work_id.clone()),
+            reply_to: parent.as_ref().map(|parent| parent.id),
+            importance: draft.importance,
+            ack_required: draft.ack_required.unwrap_or_else(|| head.kind.is_some_and(|kind| kind.ack_by_default())),
+            kind: head.kind,
+            work_id,
+            door: draft.door,
+            vouched,
+            idempotency: draft.idempotency_key.map(|key| IdempotencyKey {
+                key: key.to_owned(),
+                fingerprint: fingerprint(&draft, parent.as_ref().map(|parent| parent.id)),
+            }),
+            now: self.clock.now(),
+        };
+        match self.store.append(&new).await? {
+            Appended::New { id, created_at } => {
+                let woken: Vec<AgentId> = new.recipients.iter().map(|(agent, ..)| *agent).collect();
+                // A lost wake-up costs one polling interval, never a message.
+                self.wake.mail_for(&woken);
+                Ok(sent(new, sender.name, id, created_at))
+            }
+            Appended::Repeated(id) => self.sent_before(&project, id).await,
+            Appended::KeyTaken(first) => {
+                Err(Error::KeyTaken { key: shown(draft.idempotency_key.unwrap_or_default()), first })
+            }
+        }
+    }
+
+    fn check(&self, draft: &Draft<'_>) -> Result<(), Error> {
+        let limit = self.rules.longest_body;
+        for (what, text) in [("subject", draft.subject), ("body_md", draft.body)] {
+            if text.len() > limit {
+                return Err(Error::TooLarge { what, size: text.len(), limit });
+            }
+        }
+        if draft.to.is_empty() {
+            return Err(Error::NoRecipients);
+        }
+        for (what, names) in [("to", &draft.to), ("cc", &draft.cc), ("bcc", &draft.bcc)] {
+            if names.len() > MOST_NAMES {
+                let wanted = format!("at most {MOST_NAMES} names");
+                return Err(Error::Invalid { what, value: format!("{} names", names.len()), wanted });
+            }
+        }
+        if let Some(thread) = draft.thread {
+            check_label("thread_id", thread, LONGEST_THREAD)?;
+        }
+        draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
+    }
+
+    /// Finds everybody that the draft names. Who is named twice gets one copy, under the most open role.
+    async fn address(
+        &self,
+        draft: &Draft<'_>,
+    ) -> Result<(Project, Agent, Vec<(AgentId, String, Role)>, Vouched), Error> {
+        let project = self.project(draft.project_key).await?;
+        let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
+        let mut names = vec![draft.from.name];
+        names.extend(roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str).filter(|n| *n != EVERYONE));
+        let agents = self.agents_called(&project, &names).await?;
+        let sender = agents[0].clone();
+        let vouched = self.prove(&sender, draft.from.token).await?;
+        let mut found = agents.into_iter().skip(1);
+        let mut recipients: Vec<(AgentId, String, Role)> = Vec::new();
+        let mut taken = std::collections::HashSet::new();
+        for (role, named) in roles {
+            for name in named {
+                let agents = if name == EVERYONE {
+                    let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
+                    everyone.into_iter().filter(|agent| agent.id != sender.id).collect()
+                } else {
+                    found.next().into_iter().collect::<Vec<_>>()
+                };
+                let new = agents.into_iter().filter(|agent| taken.insert(agent.id));
+                recipients.extend(new.map(|agent| (agent.id, agent.name, role)));
+            }
+        }
+        if recipients.is_empty() {
+            return Err(Error::NoRecipients);
+        }
+        Ok((project, sender, recipients, vouched))
+    }
+
+    /// The first answer again.
+    async fn sent_before(&self, project: &Project, id: MessageId) -> Result<Sent, Error> {
+        let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
+        let deliveries = self.store.deliveries(id).await?;
+        let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
+        Ok(Sent { message, bcc })
+    }
+}
+
+fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestamp) -> Sent {
+    let named = |wanted: Role| -> Vec<String> {
+        new.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.clone()).collect()
+    };
+    let (to, cc, bcc) = (named(Role::To), named(Role::Cc), named(Role::Bcc));
+    let message = Message {
+        id,
+        project: new.project,
+        from,
+        to,
+        cc,
+        subject: new.subject,
+        body: new.body,
+        thread: new.thread.unwrap_or_else(|| id.to_string()),
+        reply_to: new.reply_to,
+        importance: new.importance,
+        ack_required: new.ack_required,
+        kind: new.kind,
+        work_id: new.work_id,
+        door: new.door.to_owned(),
+        vouched: new.vouched,
+        created_at,
+    };
+    Sent { message, bcc }
+}
+
+/// A hash over everything that makes two drafts the same; each part goes in with its length.
+fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |part: &str| {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    };
+    for names in [&draft.to, &draft.cc, &draft.bcc] {
+        add(&names.len().to_string());
+        names.iter().for_each(|name| add(name));
+    }
+    add(draft.subject);
+    add(draft.body);
+    add(&format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to)));
+    *hasher.finalize().as_bytes()
+}
+
+fn answer_to(subject: &str) -> String {
+    let answered = subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
+    if answered { subject.to_owned() } else { format!("Re: {subject}") }
+}
+
+fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
+    if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
+        let wanted = format!("1 to {longest} characters, none of them a control character");
+        return Err(Error::Invalid { what, value: shown(text), wanted });
+    }
+    Ok(())
+}

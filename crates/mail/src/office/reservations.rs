@@ -1,0 +1,165 @@
+//! Reserving files, standing in line for them, and giving them back.
+
+use std::time::Duration;
+
+use super::messages::LOOK_AGAIN;
+use super::{Claim, Office};
+use crate::clock::after_seconds;
+use crate::error::{Error, shown};
+use crate::ids::LeaseId;
+use crate::projects::Project;
+use crate::reservations::pattern::Pattern;
+use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS};
+
+/// The most paths in one request.
+const MOST_PATHS: usize = 1_000;
+/// The longest reason, in bytes.
+const LONGEST_REASON: usize = 4 * 1024;
+
+/// What an agent wants to reserve.
+#[derive(Clone, Copy, Debug)]
+pub struct ReserveAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Who wants it.
+    pub agent: Claim<'a>,
+    /// Globs, relative to the project or below its path.
+    pub paths: &'a [String],
+    /// How long, in seconds.
+    pub ttl_seconds: i64,
+    /// Whether nobody else may hold any of it.
+    pub exclusive: bool,
+    /// What it is for.
+    pub reason: &'a str,
+    /// How long to stand in line; zero to be refused at once.
+    pub wait: Duration,
+}
+
+impl Office {
+    /// Reserves all of the paths or nothing; waits its turn if asked to.
+    pub async fn reserve(&self, ask: ReserveAsk<'_>) -> Result<Vec<Lease>, Error> {
+        check_ttl("ttl_seconds", ask.ttl_seconds)?;
+        if ask.reason.len() > LONGEST_REASON {
+            return Err(Error::TooLarge { what: "reason", size: ask.reason.len(), limit: LONGEST_REASON });
+        }
+        let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
+        let patterns = patterns(&project, ask.paths)?;
+        let deadline = after_seconds(self.clock.now(), ask.wait.as_secs() as i64);
+        let mut request = Request {
+            project: project.id,
+            agent: agent.id,
+            agent_name: agent.name,
+            patterns,
+            exclusive: ask.exclusive,
+            reason: ask.reason.to_owned(),
+            ttl_seconds: ask.ttl_seconds,
+            wait_until: (!ask.wait.is_zero()).then_some(deadline),
+            ticket: None,
+        };
+        let mut signal = self.wake.leases(project.id);
+        loop {
+            let now = self.clock.now();
+            let look_again_at = match self.store.reserve(&request, now).await? {
+                Reserved::Granted(leases) => {
+                    // A line that became shorter may let others through.
+                    self.wake.leases_changed(project.id);
+                    return Ok(leases);
+                }
+                Reserved::Refused(conflicts) => {
+                    if request.ticket.is_some() {
+                        self.wake.leases_changed(project.id);
+                    }
+                    return Err(Error::Reserved { conflicts });
+                }
+                Reserved::Circle(circle) => return Err(Error::Circle { circle }),
+                Reserved::Waiting { ticket, look_again_at, .. } => {
+                    request.ticket = Some(ticket);
+                    look_again_at
+                }
+            };
+            let until = look_again_at.min(deadline).as_microsecond() - self.clock.now().as_microsecond();
+            if self.wake.closing() {
+                request.wait_until = None;
+            } else {
+                signal.wait(Duration::from_micros(until.max(0) as u64).min(LOOK_AGAIN)).await;
+            }
+        }
+    }
+
+    /// Gives back the leases on these paths, or all that the agent holds when there is no list.
+    pub async fn release(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        paths: Option<&[String]>,
+    ) -> Result<Vec<Lease>, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        let patterns = paths.map(|paths| patterns(&project, paths)).transpose()?;
+        let released = self.store.release(project.id, agent.id, patterns.as_deref(), self.clock.now()).await?;
+        if !released.is_empty() {
+            self.wake.leases_changed(project.id);
+        }
+        Ok(released)
+    }
+
+    /// Moves the end of the leases on these paths, or of all, to so many seconds from now.
+    pub async fn renew(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        paths: Option<&[String]>,
+        ttl_seconds: i64,
+    ) -> Result<Vec<Lease>, Error> {
+        check_ttl("new_ttl_seconds", ttl_seconds)?;
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        let patterns = paths.map(|paths| patterns(&project, paths)).transpose()?;
+        let now = self.clock.now();
+        let ends_at = after_seconds(now, ttl_seconds);
+        let not_held = |pattern: String| Error::NotHeld { agent: agent.name.clone(), pattern };
+        match self.store.renew(project.id, agent.id, patterns.as_deref(), ends_at, now).await? {
+            Err(pattern) => Err(not_held(pattern.as_str().to_owned())),
+            Ok(renewed) if renewed.is_empty() => Err(not_held("*".to_owned())),
+            Ok(renewed) => {
+                // Those in line reckoned with the old end.
+                self.wake.leases_changed(project.id);
+                Ok(renewed)
+            }
+        }
+    }
+
+    /// A page of a project's active leases, in the order they were granted.
+    pub async fn leases(
+        &self,
+        project_key: &str,
+        after: Option<LeaseId>,
+        limit: usize,
+    ) -> Result<(Project, Vec<Lease>), Error> {
+        let project = self.project(project_key).await?;
+        let leases = self.store.leases(project.id, after, limit, self.clock.now()).await?;
+        Ok((project, leases))
+    }
+}
+
+fn patterns(project: &Project, paths: &[String]) -> Result<Vec<Pattern>, Error> {
+    if paths.is_empty() || paths.len() > MOST_PATHS {
+        let wanted = format!("1 to {MOST_PATHS} paths");
+        return Err(Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted });
+    }
+    let mut patterns: Vec<Pattern> = Vec::with_capacity(paths.len());
+    let mut known = std::collections::HashSet::new();
+    for path in paths {
+        let pattern = Pattern::parse_within(&project.human_key, path)?;
+        if known.insert(pattern.as_str().to_owned()) {
+            patterns.push(pattern);
+        }
+    }
+    Ok(patterns)
+}
+
+fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {
+    if TTL_SECONDS.contains(&seconds) {
+        return Ok(());
+    }
+    let wanted = format!("{} to {} seconds", TTL_SECONDS.start(), TTL_SECONDS.end());
+    Err(Error::Invalid { what, value: shown(&seconds.to_string()), wanted })
+}

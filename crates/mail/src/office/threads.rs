@@ -1,0 +1,117 @@
+//! Reading conversations, summing them up, and searching what was said.
+
+use super::Office;
+use crate::error::{Error, StoreError, shown};
+use crate::ids::MessageId;
+use crate::messages::Message;
+use crate::projects::Project;
+use crate::search::query::Query;
+use crate::search::snippet;
+use crate::threads::summary::{Said, Summary, summarize};
+
+/// How many messages of a thread a summary looks at.
+const SUMMED_UP: usize = 2_000;
+
+/// Which part of a thread to read.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// The thread's name, or the number of any message in it.
+    pub thread: &'a str,
+    /// Only messages with a higher number.
+    pub after: Option<MessageId>,
+    /// At most so many, the oldest.
+    pub limit: usize,
+    /// Whether to load bodies.
+    pub with_bodies: bool,
+}
+
+/// A part of a thread.
+#[derive(Clone, Debug)]
+pub struct ThreadPage {
+    /// The thread's name.
+    pub thread: String,
+    /// Messages, oldest first.
+    pub messages: Vec<Message>,
+    /// How many the whole thread has.
+    pub total: usize,
+}
+
+/// What to search for.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// The query, in the language of [`Query`].
+    pub query: &'a str,
+    /// Only messages with a lower number.
+    pub before: Option<MessageId>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+/// A message that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The message.
+    pub message: Message,
+    /// The part of its body where the words stand.
+    pub snippet: String,
+}
+
+impl Office {
+    /// A part of a thread, oldest first. A thread that nobody wrote to is not found.
+    pub async fn thread(&self, ask: ThreadAsk<'_>) -> Result<ThreadPage, Error> {
+        let project = self.project(ask.project_key).await?;
+        let (thread, total) = self.find_thread(&project, ask.thread).await?;
+        let messages = self.store.thread(project.id, &thread, ask.after, ask.limit, ask.with_bodies).await?;
+        Ok(ThreadPage { thread, messages, total })
+    }
+
+    /// Sums up a thread by rules: the same thread gives the same summary.
+    pub async fn summarize(&self, project_key: &str, thread: &str) -> Result<(String, Summary), Error> {
+        let project = self.project(project_key).await?;
+        let (thread, _) = self.find_thread(&project, thread).await?;
+        let messages = self.store.thread(project.id, &thread, None, SUMMED_UP, true).await?;
+        let said: Vec<Said<'_>> = messages
+            .iter()
+            .map(|message| Said {
+                id: message.id.0,
+                from: &message.from,
+                subject: &message.subject,
+                body: &message.body,
+                kind: message.kind,
+                at: message.created_at,
+            })
+            .collect();
+        Ok((thread, summarize(&said)))
+    }
+
+    /// Messages that match, newest first.
+    pub async fn search(&self, ask: SearchAsk<'_>) -> Result<Vec<Found>, Error> {
+        let query = Query::parse(ask.query)?;
+        let project = self.project(ask.project_key).await?;
+        let found = self.store.search(project.id, &query, ask.before, ask.limit).await;
+        let messages = found.map_err(|error| match error {
+            StoreError::TooSlow => Error::SearchTooSlow,
+            other => other.into(),
+        })?;
+        Ok(messages.into_iter().map(|message| Found { snippet: snippet(&message.body, &query), message }).collect())
+    }
+
+    /// The thread of that name, or the one that the message of that number belongs to, and its length.
+    async fn find_thread(&self, project: &Project, thread: &str) -> Result<(String, usize), Error> {
+        let length = self.store.thread_length(project.id, thread).await?;
+        if length > 0 {
+            return Ok((thread.to_owned(), length));
+        }
+        if let Ok(id) = thread.parse()
+            && let Some(message) = self.store.message(project.id, MessageId(id)).await?
+        {
+            let length = self.store.thread_length(project.id, &message.thread).await?;
+            return Ok((message.thread, length));
+        }
+        Err(Error::UnknownThread { thread: shown(thread) })
+    }
+}

@@ -1,0 +1,333 @@
+//! What the lease book promises, without any store.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::ids::ProjectId;
+
+const NAMES: [&str; 4] = ["alice", "bob", "carol", "dave"];
+
+#[test]
+fn an_empty_book_grants() {
+    assert_eq!(LeaseBook::default().decide(&request("alice", &["**"]), at("16:00:00")), Decision::Grant);
+}
+
+#[test]
+fn a_lease_blocks_others_until_the_moment_it_ends() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "src/**")], vec![]);
+    let wanted = request("bob", &["src/lib.rs"]);
+    let conflict = Conflict {
+        wanted: "src/lib.rs".into(),
+        pattern: "src/**".into(),
+        holder: "alice".into(),
+        exclusive: true,
+        waiting: false,
+        until: at("16:10:00"),
+    };
+    assert_eq!(book.decide(&wanted, at("16:09:59.999999")), Decision::Refuse(vec![conflict]));
+    assert_eq!(book.decide(&wanted, at("16:10:00")), Decision::Grant);
+}
+
+#[test]
+fn two_leases_conflict_when_either_is_exclusive() {
+    for (held, wanted, granted) in
+        [(true, true, false), (true, false, false), (false, true, false), (false, false, true)]
+    {
+        let book = LeaseBook::new(vec![Lease { exclusive: held, ..lease(1, "alice", "src/**") }], vec![]);
+        let wanted = Request { exclusive: wanted, ..request("bob", &["src/lib.rs"]) };
+        assert_eq!(book.decide(&wanted, at("16:00:00")) == Decision::Grant, granted, "{held} {}", wanted.exclusive);
+    }
+}
+
+#[test]
+fn ones_own_leases_and_places_are_not_in_the_way() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "src/**")], vec![waiter(1, "alice", &["docs/**"])]);
+    assert_eq!(book.decide(&request("alice", &["src/lib.rs", "docs/a.md"]), at("16:00:00")), Decision::Grant);
+}
+
+#[test]
+fn patterns_that_share_no_path_do_not_conflict() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "src/*.rs")], vec![waiter(1, "bob", &["docs/**"])]);
+    assert_eq!(book.decide(&request("carol", &["src/*.md", "src/a/b.rs", "doc/**"]), at("16:00:00")), Decision::Grant);
+}
+
+#[test]
+fn every_pattern_of_a_request_counts() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "c")], vec![]);
+    assert_eq!(wanted_and_whose(&book, &request("bob", &["a", "b", "c"])), [("c".into(), "alice".into())]);
+}
+
+#[test]
+fn what_an_earlier_waiter_wants_counts_as_held() {
+    let book = LeaseBook::new(vec![], vec![waiter(1, "bob", &["x", "src/**"])]);
+    let wanted = request("carol", &["src/lib.rs"]);
+    let conflict = Conflict {
+        wanted: "src/lib.rs".into(),
+        pattern: "src/**".into(),
+        holder: "bob".into(),
+        exclusive: true,
+        waiting: true,
+        until: at("16:30:00"),
+    };
+    assert_eq!(book.decide(&wanted, at("16:29:59.999999")), Decision::Refuse(vec![conflict]));
+    assert_eq!(book.decide(&wanted, at("16:30:00")), Decision::Grant, "a place is lost when the wait ends");
+}
+
+#[test]
+fn only_those_ahead_in_the_line_count() {
+    let line = vec![waiter(1, "bob", &["a"]), waiter(2, "carol", &["a"]), waiter(3, "dave", &["a"])];
+    let book = LeaseBook::new(vec![], line);
+    let carols = Request { ticket: Some(TicketId(2)), ..request("carol", &["a"]) };
+    assert_eq!(wanted_and_whose(&book, &carols), [("a".into(), "bob".into())]);
+    let bobs = Request { ticket: Some(TicketId(1)), ..request("bob", &["a"]) };
+    assert_eq!(book.decide(&bobs, at("16:00:00")), Decision::Grant);
+    let newcomer = wanted_and_whose(&book, &request("alice", &["a"]));
+    assert_eq!(newcomer.len(), 3, "who has no ticket yet stands behind all: {newcomer:?}");
+}
+
+#[test]
+fn who_shares_does_not_wait_for_those_who_share() {
+    let book = LeaseBook::new(vec![], vec![Waiter { exclusive: false, ..waiter(1, "bob", &["a"]) }]);
+    let shared = Request { exclusive: false, ..request("carol", &["a"]) };
+    assert_eq!(book.decide(&shared, at("16:00:00")), Decision::Grant);
+    assert!(matches!(book.decide(&request("carol", &["a"]), at("16:00:00")), Decision::Refuse(_)));
+}
+
+#[test]
+fn who_is_patient_waits_until_the_patience_ends() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "a")], vec![]);
+    let wanted = patient("bob", &["a"], "16:05:00");
+    assert!(matches!(book.decide(&wanted, at("16:04:59.999999")), Decision::Wait(conflicts) if conflicts.len() == 1));
+    assert!(matches!(book.decide(&wanted, at("16:05:00")), Decision::Refuse(conflicts) if conflicts.len() == 1));
+}
+
+#[test]
+fn conflicts_are_told_up_to_a_limit() {
+    let held = (0..30).map(|number| lease(number, "alice", &format!("src/{number}.rs"))).collect();
+    let book = LeaseBook::new(held, vec![]);
+    assert_eq!(wanted_and_whose(&book, &request("bob", &["src/**"])).len(), MOST_CONFLICTS);
+}
+
+#[test]
+fn a_circle_of_two_is_told_from_the_asker_back_to_it() {
+    let book = LeaseBook::new(vec![lease(1, "alice", "a"), lease(2, "bob", "b")], vec![waiter(1, "alice", &["b"])]);
+    let wanted = patient("bob", &["a"], "16:30:00");
+    assert_eq!(book.decide(&wanted, at("16:00:00")), circle(&["bob", "alice", "bob"]));
+    let impatient = request("bob", &["a"]);
+    assert!(matches!(book.decide(&impatient, at("16:00:00")), Decision::Refuse(_)), "who does not wait closes none");
+}
+
+#[test]
+fn a_circle_over_others_is_found() {
+    let held = vec![lease(1, "alice", "a"), lease(2, "bob", "b"), lease(3, "carol", "c"), lease(4, "dave", "d")];
+    let line = vec![waiter(1, "alice", &["b"]), waiter(2, "bob", &["c"]), waiter(3, "carol", &["d"])];
+    let book = LeaseBook::new(held, line);
+    let closing = patient("dave", &["a"], "16:30:00");
+    assert_eq!(book.decide(&closing, at("16:00:00")), circle(&["dave", "alice", "bob", "carol", "dave"]));
+}
+
+#[test]
+fn a_circle_may_close_over_a_place_in_the_line() {
+    // Bob holds b and asks for a; carol stands ahead for a, and waits for b too.
+    let book = LeaseBook::new(vec![lease(1, "bob", "b")], vec![waiter(1, "carol", &["a", "b"])]);
+    assert_eq!(book.decide(&patient("bob", &["a"], "16:30:00"), at("16:00:00")), circle(&["bob", "carol", "bob"]));
+}
+
+#[test]
+fn a_chain_is_not_a_circle() {
+    let held = vec![lease(1, "alice", "a"), lease(2, "bob", "b")];
+    let book = LeaseBook::new(held, vec![waiter(1, "alice", &["b"])]);
+    assert!(matches!(book.decide(&patient("carol", &["a"], "16:30:00"), at("16:00:00")), Decision::Wait(_)));
+}
+
+#[test]
+fn what_ended_closes_no_circle() {
+    let held = vec![Lease { ends_at: at("16:20:00"), ..lease(1, "alice", "a") }, lease(2, "bob", "b")];
+    let line = vec![Waiter { until: at("16:05:00"), ..waiter(1, "alice", &["b"]) }];
+    let book = LeaseBook::new(held.clone(), line);
+    let wanted = patient("bob", &["a"], "16:30:00");
+    assert!(matches!(book.decide(&wanted, at("16:04:59.999999")), Decision::Circle(_)));
+    assert!(matches!(book.decide(&wanted, at("16:05:00")), Decision::Wait(_)), "alice waits no longer");
+    let book = LeaseBook::new(held, vec![waiter(1, "alice", &["b"])]);
+    assert!(matches!(book.decide(&wanted, at("16:09:59.999999")), Decision::Circle(_)));
+    assert!(matches!(book.decide(&wanted, at("16:10:00")), Decision::Wait(_)), "bob holds b no longer");
+}
+
+#[test]
+fn ones_own_lease_is_found_by_its_exact_pattern_while_it_lasts() {
+    let book = LeaseBook::new(vec![lease(1, "bob", "a*"), lease(2, "alice", "a*"), lease(3, "alice", "ab")], vec![]);
+    let own =
+        |name: &str, text: &str, time: &str| book.own(agent(name), &pattern(text), at(time)).map(|lease| lease.id.0);
+    assert_eq!(own("alice", "a*", "16:09:59.999999"), Some(2));
+    assert_eq!(own("alice", "a*", "16:10:00"), None);
+    assert_eq!(own("alice", "ab", "16:00:00"), Some(3));
+    assert_eq!(own("alice", "abc", "16:00:00"), None, "a pattern that merely meets it is not it");
+    assert_eq!(own("carol", "a*", "16:00:00"), None);
+}
+
+#[test]
+fn a_lease_of_the_same_number_is_replaced() {
+    let mut book = LeaseBook::new(vec![lease(1, "alice", "a")], vec![]);
+    book.hold(Lease { ends_at: at("17:00:00"), exclusive: false, ..lease(1, "alice", "a") });
+    assert_eq!(book.len(), 1);
+    assert!(matches!(book.decide(&request("bob", &["a"]), at("16:59:59")), Decision::Refuse(_)));
+    let shared = Request { exclusive: false, ..request("bob", &["a"]) };
+    assert_eq!(book.decide(&shared, at("16:00:00")), Decision::Grant, "the new mode counts");
+}
+
+#[test]
+fn what_was_given_back_is_forgotten() {
+    let mut book = LeaseBook::new(vec![lease(1, "alice", "a"), lease(2, "alice", "b")], vec![]);
+    book.end(LeaseId(7), &pattern("a"));
+    assert_eq!(book.len(), 2, "another number is another lease");
+    book.end(LeaseId(1), &pattern("a"));
+    assert_eq!(book.decide(&request("bob", &["a"]), at("16:00:00")), Decision::Grant);
+    assert!(matches!(book.decide(&request("bob", &["b"]), at("16:00:00")), Decision::Refuse(_)));
+    book.end(LeaseId(2), &pattern("b"));
+    assert!(book.is_empty());
+}
+
+#[test]
+fn who_left_the_line_is_forgotten() {
+    let mut book = LeaseBook::default();
+    book.stand(waiter(1, "alice", &["a"]));
+    book.stand(waiter(2, "bob", &["a"]));
+    book.leave(TicketId(1));
+    book.leave(TicketId(9));
+    assert_eq!(wanted_and_whose(&book, &request("carol", &["a"])), [("a".into(), "bob".into())]);
+}
+
+#[test]
+fn forgetting_what_ended_keeps_what_lasts() {
+    let longer = Lease { ends_at: at("16:10:00.000001"), ..lease(2, "alice", "b") };
+    let line = vec![Waiter { until: at("16:10:00"), ..waiter(1, "bob", &["c"]) }, waiter(2, "bob", &["d"])];
+    let mut book = LeaseBook::new(vec![lease(1, "alice", "a"), longer], line);
+    book.forget_ended(at("16:10:00"));
+    assert_eq!(book.len(), 1);
+    // Asked at an earlier time, only what was forgotten is free.
+    assert_eq!(book.decide(&request("carol", &["a", "c"]), at("16:00:00")), Decision::Grant);
+    assert_eq!(wanted_and_whose(&book, &request("carol", &["b", "d"])).len(), 2);
+}
+
+/// A step of the random stories below: who, what, how, and whether it waits.
+type Step = (usize, usize, bool, bool, bool);
+
+const WANTED: [&str; 6] = ["a", "b", "*", "src/**", "src/a", "{a,src/b}"];
+
+proptest! {
+    /// Whatever is asked and given back, no two active leases of different holders conflict.
+    #[test]
+    fn what_is_granted_never_conflicts(steps in prop::collection::vec(any_step(), 0..60)) {
+        let (mut book, mut held, mut tickets) = (LeaseBook::default(), Vec::<Lease>::new(), 0);
+        for (who, what, exclusive, waits, gives_back) in steps {
+            let name = NAMES[who];
+            if gives_back {
+                held.retain(|lease| {
+                    let keeps = lease.holder != agent(name);
+                    if !keeps {
+                        book.end(lease.id, &lease.pattern);
+                    }
+                    keeps
+                });
+                continue;
+            }
+            let wait_until = waits.then(|| at("16:30:00"));
+            let wanted = Request { exclusive, wait_until, ..request(name, &[WANTED[what]]) };
+            match book.decide(&wanted, at("16:00:00")) {
+                Decision::Grant => {
+                    let number = held.iter().map(|lease| lease.id.0).max().unwrap_or(0) + 1;
+                    let lease = Lease { exclusive, ..lease(number, name, WANTED[what]) };
+                    for other in held.iter().filter(|other| other.holder != lease.holder) {
+                        let meets = other.pattern.may_meet(&lease.pattern);
+                        prop_assert!(!meets || !(other.exclusive || lease.exclusive), "{other:?} {lease:?}");
+                    }
+                    book.hold(lease.clone());
+                    held.push(lease);
+                }
+                Decision::Wait(conflicts) => {
+                    prop_assert!(!conflicts.is_empty());
+                    tickets += 1;
+                    book.stand(Waiter { exclusive, ..waiter(tickets, name, &[WANTED[what]]) });
+                }
+                Decision::Refuse(conflicts) => prop_assert!(!waits && !conflicts.is_empty()),
+                Decision::Circle(names) => {
+                    prop_assert!(waits && names.len() > 2);
+                    prop_assert!(names.first() == names.last() && names[0] == name);
+                }
+            }
+        }
+        prop_assert_eq!(book.len(), held.len());
+    }
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    (0..NAMES.len(), 0..WANTED.len(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2))
+}
+
+fn at(time: &str) -> Timestamp {
+    format!("2026-01-11T{time}Z").parse().unwrap()
+}
+
+fn pattern(text: &str) -> Pattern {
+    Pattern::parse(text).unwrap()
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId(NAMES.iter().position(|known| *known == name).unwrap() as i64)
+}
+
+/// An exclusive lease from 16:00 to 16:10.
+fn lease(id: i64, holder: &str, text: &str) -> Lease {
+    Lease {
+        id: LeaseId(id),
+        holder: agent(holder),
+        holder_name: holder.into(),
+        pattern: pattern(text),
+        exclusive: true,
+        reason: String::new(),
+        granted_at: at("16:00:00"),
+        ends_at: at("16:10:00"),
+    }
+}
+
+/// Stands in line until 16:30, for exclusive leases.
+fn waiter(ticket: i64, name: &str, texts: &[&str]) -> Waiter {
+    Waiter {
+        ticket: TicketId(ticket),
+        agent: agent(name),
+        agent_name: name.into(),
+        patterns: texts.iter().map(|text| pattern(text)).collect(),
+        exclusive: true,
+        until: at("16:30:00"),
+    }
+}
+
+fn request(name: &str, texts: &[&str]) -> Request {
+    Request {
+        project: ProjectId(1),
+        agent: agent(name),
+        agent_name: name.into(),
+        patterns: texts.iter().map(|text| pattern(text)).collect(),
+        exclusive: true,
+        reason: String::new(),
+        ttl_seconds: 600,
+        wait_until: None,
+        ticket: None,
+    }
+}
+
+fn patient(name: &str, texts: &[&str], until: &str) -> Request {
+    Request { wait_until: Some(at(until)), ..request(name, texts) }
+}
+
+/// What is refused at 16:00, and because of whom.
+fn wanted_and_whose(book: &LeaseBook, request: &Request) -> Vec<(String, String)> {
+    match book.decide(request, at("16:00:00")) {
+        Decision::Refuse(conflicts) => conflicts.into_iter().map(|one| (one.wanted, one.holder)).collect(),
+        other => panic!("a refusal was wanted, not {other:?}"),
+    }
+}
+
+fn circle(names: &[&str]) -> Decision {
+    Decision::Circle(names.iter().map(|name| (*name).to_owned()).collect())
+}

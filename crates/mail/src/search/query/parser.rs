@@ -1,0 +1,197 @@
+//! From the tokens of a query to its tree.
+//!
+//! One function for each level of the grammar. A part in which nothing is left to look for is `None` and vanishes from
+//! the tree.
+
+use super::lexer::{Filter, Token, TokenKind};
+use super::{DEEPEST, Field, MOST_TERMS, Query, QueryError};
+
+/// What a part of a query amounts to.
+type Part = Result<Option<Query>, QueryError>;
+
+/// Reads all tokens as one query.
+pub(super) fn parse(tokens: &[Token<'_>]) -> Part {
+    let mut parser = Parser { tokens, at: 0, depth: 0, terms: 0 };
+    if tokens.is_empty() {
+        return Ok(None);
+    }
+    let query = parser.either(Field::Any)?;
+    match parser.peek() {
+        None => Ok(query),
+        // Every other token continues the query.
+        Some(token) => {
+            Err(QueryError::new(token.position, format!("the ')' at position {} closes nothing", token.position)))
+        }
+    }
+}
+
+struct Parser<'t, 'a> {
+    tokens: &'t [Token<'a>],
+    at: usize,
+    depth: usize,
+    terms: usize,
+}
+
+impl<'t, 'a> Parser<'t, 'a> {
+    /// Parts joined by OR.
+    fn either(&mut self, field: Field) -> Part {
+        let mut parts = Vec::new();
+        loop {
+            match self.all(field)? {
+                Some(Query::Or(inner)) => parts.extend(inner),
+                part => parts.extend(part),
+            }
+            if self.next_if(TokenKind::Or).is_none() {
+                return Ok(one_or(parts, Query::Or));
+            }
+        }
+    }
+
+    /// Parts joined by AND, or by nothing.
+    fn all(&mut self, field: Field) -> Part {
+        let mut parts = Vec::new();
+        loop {
+            match self.negatable(field)? {
+                Some(Query::And(inner)) => parts.extend(inner),
+                part => parts.extend(part),
+            }
+            if self.next_if(TokenKind::And).is_some() {
+                continue;
+            }
+            if matches!(self.peek().map(|token| token.kind), None | Some(TokenKind::Or | TokenKind::Close)) {
+                return Ok(one_or(parts, Query::And));
+            }
+        }
+    }
+
+    fn negatable(&mut self, field: Field) -> Part {
+        let Some(not) = self.next_if(TokenKind::Not) else { return self.single(field) };
+        let negated = self.nested(not.position, |parser| parser.negatable(field))?;
+        Ok(negated.map(|query| Query::Not(Box::new(query))))
+    }
+
+    fn single(&mut self, field: Field) -> Part {
+        let Some(token) = self.peek() else { return Err(self.word_missing()) };
+        match token.kind {
+            TokenKind::And | TokenKind::Or | TokenKind::Close => return Err(self.word_missing()),
+            TokenKind::Open => return self.group(field),
+            _ => self.at += 1,
+        }
+        match token.kind {
+            TokenKind::Filter(Filter::From) => self.sender(),
+            TokenKind::Filter(Filter::Subject) => self.filtered(Filter::Subject, Field::Subject),
+            TokenKind::Filter(Filter::Body) => self.filtered(Filter::Body, Field::Body),
+            TokenKind::Word(text) => self.term(token, Query::Word { text: text.to_owned(), field }),
+            TokenKind::Prefix(text) => self.term(token, Query::Prefix { text: text.to_owned(), field }),
+            TokenKind::Phrase(text) if text.contains(char::is_alphanumeric) => {
+                self.term(token, Query::Phrase { text: text.to_owned(), field })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn group(&mut self, field: Field) -> Part {
+        let open = self.tokens[self.at].position;
+        self.at += 1;
+        if self.next_if(TokenKind::Close).is_some() {
+            // As in `main()`.
+            return Ok(None);
+        }
+        let inside = self.nested(open, |parser| parser.either(field))?;
+        if self.next_if(TokenKind::Close).is_none() {
+            return Err(QueryError::new(open, format!("unclosed '(' that starts at position {open}")));
+        }
+        Ok(inside)
+    }
+
+    fn filtered(&mut self, filter: Filter, field: Field) -> Part {
+        match self.peek().map(|token| token.kind) {
+            None | Some(TokenKind::Close) => Err(self.missing("a word, a phrase or a group", filter.as_str())),
+            Some(_) => self.single(field),
+        }
+    }
+
+    /// The name after `from:`, which may be made of any characters.
+    fn sender(&mut self) -> Part {
+        let missing = self.missing("a name", Filter::From.as_str());
+        let token = self.peek().ok_or_else(|| missing.clone())?;
+        let name = match token.kind {
+            TokenKind::Word(name) | TokenKind::Phrase(name) | TokenKind::Nothing(name) if !name.is_empty() => name,
+            // No name is looked for by its beginning, so the star says nothing.
+            TokenKind::Prefix(name) => name,
+            _ => return Err(missing),
+        };
+        self.at += 1;
+        self.term(token, Query::From(name.to_owned()))
+    }
+
+    fn term(&mut self, token: &Token<'_>, query: Query) -> Part {
+        self.terms += 1;
+        if self.terms > MOST_TERMS {
+            let message = format!("more than {MOST_TERMS} words at position {}", token.position);
+            return Err(QueryError::new(token.position, message));
+        }
+        Ok(Some(query))
+    }
+
+    fn nested(&mut self, position: usize, read: impl FnOnce(&mut Self) -> Part) -> Part {
+        if self.depth == DEEPEST {
+            let message = format!("nested more than {DEEPEST} deep at position {position}");
+            return Err(QueryError::new(position, message));
+        }
+        self.depth += 1;
+        let part = read(self);
+        self.depth -= 1;
+        part
+    }
+
+    fn peek(&self) -> Option<&'t Token<'a>> {
+        self.tokens.get(self.at)
+    }
+
+    fn next_if(&mut self, kind: TokenKind<'_>) -> Option<&'t Token<'a>> {
+        let token = self.peek().filter(|token| token.kind == kind)?;
+        self.at += 1;
+        Some(token)
+    }
+
+    /// The error for a place where a word must stand and does not.
+    fn word_missing(&self) -> QueryError {
+        let before = self.at.checked_sub(1).map(|before| self.tokens[before].kind);
+        match (before, self.peek().map(|token| token.kind)) {
+            (Some(TokenKind::And), _) => self.missing("a word", "AND"),
+            (Some(TokenKind::Or), _) => self.missing("a word", "OR"),
+            (Some(TokenKind::Not), _) => self.missing("a word", "NOT"),
+            (_, Some(TokenKind::And)) => self.misplaced("expected a word before AND"),
+            (_, Some(TokenKind::Or)) => self.misplaced("expected a word before OR"),
+            (Some(TokenKind::Open), None) => {
+                let open = self.tokens[self.at - 1].position;
+                QueryError::new(open, format!("unclosed '(' that starts at position {open}"))
+            }
+            (None, Some(TokenKind::Close)) => {
+                let position = self.position();
+                QueryError::new(position, format!("the ')' at position {position} closes nothing"))
+            }
+            _ => self.misplaced("expected a word"),
+        }
+    }
+
+    fn missing(&self, wanted: &str, after: &str) -> QueryError {
+        self.misplaced(&format!("expected {wanted} after {after}"))
+    }
+
+    fn misplaced(&self, what: &str) -> QueryError {
+        let position = self.position();
+        QueryError::new(position, format!("{what} at position {position}"))
+    }
+
+    /// Where the next token starts, or where the last one ends.
+    fn position(&self) -> usize {
+        let here = self.peek().map(|token| token.position);
+        here.or_else(|| self.tokens.last().map(|last| last.end)).unwrap_or(0)
+    }
+}
+
+fn one_or(mut parts: Vec<Query>, join: impl FnOnce(Vec<Query>) -> Query) -> Option<Query> {
+    if parts.len() > 1 { Some(join(parts)) } else { parts.pop() }
+}

@@ -1,0 +1,136 @@
+//! The promises of the query language.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn query(text: &str) -> Query {
+    Query::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn word(text: &str) -> Query {
+    Query::Word { text: text.to_owned(), field: Field::Any }
+}
+
+fn error(text: &str) -> (usize, String) {
+    let error = Query::parse(text).expect_err(text);
+    (error.position, error.message)
+}
+
+#[test]
+fn and_binds_tighter_than_or_and_may_be_left_out() {
+    let expected = Query::Or(vec![Query::And(vec![word("a"), word("b")]), word("c")]);
+    assert_eq!(query("a AND b OR c"), expected);
+    assert_eq!(query("a b OR c"), expected);
+    assert_eq!(query("a (b OR c)"), Query::And(vec![word("a"), Query::Or(vec![word("b"), word("c")])]));
+    assert_eq!(query("(a b) AND (c d)"), Query::And(["a", "b", "c", "d"].map(word).to_vec()));
+}
+
+#[test]
+fn operators_are_upper_case_only() {
+    assert_eq!(query("a and not b"), Query::And(["a", "and", "not", "b"].map(word).to_vec()));
+    assert_eq!(query("NEAR ^a {b c}"), Query::And(["NEAR", "^a", "{b", "c}"].map(word).to_vec()));
+}
+
+#[test]
+fn a_dash_before_a_word_negates_it_and_no_other_dash_does() {
+    let not_b = Query::Not(Box::new(word("b")));
+    assert_eq!(query("a -b"), Query::And(vec![word("a"), not_b.clone()]));
+    assert_eq!(query("a NOT b"), Query::And(vec![word("a"), not_b]));
+    assert_eq!(query("a - b"), Query::And(vec![word("a"), word("b")]));
+    assert_eq!(query("--release well-known"), Query::And(vec![word("--release"), word("well-known")]));
+    assert_eq!(query("-(a)"), query("NOT a"));
+}
+
+#[test]
+fn filters_bind_to_the_next_word_phrase_or_group() {
+    let subject = |text: &str| Query::Word { text: text.to_owned(), field: Field::Subject };
+    assert_eq!(query("subject:a b"), Query::And(vec![subject("a"), word("b")]));
+    assert_eq!(query("subject:(a OR b)"), Query::Or(vec![subject("a"), subject("b")]));
+    assert_eq!(query("body:\"a b\""), Query::Phrase { text: "a b".into(), field: Field::Body });
+    assert_eq!(query("body:pre*"), Query::Prefix { text: "pre".into(), field: Field::Body });
+    assert_eq!(query("from:\"Green Dog\""), Query::From("Green Dog".into()));
+    assert_eq!(query("-from:bob"), Query::Not(Box::new(Query::From("bob".into()))));
+    assert_eq!(query("from:🦊"), Query::From("🦊".into()));
+    assert_eq!(query("subject:from:x"), subject("from:x"));
+}
+
+#[test]
+fn what_looks_like_a_filter_but_is_none_is_a_word() {
+    for text in ["http://x", "std::fs", "src/lib.rs:40", "foo:bar", "to:bob", "subjects:x"] {
+        assert_eq!(query(text), word(text));
+    }
+}
+
+#[test]
+fn a_stray_character_is_never_an_error() {
+    for stray in
+        ["*", "^", "'", ";", "{", "}", ":", "-", "--", "\"\"", "\"*\"", "()", "𝄞", "\u{0}", "NOT ;", "subject:;"]
+    {
+        assert_eq!(query(&format!("{stray} a")), word("a"), "{stray}");
+        assert_eq!(query(&format!("a AND {stray} ")), word("a"), "{stray}");
+        assert_eq!(error(stray), (0, "the query has no word in it".into()), "{stray}");
+    }
+    assert_eq!(query("a*b"), word("a*b"));
+    assert_eq!(query("\"a b\"*"), Query::Phrase { text: "a b".into(), field: Field::Any });
+    assert_eq!(query("main()"), word("main"));
+}
+
+#[test]
+fn an_unfinished_query_is_refused_with_the_place() {
+    for (text, position, message) in [
+        ("", 0, "the query has no word in it"),
+        ("foo AND", 7, "expected a word after AND at position 7"),
+        ("é OR OR b", 5, "expected a word after OR at position 5"),
+        ("a NOT", 5, "expected a word after NOT at position 5"),
+        ("OR a", 0, "expected a word before OR at position 0"),
+        ("(AND a)", 1, "expected a word before AND at position 1"),
+        ("éa \"b", 3, "unclosed quote that starts at position 3"),
+        ("a (b", 2, "unclosed '(' that starts at position 2"),
+        ("a (", 2, "unclosed '(' that starts at position 2"),
+        ("a) b", 1, "the ')' at position 1 closes nothing"),
+        (")", 0, "the ')' at position 0 closes nothing"),
+        ("a from:", 7, "expected a name after from: at position 7"),
+        ("from:(a)", 5, "expected a name after from: at position 5"),
+        ("(subject:)", 9, "expected a word, a phrase or a group after subject: at position 9"),
+    ] {
+        assert_eq!(error(text), (position, message.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn sizes_are_bounded() {
+    assert_eq!(error(&"a".repeat(LONGEST + 1)).0, LONGEST);
+    assert!(Query::parse(&"a".repeat(LONGEST)).is_ok());
+    assert!(Query::parse(&"a ".repeat(MOST_TERMS)).is_ok());
+    assert_eq!(error(&"a ".repeat(MOST_TERMS + 1)), (128, "more than 64 words at position 128".into()));
+    let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(query(&nested(DEEPEST)), word("a"));
+    assert_eq!(error(&nested(DEEPEST + 1)), (32, "nested more than 32 deep at position 32".into()));
+    assert_eq!(error(&"NOT ".repeat(200)).1, "nested more than 32 deep at position 128");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_at_a_place_within_it(text in "\\PC{0,40}") {
+        if let Err(error) = Query::parse(&text) {
+            prop_assert!(error.position <= text.chars().count());
+        }
+    }
+
+    #[test]
+    fn a_query_is_written_as_it_is_read(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "a", "b*", "\"c d\"", " AND ", " OR ", " NOT ", " -", "(", ")", " ", "subject:", "from:", "body:", ";",
+                "--x", "é", "AND", "from:x*", "*",
+            ]),
+            1..16,
+        ),
+    ) {
+        if let Ok(read) = Query::parse(&pieces.concat()) {
+            let written = read.to_string();
+            prop_assert_eq!(Query::parse(&written), Ok(read), "{}", written);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Mail that leaves one post office whole and enters another: export and import.
+//!
+//! A record is one message with everything that belongs to it, by names and not by the store's numbers of projects
+//! and agents. How a record is written down is not decided here.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::MessageId;
+use crate::messages::{Delivery, Message};
+
+/// One message with all that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The path of its project.
+    pub human_key: String,
+    /// The slug of its project.
+    pub slug: String,
+    /// The message, with its body.
+    pub message: Message,
+    /// Every recipient's copy.
+    pub deliveries: Vec<Delivery>,
+}
+
+/// What became of an imported record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// It was added under its own number.
+    New,
+    /// The same message is there under that number already.
+    AlreadyThere,
+    /// Another message has that number, or a higher number is taken, so that it would come out of order.
+    Clash,
+}
+
+/// How much a store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Projects.
+    pub projects: u64,
+    /// Agents.
+    pub agents: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Deliveries.
+    pub deliveries: u64,
+    /// Leases that are active.
+    pub leases: u64,
+    /// Events.
+    pub events: u64,
+}
+
+/// What moves mail in bulk, and tells how the store is.
+#[async_trait]
+pub trait TransferStore: Send + Sync {
+    /// Records with a number above `after`, in order, at most `limit`, over all projects.
+    async fn export(&self, after: Option<MessageId>, limit: usize) -> Result<Vec<Record>, StoreError>;
+
+    /// Adds records under their own numbers and times, all in one transaction, and tells what became of each.
+    ///
+    /// Projects and agents are made as they are needed. Records come in rising order; after the first clash nothing of
+    /// this call is kept and the clash is the last of the answers.
+    async fn import(&self, records: &[Record], now: Timestamp) -> Result<Vec<Imported>, StoreError>;
+
+    /// How much there is.
+    async fn counts(&self, now: Timestamp) -> Result<Counts, StoreError>;
+
+    /// Succeeds when the store can read and write.
+    async fn check_ready(&self) -> Result<(), StoreError>;
+}

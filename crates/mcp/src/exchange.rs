@@ -1,0 +1,245 @@
+//! The methods: what each request is answered, in each era, over any transport.
+//!
+//! What clients are shown at the start is rendered once, when the server is made. Subscriptions are
+//! not here, because where their notices go depends on the transport (`endpoint`, `stdio`).
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use http::{HeaderMap, StatusCode};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::eras::{self, Era};
+use crate::outcome::{Output, Refusal, push_tool_result};
+use crate::registry::{Context, Registry, panic_text};
+use crate::resources::{content_members, page_members, template_members};
+use crate::wire::{Fault, Params, Request, push_text, quoted, text};
+
+/// What does not change while the server runs may be kept for an hour, by anyone.
+const STABLE: &str = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
+/// What may change with every message must be asked for again.
+const FRESH: &str = "\"ttlMs\":0,\"cacheScope\":\"private\"";
+
+/// A registry that speaks the protocol.
+pub(crate) struct Exchange {
+    pub registry: Registry,
+    /// What opens every result of the modern era.
+    modern_head: String,
+    discover: String,
+    templates: String,
+}
+
+/// Who sent a request. A `Context` is made of it only for those methods that pass one on.
+#[derive(Default)]
+pub(crate) struct Caller<'a> {
+    pub client: Option<String>,
+    pub headers: Option<&'a HeaderMap>,
+    pub session: Option<&'a str>,
+}
+
+impl Caller<'_> {
+    fn context(&self) -> Context {
+        Context {
+            client: self.client.clone(),
+            headers: self.headers.map(|headers| Arc::new(headers.clone())),
+            session: self.session.map(str::to_owned),
+        }
+    }
+}
+
+/// The members of a result, and how long they keep.
+pub(crate) struct Answer<'a> {
+    members: Members<'a>,
+    cache: Option<&'static str>,
+}
+
+enum Members<'a> {
+    Text(Cow<'a, str>),
+    /// Written straight into the answer, since it may be large.
+    Tool(Result<Output, Refusal>),
+}
+
+impl<'a> Answer<'a> {
+    /// A result without members.
+    pub fn empty() -> Answer<'a> {
+        Answer::text("", None)
+    }
+
+    fn text(members: impl Into<Cow<'a, str>>, cache: Option<&'static str>) -> Answer<'a> {
+        Answer { members: Members::Text(members.into()), cache }
+    }
+}
+
+impl Exchange {
+    pub fn new(registry: Registry) -> Exchange {
+        let server_info = server_info(&registry);
+        let modern_head =
+            format!("\"resultType\":\"complete\",\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{server_info}}}");
+        let discover = members(&json!({
+            "supportedVersions": eras::supported().collect::<Vec<_>>(),
+            "capabilities": capabilities(Era::Modern),
+        })) + &instructions(&registry);
+        let templates = template_members(&registry.resources.templates());
+        Exchange { registry, modern_head, discover, templates }
+    }
+
+    /// Answers one request, whatever happens inside.
+    pub async fn answer(&self, era: Era, request: &Request<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+        let running = AssertUnwindSafe(self.dispatch(era, request, caller));
+        running.catch_unwind().await.unwrap_or_else(|panic| {
+            tracing::error!(method = %request.method, panic = panic_text(&*panic), "a request panicked");
+            Err(Fault::new(-32603, StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly."))
+        })
+    }
+
+    async fn dispatch(&self, era: Era, request: &Request<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+        let params = &request.params;
+        match (&*request.method, era) {
+            ("tools/call", _) => self.call_tool(params, caller).await,
+            ("tools/list", _) => Ok(Answer::text(&self.registry.tools_member, Some(STABLE))),
+            ("resources/read", _) => self.read_resource(era, params, caller).await,
+            ("resources/list", _) => self.list_resources(params).await,
+            ("resources/templates/list", _) => Ok(Answer::text(&self.templates, Some(STABLE))),
+            ("prompts/list", _) => Ok(Answer::text("\"prompts\":[]", Some(STABLE))),
+            ("prompts/get", _) => {
+                let name = required("name", params.name)?;
+                Err(Fault::invalid_params(format!("Prompt {} not found.", quoted(&name))))
+            }
+            ("completion/complete", _) => {
+                Ok(Answer::text("\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}", None))
+            }
+            ("server/discover", Era::Modern) => Ok(Answer::text(&self.discover, Some(STABLE))),
+            ("initialize", Era::Legacy) => Ok(self.initialize(params)),
+            // We send no log messages, so every level is kept to.
+            ("ping" | "logging/setLevel", Era::Legacy) => Ok(Answer::empty()),
+            (method, era) => Err(era.unknown_method(method)),
+        }
+    }
+
+    fn initialize(&self, params: &Params<'_>) -> Answer<'_> {
+        let wanted = params.protocol_version.and_then(text);
+        let version = eras::negotiated(wanted.as_deref());
+        let head = members(&json!({ "protocolVersion": version, "capabilities": capabilities(Era::Legacy) }));
+        let info = server_info(&self.registry);
+        Answer::text(format!("{head},\"serverInfo\":{info}{}", instructions(&self.registry)), None)
+    }
+
+    async fn call_tool(&self, params: &Params<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+        let name = required("name", params.name)?;
+        let Some(tool) = self.registry.tool(&name) else {
+            let hint = match self.registry.nearest_tool(&name) {
+                Some(near) => format!(" Did you mean '{near}'?"),
+                None => String::new(),
+            };
+            return Err(Fault::invalid_params(format!("Unknown tool {}.{hint}", quoted(&name))));
+        };
+        let outcome = tool.call(params.arguments.map(RawValue::get), caller.context()).await;
+        Ok(Answer { members: Members::Tool(outcome), cache: None })
+    }
+
+    async fn read_resource(&self, era: Era, params: &Params<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+        let uri = required("uri", params.uri)?;
+        match self.registry.resources.read(&uri, &caller.context()).await {
+            Ok(text) => Ok(Answer::text(content_members(&uri, &text), Some(FRESH))),
+            Err(error) => Err(error.into_fault(&uri, era.not_found_code())),
+        }
+    }
+
+    async fn list_resources(&self, params: &Params<'_>) -> Result<Answer<'_>, Fault> {
+        let cursor = match params.cursor {
+            Some(_) => Some(required("cursor", params.cursor)?),
+            None => None,
+        };
+        match self.registry.resources.list(cursor.as_deref()).await {
+            Ok((entries, next)) => Ok(Answer::text(page_members(&entries, next.as_deref()), Some(FRESH))),
+            Err(refusal) => {
+                let data = json!({ "code": refusal.code, "hint": refusal.hint });
+                Err(Fault::invalid_params(refusal.message).with(data))
+            }
+        }
+    }
+
+    /// Writes the whole answer to the request `id`.
+    pub fn write(&self, id: &str, era: Era, answer: &Answer<'_>) -> String {
+        let size = match &answer.members {
+            Members::Text(members) => members.len(),
+            Members::Tool(_) => 0,
+        };
+        let mut json = String::with_capacity(size + self.modern_head.len() + id.len() + 128);
+        json.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+        json.push_str(id);
+        json.push_str(",\"result\":{");
+        if era == Era::Modern {
+            json.push_str(&self.modern_head);
+            for member in answer.cache.iter() {
+                json.push(',');
+                json.push_str(member);
+            }
+        }
+        let needs_comma = era == Era::Modern;
+        match &answer.members {
+            Members::Text(members) if members.is_empty() => {}
+            Members::Text(members) => {
+                json.push_str(if needs_comma { "," } else { "" });
+                json.push_str(members);
+            }
+            Members::Tool(outcome) => {
+                json.push_str(if needs_comma { "," } else { "" });
+                push_tool_result(&mut json, outcome);
+            }
+        }
+        json.push_str("}}");
+        json
+    }
+
+    /// The result that ends a `subscriptions/listen`, which is all that its stream still says.
+    pub fn write_listening_ended(&self, id: &str) -> String {
+        let meta = format!(
+            "\"io.modelcontextprotocol/serverInfo\":{},\"io.modelcontextprotocol/subscriptionId\":{id}",
+            server_info(&self.registry)
+        );
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"_meta\":{{{meta}}}}}}}")
+    }
+}
+
+/// A member of `params` that must be a string.
+pub(crate) fn required<'a>(name: &str, member: Option<&'a RawValue>) -> Result<Cow<'a, str>, Fault> {
+    member.and_then(text).ok_or_else(|| Fault::invalid_params(format!("'params.{name}' must be a string.")))
+}
+
+fn capabilities(era: Era) -> Value {
+    let mut capabilities = json!({
+        "tools": {},
+        "resources": { "subscribe": true },
+        "prompts": {},
+        "completions": {},
+    });
+    if era == Era::Legacy {
+        capabilities["logging"] = json!({});
+    }
+    capabilities
+}
+
+fn server_info(registry: &Registry) -> Value {
+    let info = &registry.info;
+    json!({ "name": info.name, "title": info.title, "version": info.version })
+}
+
+/// The last member of an introduction, with the comma before it.
+fn instructions(registry: &Registry) -> String {
+    let mut json = String::new();
+    if !registry.info.instructions.is_empty() {
+        json.push_str(",\"instructions\":");
+        push_text(&mut json, &registry.info.instructions);
+    }
+    json
+}
+
+/// The members of an object, without its braces.
+fn members(object: &Value) -> String {
+    let json = object.to_string();
+    json[1..json.len() - 1].to_owned()
+}

@@ -1,0 +1,180 @@
+//! What a tool answers: a value, or a refusal that says what to do next.
+//!
+//! Both become a tool result. A refusal is not a protocol error, because a model sees the result and
+//! can correct itself, and sees nothing of a protocol error.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::wire::push_text;
+
+/// The value that a tool call came to, as compact JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output(String);
+
+impl Output {
+    /// Writes `value` as JSON.
+    ///
+    /// # Panics
+    /// If `value` cannot be JSON at all (a map whose keys are no strings), which is a mistake in the
+    /// type. Inside a handler the panic is caught and answered as a refusal.
+    pub fn json(value: &impl Serialize) -> Output {
+        Output(serde_json::to_string(value).expect("a wire struct always serialises"))
+    }
+
+    /// Takes text that is already JSON. It is trusted and not read again.
+    pub fn raw(json: String) -> Output {
+        // A line break in JSON is only ever white space between tokens; on stdio it would cut the
+        // message in two.
+        if json.contains(['\n', '\r']) { Output(json.replace(['\n', '\r'], " ")) } else { Output(json) }
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A call that was understood and not done: the code for programs, the rest for the reader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// A stable code, such as `INVALID_ARGUMENT`.
+    pub code: &'static str,
+    /// The fact, with the value in quotes.
+    pub message: String,
+    /// The next thing to try. May be empty.
+    pub hint: String,
+    /// More members of the structured answer, beside `error`.
+    pub data: Option<Map<String, Value>>,
+}
+
+impl Refusal {
+    /// A refusal without a hint.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), hint: String::new(), data: None }
+    }
+
+    /// Says what to try next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds a member to the structured answer, beside `error`.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Refusal {
+        self.data.get_or_insert_default().insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The whole refusal as one line of text: message, hint, and the code if neither says it.
+    pub fn text(&self) -> String {
+        let mut text = self.message.clone();
+        if !self.hint.is_empty() {
+            if !text.ends_with(['.', '!', '?', ':']) {
+                text.push('.');
+            }
+            text.push(' ');
+            text.push_str(&self.hint);
+        }
+        if !text.contains(self.code) {
+            text.push_str(" [");
+            text.push_str(self.code);
+            text.push(']');
+        }
+        text
+    }
+
+    fn structured(&self) -> String {
+        let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
+        let mut members = self.data.clone().unwrap_or_default();
+        members.insert("error".to_owned(), error);
+        Value::Object(members).to_string()
+    }
+}
+
+/// Appends the members of a tool result for what a handler came to.
+pub(crate) fn push_tool_result(json: &mut String, outcome: &Result<Output, Refusal>) {
+    json.push_str("\"content\":[{\"type\":\"text\",\"text\":");
+    match outcome {
+        Ok(Output(value)) => {
+            json.reserve(value.len() * 2 + value.len() / 8 + 64);
+            push_text(json, value);
+            json.push_str("}],\"structuredContent\":");
+            // MCP wants an object here, and the text stays the bare list.
+            if value.trim_start().starts_with('{') {
+                json.push_str(value);
+            } else {
+                json.push_str("{\"result\":");
+                json.push_str(value);
+                json.push('}');
+            }
+            json.push_str(",\"isError\":false");
+        }
+        Err(refusal) => {
+            push_text(json, &refusal.text());
+            json.push_str("}],\"structuredContent\":");
+            json.push_str(&refusal.structured());
+            json.push_str(",\"isError\":true");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(outcome: &Result<Output, Refusal>) -> Value {
+        let mut json = String::from("{");
+        push_tool_result(&mut json, outcome);
+        json.push('}');
+        serde_json::from_str(&json).expect("a tool result is JSON")
+    }
+
+    #[test]
+    fn a_value_is_told_twice_as_text_and_as_structure() {
+        let answer = result(&Ok(Output::json(&json!({"id": 1, "body": "a \"b\"\n"}))));
+        assert_eq!(answer["content"][0]["text"], r#"{"body":"a \"b\"\n","id":1}"#);
+        assert_eq!(answer["structuredContent"], json!({"id": 1, "body": "a \"b\"\n"}));
+        assert_eq!(answer["isError"], false);
+    }
+
+    #[test]
+    fn a_list_stays_bare_in_the_text_and_is_wrapped_in_the_structure() {
+        let answer = result(&Ok(Output::json(&json!([]))));
+        assert_eq!(answer["content"][0]["text"], "[]");
+        assert_eq!(answer["structuredContent"], json!({"result": []}));
+    }
+
+    #[test]
+    fn a_refusal_is_an_error_whose_text_starts_with_the_fact() {
+        let refusal = Refusal::new("AGENT_NOT_FOUND", "Agent 'X' not found")
+            .hint("Call register_agent first.")
+            .with("candidates", json!(["Y"]));
+        let answer = result(&Err(refusal));
+        assert_eq!(answer["isError"], true);
+        let text = "Agent 'X' not found. Call register_agent first. [AGENT_NOT_FOUND]";
+        assert_eq!(answer["content"][0]["text"], text);
+        let error =
+            json!({"code": "AGENT_NOT_FOUND", "message": "Agent 'X' not found", "hint": "Call register_agent first."});
+        assert_eq!(answer["structuredContent"], json!({"error": error, "candidates": ["Y"]}));
+    }
+
+    #[test]
+    fn a_code_that_the_text_already_says_is_not_repeated() {
+        let refusal = Refusal::new("FULL", "FULL: no room");
+        assert_eq!(refusal.text(), "FULL: no room");
+    }
+
+    #[test]
+    fn extra_data_cannot_replace_the_error() {
+        let answer = result(&Err(Refusal::new("CODE", "fact").with("error", "mine")));
+        assert_eq!(answer["structuredContent"]["error"]["code"], "CODE");
+    }
+
+    #[test]
+    fn raw_json_with_line_breaks_stays_one_line() {
+        let output = Output::raw("{\n \"a\": 1\r\n}".to_owned());
+        assert!(!output.as_str().contains(['\n', '\r']));
+        assert_eq!(result(&Ok(output))["structuredContent"], json!({"a": 1}));
+    }
+}

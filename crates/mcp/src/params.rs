@@ -1,0 +1,219 @@
+//! What a tool takes and what it may do, declared once as constants.
+//!
+//! A declaration is both the schema that clients are shown and the rule that `arguments` checks.
+//! There is no general JSON Schema here: six kinds are enough, and models get six kinds right.
+
+use std::fmt::Write;
+
+use crate::wire::push_text;
+
+/// One named argument of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// The name that callers use.
+    pub name: &'static str,
+    /// What a value must look like.
+    pub kind: ParamKind,
+    /// Whether a call without it is refused.
+    pub required: bool,
+    /// What it means, for the model. Empty when the name says it all, since every agent pays for it.
+    pub about: &'static str,
+    /// Other words that callers try instead of the name. They are never accepted, only explained.
+    pub mistaken_for: &'static [&'static str],
+}
+
+/// What the value of an argument must look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A string.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number within the range, ends included.
+    Number {
+        /// The least value.
+        min: i64,
+        /// The greatest value.
+        max: i64,
+    },
+    /// A list of strings. One bare string is taken as a list of one.
+    Names,
+    /// A whole number, or a string of digits.
+    Id,
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+}
+
+impl Param {
+    /// An argument that every call must give.
+    pub const fn required(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
+        Param { name, kind, required: true, about, mistaken_for: &[] }
+    }
+
+    /// An argument that a call may leave out or give as `null`.
+    pub const fn optional(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
+        Param { name, kind, required: false, about, mistaken_for: &[] }
+    }
+
+    /// Names the words that callers try instead, so that a refusal can point here.
+    pub const fn mistaken_for(mut self, words: &'static [&'static str]) -> Param {
+        self.mistaken_for = words;
+        self
+    }
+}
+
+/// What a tool does to the world, as clients are told before they ask their user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// Calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// It may destroy something.
+    pub destructive: bool,
+}
+
+impl Hints {
+    /// Looks and changes nothing.
+    pub const READS: Hints = Hints { read_only: true, idempotent: true, destructive: false };
+    /// Adds something with every call.
+    pub const WRITES: Hints = Hints { read_only: false, idempotent: false, destructive: false };
+    /// Changes something, and the same call again changes no more.
+    pub const REPEATABLE: Hints = Hints { read_only: false, idempotent: true, destructive: false };
+    /// May undo or remove what somebody else made.
+    pub const DESTROYS: Hints = Hints { read_only: false, idempotent: false, destructive: true };
+
+    /// Renders the annotations, without what a client assumes anyway.
+    pub(crate) fn push_annotations(self, json: &mut String) {
+        json.push('{');
+        if self.read_only {
+            // The other two say nothing about a tool that only reads.
+            json.push_str("\"readOnlyHint\":true,");
+        } else {
+            if !self.destructive {
+                json.push_str("\"destructiveHint\":false,");
+            }
+            if self.idempotent {
+                json.push_str("\"idempotentHint\":true,");
+            }
+        }
+        json.push_str("\"openWorldHint\":false}");
+    }
+}
+
+/// Renders the input schema of a tool that takes `params`.
+pub(crate) fn push_schema(json: &mut String, params: &[Param]) {
+    json.push_str("{\"type\":\"object\",\"properties\":{");
+    for (at, param) in params.iter().enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        push_text(json, param.name);
+        json.push(':');
+        push_property(json, param);
+    }
+    json.push('}');
+    let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name).collect();
+    if !required.is_empty() {
+        json.push_str(",\"required\":");
+        push_texts(json, &required);
+    }
+    json.push('}');
+}
+
+fn push_property(json: &mut String, param: &Param) {
+    match param.kind {
+        ParamKind::Text => json.push_str("{\"type\":\"string\""),
+        ParamKind::Flag => json.push_str("{\"type\":\"boolean\""),
+        ParamKind::Names => json.push_str("{\"type\":\"array\",\"items\":{\"type\":\"string\"}"),
+        // Digits in a string are taken too, but some clients cannot read a list of types.
+        ParamKind::Id => json.push_str("{\"type\":\"integer\""),
+        ParamKind::Number { min, max } => {
+            json.push_str("{\"type\":\"integer\"");
+            if min != i64::MIN {
+                let _ = write!(json, ",\"minimum\":{min}");
+            }
+            if max != i64::MAX {
+                let _ = write!(json, ",\"maximum\":{max}");
+            }
+        }
+        ParamKind::Choice(choices) => {
+            json.push_str("{\"type\":\"string\",\"enum\":");
+            push_texts(json, choices);
+        }
+    }
+    if !param.about.is_empty() {
+        json.push_str(",\"description\":");
+        push_text(json, param.about);
+    }
+    json.push('}');
+}
+
+fn push_texts(json: &mut String, texts: &[&str]) {
+    json.push('[');
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        push_text(json, text);
+    }
+    json.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(params: &[Param]) -> String {
+        let mut json = String::new();
+        push_schema(&mut json, params);
+        json
+    }
+
+    fn annotations(hints: Hints) -> String {
+        let mut json = String::new();
+        hints.push_annotations(&mut json);
+        json
+    }
+
+    #[test]
+    fn a_tool_without_parameters_has_the_smallest_schema() {
+        assert_eq!(schema(&[]), r#"{"type":"object","properties":{}}"#);
+    }
+
+    #[test]
+    fn each_kind_has_one_plain_type() {
+        let params = [
+            Param::required("a", ParamKind::Text, "Say \"what\"."),
+            Param::optional("b", ParamKind::Flag, ""),
+            Param::optional("c", ParamKind::Number { min: 1, max: 9 }, ""),
+            Param::optional("d", ParamKind::Number { min: i64::MIN, max: i64::MAX }, ""),
+            Param::required("e", ParamKind::Names, ""),
+            Param::optional("f", ParamKind::Id, ""),
+            Param::optional("g", ParamKind::Choice(&["x", "y"]), ""),
+        ];
+        let expected = concat!(
+            r#"{"type":"object","properties":{"#,
+            r#""a":{"type":"string","description":"Say \"what\"."},"#,
+            r#""b":{"type":"boolean"},"#,
+            r#""c":{"type":"integer","minimum":1,"maximum":9},"#,
+            r#""d":{"type":"integer"},"#,
+            r#""e":{"type":"array","items":{"type":"string"}},"#,
+            r#""f":{"type":"integer"},"#,
+            r#""g":{"type":"string","enum":["x","y"]}},"#,
+            r#""required":["a","e"]}"#,
+        );
+        assert_eq!(schema(&params), expected);
+    }
+
+    #[test]
+    fn annotations_leave_out_what_a_client_assumes() {
+        assert_eq!(annotations(Hints::READS), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
+        assert_eq!(annotations(Hints::WRITES), r#"{"destructiveHint":false,"openWorldHint":false}"#);
+        assert_eq!(
+            annotations(Hints::REPEATABLE),
+            r#"{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#
+        );
+        assert_eq!(annotations(Hints::DESTROYS), r#"{"openWorldHint":false}"#);
+    }
+}

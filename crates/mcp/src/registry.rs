@@ -1,0 +1,241 @@
+//! The tools and resources that a server offers, free of any transport.
+//!
+//! A registry is built once and then only read; what clients are shown of it is rendered when it is
+//! built, so that the bytes are the same in every answer. It decides nothing about the protocol.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+
+use crate::arguments::Arguments;
+use crate::nearest::nearest;
+use crate::outcome::{Output, Refusal};
+use crate::params::{Hints, Param, push_schema};
+use crate::resources::Resources;
+use crate::wire::push_text;
+
+type Handler = Box<dyn Fn(Call) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
+
+/// One tool: what clients are told of it, and what it does.
+pub struct Tool {
+    /// The name that clients call.
+    pub name: &'static str,
+    /// What it is for, as the model reads it.
+    pub about: &'static str,
+    /// What it takes.
+    pub params: &'static [Param],
+    /// What it does to the world.
+    pub hints: Hints,
+    handler: Handler,
+}
+
+/// One call of a tool, with its arguments already checked.
+#[derive(Debug)]
+pub struct Call {
+    /// What the caller gave.
+    pub arguments: Arguments,
+    /// Who calls, as far as the protocol knows.
+    pub context: Context,
+}
+
+/// What the protocol knows about a caller. None of it is proven.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// The name of the client program, when it said one.
+    pub client: Option<String>,
+    /// The headers of the HTTP request; absent on stdio.
+    pub headers: Option<Arc<HeaderMap>>,
+    /// The session id that the client sent, whatever it is.
+    pub session: Option<String>,
+}
+
+/// How the server introduces itself.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    /// The name for programs.
+    pub name: String,
+    /// The name for people.
+    pub title: String,
+    /// The version of the server.
+    pub version: String,
+    /// How to use the server, for the model. Empty for none.
+    pub instructions: String,
+}
+
+/// Everything that a server offers.
+pub struct Registry {
+    pub(crate) info: ServerInfo,
+    pub(crate) resources: Arc<dyn Resources>,
+    tools: Vec<Tool>,
+    places: HashMap<&'static str, usize>,
+    /// The member `"tools":[…]`, ready to be sent.
+    pub(crate) tools_member: String,
+}
+
+impl Tool {
+    /// Declares a tool. `handler` runs once for each call, on whatever task serves the request.
+    pub fn new<H, F>(
+        name: &'static str,
+        about: &'static str,
+        params: &'static [Param],
+        hints: Hints,
+        handler: H,
+    ) -> Tool
+    where
+        H: Fn(Call) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Output, Refusal>> + Send + 'static,
+    {
+        Tool { name, about, params, hints, handler: Box::new(move |call| handler(call).boxed()) }
+    }
+
+    fn push_declaration(&self, json: &mut String) {
+        json.push_str("{\"name\":");
+        push_text(json, self.name);
+        json.push_str(",\"description\":");
+        push_text(json, self.about);
+        json.push_str(",\"inputSchema\":");
+        push_schema(json, self.params);
+        json.push_str(",\"annotations\":");
+        self.hints.push_annotations(json);
+        json.push('}');
+    }
+
+    /// Checks the arguments, then runs the handler. A handler that panics is a refusal like any other.
+    pub async fn call(&self, arguments: Option<&str>, context: Context) -> Result<Output, Refusal> {
+        let arguments = Arguments::parse(self.params, arguments)?;
+        let call = Call { arguments, context };
+        // The handler's own body may panic before its future exists, hence the block around both.
+        let running = async { (self.handler)(call).await };
+        AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
+            tracing::error!(tool = self.name, panic = panic_text(&*panic), "a tool panicked");
+            Err(Refusal::new("INTERNAL", format!("The tool '{}' failed unexpectedly.", self.name))
+                .hint("Try once more; the server's log has the cause."))
+        })
+    }
+}
+
+impl Registry {
+    /// Gathers what a server offers. Tools are listed in the order given.
+    ///
+    /// # Panics
+    /// If two tools share a name, since one of them could never be called.
+    pub fn new(info: ServerInfo, tools: Vec<Tool>, resources: Arc<dyn Resources>) -> Registry {
+        let places: HashMap<_, _> = tools.iter().enumerate().map(|(at, tool)| (tool.name, at)).collect();
+        assert_eq!(places.len(), tools.len(), "every tool has a name of its own");
+        let tools_member = tools_member(tools.iter());
+        Registry { info, resources, tools, places, tools_member }
+    }
+
+    /// Lists only the tools of these names. The others stay callable, for those who know them.
+    pub fn list_only(mut self, names: &[&str]) -> Registry {
+        self.tools_member = tools_member(self.tools.iter().filter(|tool| names.contains(&tool.name)));
+        self
+    }
+
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.places.get(name).map(|at| &self.tools[*at])
+    }
+
+    /// All tools, listed or not, in the order given.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    pub(crate) fn nearest_tool(&self, name: &str) -> Option<&'static str> {
+        nearest(name, self.tools.iter().map(|tool| tool.name))
+    }
+}
+
+fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>) -> String {
+    let mut json = String::from("\"tools\":[");
+    for (at, tool) in tools.enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        tool.push_declaration(&mut json);
+    }
+    json.push(']');
+    json
+}
+
+/// What a panic said, if it said anything.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let owned = || panic.downcast_ref::<String>().map(String::as_str);
+    panic.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message")
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Registry").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::ParamKind;
+    use crate::resources::NoResources;
+
+    const NAME: &[Param] = &[Param::required("name", ParamKind::Text, "")];
+
+    fn registry() -> Registry {
+        let greet = Tool::new("greet", "Greet.", NAME, Hints::READS, |call: Call| async move {
+            Ok(Output::json(&format!("Hello {}", call.arguments.text("name"))))
+        });
+        let crash = Tool::new("crash", "Crash.", &[], Hints::READS, |_| async { panic!("on purpose") });
+        let crash_early = Tool::new("crash_early", "Crash.", &[], Hints::READS, |call: Call| {
+            assert!(call.context.client.is_some(), "before there is a future");
+            async { Ok(Output::json(&())) }
+        });
+        let info =
+            ServerInfo { name: "toy".into(), title: "Toy".into(), version: "1".into(), instructions: String::new() };
+        Registry::new(info, vec![greet, crash, crash_early], Arc::new(NoResources))
+    }
+
+    async fn call(tool: &str, arguments: Option<&str>) -> Result<Output, Refusal> {
+        registry().tool(tool).expect("the tool is there").call(arguments, Context::default()).await
+    }
+
+    #[tokio::test]
+    async fn a_tool_runs_with_checked_arguments() {
+        let output = call("greet", Some(r#"{"name":"Ada"}"#)).await.expect("a greeting");
+        assert_eq!(output.as_str(), "\"Hello Ada\"");
+        let refusal = call("greet", Some("{}")).await.expect_err("no name");
+        assert_eq!(refusal.code, "INVALID_ARGUMENT");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_answered_as_a_refusal_wherever_it_happens() {
+        for tool in ["crash", "crash_early"] {
+            let refusal = call(tool, None).await.expect_err("it panicked");
+            assert_eq!(refusal.code, "INTERNAL");
+            assert!(!refusal.text().contains("on purpose"), "the cause goes to the log, not to the caller");
+        }
+    }
+
+    #[test]
+    fn an_unlisted_tool_stays_callable() {
+        let lean = registry().list_only(&["greet"]);
+        assert!(lean.tools_member.contains("\"greet\"") && !lean.tools_member.contains("\"crash\""));
+        assert!(lean.tool("crash").is_some());
+    }
+
+    #[test]
+    fn a_misspelt_tool_has_a_nearest_one() {
+        assert_eq!(registry().nearest_tool("gret"), Some("greet"));
+        assert_eq!(registry().nearest_tool("launch_rocket"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Resources: what a server lets clients read and watch by address.
+//!
+//! The port is implemented elsewhere; this module only says what callers may rely on and renders
+//! the answers. Every resource is JSON text. There are no binary resources.
+
+use async_trait::async_trait;
+use futures_core::stream::BoxStream;
+use serde_json::json;
+
+use crate::outcome::Refusal;
+use crate::registry::Context;
+use crate::wire::{Fault, push_text, quoted};
+
+/// What every resource is.
+const JSON: &str = "application/json";
+
+/// A resource that can be read as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceEntry {
+    /// Its address.
+    pub uri: String,
+    /// Its name, for people.
+    pub name: String,
+    /// What it holds.
+    pub description: Option<String>,
+    /// What kind of text it is.
+    pub mime_type: &'static str,
+}
+
+/// A family of resources, whose address has places to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceTemplate {
+    /// The address, with `{names}` in the places (RFC 6570).
+    pub uri_template: &'static str,
+    /// Its name, for people.
+    pub name: &'static str,
+    /// What it holds. May be empty.
+    pub description: &'static str,
+    /// What kind of text it is.
+    pub mime_type: &'static str,
+}
+
+/// Why a resource cannot be read or watched.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReadError {
+    /// There is no such resource. Holds the message.
+    NotFound(String),
+    /// There is, but it cannot be had this way.
+    Refused(Refusal),
+}
+
+/// What a server lets clients read.
+#[async_trait]
+pub trait Resources: Send + Sync {
+    /// The families of addresses. The same in every call.
+    fn templates(&self) -> Vec<ResourceTemplate>;
+
+    /// One page of resources after `cursor`, and the cursor of the next page if there is one.
+    async fn list(&self, cursor: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal>;
+
+    /// The JSON text of a resource.
+    async fn read(&self, uri: &str, context: &Context) -> Result<String, ReadError>;
+
+    /// A stream that yields once whenever the resource changed. It may yield once for many changes.
+    async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError>;
+}
+
+/// A server without resources.
+#[derive(Debug, Clone, Copy)]
+pub struct NoResources;
+
+#[async_trait]
+impl Resources for NoResources {
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        Vec::new()
+    }
+
+    async fn list(&self, _: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal> {
+        Ok((Vec::new(), None))
+    }
+
+    async fn read(&self, uri: &str, _: &Context) -> Result<String, ReadError> {
+        Err(ReadError::NotFound(format!("Resource {} not found", quoted(uri))))
+    }
+
+    async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
+        Err(ReadError::NotFound(format!("Resource {} not found", quoted(uri))))
+    }
+}
+
+impl ReadError {
+    /// The protocol's form. `not_found` is the code of the era for a resource that is not there.
+    pub(crate) fn into_fault(self, uri: &str, not_found: i32) -> Fault {
+        match self {
+            ReadError::NotFound(message) => {
+                let mut fault = Fault::invalid_params(message).with(json!({ "uri": uri }));
+                fault.code = not_found;
+                fault
+            }
+            ReadError::Refused(refusal) => {
+                let data = json!({ "code": refusal.code, "hint": refusal.hint, "uri": uri });
+                Fault::invalid_params(refusal.message).with(data)
+            }
+        }
+    }
+}
+
+/// Renders the members of a page of resources.
+pub(crate) fn page_members(entries: &[ResourceEntry], next: Option<&str>) -> String {
+    let mut json = String::from("\"resources\":[");
+    for (at, entry) in entries.iter().enumerate() {
+        json.push_str(if at > 0 { ",{\"uri\":" } else { "{\"uri\":" });
+        push_text(&mut json, &entry.uri);
+        push_described(&mut json, &entry.name, entry.description.as_deref().unwrap_or_default(), entry.mime_type);
+    }
+    json.push(']');
+    if let Some(next) = next {
+        json.push_str(",\"nextCursor\":");
+        push_text(&mut json, next);
+    }
+    json
+}
+
+/// Renders the members of the list of templates.
+pub(crate) fn template_members(templates: &[ResourceTemplate]) -> String {
+    let mut json = String::from("\"resourceTemplates\":[");
+    for (at, template) in templates.iter().enumerate() {
+        json.push_str(if at > 0 { ",{\"uriTemplate\":" } else { "{\"uriTemplate\":" });
+        push_text(&mut json, template.uri_template);
+        push_described(&mut json, template.name, template.description, template.mime_type);
+    }
+    json.push(']');
+    json
+}
+
+fn push_described(json: &mut String, name: &str, description: &str, mime_type: &str) {
+    json.push_str(",\"name\":");
+    push_text(json, name);
+    if !description.is_empty() {
+        json.push_str(",\"description\":");
+        push_text(json, description);
+    }
+    json.push_str(",\"mimeType\":");
+    push_text(json, mime_type);
+    json.push('}');
+}
+
+/// Renders the members of a resource that was read.
+pub(crate) fn content_members(uri: &str, text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + text.len() / 8 + uri.len() + 80);
+    json.push_str("\"contents\":[{\"uri\":");
+    push_text(&mut json, uri);
+    json.push_str(",\"mimeType\":");
+    push_text(&mut json, JSON);
+    json.push_str(",\"text\":");
+    push_text(&mut json, text);
+    json.push_str("}]");
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_leaves_out_what_is_absent() {
+        let bare = ResourceEntry { uri: "toy://a".into(), name: "a".into(), description: None, mime_type: JSON };
+        let told = ResourceEntry { description: Some("said".into()), ..bare.clone() };
+        assert_eq!(
+            page_members(&[bare, told], Some("2")),
+            concat!(
+                r#""resources":[{"uri":"toy://a","name":"a","mimeType":"application/json"},"#,
+                r#"{"uri":"toy://a","name":"a","description":"said","mimeType":"application/json"}],"nextCursor":"2""#,
+            )
+        );
+        assert_eq!(page_members(&[], None), r#""resources":[]"#);
+    }
+
+    #[test]
+    fn a_resource_that_is_not_there_has_the_code_of_its_era() {
+        let fault = ReadError::NotFound("gone".into()).into_fault("toy://x", -32002);
+        assert_eq!((fault.code, fault.data), (-32002, Some(json!({"uri": "toy://x"}))));
+    }
+
+    #[test]
+    fn a_refused_read_keeps_its_code_and_hint() {
+        let refusal = Refusal::new("PROJECT_NOT_FOUND", "Project not found").hint("Call ensure_project first.");
+        let fault = ReadError::Refused(refusal).into_fault("toy://x", -32002);
+        assert_eq!((fault.code, fault.message.as_str()), (-32602, "Project not found"));
+        let data = json!({"code": "PROJECT_NOT_FOUND", "hint": "Call ensure_project first.", "uri": "toy://x"});
+        assert_eq!(fault.data, Some(data));
+    }
+}

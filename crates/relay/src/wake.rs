@@ -1,0 +1,181 @@
+//! Wakes those who wait for mail or for leases, in this process, and notices what other processes commit.
+//!
+//! Nothing is queued and nothing is kept: a wake-up says "look again", and whoever waits looks into the store.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mail::Store;
+use mail::ids::{AgentId, ProjectId};
+use mail::wake::{Signal, Wake};
+use tokio::sync::{Notify, watch};
+
+/// How often the store is asked whether another process committed, while somebody waits.
+const FOREIGN_COMMITS: Duration = Duration::from_millis(20);
+
+/// The bells of this process: one for each mailbox and each project that somebody waits at.
+#[derive(Default)]
+pub struct Bells {
+    mailboxes: Row<AgentId>,
+    leases: Row<ProjectId>,
+    /// Told when somebody begins to wait.
+    arrived: Notify,
+    closing: AtomicBool,
+}
+
+impl Bells {
+    /// Nobody waits yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sends home everybody who waits, now and from now on.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        self.mailboxes.ring_all();
+        self.leases.ring_all();
+    }
+
+    /// Rings for what other processes commit, for as long as it is polled. Idle while nobody waits.
+    pub async fn follow(self: Arc<Self>, store: Arc<dyn Store>) {
+        let mut last = None;
+        loop {
+            if !self.mailboxes.anybody_waits() && !self.leases.anybody_waits() {
+                self.arrived.notified().await;
+                continue;
+            }
+            match store.change_stamp().await {
+                Ok(stamp) if last != Some(stamp) => {
+                    last = Some(stamp);
+                    self.mailboxes.ring_all();
+                    self.leases.ring_all();
+                }
+                Ok(_) => {}
+                // Whoever waits looks again by itself; the store's own calls report what is wrong.
+                Err(error) => tracing::debug!(%error, "cannot ask for foreign commits"),
+            }
+            tokio::time::sleep(FOREIGN_COMMITS).await;
+        }
+    }
+}
+
+impl Wake for Bells {
+    fn mail_for(&self, agents: &[AgentId]) {
+        self.mailboxes.ring(agents);
+    }
+
+    fn leases_changed(&self, project: ProjectId) {
+        self.leases.ring(&[project]);
+    }
+
+    fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
+        let signal = self.mailboxes.listen(agent);
+        self.arrived.notify_one();
+        Box::new(signal)
+    }
+
+    fn closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    fn leases(&self, project: ProjectId) -> Box<dyn Signal> {
+        let signal = self.leases.listen(project);
+        self.arrived.notify_one();
+        Box::new(signal)
+    }
+}
+
+/// Bells of one sort, by what they ring for. A bell that nobody listens to any more is taken down.
+struct Row<K>(Mutex<HashMap<K, watch::Sender<()>>>);
+
+impl<K> Default for Row<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Copy + Eq + Hash> Row<K> {
+    fn listen(&self, key: K) -> Listener {
+        Listener(self.bells().entry(key).or_default().subscribe())
+    }
+
+    fn ring(&self, keys: &[K]) {
+        let mut bells = self.bells();
+        for key in keys {
+            if let Some(bell) = bells.get(key)
+                && bell.send(()).is_err()
+            {
+                bells.remove(key);
+            }
+        }
+    }
+
+    fn ring_all(&self) {
+        self.bells().retain(|_, bell| bell.send(()).is_ok());
+    }
+
+    fn anybody_waits(&self) -> bool {
+        self.bells().values().any(|bell| bell.receiver_count() > 0)
+    }
+
+    fn bells(&self) -> std::sync::MutexGuard<'_, HashMap<K, watch::Sender<()>>> {
+        // A panic cannot leave a map of bells half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Listener(watch::Receiver<()>);
+
+#[async_trait]
+impl Signal for Listener {
+    async fn wait(&mut self, at_most: Duration) {
+        let rung = async {
+            if self.0.changed().await.is_err() {
+                // The bell was taken down, so nothing can ring: wait out the time instead of spinning.
+                std::future::pending::<()>().await;
+            }
+        };
+        let _ = tokio::time::timeout(at_most, rung).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ring_between_listening_and_waiting_is_not_missed() {
+        let bells = Bells::new();
+        let mut signal = bells.mailbox(AgentId(1));
+        bells.mail_for(&[AgentId(1)]);
+        let start = tokio::time::Instant::now();
+        signal.wait(LONG).await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mail_for_others_wakes_nobody() {
+        let bells = Bells::new();
+        let mut signal = bells.mailbox(AgentId(1));
+        bells.mail_for(&[AgentId(2)]);
+        bells.leases_changed(ProjectId(1));
+        let start = tokio::time::Instant::now();
+        signal.wait(LONG).await;
+        assert_eq!(start.elapsed(), LONG);
+    }
+
+    #[tokio::test]
+    async fn a_bell_without_listeners_is_taken_down() {
+        let bells = Bells::new();
+        drop(bells.mailbox(AgentId(1)));
+        assert!(!bells.mailboxes.anybody_waits());
+        bells.mail_for(&[AgentId(1)]);
+        assert!(bells.mailboxes.bells().is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! Agents and projects, as answers show them.
+
+use mail::agents::Agent;
+use mail::projects::Project;
+use serde::Serialize;
+
+use super::rfc3339;
+
+/// A project.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProjectAnswer {
+    /// Its name in resource addresses.
+    pub slug: String,
+    /// The absolute path it was made for.
+    pub human_key: String,
+    /// When it was made.
+    pub created_at: String,
+}
+
+impl From<&Project> for ProjectAnswer {
+    fn from(project: &Project) -> Self {
+        Self {
+            slug: project.slug.clone(),
+            human_key: project.human_key.clone(),
+            created_at: rfc3339(project.created_at),
+        }
+    }
+}
+
+/// An agent.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AgentAnswer {
+    /// Its number.
+    pub id: i64,
+    /// What others call it.
+    pub name: String,
+    /// The program it runs in.
+    pub program: String,
+    /// The model behind it.
+    pub model: String,
+    /// What it works on.
+    pub task_description: String,
+    /// When it was first registered.
+    pub registered_ts: String,
+    /// When it last wrote anything.
+    pub last_active_ts: String,
+}
+
+impl From<&Agent> for AgentAnswer {
+    fn from(agent: &Agent) -> Self {
+        Self {
+            id: agent.id.0,
+            name: agent.name.clone(),
+            program: agent.program.clone(),
+            model: agent.model.clone(),
+            task_description: agent.task_description.clone(),
+            registered_ts: rfc3339(agent.registered_at),
+            last_active_ts: rfc3339(agent.last_active_at),
+        }
+    }
+}
+
+/// An agent that was registered, with its secret.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RegisteredAnswer {
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentAnswer,
+    /// The slug of its project.
+    pub project: String,
+    /// What proves its name where names have to be proved.
+    pub registration_token: String,
+}

@@ -1,0 +1,103 @@
+//! Refusals of the HTTP door itself: a status, and the same `{error: {code, message, hint}}` as everywhere.
+
+use ::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why a request was not let in.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: &'static str,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
+        Self { status, code, message: message.into(), hint, header: None }
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// The bearer token is missing or wrong.
+    pub fn unauthorized() -> Self {
+        let hint = "Send 'Authorization: Bearer' with the token the server was started with.";
+        let message = "The bearer token is missing or wrong";
+        let mut problem = Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message, hint);
+        problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        problem
+    }
+
+    /// The `Host` is not one of ours.
+    pub fn wrong_host(host: &str) -> Self {
+        let message = format!("Host '{}' is not served here", mail::error::shown(host));
+        let hint = "Use 127.0.0.1 or localhost, or add the name to allowed_hosts.";
+        Self::new(StatusCode::FORBIDDEN, "HOST_NOT_ALLOWED", message, hint)
+    }
+
+    /// The `Origin` is a page that we do not know.
+    pub fn wrong_origin(origin: &str) -> Self {
+        let message = format!("Origin '{}' may not call this server", mail::error::shown(origin));
+        let hint = "Add the origin to allowed_origins if you trust that page.";
+        Self::new(StatusCode::FORBIDDEN, "ORIGIN_NOT_ALLOWED", message, hint)
+    }
+
+    /// More than the largest request.
+    pub fn too_large(limit: usize) -> Self {
+        let message = format!("The request is larger than {limit} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message, "Send less, or a path to a file instead.")
+    }
+
+    /// The body did not arrive in time.
+    pub fn too_slow() -> Self {
+        let message = "The request did not arrive in time";
+        Self::new(StatusCode::REQUEST_TIMEOUT, "TOO_SLOW", message, "Send it again.")
+    }
+
+    /// More requests than the address may send.
+    pub fn too_many() -> Self {
+        let message = "Too many requests from this address";
+        let mut problem =
+            Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message, "Wait a second, then try again.");
+        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem
+    }
+
+    /// More requests under way than the server takes.
+    pub fn busy() -> Self {
+        let message = "Too many requests are under way";
+        let mut problem =
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message, "Nothing was changed. Try again in a moment.");
+        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem
+    }
+
+    /// A method that the address does not answer.
+    pub fn method_not_allowed() -> Self {
+        let message = "This address answers POST, GET and DELETE";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message, "POST a JSON-RPC message.")
+    }
+
+    /// Nothing is at that address.
+    pub fn not_found(path: &str) -> Self {
+        let message = format!("Nothing is at '{}'", mail::error::shown(path));
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message, "The MCP address is /mcp.")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
+        let mut response = super::json(self.status, json!({ "error": error }).to_string());
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,42 @@
+//! Turns an error of the office into the refusal that a caller sees.
+//!
+//! What went wrong inside the store is logged here, once, and not told to the caller.
+
+use mail::Error;
+use mail::error::rfc3339;
+use mcp::Refusal;
+use serde_json::json;
+
+/// The refusal for an error.
+pub fn refusal(error: Error) -> Refusal {
+    if let Error::Store(cause) = &error {
+        tracing::error!(%cause, "mail storage failed");
+    }
+    let mut refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());
+    if error.retryable() {
+        refusal = refusal.with("retryable", true);
+    }
+    match error {
+        Error::Reserved { conflicts } => {
+            let conflicts: Vec<_> = conflicts
+                .iter()
+                .map(|conflict| {
+                    json!({
+                        "path": conflict.wanted,
+                        "held_path": conflict.pattern,
+                        "holder": conflict.holder,
+                        "exclusive": conflict.exclusive,
+                        "waiting": conflict.waiting,
+                        "expires_ts": rfc3339(conflict.until),
+                    })
+                })
+                .collect();
+            refusal.with("granted", json!([])).with("conflicts", conflicts)
+        }
+        Error::Circle { circle } => refusal.with("circle", circle),
+        Error::UnknownAgent { near, .. } | Error::UnknownProject { near, .. } if !near.is_empty() => {
+            refusal.with("suggestions", near)
+        }
+        _ => refusal,
+    }
+}

@@ -1,0 +1,166 @@
+//! What clients read by address: projects, agents, mailboxes, threads, messages and reservations.
+//!
+//! Addresses look like `resource://inbox/GreenDog?project=%2Fdata%2Fapp&limit=20`. Every list is paged: when there may
+//! be more, `next` is the address of the next page. Reading changes nothing.
+
+mod address;
+mod listing;
+mod watching;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::office::{Claim, InboxAsk, ThreadAsk};
+use mail::{Error, Office};
+use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::answers::agents::{AgentAnswer, ProjectAnswer};
+use crate::answers::messages::{FollowedAnswer, MessageAnswer};
+use crate::answers::reservations::leases;
+use crate::refusal::refusal;
+use address::Address;
+
+const JSON: &str = "application/json";
+
+/// The resources of a post office.
+pub struct Shelves {
+    office: Arc<Office>,
+}
+
+impl Shelves {
+    /// The resources of this office.
+    pub fn new(office: Arc<Office>) -> Self {
+        Self { office }
+    }
+
+    async fn read_address(&self, address: &Address) -> Result<String, ReadError> {
+        match address.kind() {
+            "projects" => self.projects(address).await,
+            "agents" => self.agents(address).await,
+            "inbox" => self.inbox(address).await,
+            "outbox" => self.outbox(address).await,
+            "thread" => self.thread(address).await,
+            "message" => self.message(address).await,
+            "reservations" => self.reservations(address).await,
+            _ => Err(address.unknown()),
+        }
+    }
+
+    async fn projects(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, after) = (address.limit(100)?, address.number("after")?);
+        let projects = self.office.projects(after.map(ProjectId), limit).await.map_err(refused)?;
+        let answers: Vec<_> = projects.iter().map(ProjectAnswer::from).collect();
+        let next = address.next("after", limit, projects.last().map(|project| project.id.0), projects.len());
+        Ok(text(&json!({ "projects": answers, "next": next })))
+    }
+
+    async fn agents(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, after) = (address.limit(100)?, address.number("after")?);
+        let key = address.project_or_name()?;
+        let (project, agents) = self.office.agents(key, after.map(AgentId), limit).await.map_err(refused)?;
+        let answers: Vec<_> = agents.iter().map(AgentAnswer::from).collect();
+        let next = address.next("after", limit, agents.last().map(|agent| agent.id.0), agents.len());
+        Ok(text(&json!({ "project": ProjectAnswer::from(&project), "agents": answers, "next": next })))
+    }
+
+    async fn inbox(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, with_bodies) = (address.limit(20)?, address.flag("include_bodies", true)?);
+        let ask = InboxAsk {
+            project_key: address.project()?,
+            agent: claim(address),
+            unread_only: address.flag("unread_only", false)?,
+            ack_required_only: address.flag("urgent_only", false)?,
+            thread: address.get("thread_id"),
+            before: address.number("before")?.map(MessageId),
+            limit,
+            with_bodies,
+        };
+        let entries = self.office.inbox(ask).await.map_err(refused)?;
+        let messages: Vec<_> = entries.iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect();
+        let next = address.next("before", limit, entries.last().map(|entry| entry.message.id.0), entries.len());
+        Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
+    }
+
+    async fn outbox(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, with_bodies) = (address.limit(20)?, address.flag("include_bodies", true)?);
+        let before = address.number("before")?.map(MessageId);
+        let outbox = self.office.outbox(address.project()?, claim(address), before, limit, with_bodies);
+        let sent = outbox.await.map_err(refused)?;
+        let messages: Vec<_> =
+            sent.iter().map(|(message, copies)| FollowedAnswer::new(message, copies, with_bodies, true)).collect();
+        let next = address.next("before", limit, sent.last().map(|(message, _)| message.id.0), sent.len());
+        Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
+    }
+
+    async fn thread(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, with_bodies) = (address.limit(100)?, address.flag("include_bodies", false)?);
+        let ask = ThreadAsk {
+            project_key: address.project()?,
+            thread: address.name(),
+            after: address.number("after")?.map(MessageId),
+            limit,
+            with_bodies,
+        };
+        let page = self.office.thread(ask).await.map_err(refused)?;
+        let messages: Vec<_> = page.messages.iter().map(|message| MessageAnswer::new(message, with_bodies)).collect();
+        let next = address.next("after", limit, page.messages.last().map(|message| message.id.0), messages.len());
+        let total = page.total;
+        Ok(text(&json!({ "thread_id": page.thread, "total": total, "messages": messages, "next": next })))
+    }
+
+    async fn message(&self, address: &Address) -> Result<String, ReadError> {
+        let Ok(id) = address.name().parse() else { return Err(address.unknown()) };
+        let (message, copies) = self.office.message(address.project()?, MessageId(id)).await.map_err(refused)?;
+        Ok(text(&FollowedAnswer::new(&message, &copies, true, false)))
+    }
+
+    async fn reservations(&self, address: &Address) -> Result<String, ReadError> {
+        let (limit, after) = (address.limit(100)?, address.number("after")?);
+        let key = address.project_or_name()?;
+        let (project, held) = self.office.leases(key, after.map(LeaseId), limit).await.map_err(refused)?;
+        let next = address.next("after", limit, held.last().map(|lease| lease.id.0), held.len());
+        Ok(text(&json!({ "project": project.slug, "reservations": leases(&held), "next": next })))
+    }
+}
+
+#[async_trait]
+impl Resources for Shelves {
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        listing::templates()
+    }
+
+    async fn list(&self, cursor: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal> {
+        listing::list(&self.office, cursor).await.map_err(refusal)
+    }
+
+    async fn read(&self, uri: &str, _: &Context) -> Result<String, ReadError> {
+        self.read_address(&Address::parse(uri)?).await
+    }
+
+    async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
+        watching::watch(&self.office, &Address::parse(uri)?).await
+    }
+}
+
+fn claim(address: &Address) -> Claim<'_> {
+    Claim { name: address.name(), token: address.get("registration_token") }
+}
+
+/// What is not there is not found; everything else is refused with its reason.
+fn refused(error: Error) -> ReadError {
+    match error {
+        Error::UnknownProject { .. }
+        | Error::UnknownAgent { .. }
+        | Error::UnknownMessage { .. }
+        | Error::UnknownThread { .. } => ReadError::NotFound(refusal(error).text()),
+        other => ReadError::Refused(refusal(other)),
+    }
+}
+
+fn text(answer: &impl Serialize) -> String {
+    serde_json::to_string(answer).expect("answers are plain structs and always serialise")
+}

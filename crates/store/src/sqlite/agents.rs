@@ -1,0 +1,147 @@
+//! Agents and their tokens, in SQLite.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::StoreError;
+use mail::agents::{Agent, AgentName, AgentStore, Profile, TokenHash};
+use mail::clock::from_micros;
+use mail::events::EventKind;
+use mail::ids::{AgentId, ProjectId};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::events::record;
+use super::{Sqlite, limit_of};
+
+#[async_trait]
+impl AgentStore for Sqlite {
+    async fn register(
+        &self,
+        project: ProjectId,
+        name: &AgentName,
+        profile: &Profile,
+        token: Option<TokenHash>,
+        now: Timestamp,
+    ) -> Result<Agent, StoreError> {
+        let (name, profile) = (name.as_str().to_owned(), profile.clone());
+        self.write("register an agent", move |desk| {
+            let agent = register(desk.connection, project, &name, &profile, now)?;
+            if let Some(token) = token {
+                remember(desk.connection, agent.id, &token, now)?;
+            }
+            Ok(agent)
+        })
+        .await
+    }
+
+    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
+        self.read("find agents", |connection| {
+            let mut asked = HashSet::with_capacity(names.len());
+            let mut found = Vec::with_capacity(names.len().min(64));
+            for name in names.iter().filter(|name| asked.insert(**name)) {
+                found.extend(by_name(connection, project, name)?);
+            }
+            Ok(found)
+        })
+    }
+
+    async fn agents(
+        &self,
+        project: ProjectId,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<Agent>, StoreError> {
+        self.read("list agents", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
+                     FROM agent INDEXED BY agent_by_project
+                     WHERE project_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+                )?
+                .query_map((project.0, after.map_or(0, |id| id.0), limit_of(limit)), agent_of)?
+                .collect()
+        })
+    }
+
+    async fn token_hashes(&self, agent: AgentId) -> Result<Vec<TokenHash>, StoreError> {
+        self.read("find tokens", |connection| {
+            connection
+                .prepare_cached("SELECT hash FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC")?
+                .query_map([agent.0], |row| row.get(0).map(TokenHash::from_bytes))?
+                .collect()
+        })
+    }
+}
+
+/// Registers a name, or brings its profile up to date. A new name writes an event.
+pub(super) fn register(
+    connection: &Connection,
+    project: ProjectId,
+    name: &str,
+    profile: &Profile,
+    now: Timestamp,
+) -> rusqlite::Result<Agent> {
+    let new = by_name(connection, project, name)?.is_none();
+    let agent = connection
+        .prepare_cached(
+            "INSERT INTO agent
+                 (project_id, name, program, model, task_description, registered_at, last_active_at)
+             VALUES (?1, ?2, coalesce(?3, ''), coalesce(?4, ''), coalesce(?5, ''), ?6, ?6)
+             ON CONFLICT (project_id, name) DO UPDATE SET
+                 program = coalesce(?3, program),
+                 model = coalesce(?4, model),
+                 task_description = coalesce(?5, task_description),
+                 last_active_at = max(last_active_at, ?6)
+             RETURNING id, project_id, name, program, model, task_description, registered_at, last_active_at",
+        )?
+        .query_row(
+            (project.0, name, &profile.program, &profile.model, &profile.task_description, now.as_microsecond()),
+            agent_of,
+        )?;
+    if new {
+        record(connection, project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now)?;
+    }
+    Ok(agent)
+}
+
+/// The agent of exactly that name.
+pub(super) fn by_name(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<Option<Agent>> {
+    connection
+        .prepare_cached(
+            "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
+             FROM agent WHERE project_id = ?1 AND name = ?2",
+        )?
+        .query_row((project.0, name), agent_of)
+        .optional()
+}
+
+/// Keeps one more token, and forgets those before the newest 16.
+fn remember(connection: &Connection, agent: AgentId, token: &TokenHash, now: Timestamp) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM agent_token WHERE agent_id = ?1 AND hash = ?2")?
+        .execute((agent.0, token.as_bytes()))?;
+    connection
+        .prepare_cached("INSERT INTO agent_token (agent_id, hash, created_at) VALUES (?1, ?2, ?3)")?
+        .execute((agent.0, token.as_bytes(), now.as_microsecond()))?;
+    connection
+        .prepare_cached(
+            "DELETE FROM agent_token WHERE agent_id = ?1 AND id <=
+                 (SELECT id FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET 16)",
+        )?
+        .execute([agent.0])?;
+    Ok(())
+}
+
+fn agent_of(row: &Row<'_>) -> rusqlite::Result<Agent> {
+    Ok(Agent {
+        id: AgentId(row.get(0)?),
+        project: ProjectId(row.get(1)?),
+        name: row.get(2)?,
+        program: row.get(3)?,
+        model: row.get(4)?,
+        task_description: row.get(5)?,
+        registered_at: from_micros(row.get(6)?),
+        last_active_at: from_micros(row.get(7)?),
+    })
+}

@@ -1,0 +1,130 @@
+//! The lease books that the writer keeps open, so that a request compiles no pattern but its own.
+//!
+//! A book is only as good as the `lease_version` it was read at: every change of a lease raises it, in this process or
+//! another. What a transaction did to a book is undone by forgetting the book; the next request reads it anew. Which
+//! rows make a book is told in `reservations`, not here.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use mail::ids::ProjectId;
+use mail::reservations::LeaseBook;
+
+/// How many books stay open; a machine seldom works on so many projects at once.
+const MOST_BOOKS: usize = 256;
+/// Below this many leases it is not worth the while to look for ended ones.
+const FEW_LEASES: usize = 64;
+
+/// The books that are open, by project.
+#[derive(Default)]
+pub(super) struct LeaseBooks {
+    open: HashMap<ProjectId, OpenBook>,
+    /// The books that the running transaction has had in hand, and from where on the running job had.
+    touched: Vec<ProjectId>,
+    job_from: usize,
+}
+
+/// A book with what it is known to be true of.
+pub(super) struct OpenBook {
+    pub(super) book: LeaseBook,
+    version: i64,
+    forget_at: usize,
+}
+
+impl OpenBook {
+    /// Notes that the book now tells what the rows tell at `version`.
+    pub(super) fn is_at(&mut self, version: i64) {
+        self.version = version;
+    }
+
+    /// Forgets ended leases, but only when the book has doubled since the last time.
+    pub(super) fn forget_ended_sometimes(&mut self, now: Timestamp) {
+        if self.book.len() >= self.forget_at {
+            self.book.forget_ended(now);
+            self.forget_at = (2 * self.book.len()).max(FEW_LEASES);
+        }
+    }
+}
+
+impl LeaseBooks {
+    /// The book of the project, if it is open and tells what the rows tell at `version`.
+    pub(super) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut OpenBook> {
+        let open = self.open.get_mut(&project).filter(|open| open.version == version)?;
+        self.touched.push(project);
+        Some(open)
+    }
+
+    /// Keeps a book that was read at `version`.
+    pub(super) fn keep(&mut self, project: ProjectId, version: i64, book: LeaseBook) -> &mut OpenBook {
+        if self.open.len() >= MOST_BOOKS {
+            self.open.clear();
+        }
+        self.touched.push(project);
+        let forget_at = (2 * book.len()).max(FEW_LEASES);
+        let open = OpenBook { book, version, forget_at };
+        self.open.entry(project).insert_entry(open).into_mut()
+    }
+
+    /// A job begins.
+    pub(super) fn begin_job(&mut self) {
+        self.job_from = self.touched.len();
+    }
+
+    /// The running job was rolled back.
+    pub(super) fn undo_job(&mut self) {
+        for project in self.touched.drain(self.job_from..) {
+            self.open.remove(&project);
+        }
+    }
+
+    /// The whole transaction was rolled back.
+    pub(super) fn undo_all(&mut self) {
+        self.job_from = 0;
+        self.undo_job();
+    }
+
+    /// The transaction was committed.
+    pub(super) fn settle(&mut self) {
+        self.touched.clear();
+        self.job_from = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROJECT: ProjectId = ProjectId(1);
+
+    #[test]
+    fn a_book_of_another_version_is_not_believed() {
+        let mut books = LeaseBooks::default();
+        books.keep(PROJECT, 7, LeaseBook::default());
+        assert!(books.at(PROJECT, 7).is_some());
+        assert!(books.at(PROJECT, 8).is_none());
+    }
+
+    #[test]
+    fn only_the_books_of_the_job_that_failed_are_forgotten() {
+        let mut books = LeaseBooks::default();
+        books.begin_job();
+        books.keep(PROJECT, 1, LeaseBook::default());
+        books.begin_job();
+        books.keep(ProjectId(2), 1, LeaseBook::default());
+        books.undo_job();
+        assert!(books.at(PROJECT, 1).is_some());
+        assert!(books.at(ProjectId(2), 1).is_none());
+    }
+
+    #[test]
+    fn after_a_commit_that_failed_no_book_of_it_is_left() {
+        let mut books = LeaseBooks::default();
+        books.keep(ProjectId(2), 1, LeaseBook::default());
+        books.settle();
+        books.begin_job();
+        books.keep(PROJECT, 1, LeaseBook::default());
+        books.undo_all();
+        assert!(books.at(PROJECT, 1).is_none());
+        assert!(books.at(ProjectId(2), 1).is_some());
+    }
+}

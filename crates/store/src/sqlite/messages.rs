@@ -1,0 +1,224 @@
+//! Messages and their deliveries, in SQLite.
+
+mod append;
+pub(super) mod rows;
+
+pub(super) use append::{Placed, insert};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::StoreError;
+use mail::events::EventKind;
+use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::messages::{
+    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
+};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+
+use super::events::record;
+use super::{Sqlite, limit_of};
+use rows::{AFTER_BODY, BODY, COLUMNS, NO_BODY, STATE, delivery_of, message_of};
+
+#[async_trait]
+impl MessageStore for Sqlite {
+    async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError> {
+        let message = message.clone();
+        self.write("append a message", move |desk| append::append(desk, message)).await
+    }
+
+    async fn message(&self, project: ProjectId, id: MessageId) -> Result<Option<Message>, StoreError> {
+        let found = self.read("read a message", |connection| by_id(connection, id))?;
+        Ok(found.filter(|message| message.project == project))
+    }
+
+    async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError> {
+        self.read("read deliveries", |connection| deliveries(connection, id))
+    }
+
+    async fn inbox(&self, query: &InboxQuery) -> Result<Vec<InboxEntry>, StoreError> {
+        self.read("read an inbox", |connection| inbox(connection, query))
+    }
+
+    async fn outbox(
+        &self,
+        agent: AgentId,
+        before: Option<MessageId>,
+        limit: usize,
+        with_bodies: bool,
+    ) -> Result<Vec<Message>, StoreError> {
+        let body = if with_bodies { BODY } else { NO_BODY };
+        let sql = format!(
+            "SELECT {COLUMNS}, {body} FROM message m INDEXED BY message_by_sender
+             CROSS JOIN agent a ON a.id = m.sender_id
+             WHERE m.sender_id = ?1 AND m.id < ?2 ORDER BY m.id DESC LIMIT ?3"
+        );
+        self.read("read an outbox", |connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map((agent.0, before.map_or(i64::MAX, |id| id.0), limit_of(limit)), message_of)?
+                .collect()
+        })
+    }
+
+    async fn unseen(
+        &self,
+        agent: AgentId,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<InboxEntry>, StoreError> {
+        let (index, only) = match after {
+            None => ("delivery_unseen", "AND d.shown_at IS NULL"),
+            Some(_) => ("delivery_unread", ""),
+        };
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY}, {STATE} FROM delivery d INDEXED BY {index}
+             CROSS JOIN message m ON m.id = d.message_id CROSS JOIN agent a ON a.id = m.sender_id
+             WHERE d.recipient_id = ?1 AND d.read_at IS NULL AND d.archived_at IS NULL {only} AND d.message_id > ?2
+             ORDER BY d.message_id LIMIT ?3"
+        );
+        self.read("look for new mail", |connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map((agent.0, after.map_or(0, |id| id.0), limit_of(limit)), entry_of)?
+                .collect()
+        })
+    }
+
+    async fn mark_shown(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Result<(), StoreError> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let messages = messages.to_vec();
+        self.write("note what was shown", move |desk| {
+            let mut statement = desk.connection.prepare_cached(
+                "UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at IS NULL",
+            )?;
+            for message in messages {
+                statement.execute((agent.0, message.0, now.as_microsecond()))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn mark(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        mark: &Mark,
+        now: Timestamp,
+    ) -> Result<Option<DeliveryState>, StoreError> {
+        // What was noted is never taken back, so that marking again need not wait for the disk.
+        match self.read("read a delivery", |connection| state(connection, agent, message))? {
+            Some(state) if !is_noted(&state, mark) => {}
+            noted_or_none => return Ok(noted_or_none),
+        }
+        let mark = mark.clone();
+        self.write("mark a message", move |desk| note(desk.connection, agent, message, mark, now)).await
+    }
+}
+
+/// The message of that number, with its body.
+pub(super) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
+    let sql = format!("SELECT {COLUMNS}, {BODY} FROM message m JOIN agent a ON a.id = m.sender_id WHERE m.id = ?1");
+    connection.prepare_cached(&sql)?.query_row([id.0], message_of).optional()
+}
+
+/// Every recipient's copy, in the order in which recipients are listed.
+pub(super) fn deliveries(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Delivery>> {
+    let sql = format!(
+        "SELECT a.name, {STATE} FROM delivery d INDEXED BY delivery_by_message
+         CROSS JOIN agent a ON a.id = d.recipient_id WHERE d.message_id = ?1 ORDER BY d.role, d.position"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_map([id.0], |row| {
+            let (role, state) = delivery_of(row, 1)?;
+            Ok(Delivery { recipient: row.get(0)?, role, state })
+        })?
+        .collect()
+}
+
+fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<InboxEntry>> {
+    let body = if query.with_bodies { BODY } else { NO_BODY };
+    let unread = if query.unread_only { "AND d.read_at IS NULL" } else { "" };
+    let acks = if query.ack_required_only { "AND d.ack_required = 1" } else { "" };
+    // Which index to walk is said here, because it follows from the question and not from statistics: each holds just
+    // what is asked for, so that an empty answer costs nothing however much mail was read.
+    let from = match (&query.thread, query.unread_only, query.ack_required_only) {
+        (Some(_), ..) => {
+            "message m INDEXED BY message_by_thread CROSS JOIN delivery d
+             ON d.recipient_id = ?1 AND d.message_id = m.id
+             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.thread = ?4"
+        }
+        (None, true, _) => "delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id",
+        (None, false, true) => {
+            "delivery d INDEXED BY delivery_to_acknowledge CROSS JOIN message m ON m.id = d.message_id"
+        }
+        (None, false, false) => "delivery d CROSS JOIN message m ON m.id = d.message_id",
+    };
+    let number = if query.thread.is_some() { "m.id" } else { "d.message_id" };
+    let sql = format!(
+        "SELECT {COLUMNS}, {body}, {STATE} FROM {from} CROSS JOIN agent a ON a.id = m.sender_id
+         WHERE d.recipient_id = ?1 AND d.archived_at IS NULL {unread} {acks} AND {number} < ?2
+         ORDER BY {number} DESC LIMIT ?3"
+    );
+    let (before, limit) = (query.before.map_or(i64::MAX, |id| id.0), limit_of(query.limit));
+    let mut values: Vec<&dyn ToSql> = vec![&query.agent.0, &before, &limit];
+    if let Some(thread) = &query.thread {
+        values.push(thread);
+    }
+    connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?.collect()
+}
+
+fn entry_of(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
+    let (role, state) = delivery_of(row, AFTER_BODY)?;
+    Ok(InboxEntry { message: message_of(row)?, role, state })
+}
+
+fn state(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlite::Result<Option<DeliveryState>> {
+    let sql = format!("SELECT {STATE} FROM delivery d WHERE d.recipient_id = ?1 AND d.message_id = ?2");
+    connection
+        .prepare_cached(&sql)?
+        .query_row((agent.0, message.0), |row| delivery_of(row, 0).map(|(_, state)| state))
+        .optional()
+}
+
+fn is_noted(state: &DeliveryState, mark: &Mark) -> bool {
+    match mark {
+        Mark::Read => state.read_at.is_some(),
+        Mark::Acknowledged { .. } => state.acked_at.is_some(),
+    }
+}
+
+fn note(
+    connection: &Connection,
+    agent: AgentId,
+    message: MessageId,
+    mark: Mark,
+    now: Timestamp,
+) -> rusqlite::Result<Option<DeliveryState>> {
+    let Some(mut state) = state(connection, agent, message)?.filter(|state| !is_noted(state, &mark)) else {
+        return self::state(connection, agent, message);
+    };
+    state.read_at.get_or_insert(now);
+    let kind = match mark {
+        Mark::Read => EventKind::MessageRead,
+        Mark::Acknowledged { note } => {
+            state.acked_at = Some(now);
+            state.ack_note = note;
+            EventKind::MessageAcknowledged
+        }
+    };
+    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
+    connection
+        .prepare_cached(
+            "UPDATE delivery SET read_at = ?3, acked_at = ?4, ack_note = ?5 WHERE recipient_id = ?1 AND message_id = ?2",
+        )?
+        .execute((agent.0, message.0, micros(state.read_at), micros(state.acked_at), &state.ack_note))?;
+    let project = connection
+        .prepare_cached("SELECT project_id FROM message WHERE id = ?1")?
+        .query_row([message.0], |row| row.get(0).map(ProjectId))?;
+    record(connection, project, kind, message.0, Some(agent), now)?;
+    Ok(Some(state))
+}

@@ -1,0 +1,170 @@
+//! How the schema came to be what it is: numbered steps, each applied once.
+//!
+//! Steps are added, never changed; the checksum of each that was applied is kept in the file, so that a changed step is
+//! noticed rather than half believed. There is no way back: an older program refuses a newer file.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// One step.
+pub(super) struct Migration {
+    /// Its number; they count from 1 without gaps.
+    pub(super) version: i64,
+    /// What it is about.
+    pub(super) name: &'static str,
+    /// What it does.
+    pub(super) sql: &'static str,
+}
+
+/// Every step, in order.
+pub(super) const ALL: &[Migration] =
+    &[Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") }];
+
+/// Why a file cannot be brought up to date.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MigrationError {
+    /// Written by a newer program.
+    #[error("the database has schema version {found}, and this program knows versions up to {known}; use a newer one")]
+    Newer { found: i64, known: i64 },
+    /// A step was changed after it was applied.
+    #[error("migration {version} ('{name}') is not the one that this database was made with")]
+    Changed { version: i64, name: &'static str },
+    /// Needs steps, and may not be written.
+    #[error("the database has schema version {found} and needs {known}; open it for writing once")]
+    Older { found: i64, known: i64 },
+    /// Some other program's database.
+    #[error("the file is an SQLite database, but not one that keeps mail")]
+    Foreign,
+    /// SQLite failed.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// Applies what is missing, all of it or nothing.
+pub(super) fn migrate(connection: &mut Connection, all: &[Migration]) -> Result<(), MigrationError> {
+    if applied(connection, all)? == newest(all) {
+        return Ok(());
+    }
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again under the lock: another process may have been quicker.
+    let done = applied(&tx, all)?;
+    if done == 0 {
+        tx.execute_batch(
+            "CREATE TABLE migration (
+                 version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum BLOB NOT NULL
+             ) STRICT;",
+        )?;
+    }
+    for step in all.iter().filter(|step| step.version > done) {
+        tx.execute_batch(step.sql)?;
+        tx.execute(
+            "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)",
+            (step.version, step.name, checksum(step)),
+        )?;
+    }
+    tx.commit()?;
+    Ok(())
+}
+
+/// Succeeds when nothing is missing.
+pub(super) fn check(connection: &Connection, all: &[Migration]) -> Result<(), MigrationError> {
+    let found = applied(connection, all)?;
+    let known = newest(all);
+    if found == known { Ok(()) } else { Err(MigrationError::Older { found, known }) }
+}
+
+/// The version of the file, after comparing what was applied with what is known.
+pub(super) fn applied(connection: &Connection, all: &[Migration]) -> Result<i64, MigrationError> {
+    let (tables, known): (i64, i64) = connection.query_row(
+        "SELECT count(*), count(*) FILTER (WHERE name = 'migration') FROM sqlite_schema WHERE type = 'table'",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    match (tables, known) {
+        (0, _) => return Ok(0),
+        (_, 0) => return Err(MigrationError::Foreign),
+        _ => {}
+    }
+    let mut statement = connection.prepare("SELECT version, checksum FROM migration ORDER BY version")?;
+    let kept = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let kept: Vec<(i64, Vec<u8>)> = kept.collect::<Result<_, _>>()?;
+    let found = kept.last().map_or(0, |(version, _)| *version);
+    if found > newest(all) {
+        return Err(MigrationError::Newer { found, known: newest(all) });
+    }
+    for (step, (_, sum)) in all.iter().zip(&kept) {
+        if checksum(step) != sum.as_slice() {
+            return Err(MigrationError::Changed { version: step.version, name: step.name });
+        }
+    }
+    Ok(found)
+}
+
+fn newest(all: &[Migration]) -> i64 {
+    all.last().map_or(0, |step| step.version)
+}
+
+fn checksum(step: &Migration) -> [u8; 32] {
+    *blake3::hash(step.sql.as_bytes()).as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(version: i64, name: &'static str, sql: &'static str) -> Migration {
+        Migration { version, name, sql }
+    }
+
+    #[test]
+    fn a_fresh_file_gets_every_step_once() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        check(&connection, ALL).unwrap();
+        let rows: i64 = connection.query_row("SELECT count(*) FROM migration", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, ALL.len() as i64);
+    }
+
+    #[test]
+    fn an_older_file_gets_only_what_is_missing() {
+        let (first, second) = ("CREATE TABLE a (x)", "CREATE TABLE b (x); INSERT INTO b VALUES (1)");
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &[step(1, "a", first)]).unwrap();
+        let both = [step(1, "a", first), step(2, "b", second)];
+        assert!(matches!(check(&connection, &both), Err(MigrationError::Older { found: 1, known: 2 })));
+        migrate(&mut connection, &both).unwrap();
+        check(&connection, &both).unwrap();
+    }
+
+    #[test]
+    fn a_newer_file_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        connection.execute("INSERT INTO migration VALUES (99, 'later', x'00')", []).unwrap();
+        let refused = migrate(&mut connection, ALL).unwrap_err();
+        assert!(matches!(refused, MigrationError::Newer { found: 99, .. }), "{refused}");
+    }
+
+    #[test]
+    fn a_changed_step_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (x)")]).unwrap();
+        let refused = migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (y)")]).unwrap_err();
+        assert!(matches!(refused, MigrationError::Changed { version: 1, .. }), "{refused}");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing_behind() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let broken = [step(1, "a", "CREATE TABLE a (x)"), step(2, "b", "CREATE TABLE a (x)")];
+        assert!(migrate(&mut connection, &broken).is_err());
+        assert_eq!(applied(&connection, ALL).unwrap(), 0);
+    }
+
+    #[test]
+    fn another_programs_database_is_left_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
+        assert!(matches!(migrate(&mut connection, ALL), Err(MigrationError::Foreign)));
+    }
+}

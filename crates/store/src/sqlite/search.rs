@@ -1,0 +1,110 @@
+//! Search, in SQLite's FTS5: newest first, within one project, and never for long.
+//!
+//! A search may read much of the index, so it runs on a thread that may block, on connections that nothing else uses,
+//! and is given up at its deadline. There is no ranking.
+
+mod lowering;
+
+use std::time::Instant;
+
+use async_trait::async_trait;
+use mail::StoreError;
+use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::messages::Message;
+use mail::search::SearchStore;
+use mail::search::query::Query;
+use rusqlite::{Connection, ErrorCode};
+
+use super::messages::rows::{COLUMNS, message_of};
+use super::{Sqlite, failed, failure, limit_of};
+
+/// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
+const BODY_SHOWN: usize = 64 * 1024;
+/// How many steps of SQLite's machine lie between two looks at the clock.
+const STEPS: i32 = 1_000;
+
+/// What is to be made findable of one message.
+pub(super) struct Words {
+    pub(super) message: i64,
+    pub(super) scope: String,
+    pub(super) subject: String,
+    pub(super) body: String,
+}
+
+/// The words of the hidden column: whose wall the message is behind, and who wrote it.
+pub(super) fn scope_of(project: ProjectId, sender: AgentId) -> String {
+    format!("p{project} a{sender}")
+}
+
+/// Makes messages findable, in the transaction that keeps them.
+pub(super) fn index(connection: &Connection, words: &[Words]) -> rusqlite::Result<()> {
+    let mut statement = connection
+        .prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?;
+    for one in words {
+        statement.execute((one.message, &one.scope, &one.subject, &one.body))?;
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl SearchStore for Sqlite {
+    async fn search(
+        &self,
+        project: ProjectId,
+        query: &Query,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let doing = "search";
+        let deadline = Instant::now() + self.searchers.deadline;
+        let (turns, connections) = (self.searchers.turns.clone(), self.searchers.connections.clone());
+        let query = query.clone();
+        let search = async move {
+            let turn = turns.acquire_owned().await.map_err(|closed| failure(doing, closed))?;
+            let found = tokio::task::spawn_blocking(move || {
+                // Held until the work is done, even when nobody waits for it any more.
+                let _turn = turn;
+                connections.with(|connection| {
+                    connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))?;
+                    find(connection, project, &query, before, limit)
+                })
+            });
+            found.await.map_err(|panicked| failure(doing, panicked))?.map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
+                _ => failed(doing)(error),
+            })
+        };
+        // SQLite's machine takes no step while FTS5 merges long lists, so the caller is released by a clock of its own.
+        tokio::time::timeout_at(deadline.into(), search).await.unwrap_or(Err(StoreError::TooSlow))
+    }
+}
+
+fn find(
+    connection: &Connection,
+    project: ProjectId,
+    query: &Query,
+    before: Option<MessageId>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Message>> {
+    let wanted = lowering::lower(query, project, |name| senders_named(connection, project, name))?;
+    let sql = format!(
+        "SELECT {COLUMNS}, substr(m.body, 1, {BODY_SHOWN}) FROM message_fts f
+         CROSS JOIN message m ON m.id = f.rowid CROSS JOIN agent a ON a.id = m.sender_id
+         WHERE message_fts MATCH ?1 AND f.rowid < ?2 ORDER BY f.rowid DESC LIMIT ?3"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_map((wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit)), message_of)?
+        .collect()
+}
+
+/// The agents whose whole name is this one, whatever the case of its ASCII letters.
+fn senders_named(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<Vec<AgentId>> {
+    connection
+        .prepare_cached("SELECT id FROM agent WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE")?
+        .query_map((project.0, name), |row| row.get(0).map(AgentId))?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

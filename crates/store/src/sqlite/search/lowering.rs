@@ -1,0 +1,159 @@
+//! From the tree of a query to the language of FTS5.
+//!
+//! FTS5 has no plain NOT, only `this NOT that`, so negations are pushed down to the words and taken away there from all
+//! that is in the project. Its parser is not deep either: what is nested deepest is written first, where it costs one
+//! place of the parser's stack and not three. Every word is quoted, so that nothing a user types is an operator.
+
+use std::cmp::Reverse;
+
+use mail::ids::{AgentId, ProjectId};
+use mail::search::query::{Field, Query};
+
+/// Writes `query` for FTS5, within the walls of `project`. `senders` tells who has a name.
+pub(super) fn lower<E>(
+    query: &Query,
+    project: ProjectId,
+    senders: impl Fn(&str) -> Result<Vec<AgentId>, E>,
+) -> Result<String, E> {
+    let lowering = Lowering { project: Lowered::leaf(format!("scope : \"p{project}\"")), senders };
+    let wanted = lowering.matching(query)?;
+    Ok(joined(" AND ", vec![wanted, lowering.project]).text)
+}
+
+struct Lowering<S> {
+    project: Lowered,
+    senders: S,
+}
+
+/// A part that stands for itself wherever it is put, and how deep its parentheses go.
+#[derive(Clone)]
+struct Lowered {
+    text: String,
+    depth: usize,
+}
+
+impl Lowered {
+    fn leaf(text: String) -> Self {
+        Self { text, depth: 0 }
+    }
+}
+
+impl<E, S: Fn(&str) -> Result<Vec<AgentId>, E>> Lowering<S> {
+    fn matching(&self, query: &Query) -> Result<Lowered, E> {
+        Ok(match query {
+            Query::Word { text, field } | Query::Phrase { text, field } => {
+                Lowered::leaf(format!("{} : {}", column(*field), quoted(text)))
+            }
+            Query::Prefix { text, field } => Lowered::leaf(format!("{} : {} *", column(*field), quoted(text))),
+            Query::From(name) => self.written_by(name)?,
+            Query::And(parts) => self.all(parts)?,
+            Query::Or(parts) => self.any(parts)?,
+            Query::Not(inner) => match &**inner {
+                Query::Not(twice) => self.matching(twice)?,
+                Query::And(parts) => self.any(&negated(parts))?,
+                Query::Or(parts) => self.all(&negated(parts))?,
+                word => self.without(Vec::new(), vec![self.matching(word)?]),
+            },
+        })
+    }
+
+    fn any(&self, parts: &[Query]) -> Result<Lowered, E> {
+        Ok(joined(" OR ", parts.iter().map(|part| self.matching(part)).collect::<Result<_, E>>()?))
+    }
+
+    fn all(&self, parts: &[Query]) -> Result<Lowered, E> {
+        let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Query::Not(inner) if !matches!(**inner, Query::Not(_) | Query::And(_) | Query::Or(_)) => {
+                    unwanted.push(self.matching(inner)?);
+                }
+                other => wanted.push(self.matching(other)?),
+            }
+        }
+        Ok(if unwanted.is_empty() { joined(" AND ", wanted) } else { self.without(wanted, unwanted) })
+    }
+
+    /// What matches all that is wanted, or just belongs to the project, and nothing of what is unwanted.
+    fn without(&self, mut wanted: Vec<Lowered>, unwanted: Vec<Lowered>) -> Lowered {
+        if wanted.is_empty() {
+            wanted.push(self.project.clone());
+        }
+        let (wanted, unwanted) = (joined(" AND ", wanted), joined(" OR ", unwanted));
+        Lowered {
+            text: format!("({} NOT {})", wanted.text, unwanted.text),
+            depth: 1 + wanted.depth.max(unwanted.depth + 2),
+        }
+    }
+
+    fn written_by(&self, name: &str) -> Result<Lowered, E> {
+        let senders = (self.senders)(name)?;
+        if senders.is_empty() {
+            // No scope holds this word, so that it finds nothing, and `NOT` it finds everything.
+            return Ok(Lowered::leaf("scope : \"nobody\"".to_owned()));
+        }
+        let scopes = senders.iter().map(|sender| Lowered::leaf(format!("scope : \"a{sender}\"")));
+        Ok(joined(" OR ", scopes.collect()))
+    }
+}
+
+/// The parts with an operator between them, the deepest first.
+fn joined(operator: &str, mut parts: Vec<Lowered>) -> Lowered {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    parts.sort_by_key(|part| Reverse(part.depth));
+    let depth = parts.iter().enumerate().map(|(place, part)| part.depth + if place == 0 { 1 } else { 3 });
+    let depth = depth.max().unwrap_or(0);
+    let texts: Vec<String> = parts.into_iter().map(|part| part.text).collect();
+    Lowered { text: format!("({})", texts.join(operator)), depth }
+}
+
+fn negated(parts: &[Query]) -> Vec<Query> {
+    parts.iter().map(|part| Query::Not(Box::new(part.clone()))).collect()
+}
+
+fn column(field: Field) -> &'static str {
+    match field {
+        // Never the hidden column, whose words look like numbers of ours.
+        Field::Any => "{subject body}",
+        Field::Subject => "subject",
+        Field::Body => "body",
+    }
+}
+
+/// A string of FTS5. Punctuation inside makes it a phrase of its parts.
+fn quoted(text: &str) -> String {
+    // FTS5 reads a query as far as the first NUL; in a message it separates words like any other such character.
+    format!("\"{}\"", text.replace('"', "\"\"").replace('\0', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lowered(query: &str) -> String {
+        let nobody = |name: &str| Ok::<_, ()>(if name == "bob" { vec![AgentId(7), AgentId(9)] } else { vec![] });
+        lower(&Query::parse(query).unwrap(), ProjectId(3), nobody).unwrap()
+    }
+
+    #[test]
+    fn every_query_stays_within_the_project() {
+        assert_eq!(lowered("deploy"), r#"({subject body} : "deploy" AND scope : "p3")"#);
+        assert_eq!(lowered("NOT deploy"), r#"((scope : "p3" NOT {subject body} : "deploy") AND scope : "p3")"#);
+    }
+
+    #[test]
+    fn senders_are_words_of_the_scope() {
+        assert_eq!(lowered("from:bob"), r#"((scope : "a7" OR scope : "a9") AND scope : "p3")"#);
+        assert_eq!(lowered("from:eve"), r#"(scope : "nobody" AND scope : "p3")"#);
+    }
+
+    #[test]
+    fn negations_stand_at_the_words_alone() {
+        assert_eq!(
+            lowered("NOT (body:a OR (body:b AND NOT body:c))"),
+            r#"((((scope : "p3" NOT body : "b") OR body : "c") NOT body : "a") AND scope : "p3")"#
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! Whether FTS5 finds what a plain reading of the query would find.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mail::agents::{AgentName, AgentStore, Profile};
+use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
+use mail::projects::ProjectStore;
+use mail::search::query::{DEEPEST, Field, MOST_TERMS};
+
+use super::super::Options;
+use super::*;
+
+const WORDS: [&str; 6] = ["red", "green", "blue", "round", "rounder", "square"];
+
+struct Corpus {
+    _folder: tempfile::TempDir,
+    store: Sqlite,
+    project: ProjectId,
+    senders: Vec<(&'static str, AgentId)>,
+}
+
+async fn corpus(options: &Options) -> Corpus {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("mail.db"), options).unwrap();
+    let now = Timestamp::UNIX_EPOCH;
+    let project = store.ensure_project("/a", now).await.unwrap().id;
+    let mut senders = Vec::new();
+    for name in ["alice", "ALICE", "bob"] {
+        let checked = AgentName::parse(name).unwrap();
+        senders.push((name, store.register(project, &checked, &Profile::default(), None, now).await.unwrap().id));
+    }
+    Corpus { _folder: folder, store, project, senders }
+}
+
+impl Corpus {
+    async fn send(&self, sender: usize, subject: &str, body: &str) {
+        let message = NewMessage {
+            project: self.project,
+            from: self.senders[sender].1,
+            recipients: vec![(self.senders[2].1, "bob".into(), Role::To)],
+            subject: subject.into(),
+            body: body.into(),
+            thread: None,
+            reply_to: None,
+            importance: Importance::Normal,
+            ack_required: false,
+            kind: None,
+            work_id: None,
+            door: "test",
+            vouched: Vouched::Claimed,
+            idempotency: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        self.store.append(&message).await.unwrap();
+    }
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
+
+    fn words(&mut self, most: usize) -> String {
+        let count = self.roll(most + 1);
+        (0..count).map(|_| WORDS[self.roll(WORDS.len())]).collect::<Vec<_>>().join(" ")
+    }
+
+    fn query(&mut self, depth: usize) -> Query {
+        let field = [Field::Any, Field::Subject, Field::Body][self.roll(3)];
+        let word = WORDS[self.roll(WORDS.len())].to_owned();
+        let parts = |dice: &mut Self| (0..2 + dice.roll(2)).map(|_| dice.query(depth - 1)).collect();
+        match self.roll(if depth == 0 { 4 } else { 8 }) {
+            0 => Query::Word { text: word, field },
+            1 => Query::Prefix { text: word[..2 + self.roll(3).min(word.len() - 2)].to_owned(), field },
+            2 => Query::Phrase { text: format!("{word} {}", WORDS[self.roll(WORDS.len())]), field },
+            3 => Query::From(["alice", "Bob", "carol"][self.roll(3)].to_owned()),
+            4 | 5 => Query::And(parts(self)),
+            6 => Query::Or(parts(self)),
+            _ => Query::Not(Box::new(self.query(depth - 1))),
+        }
+    }
+}
+
+/// Reads the query as its documentation says, word by word.
+fn matches(query: &Query, message: &Message) -> bool {
+    let texts = |field: Field| match field {
+        Field::Any => vec![&message.subject, &message.body],
+        Field::Subject => vec![&message.subject],
+        Field::Body => vec![&message.body],
+    };
+    let some_word =
+        |field, wanted: &dyn Fn(&str) -> bool| texts(field).iter().any(|text| text.split(' ').any(wanted));
+    match query {
+        Query::Word { text, field } => some_word(*field, &|word| word == text),
+        Query::Prefix { text, field } => some_word(*field, &|word| word.starts_with(text.as_str())),
+        Query::Phrase { text, field } => {
+            texts(*field).iter().any(|whole| format!(" {whole} ").contains(&format!(" {text} ")))
+        }
+        Query::From(name) => message.from.eq_ignore_ascii_case(name),
+        Query::And(parts) => parts.iter().all(|part| matches(part, message)),
+        Query::Or(parts) => parts.iter().any(|part| matches(part, message)),
+        Query::Not(inner) => !matches(inner, message),
+    }
+}
+
+#[tokio::test]
+async fn a_search_finds_exactly_what_the_query_says() {
+    let corpus = corpus(&Options::default()).await;
+    let mut dice = Dice(1);
+    for _ in 0..60 {
+        let (sender, subject, body) = (dice.roll(3), dice.words(2), dice.words(5));
+        corpus.send(sender, &subject, &body).await;
+    }
+    let everything = Query::Not(Box::new(Query::From("nobody at all".into())));
+    let all = corpus.store.search(corpus.project, &everything, None, 100).await.unwrap();
+    assert_eq!(all.len(), 60);
+    let mut sizes = HashSet::new();
+    for _ in 0..1500 {
+        let query = dice.query(4);
+        let found = corpus.store.search(corpus.project, &query, None, 100).await.unwrap();
+        let expected: Vec<_> = all.iter().filter(|message| matches(&query, message)).cloned().collect();
+        assert_eq!(found, expected, "{query}");
+        sizes.insert(found.len());
+    }
+    assert!(sizes.len() > 20, "the queries found little of interest: {sizes:?}");
+}
+
+#[tokio::test]
+async fn the_deepest_and_longest_queries_are_not_too_much() {
+    let corpus = corpus(&Options::default()).await;
+    corpus.send(0, "red", "").await;
+    let nested = |open: &str, close: &str| {
+        (1..=DEEPEST).map(|depth| format!("{}red{}", open.repeat(depth), close.repeat(depth))).collect::<Vec<_>>()
+    };
+    let mut queries = nested("green AND (", ")");
+    queries.extend(nested("green OR (blue AND (", "))"));
+    queries.extend(nested("NOT (green OR ", ")"));
+    queries.extend(nested("(", " OR green) AND NOT (blue AND red)"));
+    queries.extend(nested("NOT ", ""));
+    queries.push(vec!["NOT (red AND green)"; MOST_TERMS / 2].join(" OR "));
+    queries.push(vec!["from:alice"; MOST_TERMS].join(" "));
+    let mut read = 0;
+    for text in queries {
+        let Ok(query) = Query::parse(&text) else { continue };
+        read += 1;
+        let answer = corpus.store.search(corpus.project, &query, None, 10).await;
+        assert!(answer.is_ok(), "{text}: {answer:?}");
+    }
+    assert!(read > 3 * DEEPEST, "most of them are queries: {read}");
+}
+
+#[tokio::test]
+async fn a_word_of_signs_alone_finds_nothing_and_harms_nothing() {
+    let corpus = corpus(&Options::default()).await;
+    corpus.send(0, "red", "").await;
+    let signs = || Query::Word { text: "🦀\0\"".into(), field: Field::Any };
+    let red = || Query::Word { text: "red\0".into(), field: Field::Any };
+    for (query, count) in [
+        (signs(), 0),
+        (Query::Prefix { text: "*".into(), field: Field::Body }, 0),
+        (red(), 1),
+        (Query::And(vec![red(), signs()]), 0),
+        (Query::Or(vec![signs(), red()]), 1),
+        (Query::And(vec![red(), Query::Not(Box::new(signs()))]), 1),
+    ] {
+        assert_eq!(corpus.store.search(corpus.project, &query, None, 10).await.unwrap().len(), count, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_that_takes_too_long_is_given_up() {
+    let options = Options { search_deadline: Duration::ZERO, ..Options::default() };
+    let corpus = corpus(&options).await;
+    corpus.send(0, "red", "").await;
+    let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), None, 10).await;
+    assert!(matches!(answer, Err(StoreError::TooSlow)), "{answer:?}");
+}
+
+#[tokio::test]
+async fn results_come_in_the_order_of_the_index_without_sorting() {
+    let corpus = corpus(&Options::default()).await;
+    let plan: Vec<String> = corpus
+        .store
+        .read("explain", |connection| {
+            connection
+                .prepare(
+                    "EXPLAIN QUERY PLAN SELECT m.body FROM message_fts f CROSS JOIN message m ON m.id = f.rowid
+                     WHERE message_fts MATCH 'red' AND f.rowid < 9 ORDER BY f.rowid DESC LIMIT 3",
+                )?
+                .query_map([], |row| row.get(3))?
+                .collect()
+        })
+        .unwrap();
+    assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
+}

@@ -1,0 +1,209 @@
+//! Looking after the file: what version it is, whether it is whole, and how to copy it and put a copy in its place.
+//!
+//! A backup is one self-contained file that was checked before it got its name. Nothing is ever deleted: what a restore
+//! replaces is moved aside. Nothing here repairs.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use mail::StoreError;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{absolute, connection, failed, failure, migrations};
+use crate::ownership::{Ownership, Taken};
+
+/// How many pages are copied between two reports of progress: 2 MiB.
+const PAGES: i32 = 512;
+
+/// The version of the schema that the file has.
+pub fn schema_version(path: &Path) -> Result<i64, StoreError> {
+    connection::reading(&absolute(path)?)
+        .and_then(|connection| connection.query_row("SELECT max(version) FROM migration", [], |row| row.get(0)))
+        .map_err(failed("read the schema's version"))
+}
+
+/// What is wrong with the file: damage, rows that point nowhere, a search index that contradicts itself. Empty is good.
+pub fn integrity_check(path: &Path) -> Result<Vec<String>, StoreError> {
+    match connection::reading(&absolute(path)?).and_then(|connection| problems(&connection)) {
+        Err(error) if is_damage(&error) => Ok(vec![error.to_string()]),
+        checked => checked.map_err(failed("check the database")),
+    }
+}
+
+/// Copies the database as it is now to a new file, while others go on writing.
+///
+/// `progress` is told how many pages remain, and of how many. The copy gets its name only when it is complete and was
+/// checked; a file that is there already is left alone.
+pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
+    let doing = "back up the database";
+    let (from, to) = (absolute(from)?, absolute(to)?);
+    if to.try_exists().map_err(|cause| failure(doing, cause))? {
+        return Err(failure(doing, format!("'{}' is there already", to.display())));
+    }
+    let partial = beside(&to, &format!(".partial-{}", std::process::id()));
+    let done = copy_checked(doing, &from, &partial, &mut progress)
+        .and_then(|()| publish(&partial, &to).map_err(|cause| failure(doing, cause)));
+    // What was published has its own name by now; what was not is of no use to anybody.
+    let _ = fs::remove_file(&partial);
+    done
+}
+
+/// Puts a backup in the place of the database `to`, and returns where the database that was there is now.
+///
+/// Refused when the backup is damaged or of a newer program, and when somebody uses the database. What was there keeps
+/// its content under a name made with `label`, such as a time; it is never deleted.
+pub fn restore(backup: &Path, to: &Path, label: &str) -> Result<Option<PathBuf>, StoreError> {
+    let doing = "restore the database";
+    let (backup, to) = (absolute(backup)?, absolute(to)?);
+    check_backup(doing, &backup)?;
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(|cause| failure(doing, cause))?;
+    }
+    let _owned = Ownership::take(&to, "").map_err(|taken| match taken {
+        Taken::Owned(owner) => failure(doing, format!("a server uses it, at '{}'", owner.address)),
+        Taken::Failed(error) => error,
+    })?;
+    let staged = beside(&to, &format!(".restoring-{}", std::process::id()));
+    let done = copy_checked(doing, &backup, &staged, &mut |_, _| {}).and_then(|()| {
+        fold_log(doing, &to)?;
+        let aside = move_aside(&to, label).map_err(|cause| failure(doing, cause))?;
+        publish(&staged, &to).map_err(|cause| failure(doing, cause))?;
+        Ok(aside)
+    });
+    let _ = fs::remove_file(&staged);
+    done
+}
+
+fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    // This looks into the search index too.
+    let mut found: Vec<String> =
+        connection.prepare("PRAGMA integrity_check")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    found.retain(|line| line != "ok");
+    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        found.push(format!("a row of '{table}' points at a row of '{parent}' that is not there"));
+    }
+    Ok(found)
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+fn check_backup(doing: &'static str, backup: &Path) -> Result<(), StoreError> {
+    let connection = connection::reading(backup).map_err(failed(doing))?;
+    let version =
+        migrations::applied(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
+    if version == 0 {
+        return Err(failure(doing, format!("'{}' holds no mail", backup.display())));
+    }
+    refuse_damage(doing, backup)
+}
+
+fn refuse_damage(doing: &'static str, path: &Path) -> Result<(), StoreError> {
+    match integrity_check(path)?.first() {
+        None => Ok(()),
+        Some(problem) => Err(failure(doing, format!("'{}' is damaged: {problem}", path.display()))),
+    }
+}
+
+/// Copies a database into a new file that needs no other file beside it, and checks the copy.
+fn copy_checked(
+    doing: &'static str,
+    from: &Path,
+    to: &Path,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<(), StoreError> {
+    connection::make_file(to).map_err(|cause| failure(doing, cause))?;
+    copy(from, to, progress).map_err(failed(doing))?;
+    refuse_damage(doing, to)?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(|cause| failure(doing, cause))
+}
+
+fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) -> rusqlite::Result<()> {
+    let source = connection::reading(from)?;
+    // Held to the end: without it a copy begins anew whenever somebody writes, and might never be done.
+    let snapshot = source.unchecked_transaction()?;
+    snapshot.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    target.execute_batch("PRAGMA synchronous = OFF")?;
+    {
+        let copying = Backup::new(&snapshot, &mut target)?;
+        loop {
+            let step = copying.step(PAGES)?;
+            let so_far = copying.progress();
+            progress(so_far.remaining.unsigned_abs() as usize, so_far.pagecount.unsigned_abs() as usize);
+            match step {
+                StepResult::Done => break,
+                StepResult::More => {}
+                _ => thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+    target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// Folds the write-ahead log into the file, which also shows whether somebody uses it. A damaged file stays as it is.
+fn fold_log(doing: &'static str, path: &Path) -> Result<(), StoreError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let folded = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .and_then(|connection| connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)));
+    match folded {
+        Ok(mode) if mode == "delete" => Ok(()),
+        Ok(mode) => Err(failure(doing, format!("the database is in use (journal mode '{mode}' stays)"))),
+        Err(error) if is_damage(&error) => Ok(()),
+        Err(error) => Err(failed(doing)(error)),
+    }
+}
+
+/// Moves a database and what belongs to it to a free name.
+///
+/// The log goes first: should this be cut short, a log must never be left beside a file that it does not belong to.
+fn move_aside(path: &Path, label: &str) -> io::Result<Option<PathBuf>> {
+    let label: String = label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let mut aside = beside(path, &format!(".before-{label}"));
+    let mut number = 2;
+    while ["", "-wal", "-shm"].iter().any(|end| beside(&aside, end).exists()) {
+        aside = beside(path, &format!(".before-{label}-{number}"));
+        number += 1;
+    }
+    let there = path.exists();
+    for end in ["-wal", "-shm", ""] {
+        match fs::rename(beside(path, end), beside(&aside, end)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(there.then_some(aside))
+}
+
+/// Gives a finished file its name, and never that of another.
+fn publish(finished: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(finished, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // Some file systems have no links; there, looking before renaming has to do.
+        Err(_) if !name.try_exists()? => fs::rename(finished, name)?,
+        linked => linked?,
+    }
+    #[cfg(unix)]
+    if let Some(folder) = name.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    PathBuf::from(name)
+}

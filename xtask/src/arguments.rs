@@ -1,0 +1,150 @@
+//! What may stand behind `cargo xtask`, read by hand so that the commands build in a moment.
+
+use crate::crash::Plan;
+
+/// The commands, for `--help` and after a mistake.
+pub const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test [--quick]               install what tests need, then run every check; --quick leaves out clippy and conformance
+  tidy                         check the rules of the house
+  crash --rounds N             kill the server N times and look for lost mail
+        [--clients C] [--seed S]
+  conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
+  clients                      install real coding agents and see that each connects to a server";
+
+/// What a developer asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Show the commands.
+    Help,
+    /// Check the rules of the house.
+    Tidy,
+    /// Run everything.
+    Test {
+        /// Without clippy and conformance.
+        quick: bool,
+    },
+    /// Look for lost mail.
+    Crash(Plan),
+    /// Run the conformance suite.
+    Conformance {
+        /// One revision of the protocol instead of all.
+        revision: Option<String>,
+    },
+    /// Try real clients.
+    Clients,
+}
+
+impl Request {
+    /// Reads the words behind `cargo xtask`; what is wrong comes back as a sentence.
+    pub fn read(words: &[String]) -> Result<Self, String> {
+        let Some((command, rest)) = words.split_first() else { return Err("which command?".to_owned()) };
+        let mut options = Options { words: rest };
+        let request = match command.as_str() {
+            "help" | "--help" | "-h" => Self::Help,
+            "tidy" => Self::Tidy,
+            "test" => Self::Test { quick: options.flag("--quick") },
+            "crash" => Self::Crash(crash_plan(&mut options)?),
+            "conformance" => Self::Conformance { revision: options.revision()? },
+            "clients" => Self::Clients,
+            other => return Err(format!("there is no command '{other}'")),
+        };
+        match options.words.first() {
+            None => Ok(request),
+            Some(word) => Err(format!("'{command}' does not know '{word}'")),
+        }
+    }
+}
+
+fn crash_plan(options: &mut Options) -> Result<Plan, String> {
+    let (mut rounds, mut clients, mut seed) = (None, None, None);
+    while let Some((name, rest)) = options.words.split_first() {
+        let place = match name.as_str() {
+            "--rounds" => &mut rounds,
+            "--clients" => &mut clients,
+            "--seed" => &mut seed,
+            _ => break,
+        };
+        options.words = rest;
+        *place = Some(options.number(name)?);
+    }
+    let rounds = rounds.filter(|rounds| *rounds > 0).ok_or("'crash' needs --rounds, at least 1")?;
+    Ok(Plan { rounds, clients, seed })
+}
+
+struct Options<'a> {
+    words: &'a [String],
+}
+
+impl Options<'_> {
+    fn flag(&mut self, name: &str) -> bool {
+        let given = self.words.first().is_some_and(|word| word == name);
+        if given {
+            self.words = &self.words[1..];
+        }
+        given
+    }
+
+    fn revision(&mut self) -> Result<Option<String>, String> {
+        if self.flag("--revision") { self.value("--revision").map(Some) } else { Ok(None) }
+    }
+
+    fn number(&mut self, name: &str) -> Result<u64, String> {
+        let value = self.value(name)?;
+        value.parse().map_err(|_| format!("{name} needs a number, not '{value}'"))
+    }
+
+    fn value(&mut self, name: &str) -> Result<String, String> {
+        let (value, rest) = self.words.split_first().ok_or_else(|| format!("{name} needs a value"))?;
+        self.words = rest;
+        Ok(value.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Request, String> {
+        Request::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_command_is_read_with_its_options() {
+        assert_eq!(read("tidy"), Ok(Request::Tidy));
+        assert_eq!(read("test"), Ok(Request::Test { quick: false }));
+        assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
+        assert_eq!(read("clients"), Ok(Request::Clients));
+        assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));
+        assert_eq!(read("conformance --revision x"), Ok(Request::Conformance { revision: Some("x".into()) }));
+        let plan = Plan { rounds: 9, clients: Some(4), seed: Some(7) };
+        assert_eq!(read("crash --seed 7 --rounds 9 --clients 4"), Ok(Request::Crash(plan)));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        for (line, named) in [
+            ("", "which command"),
+            ("tydi", "'tydi'"),
+            ("tidy --all", "'--all'"),
+            ("test --quick --quick", "'--quick'"),
+            ("crash", "--rounds"),
+            ("crash --rounds 0", "at least 1"),
+            ("crash --rounds many", "'many'"),
+            ("crash --rounds", "needs a value"),
+            ("crash --rounds 1 --speed 2", "'--speed'"),
+            ("conformance --revision", "needs a value"),
+        ] {
+            let problem = read(line).unwrap_err();
+            assert!(problem.contains(named), "{line}: {problem}");
+        }
+    }
+
+    #[test]
+    fn the_usage_names_every_command() {
+        for command in ["test", "tidy", "crash", "conformance", "clients"] {
+            assert!(USAGE.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Long runs of the crash test: the server is killed again and again while clients send, and no accepted mail is lost.
+//!
+//! The test itself lies in `crates/cli/tests/crash.rs`; a plain `cargo test` runs a few rounds of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process::{cargo, step};
+
+/// How long and how hard.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How often the server is killed.
+    pub rounds: u64,
+    /// How many clients send at once; the test chooses when this is not given.
+    pub clients: Option<u64>,
+    /// Repeats an earlier run; the test chooses and prints one when this is not given.
+    pub seed: Option<u64>,
+}
+
+/// Builds and runs the test.
+pub fn run(root: &Path, plan: &Plan) -> Result<()> {
+    step(command(plan).current_dir(root))
+}
+
+fn command(plan: &Plan) -> Command {
+    let mut command = Command::new(cargo());
+    command.args(["test", "--locked", "-p", "cli", "--test", "crash", "--", "--nocapture"]);
+    command.env("POSTRIDER_CRASH_ROUNDS", plan.rounds.to_string());
+    for (name, value) in [("POSTRIDER_CRASH_CLIENTS", plan.clients), ("POSTRIDER_CRASH_SEED", plan.seed)] {
+        if let Some(value) = value {
+            command.env(name, value.to_string());
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_reaches_the_test_by_its_environment() {
+        let settings = |plan: &Plan| -> Vec<String> {
+            let command = command(plan);
+            let pairs = command.get_envs().map(|(name, value)| {
+                format!("{}={}", name.to_string_lossy(), value.unwrap_or_default().to_string_lossy())
+            });
+            pairs.collect()
+        };
+        let (short, full) =
+            (Plan { rounds: 2, clients: None, seed: None }, Plan { rounds: 3, clients: Some(4), seed: Some(5) });
+        assert_eq!(settings(&short), ["POSTRIDER_CRASH_ROUNDS=2"]);
+        assert_eq!(
+            settings(&full),
+            ["POSTRIDER_CRASH_CLIENTS=4", "POSTRIDER_CRASH_ROUNDS=3", "POSTRIDER_CRASH_SEED=5"]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! The programs that the tests need beside Rust, and how to get the missing ones.
+//!
+//! Nothing is installed when all of them answer, and nothing is ever asked: without the right to install, the missing
+//! ones are named and the caller decides what that means.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process::{answers, step};
+
+/// A program that tests use.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// What is run.
+    pub command: &'static str,
+    /// The Debian package that brings it.
+    pub package: &'static str,
+    /// What cannot run without it.
+    pub needed_for: &'static str,
+}
+
+/// All of them. A new program is one more line here.
+pub const TOOLS: [Tool; 4] = [
+    Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
+    Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
+    Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files" },
+    Tool { command: "curl", package: "curl", needed_for: "tests of shell clients" },
+];
+
+/// Installs what is missing when that is possible; returns what is missing still.
+pub fn provide() -> Result<Vec<&'static Tool>> {
+    let missing = missing(|tool| answers(tool.command, &["--version"]));
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    let Some(superuser) = superuser() else { return Ok(missing) };
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    // A failed installation is not the end: what is still missing is reported below.
+    let installed = step(&mut apt(&superuser, &["update"]))
+        .and_then(|()| step(apt(&superuser, &["install", "--yes", "--no-install-recommends"]).args(&packages)));
+    if let Err(problem) = installed {
+        eprintln!("    {problem:#}");
+    }
+    Ok(self::missing(|tool| answers(tool.command, &["--version"])))
+}
+
+/// A line for a developer who is to install them by hand.
+pub fn advice(missing: &[&Tool]) -> String {
+    let lines = missing.iter().map(|tool| {
+        let Tool { command, package, needed_for } = tool;
+        format!("`{command}` is missing (needed for {needed_for}): install the package `{package}`")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn missing(is_there: impl Fn(&Tool) -> bool) -> Vec<&'static Tool> {
+    TOOLS.iter().filter(|tool| !is_there(tool)).collect()
+}
+
+/// The words to put before a command that needs the superuser; `None` when we may not be one.
+fn superuser() -> Option<Vec<&'static str>> {
+    if !answers("apt-get", &["--version"]) {
+        return None;
+    }
+    let id = Command::new("id").arg("-u").output().ok()?;
+    if id.stdout.trim_ascii() == b"0" {
+        return Some(Vec::new());
+    }
+    answers("sudo", &["-n", "true"]).then(|| vec!["sudo", "-n"])
+}
+
+fn apt(superuser: &[&str], arguments: &[&str]) -> Command {
+    let words: Vec<&str> =
+        superuser.iter().copied().chain(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]).collect();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).args(arguments);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_answer_is_missing() {
+        assert!(missing(|_| true).is_empty());
+        assert_eq!(missing(|tool| tool.command != "npm"), [&TOOLS[1]]);
+    }
+
+    #[test]
+    fn advice_names_the_program_its_package_and_its_use() {
+        let advice = advice(&[&TOOLS[0]]);
+        assert_eq!(
+            advice,
+            "`node` is missing (needed for interop tests and conformance): install the package `nodejs`"
+        );
+    }
+
+    #[test]
+    fn installing_asks_nothing() {
+        let command = apt(&["sudo", "-n"], &["install", "--yes"]);
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(command.get_program(), "sudo");
+        assert_eq!(words, ["-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes"]);
+    }
+}
