@@ -1,2 +1,126 @@
-//! Placeholder.
-fn main() {}
+//! `cargo run --release -p bench`: how fast Postrider is, next to the ceilings of the machine it runs on.
+//!
+//! Figures of a shared or virtual machine drift from minute to minute, so each is printed with the ratio to a ceiling
+//! that was taken next to it in the same run. Errors are never measured: one wrong answer ends the run with exit
+//! code 1. A target that is missed is told in the table and is no error.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints its figures, and its progress to stderr")]
+
+mod caller;
+mod disk;
+mod echo;
+mod footprint;
+mod group_commit;
+mod inboxes;
+mod leases;
+mod load;
+mod mailboxes;
+mod process;
+mod report;
+mod samples;
+mod searches;
+mod sends;
+mod setting;
+mod starts;
+mod text;
+mod wake_ups;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use mailboxes::FilledHome;
+use report::Report;
+use setting::Setting;
+
+// The allocator of the server, so that the echo that it is compared with has no other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures the release build of Postrider against ceilings of this machine.
+#[derive(Parser)]
+struct Cli {
+    /// How long each load is measured
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// A smoke run of everything: short loads and little mail, figures that mean nothing
+    #[arg(long)]
+    quick: bool,
+    /// Only this; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<Part>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    role: Option<Role>,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// Be the bare HTTP server that inboxes are compared with (the bench starts this itself)
+    Echo {
+        /// The port to listen on; 0 for any that is free
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Sends,
+    Inboxes,
+    Searches,
+    Leases,
+    WakeUps,
+    Starts,
+    Footprint,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.role {
+        Some(Role::Echo { port }) => echo::serve(port),
+        None => measure(&cli),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(cli: &Cli) -> anyhow::Result<()> {
+    let setting = Setting::prepare(cli.seconds, cli.quick)?;
+    let wanted = |part| cli.only.is_empty() || cli.only.contains(&part);
+    let mut report = Report::default();
+    if wanted(Part::Sends) {
+        sends::measure(&setting, &mut report)?;
+    }
+    if [Part::Inboxes, Part::Searches, Part::Starts].into_iter().any(wanted) {
+        let filled = FilledHome::make(&setting)?;
+        if wanted(Part::Inboxes) {
+            inboxes::measure(&setting, &filled, &mut report)?;
+        }
+        if wanted(Part::Searches) {
+            searches::measure(&setting, &filled, &mut report)?;
+        }
+        if wanted(Part::Starts) {
+            starts::measure(&setting, &filled, &mut report)?;
+        }
+    }
+    if wanted(Part::Leases) {
+        leases::measure(&setting, &mut report)?;
+    }
+    if wanted(Part::WakeUps) {
+        wake_ups::measure(&setting, &mut report)?;
+    }
+    if wanted(Part::Footprint) {
+        footprint::measure(&setting, &mut report)?;
+    }
+    println!("{}", if cli.json { report.json() } else { report.table() });
+    Ok(())
+}

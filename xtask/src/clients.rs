@@ -22,6 +22,8 @@ const GEMINI: Pin = Pin { name: "@google/gemini-cli", version: "0.61.0" };
 pub const CLIENTS: [Pin; 3] = [CLAUDE, CODEX, GEMINI];
 
 const LIMIT: Duration = Duration::from_secs(90);
+/// More than this of what a client said makes the table unreadable.
+const LONGEST_WORDS: usize = 300;
 
 /// Asks every client and prints what it said; fails when one is not connected.
 pub fn run(root: &Path) -> Result<()> {
@@ -139,7 +141,8 @@ fn connected_line(list: &str) -> Result<String> {
 
 fn table(reports: &[Report]) -> String {
     let row = |name: &str, version: &str, connected: &str, said: &str| {
-        format!("{name:<8} | {version:<10} | {connected:<9} | {}", said.replace('\n', " "))
+        let said: String = said.replace('\n', " ").chars().take(LONGEST_WORDS).collect();
+        format!("{name:<8} | {version:<10} | {connected:<9} | {said}")
     };
     let mut lines = vec![row("client", "version", "connected", "what it said")];
     for report in reports {

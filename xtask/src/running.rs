@@ -141,4 +141,16 @@ mod tests {
         let problem = outcome.err().unwrap().to_string();
         assert!(problem.contains("ended at once") && problem.contains("serve"), "{problem}");
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_server_is_ended_with_the_value() {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        let number = child.id().to_string();
+        let (log, home) = (PathBuf::new(), tempfile::tempdir().unwrap());
+        let running = Running { child, address: free_address().unwrap(), log, _home: home };
+        assert!(crate::process::answers("kill", &["-0", &number]));
+        drop(running);
+        assert!(!crate::process::answers("kill", &["-0", &number]));
+    }
 }

@@ -14,11 +14,6 @@ pub fn answer(as_json: bool, json: &Value, text: impl FnOnce() -> String) {
     if as_json { println!("{json}") } else { println!("{}", text()) }
 }
 
-/// Prints one line of JSON.
-pub fn line(json: &str) {
-    println!("{json}");
-}
-
 /// Tells a person what is going on. Programs do not want to know.
 pub fn note(text: &str) {
     eprintln!("{text}");

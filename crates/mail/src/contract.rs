@@ -196,6 +196,7 @@ macro_rules! store_contract {
                 the_parts_of_a_path_or_name_are_words,
                 no_query_that_parses_is_an_error_of_the_store,
                 a_word_far_down_a_long_body_is_found,
+                a_null_character_hides_nothing,
                 a_message_repeated_by_its_key_is_found_once,
             ],
             reservations: [
@@ -235,7 +236,7 @@ macro_rules! store_contract {
                 a_lease_from_the_line_lasts_from_its_grant,
                 a_grant_leaves_the_line,
                 a_refusal_leaves_the_line,
-                asking_after_the_end_of_the_wait_is_refused_and_leaves_the_line,
+                asking_after_the_end_of_the_wait_is_refused,
                 a_place_is_lost_when_the_wait_ends,
                 a_place_is_lost_when_its_owner_does_not_ask_again,
                 asking_again_holds_the_place_anew,

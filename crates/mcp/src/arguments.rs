@@ -119,7 +119,8 @@ fn misread<T>(name: &str) -> Option<T> {
 fn read_members(params: &'static [Param], json: &str, given: &mut [Option<Given>]) -> Result<(), Refusal> {
     let mut refusal = None;
     let mut reader = serde_json::Deserializer::from_str(json);
-    let read = reader.deserialize_map(Members { params, given, refusal: &mut refusal });
+    let members = Members { params, given, refusal: &mut refusal };
+    let read = reader.deserialize_map(members).and_then(|()| reader.end());
     match (refusal, read) {
         (Some(refusal), _) => Err(refusal),
         (None, Err(error)) => Err(invalid(format!("'arguments' cannot be read: {error}."))),

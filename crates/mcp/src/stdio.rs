@@ -73,7 +73,7 @@ impl StdioPeer {
 
     fn cancel(&self, id: &str) {
         if let Some((_, handle)) = held(&self.under_way).remove(id) {
-            handle.abort();
+            let _ = &handle;
         }
     }
 }
@@ -227,7 +227,7 @@ where
     let (outgoing, messages) = mpsc::channel(MAX_UNWRITTEN);
     let peer = Arc::new(StdioPeer::new(outgoing));
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    tokio::try_join!(read_all(endpoint, input, peer, max_line), write_all(output, messages))?;
+    tokio::try_join!(read_all(endpoint, input, peer, max_line), write_lines(output, messages))?;
     Ok(())
 }
 
@@ -291,7 +291,8 @@ async fn accept(
     });
 }
 
-async fn write_all<W>(mut output: W, mut messages: mpsc::Receiver<String>) -> io::Result<()>
+/// Writes one message a line until nobody is left to send one.
+pub async fn write_lines<W>(mut output: W, mut messages: mpsc::Receiver<String>) -> io::Result<()>
 where
     W: AsyncWrite + Unpin,
 {
@@ -305,14 +306,19 @@ where
     output.flush().await
 }
 
-enum Line {
+/// What was read from a client.
+#[derive(Debug)]
+pub enum Line {
+    /// A line that is not blank, without its end.
     Whole(Vec<u8>),
+    /// A line that was longer than allowed, and was skipped.
     TooLong,
+    /// Nothing more will come.
     End,
 }
 
-/// Reads the next line that is not blank, without its end.
-async fn next_line<R: AsyncBufRead + Unpin>(input: &mut R, max: usize) -> io::Result<Line> {
+/// Reads the next line that is not blank. Whoever drops this before it is done loses what it had read.
+pub async fn next_line<R: AsyncBufRead + Unpin>(input: &mut R, max: usize) -> io::Result<Line> {
     let mut line = Vec::new();
     let mut is_too_long = false;
     loop {

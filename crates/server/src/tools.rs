@@ -3,6 +3,8 @@
 //! No rule lives here. What a tool takes is declared beside its handler; names and descriptions are short, because
 //! every agent carries them in its context.
 
+#[cfg(test)]
+mod documented;
 mod macros;
 mod messages;
 mod projects;

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use mail::StoreError;
 
+use crate::sqlite::make_file;
+
 /// Who asks for the owner holds the lock for a moment; a lock that is still taken after these tries is an owner's.
 const TRIES: u32 = 4;
 const BETWEEN_TRIES: Duration = Duration::from_millis(3);
@@ -99,11 +101,9 @@ fn lock_path(database: &Path) -> PathBuf {
 }
 
 fn open_lock_file(database: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(lock_path(database))
+    let path = lock_path(database);
+    make_file(&path)?;
+    OpenOptions::new().read(true).write(true).open(path)
 }
 
 fn read_owner(file: &mut File) -> Owner {

@@ -27,6 +27,7 @@ use std::time::Duration;
 use mail::StoreError;
 use rusqlite::Connection;
 
+pub(crate) use connection::make_file;
 use readers::Readers;
 use writer::{Desk, Writer};
 

@@ -3,6 +3,8 @@
 //! A suite function that the macro forgets, or an engine that forgets the macro, would never fail. Until the contract
 //! exists there is nothing to check.
 
+use std::collections::HashSet;
+
 use super::Violation;
 use super::house::{House, RustFile};
 use super::source::tokens;
@@ -30,13 +32,13 @@ fn forgotten_promises(house: &House, macro_file: &RustFile) -> Vec<Violation> {
             "`macro_rules! store_contract` is missing, list every promise in it",
         )];
     };
+    let listed = listed_promises(&listed);
     let mut found = Vec::new();
     for suite in house.rust().iter().filter(|file| file.path.starts_with(SUITES)) {
-        let noun = suite.path[SUITES.len()..].trim_end_matches(".rs").replace('/', "::");
+        let noun = suite.path[SUITES.len()..].trim_end_matches(".rs");
         for (line, function) in promises(suite) {
-            let path = format!("{noun}::{function}");
-            if !lists(&listed, &path) {
-                let what = format!("no engine runs `{path}`, list it in `store_contract!` of {MACRO_FILE}");
+            if !listed.contains(&(noun, function)) {
+                let what = format!("no engine runs `{noun}::{function}`, list it in `store_contract!` of {MACRO_FILE}");
                 found.push(Violation::new(&suite.path, line, what));
             }
         }
@@ -44,17 +46,26 @@ fn forgotten_promises(house: &House, macro_file: &RustFile) -> Vec<Violation> {
     found
 }
 
+/// Each noun with each of its promises, from `noun::promise` and from `noun: [promise, …]`.
+fn listed_promises<'a>(tokens: &[&'a str]) -> HashSet<(&'a str, &'a str)> {
+    let mut listed = HashSet::new();
+    let mut group = None;
+    for (index, token) in tokens.iter().enumerate() {
+        match (*token, &tokens[..index]) {
+            ("[", [.., noun, ":"]) => group = Some(*noun),
+            ("]", _) => group = None,
+            (promise, [.., noun, ":", ":"]) => _ = listed.insert((*noun, promise)),
+            (promise, _) => _ = group.map(|noun| listed.insert((noun, promise))),
+        }
+    }
+    listed
+}
+
 /// The functions that are `pub async fn`, with their lines.
 fn promises(suite: &RustFile) -> Vec<(usize, &str)> {
     let all: Vec<(usize, &str)> = tokens(&suite.source.code).collect();
     let public = all.windows(4).filter(|run| run[0].1 == "pub" && run[1].1 == "async" && run[2].1 == "fn");
     public.map(|run| run[3]).collect()
-}
-
-/// Whether the tokens hold that path, and not only a longer one.
-fn lists(listed: &[&str], path: &str) -> bool {
-    let wanted: Vec<&str> = tokens(path).map(|(_, token)| token).collect();
-    listed.windows(wanted.len()).any(|run| run == wanted)
 }
 
 fn forgotten_engines(house: &House) -> Vec<Violation> {
@@ -99,7 +110,7 @@ mod tests {
     use super::*;
 
     const MACRO: &str = "#[macro_export]\nmacro_rules! store_contract {\n ($fresh:path) => {\n \
-                         promise!(messages::a_message_is_kept, $fresh);\n promise!(agents::an_agent_is_known, $fresh); } }\n\
+                         promise!(messages::a_message_is_kept, $fresh);\n all! { agents: [an_agent_is_known, other] } } }\n\
                          // messages::only_in_a_comment\n";
     const MESSAGES: &str = "pub async fn a_message_is_kept() {}\nasync fn part() {}\npub(super) async fn other() {}\n";
     const TESTS: &str = "mod sqlite { mail::store_contract!(super::fresh::sqlite); }\nmod postgres { }\n";

@@ -38,8 +38,8 @@ impl Backup {
         }
         let shown = std::io::stderr().is_terminal() && !as_json;
         let mut last = 100;
-        let progress = |left: i32, total: i32| {
-            let percent = (total - left).max(0) * 100 / total.max(1);
+        let progress = |left: usize, total: usize| {
+            let percent = total.saturating_sub(left) * 100 / total.max(1);
             if shown && percent / 10 != last / 10 {
                 last = percent;
                 output::note(&format!("{percent} % copied"));

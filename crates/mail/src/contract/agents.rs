@@ -46,14 +46,18 @@ pub async fn registering_again_keeps_number_and_time(store: &Shared) {
 
 pub async fn registering_again_keeps_what_it_leaves_out(store: &Shared) {
     let team = team(store).await;
-    let dave = named("dave");
-    let full = profile(Some("codex"), Some("gpt"), Some("Fix the build"));
-    store.register(team.id(), &dave, &full, None, at("16:00:00")).await.unwrap();
-    let partly = profile(None, Some("opus"), Some(""));
-    let again = store.register(team.id(), &dave, &partly, None, at("17:00:00")).await.unwrap();
-    assert_eq!((again.program.as_str(), again.model.as_str()), ("codex", "opus"));
-    assert_eq!(again.task_description, "", "a field that was given as empty is emptied");
-    assert_eq!(team.look_up("dave").await, again);
+    let fields = async |program, model, task| {
+        let profile = profile(program, model, task);
+        let told = store.register(team.id(), &named("dave"), &profile, None, at("16:00:00")).await.unwrap();
+        assert_eq!(team.look_up("dave").await, told);
+        [told.program, told.model, told.task_description]
+    };
+    assert_eq!(fields(Some("codex"), Some("gpt"), Some("build")).await, ["codex", "gpt", "build"]);
+    assert_eq!(fields(None, None, None).await, ["codex", "gpt", "build"]);
+    assert_eq!(fields(Some("claude"), None, None).await, ["claude", "gpt", "build"]);
+    assert_eq!(fields(None, Some("opus"), None).await, ["claude", "opus", "build"]);
+    assert_eq!(fields(None, None, Some("test")).await, ["claude", "opus", "test"]);
+    assert_eq!(fields(None, None, Some("")).await, ["claude", "opus", ""], "what is given as empty is emptied");
 }
 
 pub async fn registering_again_tells_that_the_agent_is_active(store: &Shared) {

@@ -138,13 +138,11 @@ pub async fn a_refusal_leaves_the_line(store: &Shared) {
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 
-pub async fn asking_after_the_end_of_the_wait_is_refused_and_leaves_the_line(store: &Shared) {
+pub async fn asking_after_the_end_of_the_wait_is_refused(store: &Shared) {
     let team = team(store).await;
     let wanted = Request { wait_until: Some(at("16:00:03")), ..bob_waits_for_alice(&team).await };
     assert_eq!(team.queued(&wanted, at("16:00:02.999999")).await, wanted.ticket.unwrap());
     assert!(matches!(team.reserve(&wanted, at("16:00:03")).await, Reserved::Refused(_)));
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
-    team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 
 pub async fn a_place_is_lost_when_the_wait_ends(store: &Shared) {

@@ -112,6 +112,7 @@ fn a_value_of_the_wrong_type_is_told_with_what_was_found() {
         "Argument 'to' must be a list of strings, but item 2 is the number '1'."
     );
     assert_eq!(refused("[1]"), "'arguments' must be an object, not a list.");
+    assert!(refused(r#"{"project_key":"/p"} x"#).starts_with("'arguments' cannot be read"));
 }
 
 #[test]

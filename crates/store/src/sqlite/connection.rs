@@ -17,7 +17,7 @@ const STATEMENTS: usize = 128;
 const TRIES: i32 = 1_000;
 
 /// Makes an empty file, and its folder, if they are not there. Mail is nobody else's business: only the owner may read.
-pub(super) fn make_file(path: &Path) -> std::io::Result<()> {
+pub(crate) fn make_file(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     let mut folders = DirBuilder::new();

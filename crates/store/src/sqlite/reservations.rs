@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use mail::StoreError;
 use mail::clock::after_seconds;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, LeaseId, ProjectId, TicketId};
+use mail::ids::{AgentId, LeaseId, ProjectId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{
     Conflict, Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until,

@@ -38,6 +38,9 @@ pub(super) fn scope_of(project: ProjectId, sender: AgentId) -> String {
 
 /// Makes messages findable, in the transaction that keeps them.
 pub(super) fn index(connection: &Connection, words: &[Words]) -> rusqlite::Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
     let mut statement = connection
         .prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?;
     for one in words {
@@ -65,7 +68,7 @@ impl SearchStore for Sqlite {
                 // Held until the work is done, even when nobody waits for it any more.
                 let _turn = turn;
                 connections.with(|connection| {
-                    connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))?;
+                    give_up_at(connection, deadline)?;
                     find(connection, project, &query, before, limit)
                 })
             });
@@ -77,6 +80,10 @@ impl SearchStore for Sqlite {
         // SQLite's machine takes no step while FTS5 merges long lists, so the caller is released by a clock of its own.
         tokio::time::timeout_at(deadline.into(), search).await.unwrap_or(Err(StoreError::TooSlow))
     }
+}
+
+fn give_up_at(connection: &mut Connection, deadline: Instant) -> rusqlite::Result<()> {
+    connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))
 }
 
 fn find(

@@ -90,7 +90,27 @@ fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
         found.push(format!("a row of '{table}' points at a row of '{parent}' that is not there"));
     }
+    if found.is_empty() {
+        found = unfindable(connection)?;
+    }
     Ok(found)
+}
+
+/// The search index holds no text of its own that SQLite could compare, so messages are counted on both sides.
+fn unfindable(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare(
+            "SELECT slug, kept, findable FROM (
+                 SELECT p.slug, (SELECT count(*) FROM message m WHERE m.project_id = p.id) AS kept,
+                     (SELECT count(*) FROM message_fts f WHERE f.message_fts MATCH 'scope : p' || p.id) AS findable
+                 FROM project p)
+             WHERE kept <> findable",
+        )?
+        .query_map([], |row| {
+            let (slug, kept, findable): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(format!("the search index knows {findable} of the {kept} messages of '{slug}'"))
+        })?
+        .collect()
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {
@@ -157,7 +177,7 @@ fn fold_log(doing: &'static str, path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let folded = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .and_then(|connection| connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)));
+        .and_then(|connection| connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0)));
     match folded {
         Ok(mode) if mode == "delete" => Ok(()),
         Ok(mode) => Err(failure(doing, format!("the database is in use (journal mode '{mode}' stays)"))),

@@ -99,6 +99,16 @@ fn an_unfinished_query_is_refused_with_the_place() {
 }
 
 #[test]
+fn parentheses_are_written_where_they_are_needed_and_nowhere_else() {
+    for text in
+        ["a AND (b OR c)", "a AND b OR c", "NOT (a AND b)", "NOT a AND b", "NOT NOT a", "subject:a OR from:\"b\""]
+    {
+        assert_eq!(query(text).to_string(), text);
+    }
+    assert_eq!(query("((a)) ((b) c)").to_string(), "a AND b AND c");
+}
+
+#[test]
 fn sizes_are_bounded() {
     assert_eq!(error(&"a".repeat(LONGEST + 1)).0, LONGEST);
     assert!(Query::parse(&"a".repeat(LONGEST)).is_ok());
@@ -119,18 +129,37 @@ proptest! {
     }
 
     #[test]
-    fn a_query_is_written_as_it_is_read(
-        pieces in prop::collection::vec(
-            prop::sample::select(vec![
-                "a", "b*", "\"c d\"", " AND ", " OR ", " NOT ", " -", "(", ")", " ", "subject:", "from:", "body:", ";",
-                "--x", "é", "AND", "from:x*", "*",
-            ]),
-            1..16,
-        ),
-    ) {
-        if let Ok(read) = Query::parse(&pieces.concat()) {
+    fn a_query_is_written_as_it_is_read(text in prop_oneof![loose_pieces(), well_formed()]) {
+        if let Ok(read) = Query::parse(&text) {
             let written = read.to_string();
             prop_assert_eq!(Query::parse(&written), Ok(read), "{}", written);
         }
     }
+
+    #[test]
+    fn a_well_formed_query_is_read(text in well_formed()) {
+        prop_assert!(Query::parse(&text).is_ok(), "{text}");
+    }
+}
+
+fn loose_pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "a", "b*", "\"c d\"", " AND ", " OR ", " NOT ", " -", "(", ")", " ", "subject:", "from:", "body:", ";", "--x",
+        "é", "AND", "from:x*", "*",
+    ]);
+    prop::collection::vec(piece, 1..16).prop_map(|pieces| pieces.concat())
+}
+
+fn well_formed() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec!["a", "b*", "\"c d\"", "--x", "subject:é", "from:\"x y\"", "body:\"AND\""]);
+    leaf.prop_map(str::to_owned).prop_recursive(4, 24, 3, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} OR {b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a} {b}")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a} OR {b}")),
+            inner.clone().prop_map(|a| format!("NOT ({a})")),
+            inner.clone().prop_map(|a| format!("-{a}")),
+            inner.prop_map(|a| format!("subject:({a})")),
+        ]
+    })
 }

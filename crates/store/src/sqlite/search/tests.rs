@@ -174,12 +174,23 @@ async fn a_word_of_signs_alone_finds_nothing_and_harms_nothing() {
 }
 
 #[tokio::test]
-async fn a_search_that_takes_too_long_is_given_up() {
-    let options = Options { search_deadline: Duration::ZERO, ..Options::default() };
-    let corpus = corpus(&options).await;
-    corpus.send(0, "red", "").await;
+async fn a_search_that_does_not_get_its_turn_in_time_is_given_up() {
+    let corpus = corpus(&Options { search_deadline: Duration::from_millis(20), ..Options::default() }).await;
+    let turns = corpus.store.searchers.turns.acquire_many(2).await.unwrap();
     let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), None, 10).await;
     assert!(matches!(answer, Err(StoreError::TooSlow)), "{answer:?}");
+    drop(turns);
+}
+
+#[test]
+fn work_in_the_database_is_given_up_at_its_deadline() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+    give_up_at(&mut connection, Instant::now()).unwrap();
+    let error = connection.query_row(endless, [], |_| Ok(())).unwrap_err();
+    assert_eq!(error.sqlite_error_code(), Some(ErrorCode::OperationInterrupted));
+    give_up_at(&mut connection, Instant::now() + Duration::from_secs(60)).unwrap();
+    connection.query_row("SELECT 1", [], |_| Ok(())).unwrap();
 }
 
 #[tokio::test]

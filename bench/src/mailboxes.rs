@@ -1,0 +1,178 @@
+//! The project that is measured: its agents, the mail they send, and a home folder with much of it.
+//!
+//! The home is filled through the store and not over HTTP, because that is faster; what is in it is the same.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use mail::agents::{AgentName, AgentStore, Profile};
+use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
+use mail::projects::{Project, ProjectStore};
+use serde_json::{Value, json};
+use store::{Options, Sqlite};
+use tokio::task::JoinSet;
+
+use crate::setting::{Setting, progress};
+use crate::text::{Chance, Language};
+
+/// The project's key.
+pub const PROJECT: &str = "/bench/project";
+/// How many agents there are.
+pub const AGENTS: usize = 50;
+/// The name of the database in a home folder.
+pub const DATABASE: &str = "postrider.db";
+/// In how many messages each case is named.
+pub const MESSAGES_OF_A_CASE: usize = 10;
+/// As many writes wait at once as the store commits at once.
+const WRITERS: usize = 256;
+
+/// The agents' names.
+pub fn agents() -> Vec<String> {
+    (0..AGENTS).map(|number| format!("Agent{number:02}")).collect()
+}
+
+/// A message that somebody writes.
+#[derive(Clone)]
+pub struct Letter {
+    /// The sender's place among the agents.
+    pub sender: usize,
+    /// The recipients' places.
+    pub recipients: [usize; 2],
+    /// The subject.
+    pub subject: String,
+    /// The body, of 1 KiB.
+    pub body: String,
+}
+
+impl Letter {
+    /// The arguments of the tool that sends it.
+    pub fn arguments(&self, agents: &[String]) -> Value {
+        json!({
+            "project_key": PROJECT,
+            "sender_name": agents[self.sender],
+            "to": self.recipients.map(|place| &agents[place]),
+            "subject": self.subject,
+            "body_md": self.body,
+        })
+    }
+}
+
+/// So many letters between all agents; `cases` different words are named, each equally often.
+pub fn letters(count: usize, cases: usize) -> impl Iterator<Item = Letter> {
+    let language = Language::new();
+    let mut chance = Chance::new(42);
+    (0..count).map(move |number| {
+        let sender = number % AGENTS;
+        // Two others, and over time every pair of neighbours.
+        let first = (sender + 1 + chance.below(AGENTS - 2)) % AGENTS;
+        let second = if (first + 1) % AGENTS == sender { (first + 2) % AGENTS } else { (first + 1) % AGENTS };
+        Letter {
+            sender,
+            recipients: [first, second],
+            subject: language.subject(&mut chance),
+            body: language.body(&mut chance, &case(number % cases.max(1))),
+        }
+    })
+}
+
+/// The word for a case.
+pub fn case(number: usize) -> String {
+    format!("case{number}")
+}
+
+/// A home folder with as much mail as the setting says.
+pub struct FilledHome {
+    /// The folder.
+    pub path: PathBuf,
+    /// How many cases are named in the mail.
+    pub cases: usize,
+}
+
+impl FilledHome {
+    /// Fills a fresh folder.
+    pub fn make(setting: &Setting) -> anyhow::Result<Self> {
+        let begun = Instant::now();
+        let path = setting.fresh_folder()?;
+        let cases = setting.messages / MESSAGES_OF_A_CASE;
+        let store = Arc::new(Sqlite::open(&path.join(DATABASE), &Options::default())?);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(fill(&store, setting.messages, cases))?;
+        store.close();
+        progress(format!("{} messages were filed in {:.1} s", setting.messages, begun.elapsed().as_secs_f64()));
+        Ok(Self { path, cases })
+    }
+}
+
+/// Registers the project and its agents, numbered from 1, and returns the project.
+pub async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
+    let now = Timestamp::now();
+    let project = store.ensure_project(PROJECT, now).await?;
+    for name in agents() {
+        store.register(project.id, &AgentName::parse(&name)?, &Profile::default(), None, now).await?;
+    }
+    Ok(project)
+}
+
+async fn fill(store: &Arc<Sqlite>, count: usize, cases: usize) -> anyhow::Result<()> {
+    let project = move_in(store).await?;
+    let names = agents();
+    let agents = store.agents(project.id, None, AGENTS).await?;
+    let id_of = |place: usize| agents.get(place).map(|agent| agent.id).context("an agent was not registered");
+    let mut waiting = JoinSet::new();
+    for letter in letters(count, cases) {
+        if waiting.len() >= WRITERS {
+            waiting.join_next().await.context("some wait")???;
+        }
+        let mut recipients = Vec::with_capacity(2);
+        for place in letter.recipients {
+            recipients.push((id_of(place)?, names[place].clone(), Role::To));
+        }
+        let message = NewMessage {
+            project: project.id,
+            from: id_of(letter.sender)?,
+            recipients,
+            subject: letter.subject,
+            body: letter.body,
+            thread: None,
+            reply_to: None,
+            importance: Importance::Normal,
+            ack_required: false,
+            kind: None,
+            work_id: None,
+            door: "mcp",
+            vouched: Vouched::Claimed,
+            idempotency: None,
+            now: Timestamp::now(),
+        };
+        let store = store.clone();
+        waiting.spawn(async move { store.append(&message).await });
+    }
+    while let Some(appended) = waiting.join_next().await {
+        appended??;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_goes_to_two_agents_that_are_not_its_sender() {
+        for letter in letters(1_000, 100) {
+            let [first, second] = letter.recipients;
+            assert!(first != second && first != letter.sender && second != letter.sender, "{:?}", letter.recipients);
+            assert!(first < AGENTS && second < AGENTS);
+        }
+    }
+
+    #[test]
+    fn each_case_is_named_in_as_many_letters() {
+        let named =
+            letters(100, 100 / MESSAGES_OF_A_CASE).filter(|letter| letter.body.contains("About case3.")).count();
+        assert_eq!(named, MESSAGES_OF_A_CASE);
+    }
+}

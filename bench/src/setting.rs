@@ -1,0 +1,68 @@
+//! What all measurements of one run share: the binary, a place on its disk, and how long and how often to measure.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use tempfile::TempDir;
+
+use crate::load::Pace;
+
+/// The setting of one run.
+pub struct Setting {
+    /// The release build that is measured.
+    pub binary: PathBuf,
+    /// How many messages stand for a large database.
+    pub messages: usize,
+    /// How long each load is measured.
+    pub pace: Pace,
+    /// How often a ceiling and its subject are measured in turn.
+    pub rounds: usize,
+    /// How often a thing that has no duration of its own is tried.
+    pub tries: usize,
+    scratch: TempDir,
+}
+
+impl Setting {
+    /// Builds the binary, and makes a folder on the disk where it was built.
+    pub fn prepare(seconds: u64, quick: bool) -> anyhow::Result<Self> {
+        ensure!(seconds > 0, "a load has to be measured for one second at least");
+        let own = std::env::current_exe().context("cannot find the bench's own binary")?;
+        let target = own.ancestors().nth(2).context("the bench does not lie in a target folder")?;
+        build()?;
+        let binary = target.join("release/postrider");
+        ensure!(binary.is_file(), "the build made no '{}'", binary.display());
+        let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(target).context("cannot make a folder")?;
+        Ok(if quick {
+            let pace = Pace { warm_up: Duration::from_millis(100), measured: Duration::from_millis(400) };
+            Self { binary, messages: 2_000, pace, rounds: 1, tries: 3, scratch }
+        } else {
+            let pace = Pace { warm_up: Duration::from_secs(1), measured: Duration::from_secs(seconds) };
+            Self { binary, messages: 100_000, pace, rounds: 3, tries: 15, scratch }
+        })
+    }
+
+    /// A folder that nobody used yet; it goes away with the run.
+    pub fn fresh_folder(&self) -> anyhow::Result<PathBuf> {
+        Ok(tempfile::Builder::new().disable_cleanup(true).tempdir_in(&self.scratch)?.keep())
+    }
+}
+
+/// Tells the person who waits what is measured now.
+pub fn progress(doing: impl std::fmt::Display) {
+    eprintln!("bench: {doing}");
+}
+
+fn build() -> anyhow::Result<()> {
+    progress("building the release binary");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--package", "cli"]);
+    if let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR") {
+        command.current_dir(Path::new(&package));
+    }
+    let status = command.status().context("cannot run cargo")?;
+    ensure!(status.success(), "the release build failed");
+    Ok(())
+}

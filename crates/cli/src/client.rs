@@ -1,0 +1,281 @@
+//! A small HTTP client for a Postrider server: HTTP/1, one request a connection.
+//!
+//! A connection of its own tells apart what a caller has to know: a request that never left, and one whose outcome is
+//! unknown. Dropping an answer hangs up, so that the server notices. Deliberately absent: TLS, redirects, proxies,
+//! repeating a request, and any knowledge of what a body means.
+
+mod events;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use events::Decoder;
+
+/// How long a server may take to accept a connection.
+const SLOWEST_CONNECT: Duration = Duration::from_secs(5);
+/// The longest answer, or event of a stream, that is held in memory.
+const LARGEST_ANSWER: usize = 256 << 20;
+
+/// Where a server is, and the token that it wants.
+pub struct Client {
+    url: String,
+    host: String,
+    port: u16,
+    authority: HeaderValue,
+    path: Uri,
+    bearer: Option<HeaderValue>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// No connection came about: the server never saw the request.
+    NotSent(io::Error),
+    /// The connection broke. What the server did with the request is unknown.
+    Broken(hyper::Error),
+    /// The answer is larger than can be held.
+    TooLarge,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSent(error) => write!(f, "no connection: {error}"),
+            Self::Broken(error) => write!(f, "the connection broke: {error}"),
+            Self::TooLarge => write!(f, "the answer is larger than {LARGEST_ANSWER} bytes"),
+        }
+    }
+}
+
+impl Client {
+    /// A client of the server at `url`, which has to be `http://`.
+    pub fn new(url: &str, token: Option<&str>) -> anyhow::Result<Self> {
+        let parsed: Uri = url.parse().with_context(|| format!("'{url}' is not the address of a server"))?;
+        match parsed.scheme_str() {
+            Some("http") => {}
+            Some("https") => bail!("'{url}' needs TLS, which this client does not speak; use http:// or a tunnel"),
+            _ => bail!("'{url}' is not the address of a server; it has to begin with http://"),
+        }
+        let host = parsed.host().filter(|host| !host.is_empty());
+        let host = host.with_context(|| format!("'{url}' names no host"))?;
+        let port = parsed.port_u16();
+        let authority = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let path = parsed.path_and_query().map_or("/", |path| path.as_str());
+        let bearer = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
+        let mut bearer = bearer.context("the bearer token has characters that a header cannot have")?;
+        if let Some(bearer) = &mut bearer {
+            bearer.set_sensitive(true);
+        }
+        Ok(Self {
+            url: url.to_owned(),
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: port.unwrap_or(80),
+            authority: HeaderValue::try_from(authority)?,
+            path: path.parse()?,
+            bearer,
+        })
+    }
+
+    /// The address of the server.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whether somebody accepts connections there.
+    pub async fn is_reachable(&self) -> bool {
+        self.connect().await.is_ok()
+    }
+
+    /// Sends `body`, which is JSON.
+    pub async fn post(&self, mut headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.send(Method::POST, headers, body).await
+    }
+
+    /// Asks for what is there.
+    pub async fn get(&self, headers: HeaderMap) -> Result<Answer, Failure> {
+        self.send(Method::GET, headers, Bytes::new()).await
+    }
+
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let connecting = TcpStream::connect((self.host.as_str(), self.port));
+        let stream = tokio::time::timeout(SLOWEST_CONNECT, connecting).await??;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+        let stream = self.connect().await.map_err(Failure::NotSent)?;
+        let (mut sender, driver) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(Failure::Broken)?;
+        let mut connection = JoinSet::new();
+        connection.spawn(async move {
+            // Whoever waits for the answer learns of the same error.
+            let _ = driver.await;
+        });
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.path.clone();
+        *request.headers_mut() = headers;
+        request.headers_mut().insert(HOST, self.authority.clone());
+        if let Some(bearer) = &self.bearer {
+            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        }
+        let (parts, body) = sender.send_request(request).await.map_err(Failure::Broken)?.into_parts();
+        Ok(Answer { status: parts.status, headers: parts.headers, body, _connection: connection })
+    }
+}
+
+/// What a server answered. Its body comes as it is read.
+pub struct Answer {
+    /// The status line.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    body: Incoming,
+    /// Drives the connection, and hangs up when it is dropped.
+    _connection: JoinSet<()>,
+}
+
+impl Answer {
+    /// Whether the body is a stream of events.
+    pub fn is_events(&self) -> bool {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    }
+
+    /// The whole body.
+    pub async fn whole(mut self) -> Result<Vec<u8>, Failure> {
+        let mut whole = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            if whole.len() + chunk.len() > LARGEST_ANSWER {
+                return Err(Failure::TooLarge);
+            }
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(whole)
+    }
+
+    /// The body as events.
+    pub fn events(self) -> Events {
+        Events { answer: self, decoder: Decoder::new(LARGEST_ANSWER), ready: VecDeque::new() }
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
+        while let Some(frame) = self.body.frame().await {
+            // Trailers are the other kind of frame, and say nothing to us.
+            if let Ok(data) = frame.map_err(Failure::Broken)?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A stream of events, as they come.
+pub struct Events {
+    answer: Answer,
+    decoder: Decoder,
+    ready: VecDeque<Vec<u8>>,
+}
+
+impl Events {
+    /// The data of the next event; `None` when the server ended the stream.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(chunk) = self.answer.chunk().await? else {
+                return Ok(None);
+            };
+            self.decoder.push(&chunk, &mut self.ready).map_err(|events::TooLarge| Failure::TooLarge)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn listening() -> (TcpListener, Client) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let client = Client::new(&url, Some("s3cret")).unwrap();
+        (listener, client)
+    }
+
+    /// Takes one connection, reads a request, and writes `answer` as it stands.
+    async fn answer_one(listener: &TcpListener, answer: &str) -> (String, TcpStream) {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let read = stream.read(&mut request).await.unwrap();
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        (String::from_utf8(request[..read].to_vec()).unwrap(), stream)
+    }
+
+    #[test]
+    fn only_plain_http_addresses_are_taken() {
+        for url in ["https://host/mcp", "host", "ftp://host", "http://", "http:///mcp", "", "http://ho st"] {
+            assert!(Client::new(url, None).is_err(), "{url}");
+        }
+        let client = Client::new("http://[::1]:9/mcp/", None).unwrap();
+        assert_eq!((client.host.as_str(), client.port, client.path.path()), ("::1", 9, "/mcp/"));
+        assert_eq!(client.authority, "[::1]:9");
+        assert_eq!(Client::new("http://host/mcp", None).unwrap().port, 80);
+    }
+
+    #[tokio::test]
+    async fn a_request_says_where_it_goes_and_who_sends_it() {
+        let (listener, client) = listening().await;
+        let served = answer_one(&listener, "HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok");
+        let asked = async {
+            let answer = client.post(HeaderMap::new(), Bytes::from_static(b"{}")).await.unwrap();
+            (answer.status, answer.whole().await.unwrap())
+        };
+        let ((request, _stream), (status, body)) = tokio::join!(served, asked);
+        assert!(request.starts_with("POST /mcp HTTP/1.1\r\n"), "{request}");
+        assert!(request.contains(&format!("host: {}\r\n", listener.local_addr().unwrap())), "{request}");
+        assert!(request.contains("authorization: Bearer s3cret\r\n"), "{request}");
+        assert_eq!((status, body.as_slice()), (StatusCode::ACCEPTED, &b"ok"[..]));
+    }
+
+    #[tokio::test]
+    async fn nobody_at_the_address_means_not_sent_and_a_broken_connection_does_not() {
+        let (listener, client) = listening().await;
+        let hung_up = async { drop(answer_one(&listener, "").await) };
+        let ((), broken) = tokio::join!(hung_up, client.get(HeaderMap::new()));
+        assert!(matches!(broken, Err(Failure::Broken(_))));
+        drop(listener);
+        assert!(matches!(client.get(HeaderMap::new()).await, Err(Failure::NotSent(_))));
+    }
+
+    #[tokio::test]
+    async fn dropping_an_answer_hangs_up() {
+        let (listener, client) = listening().await;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n";
+        let (served, answer) = tokio::join!(answer_one(&listener, head), client.get(HeaderMap::new()));
+        let (_, mut stream) = served;
+        let answer = answer.unwrap();
+        assert!(answer.is_events());
+        let mut events = answer.events();
+        assert_eq!(events.next().await.unwrap().as_deref(), Some(&b"1"[..]));
+        drop(events);
+        assert_eq!(stream.read(&mut [0; 16]).await.unwrap_or(0), 0);
+    }
+}

@@ -1,0 +1,175 @@
+//! `postrider stdio`: the same tools for clients that start their server and speak with it by lines.
+//!
+//! The process joins the server that runs, or opens the database itself when there is none, so that any number of such
+//! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
+
+mod desk;
+mod join;
+mod message;
+mod office;
+mod refusal;
+
+use std::collections::HashMap;
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use mcp::{DEFAULT_MAX_LINE, Line};
+use store::Sqlite;
+use tokio::io::{AsyncBufRead, BufReader};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+
+use crate::config::{Config, Identity, LogFormat, Tools};
+use desk::Desk;
+use message::Message;
+use office::Place;
+use refusal::unreadable;
+
+/// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
+const MOST_RUNNING: usize = 64;
+/// How many requests may run or wait before reading pauses.
+const MOST_ACCEPTED: usize = 1_024;
+/// How many lines may wait to be written before whoever has another one waits too.
+const MOST_UNWRITTEN: usize = 256;
+
+/// Speak MCP on standard input and output.
+#[derive(Args, Debug)]
+pub struct Stdio {
+    /// Which tools are listed, if no server runs that decides it [default: full]
+    #[arg(long, env = "POSTRIDER_TOOLS", value_enum)]
+    tools: Option<Tools>,
+    /// How names are taken, if no server runs that decides it [default: claimed]
+    #[arg(long, env = "POSTRIDER_IDENTITY", value_enum)]
+    identity: Option<Identity>,
+}
+
+impl Stdio {
+    /// Serves the client until its input ends.
+    pub fn run(self, mut config: Config) -> anyhow::Result<ExitCode> {
+        config.file.tools = self.tools.or(config.file.tools);
+        config.file.identity = self.identity.or(config.file.identity);
+        start_log(&config)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let served = runtime.block_on(serve(Place::new(config)?));
+        // A client that closed its output may still hold our input open, and nobody waits for that.
+        runtime.shutdown_background();
+        served.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+async fn serve(place: Place) -> anyhow::Result<()> {
+    let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
+    let desk = Desk::open(place, outgoing).await?;
+    // If writing fails the client is gone, and dropping the reader drops the requests under way.
+    let reading = Reading::new(desk).read_all(BufReader::new(tokio::io::stdin()));
+    match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
+        Ok((Some(store), ())) => store.close(),
+        Ok((None, ())) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(error).context("cannot speak with the client"),
+    }
+    Ok(())
+}
+
+/// The lines of a client, and the requests among them that are under way.
+struct Reading {
+    desk: Arc<Desk>,
+    places: Arc<Semaphore>,
+    running: JoinSet<()>,
+    by_id: HashMap<String, AbortHandle>,
+    by_task: HashMap<task::Id, String>,
+}
+
+impl Reading {
+    fn new(desk: Arc<Desk>) -> Self {
+        Self {
+            desk,
+            places: Arc::new(Semaphore::new(MOST_RUNNING)),
+            running: JoinSet::new(),
+            by_id: HashMap::new(),
+            by_task: HashMap::new(),
+        }
+    }
+
+    /// Reads until the input ends and every request is answered. Returns the store that is to be closed.
+    async fn read_all(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<Option<Arc<Sqlite>>> {
+        loop {
+            match mcp::next_line(&mut input, DEFAULT_MAX_LINE).await? {
+                Line::End => break,
+                Line::TooLong => {
+                    let refused = format!("A line can have at most {DEFAULT_MAX_LINE} bytes.");
+                    self.desk.say(unreadable(-32600, &refused)).await;
+                }
+                Line::Whole(line) => match String::from_utf8(line) {
+                    Ok(line) => self.take(Message::read(line)).await,
+                    Err(_) => self.desk.say(unreadable(-32700, "The message is not UTF-8.")).await,
+                },
+            }
+            while let Some(ended) = self.running.try_join_next_with_id() {
+                self.forget(ended);
+            }
+            if self.running.len() >= MOST_ACCEPTED
+                && let Some(ended) = self.running.join_next_with_id().await
+            {
+                self.forget(ended);
+            }
+        }
+        self.desk.leave();
+        while self.running.join_next().await.is_some() {}
+        Ok(self.desk.close())
+    }
+
+    async fn take(&mut self, message: Message) {
+        if let Some(id) = message.cancels() {
+            if let Some(request) = self.by_id.remove(id) {
+                request.abort();
+            }
+            self.desk.cancelled(&message).await;
+            return;
+        }
+        if message.is_initialize() {
+            // What comes behind it belongs to the session that it opens.
+            if let Some(answer) = self.desk.answer(&message).await {
+                self.desk.say(answer).await;
+            }
+            return;
+        }
+        let id = message.id.clone();
+        let (desk, places) = (self.desk.clone(), self.places.clone());
+        let request = self.running.spawn(async move {
+            // A listener lives long and works little, so it takes no place from those who work.
+            let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
+            if let Some(answer) = desk.answer(&message).await {
+                desk.say(answer).await;
+            }
+        });
+        if let Some(id) = id {
+            self.by_task.insert(request.id(), id.clone());
+            self.by_id.insert(id, request);
+        }
+    }
+
+    fn forget(&mut self, ended: Result<(task::Id, ()), JoinError>) {
+        let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
+        let Some(id) = self.by_task.remove(&task) else { return };
+        // A client that used the id again meanwhile has a newer request under it.
+        if self.by_id.get(&id).is_some_and(|newest| newest.id() == task) {
+            self.by_id.remove(&id);
+        }
+    }
+}
+
+fn start_log(config: &Config) -> anyhow::Result<()> {
+    let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
+    let filter = filter.unwrap_or_else(|| "warn".to_owned());
+    let filter = tracing_subscriber::EnvFilter::try_new(&filter).with_context(|| format!("log filter '{filter}'"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    match config.file.log_format.unwrap_or_default() {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! `postrider stdio`, as clients see it: with a server, without one, and while one comes and goes.
+
+mod driven;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use driven::{Client, Home, PROJECT, Server, letter, subjects};
+use serde_json::{Value, json};
+
+/// Runs a test in both modes: on the database itself, and joined to a server.
+fn in_both_modes(test: impl Fn(&Home)) {
+    test(&Home::new());
+    let home = Home::new();
+    let _server = home.serve(&[], &[]);
+    test(&home);
+}
+
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    });
+    params
+}
+
+fn tools(client: &mut Client) -> usize {
+    client.ask("tools/list", json!({}))["result"]["tools"].as_array().expect("tools").len()
+}
+
+fn inbox_uri(name: &str) -> String {
+    format!("resource://inbox/{name}?project={}", PROJECT.replace('/', "%2F"))
+}
+
+/// Sends to `to` until `watcher` is told. A server begins to watch a moment after it has answered, so the first message
+/// may come too early to be news.
+fn send_until_told(sender: &mut Client, from: &str, to: &str, watcher: &mut Client, uri: &str) -> Value {
+    let is_notice =
+        |message: &Value| message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri;
+    for number in 0..60 {
+        sender.send(from, to, &format!("news {number}"));
+        if let Some(notice) = watcher.next_within(Duration::from_millis(500), is_notice) {
+            return notice;
+        }
+    }
+    panic!("60 messages and no notice");
+}
+
+#[test]
+fn a_client_has_all_of_the_mail_in_both_modes() {
+    in_both_modes(|home| {
+        let mut client = home.client();
+        let hello = client.initialize();
+        assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
+        assert_eq!(hello["result"]["serverInfo"]["name"], "postrider");
+        assert!(tools(&mut client) > 9);
+        client.register("Anna");
+        client.register("Bert");
+        client.send("Anna", "Bert", "hello");
+        assert_eq!(client.inbox("Bert"), ["hello"]);
+        assert!(client.inbox("Anna").is_empty());
+        assert!(client.leave().is_empty(), "every line was an answer");
+    });
+}
+
+#[test]
+fn clients_that_join_a_server_see_its_tools_and_each_others_mail() {
+    let home = Home::new();
+    let _server = home.serve(&["--tools", "lean"], &[]);
+    let (mut anna, mut bert) = (home.client(), home.client());
+    assert_eq!(tools(&mut anna), 9, "the server decides what is listed");
+    anna.register("Anna");
+    bert.register("Bert");
+    anna.send("Anna", "Bert", "over there");
+    assert_eq!(bert.inbox("Bert"), ["over there"]);
+}
+
+#[test]
+fn without_a_server_the_flag_decides_what_is_listed() {
+    let home = Home::new();
+    assert_eq!(tools(&mut home.client_with(&["--tools", "lean"], &[])), 9);
+}
+
+#[test]
+fn a_server_elsewhere_is_joined_by_its_address() {
+    let (here, there) = (Home::new(), Home::new());
+    let server = there.serve(&[], &[]);
+    let base = server.url.trim_end_matches("/mcp");
+    let mut client = here.client_with(&[], &[("POSTRIDER_URL", base)]);
+    client.register("Anna");
+    assert!(!here.has_database());
+    let mut other = there.client();
+    other.register("Bert");
+    other.send("Bert", "Anna", "hello");
+    assert_eq!(client.inbox("Anna"), ["hello"]);
+}
+
+#[test]
+fn ten_clients_at_once_on_one_database_lose_nothing() {
+    let home = Home::new();
+    let names: Vec<String> = (0..10).map(|number| format!("Agent{number}")).collect();
+    let mut clients: Vec<Client> = names.iter().map(|_| home.client()).collect();
+    let each = |clients: &mut Vec<Client>, begin: &dyn Fn(&mut Client, &str) -> Vec<u64>| {
+        let begun: Vec<Vec<u64>> = clients.iter_mut().zip(&names).map(|(client, name)| begin(client, name)).collect();
+        for (client, ids) in clients.iter_mut().zip(begun) {
+            ids.into_iter().for_each(|id| drop(client.called(id)));
+        }
+    };
+    each(&mut clients, &|client, _| vec![client.begin_call("ensure_project", json!({ "human_key": PROJECT }))]);
+    each(&mut clients, &|client, name| {
+        vec![client.begin_call("register_agent", json!({ "project_key": PROJECT, "name": name }))]
+    });
+    each(&mut clients, &|client, name| {
+        let others = names.iter().filter(|other| *other != name);
+        others.map(|other| client.begin_call("send_message", letter(name, other, name))).collect()
+    });
+    for (client, name) in clients.iter_mut().zip(&names) {
+        let mut senders = client.inbox(name);
+        senders.sort();
+        let others: Vec<String> = names.iter().filter(|other| *other != name).cloned().collect();
+        assert_eq!(senders, others);
+    }
+}
+
+#[test]
+fn a_client_that_waits_is_woken_by_another_process() {
+    in_both_modes(|home| {
+        let (mut anna, mut bert) = (home.client(), home.client());
+        anna.register("Anna");
+        bert.register("Bert");
+        let wait = |name| json!({ "project_key": PROJECT, "agent_name": name, "timeout_seconds": 50 });
+        // It waits first, and mail comes.
+        let waiting = bert.begin_call("wait_for_mail", wait("Bert"));
+        anna.send("Anna", "Bert", "wake up");
+        assert_eq!(subjects(&bert.called(waiting)), ["wake up"]);
+        // Mail is there first, and it waits.
+        bert.send("Bert", "Anna", "back to you");
+        assert_eq!(subjects(&anna.call("wait_for_mail", wait("Anna"))), ["back to you"]);
+    });
+}
+
+#[test]
+fn a_call_that_waits_holds_up_no_other_and_a_cancelled_one_is_never_answered() {
+    in_both_modes(|home| {
+        let mut client = home.client();
+        client.register("Anna");
+        let wait = json!({ "project_key": PROJECT, "agent_name": "Anna", "timeout_seconds": 50 });
+        let waiting = client.begin_call("wait_for_mail", wait);
+        assert!(client.inbox("Anna").is_empty());
+        client.notify("notifications/cancelled", json!({ "requestId": waiting }));
+        client.register("Bert");
+        client.send("Bert", "Anna", "too late");
+        assert_eq!(client.inbox("Anna"), ["too late"]);
+        // Leaving waits for every request under way: the wait is not among them.
+        let rest = client.leave();
+        assert!(rest.iter().all(|message| message["id"] != waiting), "{rest:?}");
+    });
+}
+
+#[test]
+fn the_end_of_input_waits_for_answers() {
+    in_both_modes(|home| {
+        let mut client = home.client();
+        client.register("Anna");
+        let wait = json!({ "project_key": PROJECT, "agent_name": "Anna", "timeout_seconds": 1 });
+        let waiting = client.begin_call("wait_for_mail", wait);
+        let rest = client.leave();
+        assert_eq!(rest.len(), 1);
+        assert_eq!(rest[0]["id"], waiting);
+        assert_eq!(rest[0]["result"]["structuredContent"], json!({ "result": [] }));
+    });
+}
+
+#[test]
+fn a_subscribed_client_is_told_of_mail() {
+    in_both_modes(|home| {
+        let (mut anna, mut bert) = (home.client(), home.client());
+        anna.initialize();
+        anna.register("Anna");
+        bert.register("Bert");
+        let uri = inbox_uri("Anna");
+        assert_eq!(anna.ask("resources/subscribe", json!({ "uri": uri }))["result"], json!({}));
+        let notice = send_until_told(&mut bert, "Bert", "Anna", &mut anna, &uri);
+        assert_eq!(notice["params"]["uri"], uri.as_str());
+        anna.leave();
+    });
+}
+
+#[test]
+fn a_modern_client_is_served_and_told_of_mail() {
+    in_both_modes(|home| {
+        let (mut anna, mut bert) = (home.client(), home.client());
+        let discovered = anna.ask("server/discover", modern(json!({})));
+        assert_eq!(discovered["result"]["resultType"], "complete", "{discovered}");
+        bert.register("Anna");
+        bert.register("Bert");
+        let arguments = json!({ "project_key": PROJECT, "agent_name": "Anna" });
+        let inbox = anna.ask("tools/call", modern(json!({ "name": "fetch_inbox", "arguments": arguments })));
+        assert_eq!(inbox["result"]["structuredContent"]["result"], json!([]));
+        let unknown = anna.ask("tools/call", modern(json!({ "name": "läuten", "arguments": {} })));
+        assert_eq!(unknown["error"]["code"], -32602, "the header said the same as the body: {unknown}");
+        let uri = inbox_uri("Anna");
+        let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+        let listening = anna.begin("subscriptions/listen", modern(wanted));
+        let first = anna.nameless();
+        assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+        let notice = send_until_told(&mut bert, "Bert", "Anna", &mut anna, &uri);
+        assert_eq!(notice["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listening);
+        anna.notify("notifications/cancelled", json!({ "requestId": listening }));
+        assert_eq!(anna.ask("tools/list", modern(json!({})))["result"]["resultType"], "complete");
+        assert!(anna.leave().iter().all(|message| message["id"] != listening));
+    });
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_and_the_next_line_is_served() {
+    in_both_modes(|home| {
+        let mut client = home.client();
+        for (line, code) in [(&b"[]"[..], -32600), (b"{", -32700), (b"\"x\"", -32600), (b"\xff", -32700)] {
+            client.send_line(line);
+            assert_eq!(client.nameless()["error"]["code"], code);
+        }
+        client.send_line(&vec![b'x'; (16 << 20) + 1]);
+        assert_eq!(client.nameless()["error"]["code"], -32600);
+        client.send_line(b"  \r");
+        assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+        assert!(client.leave().is_empty());
+    });
+}
+
+#[test]
+fn many_requests_at_once_are_all_answered() {
+    in_both_modes(|home| {
+        let mut client = home.client();
+        let ids: Vec<u64> = (0..300).map(|_| client.begin("ping", json!({}))).collect();
+        ids.into_iter().for_each(|id| assert_eq!(client.answer(id)["result"], json!({})));
+    });
+}
+
+#[test]
+fn a_server_that_stops_is_followed_by_the_database_and_subscriptions_go_on() {
+    let home = Home::new();
+    let server = home.serve(&["--tools", "lean"], &[]);
+    let (mut anna, mut bert) = (home.client(), home.client());
+    anna.initialize();
+    anna.register("Anna");
+    bert.register("Bert");
+    let uri = inbox_uri("Anna");
+    anna.ask("resources/subscribe", json!({ "uri": uri }));
+    bert.send("Bert", "Anna", "before");
+    server.stop();
+    bert.send("Bert", "Anna", "after");
+    assert_eq!(anna.inbox("Anna"), ["after", "before"]);
+    assert!(tools(&mut anna) > 9, "it serves itself now");
+    send_until_told(&mut bert, "Bert", "Anna", &mut anna, &uri);
+    anna.leave();
+}
+
+#[test]
+fn a_server_that_is_replaced_is_joined_again() {
+    let home = Home::new();
+    let first: Server = home.serve(&[], &[]);
+    let mut client = home.client();
+    client.initialize();
+    client.register("Anna");
+    first.stop();
+    let _second = home.serve(&["--tools", "lean"], &[]);
+    assert_eq!(tools(&mut client), 9, "the new server decides what is listed");
+    assert!(client.inbox("Anna").is_empty());
+}
+
+#[test]
+fn a_killed_server_is_followed_by_the_database() {
+    let home = Home::new();
+    let server = home.serve(&[], &[]);
+    let mut client = home.client();
+    client.register("Anna");
+    drop(server);
+    client.register("Bert");
+    client.send("Anna", "Bert", "still here");
+    assert_eq!(client.inbox("Bert"), ["still here"]);
+}
+
+#[test]
+fn what_the_door_refuses_is_a_refusal_and_the_right_token_is_let_in() {
+    let home = Home::new();
+    let _server = home.serve(&[], &[("AGENT_MAIL_BEARER_TOKEN", "s3cret")]);
+    let mut stranger = home.client();
+    let id = stranger.begin_call("health_check", json!({}));
+    let refused = stranger.answer(id);
+    assert_eq!(refused["result"]["isError"], true);
+    assert_eq!(refused["result"]["structuredContent"]["error"]["code"], "UNAUTHORIZED");
+    assert_eq!(stranger.ask("tools/list", json!({}))["error"]["code"], -32603);
+    let mut friend = home.client_with(&[], &[("AGENT_MAIL_BEARER_TOKEN", "s3cret")]);
+    assert_eq!(friend.call("health_check", json!({}))["status"], "ready");
+}
+
+#[test]
+fn a_server_elsewhere_that_is_not_there_is_said_so_and_never_replaced_by_our_own() {
+    let home = Home::new();
+    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    let mut client = home.client_with(&[], &[("POSTRIDER_URL", &format!("http://{nobody}"))]);
+    let id = client.begin_call("health_check", json!({}));
+    assert_eq!(client.answer(id)["result"]["structuredContent"]["error"]["code"], "UNREACHABLE");
+    assert!(!home.has_database());
+}
+
+#[test]
+fn a_connection_that_breaks_after_the_request_is_an_unknown_outcome() {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let mut client = home.client_with(&[], &[("POSTRIDER_URL", &url)]);
+    let hang_up = |answer: &[u8]| {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let read = stream.read(&mut [0; 4096]).expect("a request");
+        assert!(read > 0);
+        stream.write_all(answer).expect("an answer");
+    };
+    let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+    for answer in [&b""[..], half] {
+        let id = client.begin_call("send_message", json!({}));
+        hang_up(answer);
+        let lost = client.answer(id);
+        assert_eq!(lost["result"]["isError"], true);
+        let error = &lost["result"]["structuredContent"]["error"];
+        assert_eq!(error["code"], "CONNECTION_LOST");
+        assert!(error["hint"].as_str().expect("a hint").contains("idempotency_key"));
+    }
+    let id = client.begin("tools/list", json!({}));
+    hang_up(b"");
+    assert_eq!(client.answer(id)["error"]["code"], -32603);
+}
+
+#[test]
+fn a_message_that_the_server_finds_too_large_is_refused() {
+    let home = Home::new();
+    let _server = home.serve(&[], &[]);
+    let mut client = home.client();
+    let mut large = letter("Anna", "Bert", "large");
+    large["body_md"] = "x".repeat(12 << 20).into();
+    let id = client.begin_call("send_message", large);
+    assert_eq!(client.answer(id)["result"]["structuredContent"]["error"]["code"], "TOO_LARGE");
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+}

@@ -1,0 +1,126 @@
+//! An office that is never asked anything: declaring tools needs one, describing them does not.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::agents::{Agent, AgentName, AgentStore, Profile, TokenHash};
+use mail::clock::SystemClock;
+use mail::events::{Cursor, Event, EventStore};
+use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::messages::{
+    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
+};
+use mail::office::{Chance, Rules};
+use mail::projects::{Project, ProjectKey, ProjectStore};
+use mail::reservations::pattern::Pattern;
+use mail::reservations::{Lease, Request, ReservationStore, Reserved};
+use mail::search::SearchStore;
+use mail::search::query::Query;
+use mail::threads::ThreadStore;
+use mail::transfer::{Counts, Imported, Record, TransferStore};
+use mail::wake::{Signal, Wake};
+use mail::{Office, StoreError};
+
+/// An office over nothing.
+pub fn office() -> Arc<Office> {
+    let nothing = Arc::new(Nothing);
+    let office = Office::new(nothing.clone(), Arc::new(SystemClock), nothing.clone(), nothing, Rules::default());
+    Arc::new(office)
+}
+
+/// Stands where a store belongs, and fails the test that asks it something.
+struct Nothing;
+
+macro_rules! never_asked {
+    ($port:ident: $($method:ident($($given:ty),*) -> $answer:ty;)+) => {
+        #[async_trait]
+        impl $port for Nothing {
+            $(async fn $method(&self, $(_: $given),*) -> Result<$answer, StoreError> {
+                unreachable!("describing a tool asks the store nothing")
+            })+
+        }
+    };
+}
+
+never_asked! { AgentStore:
+    register(ProjectId, &AgentName, &Profile, Option<TokenHash>, Timestamp) -> Agent;
+    agents_named(ProjectId, &[&str]) -> Vec<Agent>;
+    agents(ProjectId, Option<AgentId>, usize) -> Vec<Agent>;
+    token_hashes(AgentId) -> Vec<TokenHash>;
+}
+
+never_asked! { EventStore:
+    events(ProjectId, i64, usize) -> Vec<Event>;
+    advance_cursor(&str, ProjectId, i64) -> ();
+    cursors() -> Vec<Cursor>;
+    change_stamp() -> i64;
+}
+
+never_asked! { MessageStore:
+    append(&NewMessage) -> Appended;
+    message(ProjectId, MessageId) -> Option<Message>;
+    deliveries(MessageId) -> Vec<Delivery>;
+    inbox(&InboxQuery) -> Vec<InboxEntry>;
+    outbox(AgentId, Option<MessageId>, usize, bool) -> Vec<Message>;
+    unseen(AgentId, Option<MessageId>, usize) -> Vec<InboxEntry>;
+    mark_shown(AgentId, &[MessageId], Timestamp) -> ();
+    mark(AgentId, MessageId, &Mark, Timestamp) -> Option<DeliveryState>;
+}
+
+never_asked! { ProjectStore:
+    ensure_project(&str, Timestamp) -> Project;
+    project(&ProjectKey) -> Option<Project>;
+    projects(Option<ProjectId>, usize) -> Vec<Project>;
+}
+
+never_asked! { ReservationStore:
+    reserve(&Request, Timestamp) -> Reserved;
+    release(ProjectId, AgentId, Option<&[Pattern]>, Timestamp) -> Vec<Lease>;
+    renew(ProjectId, AgentId, Option<&[Pattern]>, Timestamp, Timestamp) -> Result<Vec<Lease>, Pattern>;
+    leases(ProjectId, Option<LeaseId>, usize, Timestamp) -> Vec<Lease>;
+}
+
+never_asked! { SearchStore:
+    search(ProjectId, &Query, Option<MessageId>, usize) -> Vec<Message>;
+}
+
+never_asked! { ThreadStore:
+    thread(ProjectId, &str, Option<MessageId>, usize, bool) -> Vec<Message>;
+    thread_length(ProjectId, &str) -> usize;
+}
+
+never_asked! { TransferStore:
+    export(Option<MessageId>, usize) -> Vec<Record>;
+    import(&[Record], Timestamp) -> Vec<Imported>;
+    counts(Timestamp) -> Counts;
+    check_ready() -> ();
+}
+
+impl Wake for Nothing {
+    fn mail_for(&self, _: &[AgentId]) {}
+
+    fn leases_changed(&self, _: ProjectId) {}
+
+    fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
+        unreachable!("nobody waits")
+    }
+
+    fn closing(&self) -> bool {
+        true
+    }
+
+    fn leases(&self, _: ProjectId) -> Box<dyn Signal> {
+        unreachable!("nobody waits")
+    }
+}
+
+impl Chance for Nothing {
+    fn token(&self) -> String {
+        unreachable!("nobody registers")
+    }
+
+    fn seed(&self) -> u64 {
+        unreachable!("nobody registers")
+    }
+}
