@@ -22,10 +22,10 @@ const SUMMARY: &str = "=== SUMMARY ===";
 pub fn run(root: &Path, revision: Option<&str>) -> Result<()> {
     let revisions = chosen(revision)?;
     npm::provide_referees(root)?;
-    let server = Running::start(root)?;
+    let mut server = Running::start(root)?;
     let mut failed = Vec::new();
     for revision in revisions {
-        if let Err(problem) = timed(&format!("conformance with {revision}"), || judge(root, &server, revision)) {
+        if let Err(problem) = timed(&format!("conformance with {revision}"), || judge(root, &mut server, revision)) {
             eprintln!("{problem:#}");
             failed.push(revision);
         }
@@ -41,11 +41,12 @@ fn chosen(revision: Option<&str>) -> Result<Vec<&'static str>> {
     }
 }
 
-fn judge(root: &Path, server: &Running, revision: &str) -> Result<()> {
+fn judge(root: &Path, server: &mut Running, revision: &str) -> Result<()> {
     let said = listen(&mut suite(root, &server.mcp_url(), revision), LIMIT)?;
     let log = root.join(format!("target/conformance-{revision}.log"));
     fs::write(&log, &said.text).with_context(|| format!("writing {}", log.display()))?;
     println!("{}", summary(&said.text));
+    server.check_alive()?;
     if said.status.success() { Ok(()) } else { bail!("the suite ended with {}, see {}", said.status, log.display()) }
 }
 

@@ -61,12 +61,18 @@ impl Running {
         format!("http://{}/mcp", self.address)
     }
 
+    /// Fails with the server's last words when it has ended, so that nobody looks for the cause in its silence.
+    pub fn check_alive(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            Some(status) => bail!("the server ended with {status}. It said:\n{}", self.said()),
+            None => Ok(()),
+        }
+    }
+
     fn wait_until_ready(&mut self) -> Result<()> {
         let start = Instant::now();
         while start.elapsed() < READY_WITHIN {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("the server ended at once with {status}. It said:\n{}", self.said());
-            }
+            self.check_alive()?;
             if is_ready(self.address) {
                 return Ok(());
             }
@@ -139,7 +145,7 @@ mod tests {
         // The shell takes `serve` for a script that it cannot find.
         let outcome = Running::start_program(Path::new("sh"), &folder.path().join("log"));
         let problem = outcome.err().unwrap().to_string();
-        assert!(problem.contains("ended at once") && problem.contains("serve"), "{problem}");
+        assert!(problem.contains("the server ended with exit status") && problem.contains("serve"), "{problem}");
     }
 
     #[cfg(unix)]

@@ -110,6 +110,11 @@ impl Office {
         &*self.wake
     }
 
+    /// What this office allows.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// The time, as the office sees it.
     pub fn now(&self) -> jiff::Timestamp {
         self.clock.now()

@@ -20,6 +20,8 @@ pub struct Param {
     pub about: &'static str,
     /// Other words that callers try instead of the name. They are never accepted, only explained.
     pub mistaken_for: &'static [&'static str],
+    /// Whether a list that has to be short may leave it out. It is accepted all the same.
+    pub rare: bool,
 }
 
 /// What the value of an argument must look like.
@@ -47,12 +49,18 @@ pub enum ParamKind {
 impl Param {
     /// An argument that every call must give.
     pub const fn required(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
-        Param { name, kind, required: true, about, mistaken_for: &[] }
+        Param { name, kind, required: true, about, mistaken_for: &[], rare: false }
     }
 
     /// An argument that a call may leave out or give as `null`.
     pub const fn optional(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
-        Param { name, kind, required: false, about, mistaken_for: &[] }
+        Param { name, kind, required: false, about, mistaken_for: &[], rare: false }
+    }
+
+    /// Says that few callers need it.
+    pub const fn rare(mut self) -> Param {
+        self.rare = true;
+        self
     }
 
     /// Names the words that callers try instead, so that a refusal can point here.
@@ -83,28 +91,20 @@ impl Hints {
     /// May undo or remove what somebody else made.
     pub const DESTROYS: Hints = Hints { read_only: false, idempotent: false, destructive: true };
 
-    /// Renders the annotations, without what a client assumes anyway.
+    /// Renders the annotations, all of them: what a client assumes of a tool that does not say is the worst.
     pub(crate) fn push_annotations(self, json: &mut String) {
-        json.push('{');
-        if self.read_only {
-            // The other two say nothing about a tool that only reads.
-            json.push_str("\"readOnlyHint\":true,");
-        } else {
-            if !self.destructive {
-                json.push_str("\"destructiveHint\":false,");
-            }
-            if self.idempotent {
-                json.push_str("\"idempotentHint\":true,");
-            }
-        }
-        json.push_str("\"openWorldHint\":false}");
+        let Hints { read_only, idempotent, destructive } = self;
+        let _ = write!(
+            json,
+            r#"{{"readOnlyHint":{read_only},"idempotentHint":{idempotent},"destructiveHint":{destructive}}}"#
+        );
     }
 }
 
-/// Renders the input schema of a tool that takes `params`.
-pub(crate) fn push_schema(json: &mut String, params: &[Param]) {
+/// Renders the input schema of a tool that takes `params`, of which those are shown that `shown` says.
+pub(crate) fn push_schema(json: &mut String, params: &[Param], shown: &dyn Fn(&Param) -> bool) {
     json.push_str("{\"type\":\"object\",\"properties\":{");
-    for (at, param) in params.iter().enumerate() {
+    for (at, param) in params.iter().filter(|param| shown(param)).enumerate() {
         if at > 0 {
             json.push(',');
         }
@@ -166,7 +166,7 @@ mod tests {
 
     fn schema(params: &[Param]) -> String {
         let mut json = String::new();
-        push_schema(&mut json, params);
+        push_schema(&mut json, params, &|_| true);
         json
     }
 
@@ -207,13 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn annotations_leave_out_what_a_client_assumes() {
-        assert_eq!(annotations(Hints::READS), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
-        assert_eq!(annotations(Hints::WRITES), r#"{"destructiveHint":false,"openWorldHint":false}"#);
+    fn a_short_list_leaves_out_what_is_rare() {
+        let params = [Param::required("a", ParamKind::Text, ""), Param::optional("b", ParamKind::Flag, "").rare()];
+        let mut json = String::new();
+        push_schema(&mut json, &params, &|param| !param.rare);
+        assert_eq!(json, r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}"#);
+    }
+
+    #[test]
+    fn annotations_say_all_three() {
         assert_eq!(
             annotations(Hints::REPEATABLE),
-            r#"{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#
+            r#"{"readOnlyHint":false,"idempotentHint":true,"destructiveHint":false}"#
         );
-        assert_eq!(annotations(Hints::DESTROYS), r#"{"openWorldHint":false}"#);
     }
 }

@@ -94,13 +94,13 @@ impl Tool {
         Tool { name, about, params, hints, handler: Box::new(move |call| handler(call).boxed()) }
     }
 
-    fn push_declaration(&self, json: &mut String) {
+    fn push_declaration(&self, json: &mut String, shown: &dyn Fn(&Param) -> bool) {
         json.push_str("{\"name\":");
         push_text(json, self.name);
         json.push_str(",\"description\":");
         push_text(json, self.about);
         json.push_str(",\"inputSchema\":");
-        push_schema(json, self.params);
+        push_schema(json, self.params, shown);
         json.push_str(",\"annotations\":");
         self.hints.push_annotations(json);
         json.push('}');
@@ -128,13 +128,14 @@ impl Registry {
     pub fn new(info: ServerInfo, tools: Vec<Tool>, resources: Arc<dyn Resources>) -> Registry {
         let places: HashMap<_, _> = tools.iter().enumerate().map(|(at, tool)| (tool.name, at)).collect();
         assert_eq!(places.len(), tools.len(), "every tool has a name of its own");
-        let tools_member = tools_member(tools.iter());
+        let tools_member = tools_member(tools.iter(), &|_| true);
         Registry { info, resources, tools, places, tools_member }
     }
 
-    /// Lists only the tools of these names. The others stay callable, for those who know them.
-    pub fn list_only(mut self, names: &[&str]) -> Registry {
-        self.tools_member = tools_member(self.tools.iter().filter(|tool| names.contains(&tool.name)));
+    /// Lists only the tools of these names, with those of their parameters that `shown` says. The others stay callable,
+    /// for those who know them.
+    pub fn list_only(mut self, names: &[&str], shown: &dyn Fn(&Param) -> bool) -> Registry {
+        self.tools_member = tools_member(self.tools.iter().filter(|tool| names.contains(&tool.name)), shown);
         self
     }
 
@@ -153,13 +154,13 @@ impl Registry {
     }
 }
 
-fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>) -> String {
+fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>, shown: &dyn Fn(&Param) -> bool) -> String {
     let mut json = String::from("\"tools\":[");
     for (at, tool) in tools.enumerate() {
         if at > 0 {
             json.push(',');
         }
-        tool.push_declaration(&mut json);
+        tool.push_declaration(&mut json, shown);
     }
     json.push(']');
     json
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_unlisted_tool_stays_callable() {
-        let lean = registry().list_only(&["greet"]);
+        let lean = registry().list_only(&["greet"], &|_| true);
         assert!(lean.tools_member.contains("\"greet\"") && !lean.tools_member.contains("\"crash\""));
         assert!(lean.tool("crash").is_some());
     }

@@ -73,7 +73,7 @@ impl StdioPeer {
 
     fn cancel(&self, id: &str) {
         if let Some((_, handle)) = held(&self.under_way).remove(id) {
-            let _ = &handle;
+            handle.abort();
         }
     }
 }

@@ -13,6 +13,7 @@ mod tools;
 use std::sync::Arc;
 
 use mail::Office;
+use mail::office::Identity;
 use mcp::{Endpoint, Registry, ServerInfo};
 
 pub use metrics::Metrics;
@@ -42,8 +43,12 @@ pub fn endpoint(office: &Arc<Office>, metrics: &Arc<Metrics>, profile: Profile) 
     };
     let shelves = Arc::new(resources::Shelves::new(office.clone()));
     let registry = Registry::new(info, tools::all(office, metrics), shelves);
+    // Where names have to be proved, nobody can do without the token.
+    let proved = office.rules().identity == Identity::Strict;
     Endpoint::new(match profile {
         Profile::Full => registry,
-        Profile::Lean => registry.list_only(&tools::LEAN),
+        Profile::Lean => {
+            registry.list_only(&tools::LEAN, &|param| !param.rare || proved && param.name == tools::TOKEN.name)
+        }
     })
 }

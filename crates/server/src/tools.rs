@@ -46,8 +46,8 @@ const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute
     "project_slug",
 ]);
 const AGENT: Param = Param::required("agent_name", ParamKind::Text, "").mistaken_for(&["agent", "name", "sender_name"]);
-const TOKEN: Param = Param::optional("registration_token", ParamKind::Text, "");
-const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "");
+pub(crate) const TOKEN: Param = Param::optional("registration_token", ParamKind::Text, "").rare();
+const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
 /// All tools, in the order in which they are listed.
 pub fn all(office: &Arc<Office>, metrics: &Arc<Metrics>) -> Vec<Tool> {

@@ -104,7 +104,9 @@ impl Examined {
             .cursors
             .iter()
             .filter(|cursor| cursor.newest - cursor.seq > FAR_BEHIND)
-            .map(|cursor| format!("'{}' is {} events behind in '{}'", cursor.sink, cursor.newest - cursor.seq, cursor.project))
+            .map(|cursor| {
+                format!("'{}' is {} events behind in '{}'", cursor.sink, cursor.newest - cursor.seq, cursor.project)
+            })
             .collect();
         for what in behind {
             self.find(what, "Check that its target can be reached; it catches up by itself.");
@@ -153,9 +155,10 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
 }
 
 fn text(config: &Config, examined: &Examined, checked: bool) -> String {
-    let server = examined.owner.as_ref().map_or("none is running".to_owned(), |owner| {
-        format!("running at {} (process {})", owner.address, owner.pid)
-    });
+    let server = examined
+        .owner
+        .as_ref()
+        .map_or("none is running".to_owned(), |owner| format!("running at {} (process {})", owner.address, owner.pid));
     let database = match examined.schema {
         Some(schema) => format!("{} ({} bytes, schema {schema})", config.database().display(), examined.bytes),
         None if examined.bytes == 0 => format!("{} (not made yet)", config.database().display()),

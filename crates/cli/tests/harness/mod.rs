@@ -140,8 +140,8 @@ impl Place {
             BufReader::new(stdout).read_line(&mut line).map(|_| line)
         });
         let line = first_line.expect("standard output can be read");
-        let said: Value = serde_json::from_str(&line)
-            .unwrap_or_else(|_| panic!("the server did not start: {line:?} {}", self.log()));
+        let said: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server did not start: {line:?} {}", self.log()));
         assert_eq!(said["home"], self.home().to_str().expect("a plain path"));
         let url = said["url"].as_str().expect("the first line has the url");
         let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp"));

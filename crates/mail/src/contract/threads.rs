@@ -76,6 +76,14 @@ pub async fn a_thread_named_after_its_first_message_holds_the_answers(store: &Sh
     assert_eq!(store.thread_length(team.id(), &name).await.unwrap(), 2);
 }
 
+pub async fn a_thread_holds_what_anybody_said_to_anybody(store: &Shared) {
+    let team = team(store).await;
+    let open = team.sent(draft("alice", &["bob"]).thread("T")).await;
+    let blind = team.sent(draft("bob", &[]).bcc(&["carol"]).thread("T")).await;
+    let alone = team.sent(draft("carol", &["carol"]).thread("T")).await;
+    assert_eq!(store.thread(team.id(), "T", None, PLENTY, true).await.unwrap(), [open, blind, alone]);
+}
+
 pub async fn a_thread_of_any_name_is_found(store: &Shared) {
     let team = team(store).await;
     let long = "ü".repeat(LONGEST_THREAD);

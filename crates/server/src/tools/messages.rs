@@ -22,10 +22,10 @@ fn fetch_inbox(desk: &Desk) -> Tool {
         AGENT,
         LIMIT,
         Param::optional("unread_only", ParamKind::Flag, ""),
-        Param::optional("urgent_only", ParamKind::Flag, "Only mail that wants an acknowledgement"),
-        Param::optional("thread_id", ParamKind::Text, ""),
-        Param::optional("include_bodies", ParamKind::Flag, "Default true"),
-        Param::optional("before_id", ParamKind::Id, "Older than this message"),
+        Param::optional("urgent_only", ParamKind::Flag, "Only mail that wants an acknowledgement").rare(),
+        Param::optional("thread_id", ParamKind::Text, "").rare(),
+        Param::optional("include_bodies", ParamKind::Flag, "Default true").rare(),
+        Param::optional("before_id", ParamKind::Id, "Older than this message").rare(),
         TOKEN,
     ];
     desk.tool(
@@ -57,7 +57,7 @@ fn wait_for_mail(desk: &Desk) -> Tool {
         Param::optional("timeout_seconds", ParamKind::Number { min: 0, max: LONGEST_WAIT }, "Default 50")
             .mistaken_for(&["timeout", "wait_seconds", "seconds"]),
         LIMIT,
-        Param::optional("after_id", ParamKind::Id, "Unread mail newer than this message, even if shown before"),
+        Param::optional("after_id", ParamKind::Id, "Unread mail newer than this message, even if shown before").rare(),
         TOKEN,
     ];
     desk.tool(

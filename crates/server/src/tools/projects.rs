@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{AGENT, Desk, PROJECT, TOKEN};
 use crate::answers::agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
 
-pub(super) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code");
-pub(super) const MODEL: Param = Param::optional("model", ParamKind::Text, "");
+pub(super) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code").rare();
+pub(super) const MODEL: Param = Param::optional("model", ParamKind::Text, "").rare();
 pub(super) const TASK: Param = Param::optional("task_description", ParamKind::Text, "");
 
 /// That the server is ready.

@@ -17,11 +17,12 @@ const SENDER: Param = Param::required("sender_name", ParamKind::Text, "Your regi
 ]);
 const BODY: Param =
     Param::required("body_md", ParamKind::Text, "Markdown").mistaken_for(&["body", "message", "content", "text"]);
-const CC: Param = Param::optional("cc", ParamKind::Names, "");
-const BCC: Param = Param::optional("bcc", ParamKind::Names, "");
+const CC: Param = Param::optional("cc", ParamKind::Names, "").rare();
+const BCC: Param = Param::optional("bcc", ParamKind::Names, "").rare();
 const ACK: Param = Param::optional("ack_required", ParamKind::Flag, "Ask for an acknowledgement");
-const IMPORTANCE: Param = Param::optional("importance", ParamKind::Choice(&Importance::NAMES), "");
-const KEY: Param = Param::optional("idempotency_key", ParamKind::Text, "Makes a retry safe: the same key sends once");
+const IMPORTANCE: Param = Param::optional("importance", ParamKind::Choice(&Importance::NAMES), "").rare();
+const KEY: Param =
+    Param::optional("idempotency_key", ParamKind::Text, "Makes a retry safe: the same key sends once").rare();
 
 pub(super) fn tools(desk: &Desk) -> Vec<Tool> {
     vec![send_message(desk), reply_message(desk)]
@@ -64,10 +65,10 @@ fn reply_message(desk: &Desk) -> Tool {
         Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "reply_to", "in_reply_to"]),
         SENDER,
         BODY,
-        Param::optional("to", ParamKind::Names, "Instead of the sender"),
+        Param::optional("to", ParamKind::Names, "Instead of the sender").rare(),
         CC,
         BCC,
-        Param::optional("subject", ParamKind::Text, ""),
+        Param::optional("subject", ParamKind::Text, "").rare(),
         IMPORTANCE,
         ACK,
         KEY,

@@ -20,7 +20,7 @@ fn search_messages(desk: &Desk) -> Tool {
         Param::required("query", ParamKind::Text, "words \"a phrase\" AND OR NOT pre* ( ) subject: from:")
             .mistaken_for(&["q", "text", "search"]),
         LIMIT,
-        Param::optional("before_id", ParamKind::Id, ""),
+        Param::optional("before_id", ParamKind::Id, "").rare(),
     ];
     desk.tool(
         "search_messages",

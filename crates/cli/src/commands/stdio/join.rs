@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn an_answer_in_many_lines_becomes_one() {
         let line = one_line(b"{\r\n  \"a\": \"b\\nc\"\n}".to_vec()).unwrap();
-        assert_eq!(line, "{     \"a\": \"b\\nc\" }");
+        assert_eq!(line, "{    \"a\": \"b\\nc\" }");
         assert!(one_line(vec![0xff]).is_err());
     }
 }

@@ -102,7 +102,8 @@ impl TryFrom<Line<'_>> for Record {
             Some(kind) => Some(Kind::parse(kind).with_context(|| format!("kind '{kind}' is not known"))?),
         };
         let importance = Importance::parse(&line.importance);
-        let vouched = [Vouched::Claimed, Vouched::Verified, Vouched::Human].into_iter().find(|v| v.as_str() == line.vouched);
+        let vouched =
+            [Vouched::Claimed, Vouched::Verified, Vouched::Human].into_iter().find(|v| v.as_str() == line.vouched);
         let message = Message {
             id: MessageId(line.id),
             // Projects go by their names here; the store knows the number.
