@@ -12,7 +12,7 @@ const BEGINNINGS: [&str; 20] = [
     "ba", "co", "de", "fi", "gra", "ho", "in", "ke", "lu", "mo", "ne", "or", "pla", "qui", "re", "sta", "to", "un",
     "ve", "wi",
 ];
-const MIDDLES: [&str; 10] = ["", "la", "ri", "me", "to", "na", "cu", "si", "der", "ver"];
+const MIDDLES: [&str; 10] = ["", "la", "ri", "mi", "to", "na", "cu", "si", "der", "ver"];
 const ENDS: [&str; 20] = [
     "ble", "n", "ck", "d", "ft", "ge", "st", "ll", "ment", "nt", "p", "r", "se", "tion", "ty", "ve", "wn", "x", "ry",
     "z",

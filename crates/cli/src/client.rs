@@ -4,6 +4,7 @@
 //! unknown. Dropping an answer hangs up, so that the server notices. Deliberately absent: TLS, redirects, proxies,
 //! repeating a request, and any knowledge of what a body means.
 
+mod body;
 mod events;
 
 use std::collections::VecDeque;
@@ -14,8 +15,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -125,10 +126,10 @@ impl Client {
             // Whoever waits for the answer learns of the same error.
             let _ = driver.await;
         });
-        let mut request = Request::new(Full::new(body));
+        let mut request = body::request(body);
         *request.method_mut() = method;
         *request.uri_mut() = self.path.clone();
-        *request.headers_mut() = headers;
+        request.headers_mut().extend(headers);
         request.headers_mut().insert(HOST, self.authority.clone());
         if let Some(bearer) = &self.bearer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());

@@ -112,7 +112,6 @@ macro_rules! store_contract {
                 an_unknown_message_has_no_copies,
                 hundreds_of_recipients_each_get_a_copy_in_order,
                 text_is_kept_byte_for_byte,
-                a_null_character_is_kept,
                 a_body_of_a_mebibyte_is_kept,
                 a_word_of_four_mebibytes_is_kept,
                 an_append_that_fails_leaves_nothing_behind,
@@ -196,7 +195,6 @@ macro_rules! store_contract {
                 the_parts_of_a_path_or_name_are_words,
                 no_query_that_parses_is_an_error_of_the_store,
                 a_word_far_down_a_long_body_is_found,
-                a_null_character_hides_nothing,
                 a_message_repeated_by_its_key_is_found_once,
             ],
             reservations: [

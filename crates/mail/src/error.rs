@@ -234,6 +234,17 @@ pub fn shown(value: &str) -> String {
     text
 }
 
+/// Checks text of any length: at most `limit` bytes, and no NUL, which not every store can hold.
+pub(crate) fn check_text(what: &'static str, text: &str, limit: usize) -> Result<(), Error> {
+    if text.len() > limit {
+        return Err(Error::TooLarge { what, size: text.len(), limit });
+    }
+    if text.contains('\0') {
+        return Err(Error::Invalid { what, value: shown(text), wanted: "text without NUL characters".to_owned() });
+    }
+    Ok(())
+}
+
 fn quoted(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     quoted.join(" or ")

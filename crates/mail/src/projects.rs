@@ -87,10 +87,11 @@ pub fn slug_of(path: &str) -> String {
     if trimmed.is_empty() { "root".to_owned() } else { trimmed.to_owned() }
 }
 
-/// The slug for a path whose plain slug belongs to another one: a short hash stands behind it.
+/// The slug for a path whose plain slug belongs to another one: a short hash stands behind it, after two hyphens, which
+/// no plain slug has.
 pub fn slug_with_hash(path: &str) -> String {
     let hash = blake3::hash(path.as_bytes()).to_hex();
-    format!("{}-{}", slug_of(path), &hash.as_str()[..8])
+    format!("{}--{}", slug_of(path), &hash.as_str()[..8])
 }
 
 /// What keeps projects.

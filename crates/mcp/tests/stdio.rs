@@ -2,6 +2,8 @@
 
 mod toy;
 
+use std::time::Duration;
+
 use mcp::{DEFAULT_MAX_LINE, StdioPeer, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -45,15 +47,24 @@ impl Client {
         self.receive().await
     }
 
+    /// Closes the input and returns what the server still says before it ends.
     async fn leave(mut self) -> Vec<String> {
         self.input.shutdown().await.expect("the input closes");
-        let mut rest = Vec::new();
-        while let Some(line) = self.output.next_line().await.expect("the server writes") {
-            rest.push(line);
-        }
-        self.server.await.expect("no panic").expect("no error");
-        rest
+        soon(async {
+            let mut rest = Vec::new();
+            while let Some(line) = self.output.next_line().await.expect("the server writes") {
+                rest.push(line);
+            }
+            self.server.await.expect("no panic").expect("no error");
+            rest
+        })
+        .await
     }
+}
+
+/// Fails instead of hanging when what is awaited never comes.
+async fn soon<F: Future>(awaited: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(10), awaited).await.expect("it comes soon")
 }
 
 fn tool(id: u64, name: &str) -> Value {
@@ -113,7 +124,7 @@ async fn a_cancelled_call_is_dropped_and_never_answered() {
     client.send(&tool(1, "wait")).await;
     client.toy.waiting.notified().await;
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
-    client.toy.dropped.notified().await;
+    soon(client.toy.dropped.notified()).await;
     assert_eq!(client.ask(&legacy(json!(2), "ping", json!({}))).await["id"], 2);
     assert!(client.leave().await.is_empty());
 }
@@ -124,7 +135,7 @@ async fn a_cancellation_right_behind_its_request_is_not_lost() {
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
     let call = legacy(json!("a"), "tools/call", json!({"name": "wait"}));
     client.send_raw(format!("{call}\n{cancel}\n").as_bytes()).await;
-    // Leaving waits for every request under way, so this would hang if the call still ran.
+    // Leaving waits for every request under way, so it would not come to an end if the call still ran.
     assert!(client.leave().await.is_empty());
 }
 

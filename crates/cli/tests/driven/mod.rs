@@ -43,7 +43,11 @@ impl Home {
         for name in FOREIGN {
             command.env_remove(name);
         }
-        command.args(arguments).env("POSTRIDER_HOME", self.0.path()).env("POSTRIDER_LOG", "error").current_dir(self.0.path());
+        command
+            .args(arguments)
+            .env("POSTRIDER_HOME", self.0.path())
+            .env("POSTRIDER_LOG", "error")
+            .current_dir(self.0.path());
         command
     }
 

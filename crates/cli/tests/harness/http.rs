@@ -69,21 +69,7 @@ impl Server {
         headers: &[(&str, &str)],
         body: impl AsRef<[u8]>,
     ) -> std::io::Result<Answer> {
-        let mut stream = self.open(method, path, headers, body)?;
-        let mut body = Vec::new();
-        match stream.head.header("content-length").map(|length| length.parse::<usize>().expect("a length")) {
-            Some(length) => {
-                body.resize(length, 0);
-                stream.reader.read_exact(&mut body)?;
-            }
-            None => {
-                while let Some(chunk) = stream.chunk()? {
-                    body.extend(chunk);
-                }
-            }
-        }
-        let body = String::from_utf8(body).expect("answers are UTF-8");
-        Ok(Answer { body, ..stream.head })
+        self.open(method, path, headers, body)?.whole()
     }
 
     /// Sends a request whose answer is a stream of events.
@@ -116,9 +102,7 @@ impl Server {
         connection.write_all(head.as_bytes())?;
         // A server that refuses a body early may close before it has all of it; its answer is there all the same.
         let _ = connection.write_all(body);
-        let mut reader = BufReader::new(connection);
-        let head = read_head(&mut reader)?;
-        Ok(Stream { head, reader, unread: Vec::new() })
+        Stream::read(connection)
     }
 
     /// A connection on which nothing was said yet.
@@ -129,7 +113,35 @@ impl Server {
     }
 }
 
+/// Reads the whole answer to a request that was sent on this connection.
+pub fn read_answer(connection: TcpStream) -> std::io::Result<Answer> {
+    Stream::read(connection)?.whole()
+}
+
 impl Stream {
+    fn read(connection: TcpStream) -> std::io::Result<Self> {
+        let mut reader = BufReader::new(connection);
+        let head = read_head(&mut reader)?;
+        Ok(Self { head, reader, unread: Vec::new() })
+    }
+
+    fn whole(mut self) -> std::io::Result<Answer> {
+        let mut body = Vec::new();
+        match self.head.header("content-length").map(|length| length.parse::<usize>().expect("a length")) {
+            Some(length) => {
+                body.resize(length, 0);
+                self.reader.read_exact(&mut body)?;
+            }
+            None => {
+                while let Some(chunk) = self.chunk()? {
+                    body.extend(chunk);
+                }
+            }
+        }
+        let body = String::from_utf8(body).expect("answers are UTF-8");
+        Ok(Answer { body, ..self.head })
+    }
+
     /// The data of the next event, passing over those lines that only keep the stream alive; `None` at its end.
     pub fn event(&mut self) -> Option<Value> {
         loop {

@@ -2,15 +2,35 @@
 //!
 //! `call` and `refused` check on every answer what holds for all of them: text and structure say the same.
 
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::Server;
-use super::http::{Answer, Stream};
+use super::http::{Answer, Stream, read_answer};
 
 /// The project that tests work in.
 pub const PROJECT: &str = "/data/projects/app";
 /// The revision without sessions.
 pub const MODERN: &str = "2026-07-28";
+
+/// Far less than the longest wait of a tool, and far more than anything else takes.
+const SOON: Duration = Duration::from_secs(30);
+
+/// A tool call under way. Dropping it is what a client does that goes away.
+pub struct Pending {
+    connection: TcpStream,
+}
+
+impl Pending {
+    /// Waits for the answer.
+    pub fn answer(self) -> Result<Value, Refused> {
+        answer_of(&read_answer(self.connection).expect("the server answers before the deadline"))
+    }
+}
 
 /// A tool call that was refused.
 #[derive(Debug)]
@@ -82,6 +102,26 @@ impl Server {
         let (headers, body) = modern_request("subscriptions/listen", params);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.listen("POST", &headers, &body)
+    }
+
+    /// Starts a tool call and returns at once; its answer is read later, or never.
+    pub fn begin(&self, tool: &str, arguments: &Value) -> Pending {
+        let body = tool_call(tool, arguments);
+        let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        let mut connection = self.connect().expect("the server listens");
+        let sent = write!(connection, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        sent.expect("the server takes the request");
+        Pending { connection }
+    }
+
+    /// Looks at the server's own count of requests under way until it is `wanted`.
+    pub fn until_under_way(&self, wanted: usize) {
+        let line = format!("postrider_requests_in_flight {wanted}");
+        let start = Instant::now();
+        while !self.get("/metrics").body.lines().any(|known| known == line) {
+            assert!(start.elapsed() < SOON, "there were never {wanted} requests under way");
+            thread::yield_now();
+        }
     }
 
     /// Opens a session of the old era and returns its id.

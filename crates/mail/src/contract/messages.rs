@@ -198,13 +198,6 @@ pub async fn text_is_kept_byte_for_byte(store: &Shared) {
     }
 }
 
-/// A text may hold U+0000, as JSON may; an engine whose text type cannot has to find a way.
-pub async fn a_null_character_is_kept(store: &Shared) {
-    let team = team(store).await;
-    let sent = team.sent(draft("alice", &["bob"]).subject("a\0b").body("before\0after")).await;
-    assert_eq!((sent.subject.as_str(), sent.body.as_str()), ("a\0b", "before\0after"));
-}
-
 /// All words differ, because an index of words may have a limit that a repeated word never meets.
 pub async fn a_body_of_a_mebibyte_is_kept(store: &Shared) {
     let team = team(store).await;

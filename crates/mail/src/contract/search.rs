@@ -313,14 +313,6 @@ pub async fn a_word_far_down_a_long_body_is_found(store: &Shared) {
     assert!(told.len() > 64 * 1024 - 4, "at least its first 64 KiB are told, but {}", told.len());
 }
 
-pub async fn a_null_character_hides_nothing(store: &Shared) {
-    let team = team(store).await;
-    let kept = team.sent(text("one\0two", "before\0after")).await;
-    for word in ["one", "two", "before", "after"] {
-        assert_eq!(messages(store, &team, word).await, std::slice::from_ref(&kept), "{word}");
-    }
-}
-
 pub async fn a_message_repeated_by_its_key_is_found_once(store: &Shared) {
     let team = team(store).await;
     let id = team.send(text("", "deploy").key("k1", 1)).await;

@@ -2,7 +2,7 @@
 
 use super::{Identity, Office};
 use crate::agents::{Agent, AgentName, Profile, TokenHash, assigned_name};
-use crate::error::Error;
+use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
 
@@ -107,10 +107,7 @@ fn check_profile(profile: &Profile) -> Result<(), Error> {
     let fields =
         [("program", &profile.program), ("model", &profile.model), ("task_description", &profile.task_description)];
     for (what, value) in fields {
-        let size = value.as_ref().map_or(0, String::len);
-        if size > LONGEST_FIELD {
-            return Err(Error::TooLarge { what, size, limit: LONGEST_FIELD });
-        }
+        check_text(what, value.as_deref().unwrap_or_default(), LONGEST_FIELD)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod send;
 use std::time::Duration;
 
 use super::{Claim, Office};
-use crate::error::Error;
+use crate::error::{Error, check_text};
 use crate::ids::MessageId;
 use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 pub use send::{Draft, ReplyDraft, Sent};
@@ -104,9 +104,7 @@ impl Office {
         id: MessageId,
         note: &str,
     ) -> Result<DeliveryState, Error> {
-        if note.len() > LONGEST_NOTE {
-            return Err(Error::TooLarge { what: "ack_body", size: note.len(), limit: LONGEST_NOTE });
-        }
+        check_text("ack_body", note, LONGEST_NOTE)?;
         self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
     }
 

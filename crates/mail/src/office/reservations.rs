@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::messages::LOOK_AGAIN;
 use super::{Claim, Office};
 use crate::clock::after_seconds;
-use crate::error::{Error, shown};
+use crate::error::{Error, check_text, shown};
 use crate::ids::LeaseId;
 use crate::projects::Project;
 use crate::reservations::pattern::Pattern;
@@ -39,9 +39,7 @@ impl Office {
     /// Reserves all of the paths or nothing; waits its turn if asked to.
     pub async fn reserve(&self, ask: ReserveAsk<'_>) -> Result<Vec<Lease>, Error> {
         check_ttl("ttl_seconds", ask.ttl_seconds)?;
-        if ask.reason.len() > LONGEST_REASON {
-            return Err(Error::TooLarge { what: "reason", size: ask.reason.len(), limit: LONGEST_REASON });
-        }
+        check_text("reason", ask.reason, LONGEST_REASON)?;
         let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
         let patterns = patterns(&project, ask.paths)?;
         let deadline = after_seconds(self.clock.now(), ask.wait.as_secs() as i64);

@@ -3,7 +3,8 @@
 //! Pure: it is loaded from what a store keeps, decides, and is told what was written. It never asks for the time and
 //! forgets nothing by itself; leases that ended are passed over, and dropped when somebody asks for it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use jiff::Timestamp;
 
@@ -20,7 +21,12 @@ pub enum Decision {
     /// Say what is in the way.
     Refuse(Vec<Conflict>),
     /// Give it a place in the line, or keep the one it has.
-    Wait(Vec<Conflict>),
+    Wait {
+        /// What is in the way.
+        conflicts: Vec<Conflict>,
+        /// When the first of it ends by itself.
+        look_again_at: Timestamp,
+    },
     /// Refuse to wait: these agents would wait for each other.
     Circle(Vec<String>),
 }
@@ -48,13 +54,15 @@ impl LeaseBook {
         if conflicts.is_empty() {
             return Decision::Grant;
         }
-        match request.wait_until {
-            Some(until) if now < until => match self.circle(request, now) {
-                Some(circle) => Decision::Circle(circle),
-                None => Decision::Wait(self.told(conflicts)),
-            },
-            _ => Decision::Refuse(self.told(conflicts)),
+        if request.wait_until.is_none_or(|until| until <= now) {
+            return Decision::Refuse(told(&conflicts));
         }
+        let stands_in_line = self.line.iter().any(|waiter| Some(waiter.ticket) == request.ticket && now < waiter.until);
+        if !stands_in_line && let Some(circle) = self.circle(request, &conflicts, now) {
+            return Decision::Circle(circle);
+        }
+        let look_again_at = conflicts.iter().map(InTheWay::until).min().unwrap_or(now);
+        Decision::Wait { conflicts: told(&conflicts), look_again_at }
     }
 
     /// The lease that `agent` holds on exactly this pattern.
@@ -129,29 +137,56 @@ impl LeaseBook {
     }
 
     /// Follows who waits for whom, from the asking agent back to it.
-    fn circle(&self, request: &Request, now: Timestamp) -> Option<Vec<String>> {
-        let first = self.in_the_way(request.agent, &request.patterns, request.exclusive, request.ticket, now);
-        let mut trails: Vec<Vec<(AgentId, &str)>> =
-            first.iter().map(|one| vec![(request.agent, request.agent_name.as_str()), one.whose()]).collect();
-        let mut visited = HashSet::new();
-        while let Some(trail) = trails.pop() {
-            let (agent, _) = trail[trail.len() - 1];
+    ///
+    /// Asked only of who newly stands in line: that alone can close a circle.
+    fn circle<'a>(&'a self, request: &'a Request, blocking: &[InTheWay<'a>], now: Timestamp) -> Option<Vec<String>> {
+        let mut trail = Trail::default();
+        trail.follow(request.agent, blocking);
+        while let Some(agent) = trail.next.pop() {
             if agent == request.agent {
-                return Some(trail.iter().map(|(_, name)| (*name).to_owned()).collect());
-            }
-            if !visited.insert(agent) {
-                continue;
+                break;
             }
             for waiter in self.line.iter().filter(|waiter| waiter.agent == agent && now < waiter.until) {
-                let next = self.in_the_way(waiter.agent, &waiter.patterns, waiter.exclusive, Some(waiter.ticket), now);
-                trails.extend(next.iter().map(|one| trail.iter().copied().chain([one.whose()]).collect()));
+                let blocking =
+                    self.in_the_way(waiter.agent, &waiter.patterns, waiter.exclusive, Some(waiter.ticket), now);
+                trail.follow(agent, &blocking);
             }
         }
-        None
+        let waited_for_by = trail.waited_for_by;
+        let mut circle = vec![request.agent_name.clone()];
+        let (mut agent, _) = *waited_for_by.get(&request.agent)?;
+        while agent != request.agent {
+            let (before, name) = waited_for_by[&agent];
+            circle.push(name.to_owned());
+            agent = before;
+        }
+        circle.push(request.agent_name.clone());
+        circle.reverse();
+        Some(circle)
     }
+}
 
-    fn told(&self, in_the_way: Vec<InTheWay<'_>>) -> Vec<Conflict> {
-        in_the_way.iter().take(MOST_CONFLICTS).map(InTheWay::told).collect()
+fn told(in_the_way: &[InTheWay<'_>]) -> Vec<Conflict> {
+    in_the_way.iter().take(MOST_CONFLICTS).map(InTheWay::told).collect()
+}
+
+/// Where a search for a circle has been.
+#[derive(Default)]
+struct Trail<'a> {
+    /// For each agent that somebody on the way waits for: who waits, and under what name the agent goes.
+    waited_for_by: HashMap<AgentId, (AgentId, &'a str)>,
+    /// Where to go on.
+    next: Vec<AgentId>,
+}
+
+impl<'a> Trail<'a> {
+    fn follow(&mut self, from: AgentId, blocking: &[InTheWay<'a>]) {
+        for (agent, name) in blocking.iter().map(InTheWay::whose) {
+            if let Entry::Vacant(entry) = self.waited_for_by.entry(agent) {
+                entry.insert((from, name));
+                self.next.push(agent);
+            }
+        }
     }
 }
 
@@ -165,6 +200,13 @@ impl<'a> InTheWay<'a> {
         match self {
             Self::Held(_, lease) => (lease.holder, &lease.holder_name),
             Self::Wanted(_, waiter, _) => (waiter.agent, &waiter.agent_name),
+        }
+    }
+
+    fn until(&self) -> Timestamp {
+        match self {
+            Self::Held(_, lease) => lease.ends_at,
+            Self::Wanted(_, waiter, _) => waiter.until,
         }
     }
 

@@ -46,12 +46,7 @@ impl AgentStore for Sqlite {
         })
     }
 
-    async fn agents(
-        &self,
-        project: ProjectId,
-        after: Option<AgentId>,
-        limit: usize,
-    ) -> Result<Vec<Agent>, StoreError> {
+    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError> {
         self.read("list agents", |connection| {
             connection
                 .prepare_cached(

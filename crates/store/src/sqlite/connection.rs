@@ -84,9 +84,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::R
     let mut tries = 0;
     loop {
         match attempt() {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_for_lock(tries) =>
-            {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_for_lock(tries) => {
                 tries += 1;
             }
             done => return done,

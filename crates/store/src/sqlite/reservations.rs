@@ -10,11 +10,9 @@ use jiff::Timestamp;
 use mail::StoreError;
 use mail::clock::after_seconds;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, LeaseId, ProjectId};
+use mail::ids::{AgentId, LeaseId, ProjectId, TicketId};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{
-    Conflict, Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until,
-};
+use mail::reservations::{Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until};
 use rusqlite::Connection;
 
 use super::books::OpenBook;
@@ -70,10 +68,7 @@ impl ReservationStore for Sqlite {
         self.read("list leases", |connection| {
             connection
                 .prepare_cached(&sql)?
-                .query_map(
-                    (project.0, now.as_microsecond(), after.map_or(0, |id| id.0), limit_of(limit)),
-                    lease_of,
-                )?
+                .query_map((project.0, now.as_microsecond(), after.map_or(0, |id| id.0), limit_of(limit)), lease_of)?
                 .collect()
         })
     }
@@ -89,7 +84,10 @@ fn reserve(desk: &mut Desk<'_>, mut request: Request, now: Timestamp) -> rusqlit
     let open = open_book(desk, request.project, now)?;
     match open.book.decide(&request, now) {
         Decision::Grant => grant(connection, open, &request, now).map(Reserved::Granted),
-        Decision::Wait(conflicts) => wait(connection, open, &request, conflicts, now),
+        Decision::Wait { conflicts, look_again_at } => {
+            let ticket = wait(connection, open, &request, now)?;
+            Ok(Reserved::Waiting { ticket, conflicts, look_again_at })
+        }
         Decision::Refuse(conflicts) => {
             leave_line(connection, open, &request)?;
             Ok(Reserved::Refused(conflicts))
@@ -149,13 +147,7 @@ fn grant(
     Ok(granted)
 }
 
-fn wait(
-    connection: &Connection,
-    open: &mut OpenBook,
-    request: &Request,
-    conflicts: Vec<Conflict>,
-    now: Timestamp,
-) -> rusqlite::Result<Reserved> {
+fn wait(connection: &Connection, open: &mut OpenBook, request: &Request, now: Timestamp) -> rusqlite::Result<TicketId> {
     let until = place_held_until(now, request.wait_until.unwrap_or(now));
     let ticket = match request.ticket {
         Some(ticket) => {
@@ -181,8 +173,7 @@ fn wait(
         until,
     });
     open.is_at(rows::raise_version(connection, request.project, 0)?.version);
-    let look_again_at = conflicts.iter().map(|conflict| conflict.until).min().unwrap_or(now);
-    Ok(Reserved::Waiting { ticket, conflicts, look_again_at })
+    Ok(ticket)
 }
 
 fn leave_line(connection: &Connection, open: &mut OpenBook, request: &Request) -> rusqlite::Result<()> {

@@ -41,8 +41,8 @@ pub(super) fn index(connection: &Connection, words: &[Words]) -> rusqlite::Resul
     if words.is_empty() {
         return Ok(());
     }
-    let mut statement = connection
-        .prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut statement =
+        connection.prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?;
     for one in words {
         statement.execute((one.message, &one.scope, &one.subject, &one.body))?;
     }

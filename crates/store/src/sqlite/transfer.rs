@@ -114,9 +114,8 @@ fn import(desk: &mut Desk<'_>, records: Vec<Record>, now: Timestamp) -> rusqlite
 
 fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::Result<Imported> {
     let connection = desk.connection;
-    let newest: i64 = connection
-        .prepare_cached("SELECT coalesce(max(id), 0) FROM message")?
-        .query_row([], |row| row.get(0))?;
+    let newest: i64 =
+        connection.prepare_cached("SELECT coalesce(max(id), 0) FROM message")?.query_row([], |row| row.get(0))?;
     let id = record.message.id;
     if id.0 <= newest {
         let same = is_there(connection, &record)?;
@@ -178,8 +177,7 @@ fn ensure_agents<'a>(
 
 fn placed<'a>(record: &'a Record, project: ProjectId, agents: &HashMap<&str, AgentId>, seq: i64) -> Placed<'a> {
     let message = &record.message;
-    let copies =
-        record.deliveries.iter().map(|copy| (agents[copy.recipient.as_str()], copy.role, copy.state.clone()));
+    let copies = record.deliveries.iter().map(|copy| (agents[copy.recipient.as_str()], copy.role, copy.state.clone()));
     Placed {
         id: message.id,
         project,

@@ -119,8 +119,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 fn check_backup(doing: &'static str, backup: &Path) -> Result<(), StoreError> {
     let connection = connection::reading(backup).map_err(failed(doing))?;
-    let version =
-        migrations::applied(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
+    let version = migrations::applied(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
     if version == 0 {
         return Err(failure(doing, format!("'{}' holds no mail", backup.display())));
     }

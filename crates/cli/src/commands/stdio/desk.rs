@@ -250,7 +250,8 @@ impl Desk {
                 }
                 // A server that has no streams will not have one later.
                 Err(NoStream::Refused) if opened.is_some() => return,
-                Err(NoStream::Refused) => {}
+                // It had one before, so it is the session that it does not know any more.
+                Err(NoStream::Refused) => joined.forget_session(),
                 Err(NoStream::NotSent) => {
                     // Whoever waits for the stream may be the one who has to find another office.
                     drop(opened.take());

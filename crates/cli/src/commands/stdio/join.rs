@@ -88,6 +88,11 @@ impl Joined {
         let _ = tokio::time::timeout(SLOWEST_OPENING, self.ask(opening, outgoing)).await;
     }
 
+    /// Forgets the session, which the server no longer knows.
+    pub fn forget_session(&self) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Opens the stream of the session.
     pub async fn stream(&self) -> Result<Events, NoStream> {
         let mut headers = HeaderMap::new();

@@ -3,7 +3,7 @@
 use formats::markdown::{Head, read_head};
 
 use crate::agents::{Agent, EVERYONE};
-use crate::error::{Error, shown};
+use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
 use crate::office::{Claim, Office};
@@ -137,9 +137,7 @@ impl Office {
     fn check(&self, draft: &Draft<'_>) -> Result<(), Error> {
         let limit = self.rules.longest_body;
         for (what, text) in [("subject", draft.subject), ("body_md", draft.body)] {
-            if text.len() > limit {
-                return Err(Error::TooLarge { what, size: text.len(), limit });
-            }
+            check_text(what, text, limit)?;
         }
         if draft.to.is_empty() {
             return Err(Error::NoRecipients);

@@ -97,7 +97,9 @@ fn who_shares_does_not_wait_for_those_who_share() {
 fn who_is_patient_waits_until_the_patience_ends() {
     let book = LeaseBook::new(vec![lease(1, "alice", "a")], vec![]);
     let wanted = patient("bob", &["a"], "16:05:00");
-    assert!(matches!(book.decide(&wanted, at("16:04:59.999999")), Decision::Wait(conflicts) if conflicts.len() == 1));
+    assert!(
+        matches!(book.decide(&wanted, at("16:04:59.999999")), Decision::Wait { conflicts, .. } if conflicts.len() == 1)
+    );
     assert!(matches!(book.decide(&wanted, at("16:05:00")), Decision::Refuse(conflicts) if conflicts.len() == 1));
 }
 
@@ -137,7 +139,7 @@ fn a_circle_may_close_over_a_place_in_the_line() {
 fn a_chain_is_not_a_circle() {
     let held = vec![lease(1, "alice", "a"), lease(2, "bob", "b")];
     let book = LeaseBook::new(held, vec![waiter(1, "alice", &["b"])]);
-    assert!(matches!(book.decide(&patient("carol", &["a"], "16:30:00"), at("16:00:00")), Decision::Wait(_)));
+    assert!(matches!(book.decide(&patient("carol", &["a"], "16:30:00"), at("16:00:00")), Decision::Wait { .. }));
 }
 
 #[test]
@@ -147,10 +149,10 @@ fn what_ended_closes_no_circle() {
     let book = LeaseBook::new(held.clone(), line);
     let wanted = patient("bob", &["a"], "16:30:00");
     assert!(matches!(book.decide(&wanted, at("16:04:59.999999")), Decision::Circle(_)));
-    assert!(matches!(book.decide(&wanted, at("16:05:00")), Decision::Wait(_)), "alice waits no longer");
+    assert!(matches!(book.decide(&wanted, at("16:05:00")), Decision::Wait { .. }), "alice waits no longer");
     let book = LeaseBook::new(held, vec![waiter(1, "alice", &["b"])]);
     assert!(matches!(book.decide(&wanted, at("16:09:59.999999")), Decision::Circle(_)));
-    assert!(matches!(book.decide(&wanted, at("16:10:00")), Decision::Wait(_)), "bob holds b no longer");
+    assert!(matches!(book.decide(&wanted, at("16:10:00")), Decision::Wait { .. }), "bob holds b no longer");
 }
 
 #[test]
@@ -244,7 +246,7 @@ proptest! {
                     book.hold(lease.clone());
                     held.push(lease);
                 }
-                Decision::Wait(conflicts) => {
+                Decision::Wait { conflicts, .. } => {
                     prop_assert!(!conflicts.is_empty());
                     tickets += 1;
                     book.stand(Waiter { exclusive, ..waiter(tickets, name, &[WANTED[what]]) });

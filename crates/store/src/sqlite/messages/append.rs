@@ -62,7 +62,9 @@ pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Resu
         .execute((message.from.0, message.now.as_microsecond()))?;
     if let Some(key) = &message.idempotency {
         connection
-            .prepare_cached("INSERT INTO idempotency (sender_id, key, fingerprint, message_id) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached(
+                "INSERT INTO idempotency (sender_id, key, fingerprint, message_id) VALUES (?1, ?2, ?3, ?4)",
+            )?
             .execute((message.from.0, &key.key, key.fingerprint, id.0))?;
     }
     let scope = scope_of(message.project, message.from);

@@ -12,8 +12,7 @@ use rusqlite::{Connection, Row};
 use crate::sqlite::messages::rows::unknown;
 
 /// The columns of a lease `r` and of its holder `a`.
-pub(super) const LEASE: &str =
-    "r.id, r.holder_id, a.name, r.pattern, r.exclusive, r.reason, r.granted_at, r.ends_at";
+pub(super) const LEASE: &str = "r.id, r.holder_id, a.name, r.pattern, r.exclusive, r.reason, r.granted_at, r.ends_at";
 
 /// What a change of leases took from the project's row.
 pub(super) struct Raised {
@@ -125,11 +124,7 @@ pub(super) fn release(connection: &Connection, lease: LeaseId, now: Timestamp) -
 }
 
 /// Those who stand in line, in their order.
-pub(super) fn waiters_of(
-    connection: &Connection,
-    project: ProjectId,
-    now: Timestamp,
-) -> rusqlite::Result<Vec<Waiter>> {
+pub(super) fn waiters_of(connection: &Connection, project: ProjectId, now: Timestamp) -> rusqlite::Result<Vec<Waiter>> {
     connection
         .prepare_cached(
             "SELECT w.ticket, w.agent_id, a.name, w.patterns, w.exclusive, w.until

@@ -94,8 +94,7 @@ fn matches(query: &Query, message: &Message) -> bool {
         Field::Subject => vec![&message.subject],
         Field::Body => vec![&message.body],
     };
-    let some_word =
-        |field, wanted: &dyn Fn(&str) -> bool| texts(field).iter().any(|text| text.split(' ').any(wanted));
+    let some_word = |field, wanted: &dyn Fn(&str) -> bool| texts(field).iter().any(|text| text.split(' ').any(wanted));
     match query {
         Query::Word { text, field } => some_word(*field, &|word| word == text),
         Query::Prefix { text, field } => some_word(*field, &|word| word.starts_with(text.as_str())),

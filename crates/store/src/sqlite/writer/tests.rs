@@ -98,9 +98,9 @@ async fn a_commit_that_fails_keeps_nothing_and_tells_everybody() {
     let go_on = bench.hold();
     let good = bench.writer.submit("insert", |desk| insert(desk, 1));
     // A foreign key that is checked only at the end makes the commit itself fail.
-    let orphan = bench.writer.submit("orphan a row", |desk| {
-        desk.connection.execute("INSERT INTO child VALUES (77)", []).map(drop)
-    });
+    let orphan = bench
+        .writer
+        .submit("orphan a row", |desk| desk.connection.execute("INSERT INTO child VALUES (77)", []).map(drop));
     let (good, orphan, ()) = tokio::join!(good, orphan, async { drop(go_on) });
     assert!(orphan.is_err());
     assert!(good.unwrap_err().to_string().starts_with("cannot insert: nothing was kept: "));
