@@ -32,13 +32,15 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     over_http(setting, report)?;
     let now = Timestamp::now();
     for (name, held) in [("files", &file as &dyn Fn(usize) -> String), ("mixed globs", &mixed)] {
-        let book = book(held, now)?;
-        for (wish, paths, granted) in wishes() {
-            let durations = decide(&book, &paths, granted, now)?;
+        let held: Vec<Pattern> = (0..LEASES).map(|number| Pattern::parse(&held(number))).collect::<Result<_, _>>()?;
+        let book = book(&held, now)?;
+        for (wish, paths) in wishes() {
+            let durations = decide(&book, &paths, &held, now)?;
             let what = format!("decision, {LEASES} {name} held, {wish} wanted, p50");
             let line = Line::new(what, micros(durations.percentile(0.5)), Unit::Micros);
-            let more = format!("p99 {:.1} µs", micros(durations.percentile(0.99)));
-            report.add(line.more(more).target(Target::FigureAtMost(100.0)));
+            let line = line.more(format!("p99 {:.1} µs", micros(durations.percentile(0.99))));
+            // The target is one path's.
+            report.add(if paths.len() == 1 { line.target(Target::FigureAtMost(100.0)) } else { line });
         }
     }
     Ok(())
@@ -55,32 +57,32 @@ fn mixed(number: usize) -> String {
         0..=5 => file(number),
         6 | 7 => format!("src/area{}/part{number}/**", number % 20),
         8 => format!("docs/area{}/*_{number}.md", number % 20),
-        _ => format!("**/generated_{number}.{{json,toml}}"),
+        _ => format!("docs/**/generated_{number}.{{json,toml}}"),
     }
 }
 
-/// What is asked for, as which paths, and whether it is free.
-fn wishes() -> Vec<(&'static str, Vec<String>, bool)> {
+/// What is asked for, and as which paths.
+fn wishes() -> Vec<(&'static str, Vec<String>)> {
     vec![
-        ("a free file", vec!["src/area7/module7/new.rs".to_owned()], true),
-        ("a held file", vec![file(4_444)], false),
-        ("a free folder", vec!["assets/area7/**".to_owned()], true),
-        ("a held folder", vec!["src/area7/module7/**".to_owned()], false),
-        ("one kind of file anywhere", vec!["**/*.sql".to_owned()], true),
-        ("ten free files", (0..10).map(|number| format!("src/area{number}/new.rs")).collect(), true),
-        ("everything", vec!["**".to_owned()], false),
+        ("a free file", vec!["src/area3/module3/new.rs".to_owned()]),
+        ("a held file", vec![file(4_444)]),
+        ("a free folder", vec!["assets/area7/**".to_owned()]),
+        ("a held folder", vec!["src/area3/module3/**".to_owned()]),
+        ("one kind of file anywhere", vec!["**/*.sql".to_owned()]),
+        ("ten free files", (0..10).map(|number| format!("src/area{number}/new.rs")).collect()),
+        ("everything", vec!["**".to_owned()]),
     ]
 }
 
-fn book(held: &dyn Fn(usize) -> String, now: Timestamp) -> anyhow::Result<LeaseBook> {
+fn book(held: &[Pattern], now: Timestamp) -> anyhow::Result<LeaseBook> {
     let ends_at = Timestamp::from_second(now.as_second() + AN_HOUR)?;
     let mut leases = Vec::with_capacity(LEASES);
-    for number in 0..LEASES {
+    for (number, pattern) in held.iter().enumerate() {
         leases.push(Lease {
             id: LeaseId(number as i64 + 1),
             holder: AgentId((number % AGENTS) as i64 + 1),
             holder_name: format!("Agent{:02}", number % AGENTS),
-            pattern: Pattern::parse(&held(number))?,
+            pattern: pattern.clone(),
             exclusive: true,
             reason: String::new(),
             granted_at: now,
@@ -90,12 +92,15 @@ fn book(held: &dyn Fn(usize) -> String, now: Timestamp) -> anyhow::Result<LeaseB
     Ok(LeaseBook::new(leases, Vec::new()))
 }
 
-fn decide(book: &LeaseBook, paths: &[String], granted: bool, now: Timestamp) -> anyhow::Result<Samples> {
+fn decide(book: &LeaseBook, paths: &[String], held: &[Pattern], now: Timestamp) -> anyhow::Result<Samples> {
+    let patterns: Vec<Pattern> = paths.iter().map(|path| Pattern::parse(path)).collect::<Result<_, _>>()?;
+    // Decided once more, one by one and without the book's index.
+    let granted = !patterns.iter().any(|wanted| held.iter().any(|held| held.may_meet(wanted)));
     let wish = Wish {
         project: ProjectId(1),
         agent: AgentId(AGENTS as i64 + 1),
         agent_name: "Newcomer".to_owned(),
-        patterns: paths.iter().map(|path| Pattern::parse(path)).collect::<Result<_, _>>()?,
+        patterns,
         exclusive: true,
         reason: String::new(),
         ttl_seconds: AN_HOUR,
@@ -133,7 +138,7 @@ fn over_http(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     for (what, samples) in [("granted", &granted), ("refused", &refused)] {
         let [p50, p99] = [0.5, 0.99].map(|share| millis(samples.percentile(share)));
         let line = Line::new(format!("reserve over HTTP, {LEASES} held, {what}, p50"), p50, Unit::Millis);
-        report.add(line.more(format!("p99 {p99:.2} ms")).against("fdatasync p50", disk));
+        report.add(line.more(format!("p99 {p99:.2} ms")).against("fdatasync p50", &[(p50, disk)]));
     }
     Ok(())
 }
@@ -146,7 +151,7 @@ fn reservation(agent: &str, paths: &[String]) -> Value {
 
 /// Reserves a free file and gives it back, so that as many leases are held each time; only reserving is timed.
 fn reserve_and_release(caller: &mut Caller, agent: &str, measured: Duration) -> anyhow::Result<Samples> {
-    let paths = ["src/area7/module7/new.rs".to_owned()];
+    let paths = ["src/area3/module3/new.rs".to_owned()];
     let reserve = Request::call("file_reservation_paths", &reservation(agent, &paths));
     let arguments = json!({ "project_key": PROJECT, "agent_name": agent, "paths": paths });
     let release = Request::call("release_file_reservations", &arguments);

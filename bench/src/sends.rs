@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::disk::fdatasync;
 use crate::group_commit;
-use crate::load::Outcome;
+use crate::load::{Outcome, Pace};
 use crate::mailboxes::{DATABASE, Letter, PROJECT, agents, letters};
 use crate::process::Server;
 use crate::report::{Line, Report, Target, Unit};
@@ -17,8 +17,10 @@ use crate::wire::Request;
 
 /// Different messages to send, so that the index does not see the same text all the time.
 const LETTERS: usize = 1_024;
-/// As many clients as are measured, the largest load on a fresh database as its ceiling is.
-const CLIENTS: [usize; 3] = [64, 16, 1];
+/// The largest load first: its ceiling begins with an empty database too.
+const MANY: [usize; 2] = [64, 16];
+/// In how many slices a round of one client is cut, each next to its ceilings: a disk drifts within seconds.
+const SLICES: u32 = 5;
 
 /// One load, boiled down.
 #[derive(Default)]
@@ -47,58 +49,97 @@ impl Figures {
     }
 }
 
+/// What was compared: pairs of a figure and its ceiling.
+type Pairs = Vec<(f64, f64)>;
+
+/// All that is measured here.
+#[derive(Default)]
+struct Sends {
+    many: [Figures; MANY.len()],
+    alone: Figures,
+    per_second_to_raw: Pairs,
+    p50_to_disk: Pairs,
+    p50_to_raw: Pairs,
+    disk_p99: Vec<f64>,
+    memory: Vec<f64>,
+}
+
 /// Measures, and adds lines to the report.
 pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     let letters: Vec<Arc<Letter>> = letters(LETTERS, LETTERS).map(Arc::new).collect();
     let names = agents();
     let requests: Arc<[Request]> =
         letters.iter().map(|letter| Request::call("send_message", &letter.arguments(&names))).collect();
-    let mut raw = Vec::new();
-    let mut raw_alone = Vec::new();
-    let mut disk = Vec::new();
-    let mut loads: [Figures; CLIENTS.len()] = Default::default();
-    let mut memory = Vec::new();
+    let mut sends = Sends::default();
     for round in 1..=setting.rounds {
         progress(format!("sends, round {round} of {}", setting.rounds));
-        raw.push(group_commit::run(setting, &letters, CLIENTS[0], setting.pace)?.per_second);
+        let raw = group_commit::run(setting, &letters, MANY[0], setting.pace)?.per_second;
         let home = setting.fresh_folder()?;
         let server = Server::start(setting, &home, &[])?;
         server.caller()?.move_in(PROJECT, &names)?;
         let mut accepted = 0;
-        for (clients, figures) in CLIENTS.into_iter().zip(&mut loads) {
-            if clients == 1 {
-                disk.push(fdatasync(setting, setting.pace.measured / 2)?);
-            }
+        for (clients, figures) in MANY.into_iter().zip(&mut sends.many) {
             let (outcome, processor) = server.load(&requests, clients, setting.pace)?;
             accepted += outcome.answered;
             figures.note(&outcome, processor);
+            if clients == MANY[0] {
+                sends.per_second_to_raw.push((outcome.per_second, raw));
+            }
         }
-        disk.push(fdatasync(setting, setting.pace.measured / 2)?);
-        raw_alone.push(millis(group_commit::run(setting, &letters, 1, setting.pace)?.latencies.percentile(0.5)));
-        memory.push(server.memory()?);
+        accepted += sends.alone(setting, &server, &letters, &requests)?;
+        sends.memory.push(server.memory()?);
         server.stop()?;
         // Accepted means kept: whatever was answered is there.
         group_commit::check_count(&home.join(DATABASE), accepted)?;
     }
-    let disk_p50 = median(disk.iter().map(|samples| millis(samples.percentile(0.5))));
-    let disk_p99 = median(disk.iter().map(|samples| millis(samples.percentile(0.99))));
-    let raw = median(raw);
-    report.add(
-        Line::new("ceiling: fdatasync of 4 KiB, p50", disk_p50, Unit::Millis).more(format!("p99 {disk_p99:.2} ms")),
-    );
-    report.add(Line::new("ceiling: raw SQLite group commit, 64 callers", raw, Unit::PerSecond));
-    for (clients, figures) in CLIENTS.into_iter().zip(&loads) {
-        let what = format!("sends, {clients} client{}", if clients == 1 { "" } else { "s" });
-        let mut line = Line::new(what, Figures::median_of(&figures.per_second), Unit::PerSecond).more(figures.more());
-        if clients == CLIENTS[0] {
-            line = line.against("raw group commit", raw).target(Target::RatioAtLeast(0.70));
-        }
-        report.add(line);
-    }
-    let alone = Figures::median_of(&loads[CLIENTS.len() - 1].p50);
-    let line = Line::new("send, 1 client, p50", alone, Unit::Millis).against("fdatasync p50", disk_p50);
-    report.add(line.target(Target::RatioAtMost(3.0)));
-    report.add(Line::new("send, 1 client, p50", alone, Unit::Millis).against("raw commit p50", median(raw_alone)));
-    report.add(Line::new("memory after sends", median(memory), Unit::Bytes));
+    sends.tell(report);
     Ok(())
+}
+
+impl Sends {
+    /// One client, the disk and one raw caller in turn; returns how many messages were accepted.
+    fn alone(
+        &mut self,
+        setting: &Setting,
+        server: &Server,
+        letters: &[Arc<Letter>],
+        requests: &Arc<[Request]>,
+    ) -> anyhow::Result<usize> {
+        let slice = setting.pace.measured / SLICES;
+        let pace = Pace { warm_up: slice / 4, measured: slice };
+        let mut accepted = 0;
+        for _ in 0..SLICES {
+            let disk = fdatasync(setting, slice)?;
+            let (outcome, processor) = server.load(requests, 1, pace)?;
+            let raw = group_commit::run(setting, letters, 1, pace)?;
+            accepted += outcome.answered;
+            self.alone.note(&outcome, processor);
+            let [p50, disk_p50, raw_p50] =
+                [&outcome.latencies, &disk, &raw.latencies].map(|samples| millis(samples.percentile(0.5)));
+            self.p50_to_disk.push((p50, disk_p50));
+            self.p50_to_raw.push((p50, raw_p50));
+            self.disk_p99.push(millis(disk.percentile(0.99)));
+        }
+        Ok(accepted)
+    }
+
+    fn tell(&self, report: &mut Report) {
+        let ceilings = |pairs: &Pairs| median(pairs.iter().map(|(_, ceiling)| *ceiling));
+        let disk = Line::new("ceiling: fdatasync of 4 KiB, p50", ceilings(&self.p50_to_disk), Unit::Millis);
+        report.add(disk.more(format!("p99 {:.2} ms", Figures::median_of(&self.disk_p99))));
+        let raw = ceilings(&self.per_second_to_raw);
+        report.add(Line::new("ceiling: raw SQLite group commit, 64 callers", raw, Unit::PerSecond));
+        let [most, some] = &self.many;
+        let line = |what: &str, figures: &Figures| {
+            Line::new(what, Figures::median_of(&figures.per_second), Unit::PerSecond).more(figures.more())
+        };
+        let most = line("sends, 64 clients", most).against("raw group commit", &self.per_second_to_raw);
+        report.add(most.target(Target::RatioAtLeast(0.70)));
+        report.add(line("sends, 16 clients", some));
+        report.add(line("sends, 1 client", &self.alone));
+        let alone = || Line::new("send, 1 client, p50", Figures::median_of(&self.alone.p50), Unit::Millis);
+        report.add(alone().against("fdatasync p50", &self.p50_to_disk).target(Target::RatioAtMost(3.0)));
+        report.add(alone().against("raw commit p50", &self.p50_to_raw));
+        report.add(Line::new("memory after sends", Figures::median_of(&self.memory), Unit::Bytes));
+    }
 }

@@ -2,8 +2,11 @@
 
 mod harness;
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
 use harness::Server;
-use harness::http::Stream;
 use harness::mcp::{PROJECT, as_agent, inbox_of, message, request, with};
 use serde_json::{Value, json};
 
@@ -186,28 +189,27 @@ fn a_session_hears_of_mail_in_an_inbox_it_subscribed_to() {
     let (session, _) = server.initialize("2025-11-25");
     let headers = [("Mcp-Session-Id", session.as_str()), ("Accept", "text/event-stream")];
     let mut stream = server.listen("GET", &headers, "");
-    let subscribe = |method: &str, uri: &str| {
-        let answer = server.send("POST", "/mcp", &headers[..1], request(method, &json!({ "uri": uri })));
-        assert_eq!(answer.json()["result"], json!({}), "{answer:?}");
-    };
-    subscribe("resources/subscribe", &inbox_of("BlueLake"));
-    subscribe("resources/subscribe", &inbox_of("RedFox"));
-    subscribe("resources/unsubscribe", &inbox_of("RedFox"));
-    let uri = updated_by(&mut stream, || {
+    let subscribe = request("resources/subscribe", &json!({ "uri": inbox_of("BlueLake") }));
+    let answer = server.send("POST", "/mcp", &headers[..1], subscribe);
+    assert_eq!(answer.json()["result"], json!({}), "{answer:?}");
+    let (told, told_me) = mpsc::channel();
+    thread::spawn(move || {
+        while let Some(event) = stream.event() {
+            told.send(event).unwrap();
+        }
+    });
+    // The stream begins to watch soon after the answer, so the first change may come too early for it.
+    let event = (0..30).find_map(|_| {
         server.mail("GreenDog", "RedFox", "not for us");
         server.mail("GreenDog", "BlueLake", "for us");
+        told_me.recv_timeout(Duration::from_secs(1)).ok()
     });
-    assert_eq!(uri, inbox_of("BlueLake"));
-    assert_eq!(server.send("DELETE", "/mcp", &headers[..1], "").status, 204);
-    assert_eq!(stream.event(), None, "a session that ended hears no more");
-}
-
-/// Causes changes until the stream tells of one, because a subscription begins when the stream has noticed it.
-fn updated_by(stream: &mut Stream, mut change: impl FnMut()) -> String {
-    change();
-    let event = stream.event().unwrap();
+    let event = event.expect("a change is told");
     assert_eq!(event["method"], "notifications/resources/updated");
-    event["params"]["uri"].as_str().unwrap().to_owned()
+    assert_eq!(event["params"]["uri"], inbox_of("BlueLake"));
+    assert_eq!(server.send("DELETE", "/mcp", &headers[..1], "").status, 204);
+    let ended = told_me.into_iter().all(|event| event["params"]["uri"] == inbox_of("BlueLake"));
+    assert!(ended, "the stream ends with its session, and told of nothing else before");
 }
 
 #[test]
@@ -226,9 +228,15 @@ fn a_modern_subscription_is_acknowledged_and_then_notified() {
         assert_eq!(event["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{event}");
         event["params"]["uri"].as_str().unwrap().to_owned()
     };
-    let mail = || drop(server.mail("GreenDog", "BlueLake", "Hello"));
-    let reserve = || drop(server.call("file_reservation_paths", as_agent("RedFox", json!({ "paths": ["a.rs"] }))));
-    let release = || drop(server.call("release_file_reservations", as_agent("RedFox", json!({}))));
+    let mail = || {
+        server.mail("GreenDog", "BlueLake", "Hello");
+    };
+    let reserve = || {
+        server.call("file_reservation_paths", as_agent("RedFox", json!({ "paths": ["a.rs"] })));
+    };
+    let release = || {
+        server.call("release_file_reservations", as_agent("RedFox", json!({})));
+    };
     assert_eq!(told(&mail), inbox);
     assert_eq!(told(&reserve), reservations);
     assert_eq!(told(&mail), inbox);

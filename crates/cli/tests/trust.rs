@@ -232,7 +232,7 @@ fn no_secret_is_logged_or_repeated() {
         assert!(!answer.body.contains(TOKEN) && !answer.body.contains("wr0ng-guess"), "{answer:?}");
     }
     assert_eq!(misread.json()["error"]["code"], -32602);
-    assert!(!misread.json()["error"]["message"].as_str().unwrap().contains(own), "{misread:?}");
+    assert!(!misread.json()["error"]["message"].as_str().unwrap().contains(&own[..4]), "{misread:?}");
     server.stop();
     let log = place.log();
     assert!(!log.is_empty(), "trace says something");

@@ -79,13 +79,15 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token));
     ownership.announce(&reachable(address))?;
     let url = format!("{}/mcp", reachable(address));
+    // Before anybody is told that we run: who starts us may stop us at once.
+    let asked_to_stop = asked_to_stop();
     output::answer(as_json, &json!({ "url": url, "home": config.home }), || {
         format!("Postrider {} listening on {url} (mail in {})", env!("CARGO_PKG_VERSION"), config.home.display())
     });
     let bells = post.bells.clone();
     let (told, mut stopping) = tokio::sync::watch::channel(false);
     let serving = door.serve(listener, async move {
-        asked_to_stop().await;
+        asked_to_stop.await;
         tracing::info!("stopping: requests under way are finished first");
         bells.close();
         told.send_replace(true);
@@ -146,15 +148,18 @@ fn reachable(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-async fn asked_to_stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        // Without signals the server runs until it is killed, which loses nothing.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// Comes back when the process was asked to stop, at any time since this was called.
+fn asked_to_stop() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+            // Without signals the server runs until it is killed, which loses nothing.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 

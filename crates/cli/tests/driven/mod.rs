@@ -238,7 +238,7 @@ impl Drop for Client {
     }
 }
 
-pub const PROJECT: &str = "/work/orchard";
+pub const PROJECT: &str = "/projects/orchard";
 
 pub fn letter(from: &str, to: &str, subject: &str) -> Value {
     json!({ "project_key": PROJECT, "sender_name": from, "to": [to], "subject": subject, "body_md": "…" })

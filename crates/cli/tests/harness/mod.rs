@@ -6,6 +6,7 @@
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod calls;
 pub mod http;
 pub mod mcp;
 

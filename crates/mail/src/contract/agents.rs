@@ -114,7 +114,7 @@ pub async fn thousands_of_names_can_be_asked_for_at_once(store: &Shared) {
 }
 
 pub async fn one_name_in_two_projects_is_two_agents(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     assert_ne!(shop.agent("alice"), bank.agent("alice"));
     register(store, bank.id(), "dave").await;
     assert_eq!(store.agents_named(shop.id(), &["dave"]).await.unwrap(), []);
@@ -157,7 +157,7 @@ pub async fn of_an_agents_tokens_the_newest_16_stay_valid(store: &Shared) {
 }
 
 pub async fn a_token_proves_one_agent_alone(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let alices = give_tokens(store, &shop.look_up("alice").await, 1).await;
     give_tokens(store, &shop.look_up("bob").await, 20).await;
     assert_eq!(store.token_hashes(shop.agent("alice")).await.unwrap(), alices);

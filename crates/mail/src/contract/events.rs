@@ -69,7 +69,7 @@ pub async fn what_changed_nothing_is_not_told(store: &Shared) {
     let before = team.events().await;
 
     register(store, team.id(), "alice").await;
-    store.ensure_project("/work/shop", at("16:03:00")).await.unwrap();
+    store.ensure_project("/projects/shop", at("16:03:00")).await.unwrap();
     team.append(draft("alice", &["bob"]).key("k1", 1)).await;
     team.append(draft("alice", &["bob"]).key("k1", 2)).await;
     store.mark(bob, id, &Mark::Read, at("16:03:00")).await.unwrap();
@@ -97,7 +97,7 @@ pub async fn the_log_is_read_in_pages_from_where_one_stood(store: &Shared) {
 }
 
 pub async fn each_project_has_a_log_of_its_own(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let mut shops = Vec::new();
     for _ in 0..2 {
         shops.push(shop.send(draft("alice", &["bob"])).await.0);
@@ -111,7 +111,7 @@ pub async fn each_project_has_a_log_of_its_own(store: &Shared) {
 }
 
 pub async fn what_is_written_at_once_is_numbered_without_gaps(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let writers = start_writers(store, &[&shop, &bank]);
     writers.join_all().await;
     for team in [&shop, &bank] {
@@ -177,7 +177,7 @@ pub async fn the_change_stamp_changes_with_every_commit(store: &Shared) {
         let stamp = store.change_stamp().await.unwrap();
         assert_eq!(stamps.insert(stamp, what), None, "{what} has a stamp of its own");
     };
-    store.ensure_project("/work/bank", at("16:00:00")).await.unwrap();
+    store.ensure_project("/projects/bank", at("16:00:00")).await.unwrap();
     changed("a project").await;
     register(store, team.id(), "dave").await;
     changed("an agent").await;

@@ -36,7 +36,7 @@ pub(super) struct Team {
 
 /// The project of most promises, with alice, bob and carol.
 pub(super) async fn team(store: &Shared) -> Team {
-    team_at(store, "/work/shop").await
+    team_at(store, "/projects/shop").await
 }
 
 /// The project of that path, with alice, bob and carol.

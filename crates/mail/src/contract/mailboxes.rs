@@ -43,7 +43,7 @@ pub async fn an_entry_holds_the_whole_message_and_the_own_copy(store: &Shared) {
 }
 
 pub async fn an_inbox_holds_only_what_was_sent_to_its_agent(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     shop.send(draft("alice", &["bob"])).await;
     assert_eq!(shop.inbox("alice").await, [], "what one sent is not in one's inbox");
     assert_eq!(shop.inbox("carol").await, []);
@@ -149,7 +149,7 @@ pub async fn the_outbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Sha
 }
 
 pub async fn the_outbox_holds_only_what_its_agent_sent(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let blind = shop.sent(draft("alice", &[]).bcc(&["carol"])).await;
     shop.send(draft("bob", &["alice"])).await;
     bank.send(draft("alice", &["bob"])).await;

@@ -84,7 +84,7 @@ pub async fn one_recipients_mark_leaves_the_other_copies_alone(store: &Shared) {
 }
 
 pub async fn who_has_no_copy_marks_nothing(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let id = shop.send(draft("alice", &["bob"])).await;
     let before = (shop.events().await, bank.events().await);
     for stranger in [shop.agent("carol"), shop.agent("alice"), bank.agent("bob")] {

@@ -78,7 +78,7 @@ pub async fn a_message_without_a_thread_starts_one_named_after_its_number(store:
 }
 
 pub async fn a_message_of_another_project_is_not_found(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let id = shop.send(draft("alice", &["bob"])).await;
     assert_eq!(store.message(bank.id(), id).await.unwrap(), None);
     assert!(store.message(shop.id(), id).await.unwrap().is_some());
@@ -88,7 +88,7 @@ pub async fn a_message_of_another_project_is_not_found(store: &Shared) {
 }
 
 pub async fn numbers_rise_over_all_projects(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let mut numbers = Vec::new();
     for team in [&shop, &bank, &bank, &shop] {
         numbers.push(team.send(draft("alice", &["bob"])).await);
@@ -117,7 +117,7 @@ pub async fn created_at_rises_when_the_clock_goes_back(store: &Shared) {
 }
 
 pub async fn the_time_of_one_project_does_not_move_another(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     shop.send(draft("alice", &["bob"]).taken(at("17:00:00"))).await;
     let other = bank.sent(draft("alice", &["bob"]).taken(at("16:00:00"))).await;
     assert_eq!(other.created_at, at("16:00:00"));
@@ -305,7 +305,7 @@ pub async fn a_repeated_key_adds_nothing(store: &Shared) {
 }
 
 pub async fn a_key_counts_within_its_sender(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let first = shop.send(draft("alice", &["carol"]).key("k1", 1)).await;
     assert_ne!(shop.send(draft("bob", &["carol"]).key("k1", 1)).await, first);
     assert_ne!(bank.send(draft("alice", &["carol"]).key("k1", 1)).await, first);

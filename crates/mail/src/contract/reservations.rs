@@ -87,7 +87,7 @@ pub async fn ones_own_leases_are_not_in_the_way(store: &Shared) {
 }
 
 pub async fn a_lease_of_another_project_is_not_in_the_way(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let shops = shop.granted(&shop.request("alice", &["src/**"]), at("16:00:00")).await;
     let banks = bank.granted(&bank.request("bob", &["src/**"]), at("16:00:00")).await;
     assert_eq!(shop.leases(at("16:00:00")).await, shops);

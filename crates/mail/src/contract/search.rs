@@ -83,7 +83,7 @@ pub async fn not_leaves_out(store: &Shared) {
 }
 
 pub async fn a_query_that_only_says_not_finds_the_rest(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let red = shop.send(text("", "red")).await;
     let green = shop.send(text("", "green")).await;
     let blue = shop.send(text("", "blue")).await;
@@ -205,7 +205,7 @@ pub async fn before_and_limit_hold_for_every_form_of_query(store: &Shared) {
 }
 
 pub async fn a_search_stays_within_its_project(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let shops = shop.send(text("", "deploy")).await;
     let banks = bank.send(text("", "deploy")).await;
     for query in ["deploy", "from:alice", "dep*", "\"deploy\"", "deploy OR deploy", "NOT absent"] {

@@ -50,7 +50,7 @@ pub async fn an_unknown_thread_is_empty(store: &Shared) {
 }
 
 pub async fn one_thread_name_in_two_projects_is_two_threads(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let said = shop.sent(draft("alice", &["bob"]).thread("T")).await;
     bank.send(draft("alice", &["bob"]).thread("T")).await;
     assert_eq!(store.thread(shop.id(), "T", None, PLENTY, true).await.unwrap(), [said]);

@@ -17,7 +17,7 @@ pub async fn an_export_tells_each_message_with_all_that_belongs_to_it(store: &Sh
     let id = team.send(draft("alice", &["bob"]).bcc(&["carol"]).body("Long text")).await;
     store.mark(team.agent("bob"), id, &Mark::Acknowledged { note: "yes".into() }, at("16:05:00")).await.unwrap();
     let expected = Record {
-        human_key: "/work/shop".into(),
+        human_key: "/projects/shop".into(),
         slug: "work-shop".into(),
         message: team.message(id).await,
         deliveries: store.deliveries(id).await.unwrap(),
@@ -28,7 +28,7 @@ pub async fn an_export_tells_each_message_with_all_that_belongs_to_it(store: &Sh
 
 pub async fn an_export_is_read_in_pages_over_all_projects(store: &Shared, _: &Shared) {
     assert_eq!(store.export(None, PLENTY).await.unwrap(), []);
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let mut sent = Vec::new();
     for team in [&bank, &shop, &shop, &bank, &shop] {
         sent.push(team.send(draft("alice", &["bob"])).await);
@@ -63,7 +63,7 @@ pub async fn an_import_in_parts_gives_the_same(store: &Shared, second: &Shared) 
 pub async fn an_import_makes_projects_and_agents(store: &Shared, second: &Shared) {
     fill(store).await;
     second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
-    let project = second.project(&ProjectKey::Path("/work/shop".into())).await.unwrap().expect("it was made");
+    let project = second.project(&ProjectKey::Path("/projects/shop".into())).await.unwrap().expect("it was made");
     assert_eq!(project.slug, "work-shop");
     let mut names: Vec<_> =
         second.agents(project.id, None, PLENTY).await.unwrap().into_iter().map(|agent| agent.name).collect();
@@ -73,10 +73,10 @@ pub async fn an_import_makes_projects_and_agents(store: &Shared, second: &Shared
 
 pub async fn an_import_uses_the_projects_and_agents_that_are_there(store: &Shared, second: &Shared) {
     fill(store).await;
-    let project = second.ensure_project("/work/shop", at("14:00:00")).await.unwrap();
+    let project = second.ensure_project("/projects/shop", at("14:00:00")).await.unwrap();
     let alice = register(second, project.id, "alice").await;
     second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
-    assert_eq!(second.ensure_project("/work/shop", at("21:00:00")).await.unwrap(), project);
+    assert_eq!(second.ensure_project("/projects/shop", at("21:00:00")).await.unwrap(), project);
     let found = second.agents_named(project.id, &["alice"]).await.unwrap();
     assert_eq!((found.len(), found[0].id, found[0].registered_at), (1, alice.id, alice.registered_at));
     assert!(!second.outbox(alice.id, None, PLENTY, true).await.unwrap().is_empty());
@@ -156,7 +156,7 @@ pub async fn a_number_below_the_highest_is_a_clash(store: &Shared, second: &Shar
 }
 
 pub async fn after_a_clash_nothing_of_the_call_is_kept(store: &Shared, second: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     shop.send(draft("alice", &["bob"])).await;
     bank.send(draft("alice", &["bob"])).await;
     let mut records = store.export(None, PLENTY).await.unwrap();
@@ -202,7 +202,7 @@ pub async fn archived_mail_is_left_out_of_the_mailboxes(store: &Shared, second: 
 
 pub async fn counts_tell_how_much_there_is(store: &Shared, _: &Shared) {
     assert_eq!(store.counts(at("16:00:00")).await.unwrap(), Counts::default());
-    let (shop, _bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, _bank) = (team(store).await, team_at(store, "/projects/bank").await);
     shop.send(draft("alice", &["bob"]).cc(&["carol"])).await;
     shop.send(draft("bob", &["alice"])).await;
     let short = Request { ttl_seconds: 60, ..shop.request("alice", &["a.txt"]) };

@@ -211,7 +211,7 @@ pub async fn who_lost_the_place_is_granted_what_is_free(store: &Shared) {
 }
 
 pub async fn a_line_stays_within_its_project(store: &Shared) {
-    let (shop, bank) = (team(store).await, team_at(store, "/work/bank").await);
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     bob_waits_for_alice(&shop).await;
     bank.granted(&bank.request("carol", &["a.txt"]), at("16:00:02")).await;
 }

@@ -7,7 +7,7 @@ use super::{Claim, Office};
 use crate::clock::after_seconds;
 use crate::error::{Error, check_text, shown};
 use crate::ids::LeaseId;
-use crate::projects::Project;
+use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
 use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS};
 
@@ -41,7 +41,7 @@ impl Office {
         check_ttl("ttl_seconds", ask.ttl_seconds)?;
         check_text("reason", ask.reason, LONGEST_REASON)?;
         let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
-        let patterns = patterns(&project, ask.paths)?;
+        let patterns = patterns(&project.human_key, ask.paths)?;
         let deadline = after_seconds(self.clock.now(), ask.wait.as_secs() as i64);
         let mut request = Request {
             project: project.id,
@@ -84,6 +84,15 @@ impl Office {
         }
     }
 
+    /// Checks that the paths can be reserved at all, before anything is made for their sake: the project need not exist.
+    pub async fn check_paths(&self, project_key: &str, paths: &[String]) -> Result<(), Error> {
+        let root = match ProjectKey::parse(project_key)? {
+            ProjectKey::Path(path) => path,
+            ProjectKey::Slug(_) => self.project(project_key).await?.human_key,
+        };
+        patterns(&root, paths).map(drop)
+    }
+
     /// Gives back the leases on these paths, or all that the agent holds when there is no list.
     pub async fn release(
         &self,
@@ -92,7 +101,7 @@ impl Office {
         paths: Option<&[String]>,
     ) -> Result<Vec<Lease>, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project, paths)).transpose()?;
+        let patterns = paths.map(|paths| patterns(&project.human_key, paths)).transpose()?;
         let released = self.store.release(project.id, agent.id, patterns.as_deref(), self.clock.now()).await?;
         if !released.is_empty() {
             self.wake.leases_changed(project.id);
@@ -110,7 +119,7 @@ impl Office {
     ) -> Result<Vec<Lease>, Error> {
         check_ttl("new_ttl_seconds", ttl_seconds)?;
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project, paths)).transpose()?;
+        let patterns = paths.map(|paths| patterns(&project.human_key, paths)).transpose()?;
         let now = self.clock.now();
         let ends_at = after_seconds(now, ttl_seconds);
         let not_held = |pattern: String| Error::NotHeld { agent: agent.name.clone(), pattern };
@@ -138,7 +147,7 @@ impl Office {
     }
 }
 
-fn patterns(project: &Project, paths: &[String]) -> Result<Vec<Pattern>, Error> {
+fn patterns(root: &str, paths: &[String]) -> Result<Vec<Pattern>, Error> {
     if paths.is_empty() || paths.len() > MOST_PATHS {
         let wanted = format!("1 to {MOST_PATHS} paths");
         return Err(Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted });
@@ -146,7 +155,7 @@ fn patterns(project: &Project, paths: &[String]) -> Result<Vec<Pattern>, Error> 
     let mut patterns: Vec<Pattern> = Vec::with_capacity(paths.len());
     let mut known = std::collections::HashSet::new();
     for path in paths {
-        let pattern = Pattern::parse_within(&project.human_key, path)?;
+        let pattern = Pattern::parse_within(root, path)?;
         if known.insert(pattern.as_str().to_owned()) {
             patterns.push(pattern);
         }

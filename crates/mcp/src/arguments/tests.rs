@@ -1,3 +1,5 @@
+//! What the rules of `arguments` promise.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What the rules of `wire` promise.
+
 use proptest::prelude::*;
 
 use super::*;

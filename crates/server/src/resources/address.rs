@@ -58,8 +58,7 @@ impl Address {
                 let hint = near
                     .first()
                     .map_or_else(|| format!("Use {}.", keys.join(", ")), |near| format!("Did you mean '{near}'?"));
-                let message =
-                    format!("Unknown parameter '{}' in '{}'", mail::error::shown(&key), mail::error::shown(uri));
+                let message = format!("Unknown parameter '{}' in '{}'", mail::error::shown(&key), shown(uri));
                 return Err(ReadError::Refused(Refusal::new("INVALID_ARGUMENT", message).hint(hint)));
             }
             values.push((key, value));
@@ -85,7 +84,7 @@ impl Address {
     /// The project, which every mailbox and thread needs.
     pub fn project(&self) -> Result<&str, ReadError> {
         self.get("project").ok_or_else(|| {
-            let message = format!("'{}' names no project", mail::error::shown(&self.uri));
+            let message = format!("'{}' names no project", shown(&self.uri));
             let hint = "Add ?project= with the URL-encoded project path.";
             ReadError::Refused(Refusal::new("INVALID_ARGUMENT", message).hint(hint))
         })
@@ -158,7 +157,12 @@ fn decode(value: &str) -> String {
 }
 
 fn not_found(uri: &str) -> String {
-    format!("Resource '{}' not found. resources/templates/list names what there is.", mail::error::shown(uri))
+    format!("Resource '{}' not found. resources/templates/list names what there is.", shown(uri))
+}
+
+/// An address as an error may show it: without its keys, one of which is a secret.
+fn shown(uri: &str) -> String {
+    mail::error::shown(uri.split('?').next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -186,6 +190,14 @@ mod tests {
         let next = Address::parse(uri).unwrap().next("before", 2, Some(7), 2).unwrap();
         assert_eq!(next, "resource://inbox/a?project=%2Fx&unread_only=true&limit=2&before=7");
         assert_eq!(Address::parse(uri).unwrap().next("before", 2, Some(7), 1), None);
+    }
+
+    #[test]
+    fn a_secret_in_an_address_is_not_repeated() {
+        for uri in ["resource://inbox/a?registration_token=secret&x=1", "resource://none/a?registration_token=secret"] {
+            let error = format!("{:?}", Address::parse(uri).unwrap_err());
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 
     #[test]

@@ -82,6 +82,11 @@ fn macro_start_session(desk: &Desk) -> Tool {
         PARAMS,
         Hints::REPEATABLE,
         |office, arguments| async move {
+            let paths = arguments.names("reserve_paths");
+            if !paths.is_empty() {
+                // Looked at first: paths that cannot be read make no project and register nobody.
+                office.check_paths(arguments.text("project_key"), &paths).await?;
+            }
             let registration = Registration {
                 project_key: arguments.text("project_key"),
                 make_project: true,
@@ -93,7 +98,6 @@ fn macro_start_session(desk: &Desk) -> Tool {
             let project_key = me.project.human_key.clone();
             let (name, token) = (me.agent.name.clone(), me.token.clone());
             let agent = Claim { name: &name, token: Some(&token) };
-            let paths = arguments.names("reserve_paths");
             let reserved = if paths.is_empty() {
                 Ok(Vec::new())
             } else {

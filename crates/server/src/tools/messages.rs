@@ -7,7 +7,7 @@ use mail::messages::InboxEntry;
 use mail::office::{InboxAsk, WaitAsk};
 use mcp::{Hints, Output, Param, ParamKind, Tool};
 
-use super::{AGENT, Desk, LIMIT, LONGEST_WAIT, PROJECT, TOKEN, claim, limit};
+use super::{AGENT, Desk, LIMIT, LONGEST_WAIT, PROJECT, TOKEN, claim, filled, limit};
 use crate::answers::messages::{MarkedAnswer, MessageAnswer};
 
 const MESSAGE: Param = Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "message", "message_ids"]);
@@ -40,7 +40,7 @@ fn fetch_inbox(desk: &Desk) -> Tool {
                 agent: claim(&arguments, "agent_name"),
                 unread_only: arguments.flag("unread_only").unwrap_or(false),
                 ack_required_only: arguments.flag("urgent_only").unwrap_or(false),
-                thread: arguments.opt_text("thread_id"),
+                thread: arguments.opt_text("thread_id").map(|thread| filled("thread_id", thread)).transpose()?,
                 before: arguments.id("before_id").map(MessageId),
                 limit: limit(&arguments, 20),
                 with_bodies,

@@ -54,8 +54,7 @@ pub(super) fn reading(path: &Path) -> rusqlite::Result<Connection> {
     connection.execute_batch(
         "PRAGMA query_only = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA cache_size = -2048;
-         PRAGMA mmap_size = 67108864;",
+         PRAGMA cache_size = -2048;",
     )?;
     Ok(connection)
 }

@@ -15,7 +15,6 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{absolute, connection, failed, failure, migrations};
-use crate::ownership::{Ownership, Taken};
 
 /// How many pages are copied between two reports of progress: 2 MiB.
 const PAGES: i32 = 512;
@@ -55,8 +54,9 @@ pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) ->
 
 /// Puts a backup in the place of the database `to`, and returns where the database that was there is now.
 ///
-/// Refused when the backup is damaged or of a newer program, and when somebody uses the database. What was there keeps
-/// its content under a name made with `label`, such as a time; it is never deleted.
+/// Refused when the backup is damaged or of a newer program, and when somebody has the database open. Whoever calls this
+/// owns the database ([`Ownership`](crate::ownership::Ownership)), so that no server starts in the middle. What was
+/// there keeps its content under a name made with `label`, such as a time; it is never deleted.
 pub fn restore(backup: &Path, to: &Path, label: &str) -> Result<Option<PathBuf>, StoreError> {
     let doing = "restore the database";
     let (backup, to) = (absolute(backup)?, absolute(to)?);
@@ -64,10 +64,6 @@ pub fn restore(backup: &Path, to: &Path, label: &str) -> Result<Option<PathBuf>,
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(|cause| failure(doing, cause))?;
     }
-    let _owned = Ownership::take(&to, "").map_err(|taken| match taken {
-        Taken::Owned(owner) => failure(doing, format!("a server uses it, at '{}'", owner.address)),
-        Taken::Failed(error) => error,
-    })?;
     let staged = beside(&to, &format!(".restoring-{}", std::process::id()));
     let done = copy_checked(doing, &backup, &staged, &mut |_, _| {}).and_then(|()| {
         fold_log(doing, &to)?;

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use mail::StoreError;
 use rusqlite::Connection;
@@ -20,6 +21,8 @@ use super::{failed, failure};
 
 /// The most jobs of one transaction.
 const MOST_TOGETHER: usize = 256;
+/// How long closing waits for others before it leaves the write-ahead log as it is.
+const FOLDING: Duration = Duration::from_millis(100);
 
 /// What a job has before it while it runs: a transaction, and what the writer keeps between transactions.
 pub(super) struct Desk<'a> {
@@ -146,7 +149,11 @@ fn serve(connection: &Connection, jobs: &Receiver<Box<dyn Job>>) {
             job.answer(&committed);
         }
     }
-    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+    // Others may be at work for long; what they keep from being folded in, they or the next start will fold in.
+    let folded = connection
+        .busy_timeout(FOLDING)
+        .and_then(|()| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    if let Err(error) = folded {
         tracing::warn!(%error, "the write-ahead log was left for the next start");
     }
 }

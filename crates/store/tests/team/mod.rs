@@ -33,7 +33,7 @@ pub struct Team {
 }
 
 pub async fn team(store: &Sqlite, size: usize) -> Team {
-    let project = store.ensure_project("/work/shop", at(0)).await.unwrap().id;
+    let project = store.ensure_project("/projects/shop", at(0)).await.unwrap().id;
     let mut agents = Vec::new();
     for number in 0..size {
         let name = AgentName::parse(&format!("agent-{number}")).unwrap();
