@@ -2,7 +2,7 @@
 //!
 //! `cargo test --release -p store --test timing -- --ignored --nocapture`
 
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod team;
 

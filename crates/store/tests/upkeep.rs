@@ -1,5 +1,7 @@
 //! Looking after the file: versions, checks, backups and restores.
 
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
 mod team;
 
 use std::fs;

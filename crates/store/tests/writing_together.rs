@@ -1,5 +1,7 @@
 //! Many who write at once: in one process, and in several on one file.
 
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
 mod team;
 
 use std::collections::HashSet;

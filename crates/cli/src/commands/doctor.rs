@@ -55,7 +55,7 @@ impl Doctor {
         let database = config.database();
         let mut examined = Examined {
             schema: None,
-            bytes: std::fs::metadata(&database).map_or(0, |file| file.len()),
+            bytes: size_of(&database),
             owner: current_owner(&database),
             counts: None,
             cursors: Vec::new(),
@@ -124,6 +124,12 @@ impl Examined {
             self.find(what, "Run chmod 600 on it.");
         }
     }
+}
+
+/// The size of the database, with the part of it that is still in its write-ahead log.
+fn size_of(database: &Path) -> u64 {
+    let log = database.with_extension("db-wal");
+    [database, &log].into_iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len()).sum()
 }
 
 fn report(config: &Config, examined: &Examined, checked: bool) -> Value {

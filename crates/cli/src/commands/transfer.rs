@@ -109,11 +109,15 @@ async fn import(store: &Sqlite, mut reader: Box<dyn BufRead>) -> anyhow::Result<
     let mut number = 0;
     loop {
         let mut records = Vec::with_capacity(STEP);
-        while records.len() < STEP {
-            let Some(record) = next_record(&mut reader, &mut number)? else { break };
-            records.push(record);
+        let mut problem = None;
+        while records.len() < STEP && problem.is_none() {
+            match next_record(&mut reader, &mut number) {
+                Ok(Some(record)) => records.push(record),
+                Ok(None) => break,
+                Err(error) => problem = Some(error),
+            }
         }
-        if records.is_empty() {
+        if records.is_empty() && problem.is_none() {
             return Ok((added, there));
         }
         let fates = store.import(&records, SystemClock.now()).await?;
@@ -127,6 +131,9 @@ async fn import(store: &Sqlite, mut reader: Box<dyn BufRead>) -> anyhow::Result<
         added += fates.iter().filter(|fate| **fate == Imported::New).count() as u64;
         there += fates.iter().filter(|fate| **fate == Imported::AlreadyThere).count() as u64;
         progress.add(records.len());
+        if let Some(problem) = problem {
+            bail!("{problem:#}; {added} messages were imported before it");
+        }
     }
 }
 

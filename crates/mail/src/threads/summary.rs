@@ -175,6 +175,9 @@ fn open_questions(messages: &[Said<'_>], bodies: &[Body]) -> Vec<Point> {
                 open.add(message, asked.unwrap_or(message.subject));
             }
         } else if last_word_of_another < Some(place) {
+            if message.subject.trim_end().ends_with('?') && !is_reply(message) {
+                open.add(message, message.subject);
+            }
             body.questions.iter().for_each(|text| open.add(message, text));
         }
     }
@@ -183,8 +186,11 @@ fn open_questions(messages: &[Said<'_>], bodies: &[Body]) -> Vec<Point> {
 
 /// Whether a message answers a request for help. A plain reply to one carries its kind in the subject, after `Re:`.
 fn is_response(message: &Said<'_>) -> bool {
-    let is_reply = || message.subject.trim_start().get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
-    message.kind == Some(Kind::HelpResponse) || (message.kind == Some(Kind::HelpRequest) && is_reply())
+    message.kind == Some(Kind::HelpResponse) || (message.kind == Some(Kind::HelpRequest) && is_reply(message))
+}
+
+fn is_reply(message: &Said<'_>) -> bool {
+    message.subject.trim_start().get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"))
 }
 
 /// Points without repetition, in the order in which they were first made.

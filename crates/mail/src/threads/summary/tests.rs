@@ -162,3 +162,11 @@ proptest::proptest! {
         summarize(&[said(1, "bob", &body), typed(2, "al", Kind::HelpRequest, &body)]);
     }
 }
+
+#[test]
+fn a_question_in_the_subject_is_open_until_another_speaks() {
+    let asked = Said { subject: "Who takes the parser?", ..said(1, "bob", "I would do the lexer.") };
+    let again = Said { subject: "Re: Who takes the parser?", ..said(2, "bob", "Nobody yet.") };
+    assert_eq!(texts(&summarize(&[asked, again]).open_questions), ["Who takes the parser?"]);
+    assert!(summarize(&[asked, said(2, "alice", "I do.")]).open_questions.is_empty());
+}
