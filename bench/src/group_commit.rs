@@ -12,7 +12,6 @@ use anyhow::Context;
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
-use store::{Options, Sqlite};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -34,11 +33,8 @@ struct Job {
 pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pace) -> anyhow::Result<Outcome> {
     let database = setting.fresh_folder()?.join(DATABASE);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    {
-        // Only to have its schema, and the agents that rows refer to.
-        let store = Sqlite::open(&database, &Options::default())?;
-        runtime.block_on(mailboxes::move_in(&store))?;
-    }
+    // Without a message: only to have the schema, and the agents that rows refer to.
+    mailboxes::make(&database, 0, 0)?;
     let connection = writing(&database)?;
     let (queue, jobs) = sync_channel(4096);
     let writer = std::thread::spawn(move || write(&connection, &jobs));
@@ -183,4 +179,51 @@ fn insert_words(connection: &Connection, id: i64, letter: &Letter) -> rusqlite::
         .prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute((id, format!("p1 a{}", letter.sender + 1), &letter.subject, &letter.body))
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All rows of a table but for their times.
+    fn rows(connection: &Connection, columns: &str, table: &str) -> Vec<Vec<rusqlite::types::Value>> {
+        let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table} ORDER BY 1, 2")).unwrap();
+        let width = statement.column_count();
+        let rows = statement.query_map([], |row| (0..width).map(|column| row.get(column)).collect()).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn the_raw_rows_are_those_that_the_store_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, theirs] = ["ours", "theirs"].map(|name| folder.path().join(name));
+        mailboxes::make(&ours, 0, 0).unwrap();
+        mailboxes::make(&theirs, 40, 4).unwrap();
+        let ours = writing(&ours).unwrap();
+        for letter in mailboxes::letters(40, 4) {
+            let id = insert(&ours, &letter, &agents()).unwrap();
+            insert_words(&ours, id, &letter).unwrap();
+        }
+        let theirs = Connection::open(theirs).unwrap();
+        for (columns, table) in [
+            (
+                "id, project_id, sender_id, thread, reply_to, importance, ack_required, kind, work_id, door, vouched,
+                 external_id, to_names, cc_names, subject, body",
+                "message",
+            ),
+            (
+                "recipient_id, message_id, role, position, ack_required, shown_at, read_at, acked_at, ack_note,
+                 archived_at",
+                "delivery",
+            ),
+            ("project_id, seq, kind, reference, agent_id", "event"),
+            ("id, next_seq", "project"),
+            ("rowid, 1", "message_fts WHERE message_fts MATCH 'scope: a7'"),
+            ("rowid, 1", "message_fts WHERE message_fts MATCH 'body: case3'"),
+        ] {
+            let written = rows(&ours, columns, table);
+            assert!(!written.is_empty(), "{table}");
+            assert_eq!(written, rows(&theirs, columns, table), "{table}");
+        }
+    }
 }

@@ -2,13 +2,13 @@
 //!
 //! The home is filled through the store and not over HTTP, because that is faster; what is in it is the same.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use jiff::Timestamp;
-use mail::agents::{AgentName, AgentStore, Profile};
+use mail::agents::{Agent, AgentName, AgentStore, Profile};
 use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
 use mail::projects::{Project, ProjectStore};
 use serde_json::{Value, json};
@@ -97,17 +97,14 @@ impl FilledHome {
         let begun = Instant::now();
         let path = setting.fresh_folder()?;
         let cases = setting.messages / MESSAGES_OF_A_CASE;
-        let store = Arc::new(Sqlite::open(&path.join(DATABASE), &Options::default())?);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(fill(&store, setting.messages, cases))?;
-        store.close();
+        make(&path.join(DATABASE), setting.messages, cases)?;
         progress(format!("{} messages were filed in {:.1} s", setting.messages, begun.elapsed().as_secs_f64()));
         Ok(Self { path, cases })
     }
 }
 
-/// Registers the project and its agents, numbered from 1, and returns the project.
-pub async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
+/// Registers the project and its agents, all numbered from 1, and returns the project.
+async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
     let now = Timestamp::now();
     let project = store.ensure_project(PROJECT, now).await?;
     for name in agents() {
@@ -116,37 +113,25 @@ pub async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
     Ok(project)
 }
 
+/// Makes a database with so many letters in it.
+pub fn make(database: &Path, count: usize, cases: usize) -> anyhow::Result<()> {
+    let store = Arc::new(Sqlite::open(database, &Options::default())?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(fill(&store, count, cases))?;
+    store.close();
+    Ok(())
+}
+
 async fn fill(store: &Arc<Sqlite>, count: usize, cases: usize) -> anyhow::Result<()> {
     let project = move_in(store).await?;
-    let names = agents();
     let agents = store.agents(project.id, None, AGENTS).await?;
-    let id_of = |place: usize| agents.get(place).map(|agent| agent.id).context("an agent was not registered");
+    ensure!(agents.len() == AGENTS, "{} agents were registered instead of {AGENTS}", agents.len());
     let mut waiting = JoinSet::new();
     for letter in letters(count, cases) {
         if waiting.len() >= WRITERS {
             waiting.join_next().await.context("some wait")???;
         }
-        let mut recipients = Vec::with_capacity(2);
-        for place in letter.recipients {
-            recipients.push((id_of(place)?, names[place].clone(), Role::To));
-        }
-        let message = NewMessage {
-            project: project.id,
-            from: id_of(letter.sender)?,
-            recipients,
-            subject: letter.subject,
-            body: letter.body,
-            thread: None,
-            reply_to: None,
-            importance: Importance::Normal,
-            ack_required: false,
-            kind: None,
-            work_id: None,
-            door: "mcp",
-            vouched: Vouched::Claimed,
-            idempotency: None,
-            now: Timestamp::now(),
-        };
+        let message = accepted(letter, &agents);
         let store = store.clone();
         waiting.spawn(async move { store.append(&message).await });
     }
@@ -154,6 +139,28 @@ async fn fill(store: &Arc<Sqlite>, count: usize, cases: usize) -> anyhow::Result
         appended??;
     }
     Ok(())
+}
+
+/// The letter as the store takes it when it comes over HTTP.
+fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
+    let recipient = |place: usize| (agents[place].id, agents[place].name.clone(), Role::To);
+    NewMessage {
+        project: agents[letter.sender].project,
+        from: agents[letter.sender].id,
+        recipients: letter.recipients.map(recipient).to_vec(),
+        subject: letter.subject,
+        body: letter.body,
+        thread: None,
+        reply_to: None,
+        importance: Importance::Normal,
+        ack_required: false,
+        kind: None,
+        work_id: None,
+        door: "mcp",
+        vouched: Vouched::Claimed,
+        idempotency: None,
+        now: Timestamp::now(),
+    }
 }
 
 #[cfg(test)]

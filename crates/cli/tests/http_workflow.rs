@@ -165,6 +165,21 @@ fn an_inbox_is_newest_first_and_can_be_filtered_and_paged() {
 }
 
 #[test]
+fn without_a_limit_twenty_come_back() {
+    let server = Server::start();
+    server.register(&["GreenDog", "BlueLake"]);
+    for number in 0..21 {
+        server.mail("GreenDog", "BlueLake", &format!("number {number}"));
+    }
+    let searched = server.call("search_messages", json!({ "project_key": PROJECT, "query": "number" }));
+    let waited = server.call("wait_for_mail", as_agent("BlueLake", json!({})));
+    for found in [inbox(&server, "BlueLake", json!({})), searched, waited] {
+        assert_eq!(ids(&found).len(), 20);
+    }
+    assert_eq!(ids(&inbox(&server, "BlueLake", json!({ "limit": 1000 }))).len(), 21);
+}
+
+#[test]
 fn a_typed_subject_is_understood_and_never_required() {
     let server = Server::start();
     server.register(&["GreenDog", "BlueLake"]);

@@ -154,6 +154,23 @@ async fn a_backup_is_finished_and_whole_while_writes_go_on() {
 }
 
 #[tokio::test]
+async fn a_backup_does_not_begin_anew_when_somebody_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    filled(&path, 0).await;
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(8000000))").unwrap();
+    let mut steps = 0;
+    upkeep::backup(&path, &folder.path().join("backup.db"), |_, total| {
+        steps += 1;
+        assert!(steps <= total / 512 + 1, "it began anew");
+        writer.execute("UPDATE project SET created_at = created_at + 1", []).unwrap();
+    })
+    .unwrap();
+    assert!(steps > 2, "there were writes between its steps");
+}
+
+#[tokio::test]
 async fn a_restore_puts_the_backup_in_place_and_keeps_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("mail.db"), folder.path().join("backup.db"));

@@ -174,6 +174,11 @@ impl Client {
         self.next_within(DEADLINE, |message| message.get("id").is_none()).expect("a message without an id")
     }
 
+    /// Forgets the notices that came before the last answer.
+    pub fn forget_notices(&mut self) {
+        self.aside.retain(|message| message.get("method").is_none());
+    }
+
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         self.answer(id)

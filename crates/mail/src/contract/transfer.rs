@@ -18,7 +18,7 @@ pub async fn an_export_tells_each_message_with_all_that_belongs_to_it(store: &Sh
     store.mark(team.agent("bob"), id, &Mark::Acknowledged { note: "yes".into() }, at("16:05:00")).await.unwrap();
     let expected = Record {
         human_key: "/projects/shop".into(),
-        slug: "work-shop".into(),
+        slug: "projects-shop".into(),
         message: team.message(id).await,
         deliveries: store.deliveries(id).await.unwrap(),
     };
@@ -64,7 +64,7 @@ pub async fn an_import_makes_projects_and_agents(store: &Shared, second: &Shared
     fill(store).await;
     second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
     let project = second.project(&ProjectKey::Path("/projects/shop".into())).await.unwrap().expect("it was made");
-    assert_eq!(project.slug, "work-shop");
+    assert_eq!(project.slug, "projects-shop");
     let mut names: Vec<_> =
         second.agents(project.id, None, PLENTY).await.unwrap().into_iter().map(|agent| agent.name).collect();
     names.sort();

@@ -12,7 +12,7 @@ pub struct Problem {
     code: &'static str,
     message: String,
     hint: &'static str,
-    header: Option<(HeaderName, HeaderValue)>,
+    header: Option<(HeaderName, &'static str)>,
 }
 
 impl Problem {
@@ -30,7 +30,7 @@ impl Problem {
         let hint = "Send 'Authorization: Bearer' with the token the server was started with.";
         let message = "The bearer token is missing or wrong";
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message, hint);
-        problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        problem.header = Some((WWW_AUTHENTICATE, "Bearer"));
         problem
     }
 
@@ -65,7 +65,7 @@ impl Problem {
         let message = "Too many requests from this address";
         let mut problem =
             Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message, "Wait a second, then try again.");
-        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem.header = Some((RETRY_AFTER, "1"));
         problem
     }
 
@@ -74,7 +74,7 @@ impl Problem {
         let message = "Too many requests are under way";
         let mut problem =
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message, "Nothing was changed. Try again in a moment.");
-        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem.header = Some((RETRY_AFTER, "1"));
         problem
     }
 
@@ -96,7 +96,7 @@ impl IntoResponse for Problem {
         let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
         let mut response = super::json(self.status, json!({ "error": error }).to_string());
         if let Some((name, value)) = self.header {
-            response.headers_mut().insert(name, value);
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
     }

@@ -30,8 +30,8 @@ An answer comes twice: as JSON in `content[0].text`, and as `structuredContent`,
 Beside `error` there may be `suggestions` (names that may have been meant), `conflicts` with `granted: []` (who holds the
 files), `circle` (who waits for whom) and `retryable: true` (the same call may succeed later).
 
-A parameter may be left out unless it is required; `null` counts as left out. One name may stand for a list of one. Times
-are RFC 3339 in UTC.
+A parameter may be left out unless it is required; `null` counts as left out. One name may stand for a list of one.
+`limit` is 20 when it is left out. Times are RFC 3339 in UTC.
 ";
 
 /// The schema of every tool's answer.

@@ -49,7 +49,7 @@ impl OpenBook {
 impl LeaseBooks {
     /// The book of the project, if it is open and tells what the rows tell at `version`.
     pub(super) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut OpenBook> {
-        let open = self.open.get_mut(&project).filter(|open| open.version == version || version > 0)?;
+        let open = self.open.get_mut(&project).filter(|open| open.version == version)?;
         self.touched.push(project);
         Some(open)
     }
