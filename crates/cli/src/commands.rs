@@ -14,7 +14,7 @@ use crate::config::{Config, Global};
 
 /// Mail for coding agents.
 #[derive(Parser, Debug)]
-#[command(name = "postrider", version, about, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "postrider", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     /// What every command takes.
     #[command(flatten)]

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 /// The documented answers, made strict: a field that is not described is an error.
 fn documented() -> Map<String, Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.schema.json");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut schemas: Value = serde_json::from_str(&text).unwrap();
+    let text = std::fs::read_to_string(path).expect("the schemas are documented");
+    let mut schemas: Value = serde_json::from_str(&text).expect("the schemas are JSON");
     forbid_more(&mut schemas);
-    schemas.as_object().unwrap().clone()
+    schemas.as_object().expect("a schema for each tool").clone()
 }
 
 fn forbid_more(schema: &mut Value) {
@@ -32,7 +32,7 @@ fn forbid_more(schema: &mut Value) {
 }
 
 fn check(schemas: &Map<String, Value>, tool: &str, answer: &Value) {
-    let validator = jsonschema::validator_for(&schemas[tool]).unwrap();
+    let validator = jsonschema::validator_for(&schemas[tool]).expect("the schema is one");
     let problems: Vec<String> =
         validator.iter_errors(answer).map(|error| format!("{} at '{}'", error, error.instance_path())).collect();
     assert!(problems.is_empty(), "{tool} answers {answer}, which is not as documented: {problems:?}");

@@ -15,16 +15,20 @@ fn listed(server: &Server) -> Vec<(String, Map<String, Value>, Vec<String>)> {
     let read = |tool: &Value| {
         let schema = &tool["inputSchema"];
         let required = schema["required"].as_array().cloned().unwrap_or_default();
-        let required = required.iter().map(|name| name.as_str().unwrap().to_owned()).collect();
-        (tool["name"].as_str().unwrap().to_owned(), schema["properties"].as_object().unwrap().clone(), required)
+        let required = required.iter().map(|name| name.as_str().expect("a name").to_owned()).collect();
+        (
+            tool["name"].as_str().expect("a tool has a name").to_owned(),
+            schema["properties"].as_object().expect("a schema has properties").clone(),
+            required,
+        )
     };
-    tools.as_array().unwrap().iter().map(read).collect()
+    tools.as_array().expect("a list of tools").iter().map(read).collect()
 }
 
 /// Values that a parameter with this schema must not take.
 fn wrong_values(schema: &Value) -> Vec<Value> {
     let mut wrong = vec![json!({}), json!({ "a": 1 }), json!([[]])];
-    match schema["type"].as_str().unwrap() {
+    match schema["type"].as_str().expect("one plain type") {
         "string" => wrong.extend([json!(1), json!(true), json!(1.5), json!([]), json!(["a"])]),
         "boolean" => wrong.extend([json!("true"), json!(1), json!(0), json!([])]),
         "integer" => {

@@ -11,7 +11,12 @@ use harness::mcp::{PROJECT, as_agent, message, with};
 use serde_json::{Value, json};
 
 fn ids(messages: &Value) -> Vec<i64> {
-    messages.as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+    messages
+        .as_array()
+        .expect("a list of messages")
+        .iter()
+        .map(|message| message["id"].as_i64().expect("a message has a number"))
+        .collect()
 }
 
 fn inbox(server: &Server, name: &str, more: Value) -> Value {

@@ -25,7 +25,12 @@ fn reserve(server: &Server, name: &str, more: Value) -> Value {
 }
 
 fn patterns(leases: &Value) -> Vec<&str> {
-    leases.as_array().unwrap().iter().map(|lease| lease["path_pattern"].as_str().unwrap()).collect()
+    leases
+        .as_array()
+        .expect("a list of leases")
+        .iter()
+        .map(|lease| lease["path_pattern"].as_str().expect("a lease has a pattern"))
+        .collect()
 }
 
 /// Starts to stand in line, and returns when others can see it there.
@@ -34,7 +39,7 @@ fn stand_in_line(server: &Server, name: &str, path: &str) -> Pending {
     let pending = server.begin("file_reservation_paths", &as_agent(name, wanted));
     loop {
         let refused = server.refused("file_reservation_paths", as_agent("Looker", exclusive(&[path])));
-        let conflicts = refused.structured["conflicts"].as_array().unwrap();
+        let conflicts = refused.structured["conflicts"].as_array().expect("a conflict lists the conflicts");
         if conflicts.iter().any(|conflict| conflict["holder"] == name && conflict["waiting"] == true) {
             return pending;
         }

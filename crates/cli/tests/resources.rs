@@ -19,7 +19,12 @@ fn office() -> Server {
 }
 
 fn ids(messages: &Value) -> Vec<i64> {
-    messages.as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+    messages
+        .as_array()
+        .expect("a list of messages")
+        .iter()
+        .map(|message| message["id"].as_i64().expect("a message has a number"))
+        .collect()
 }
 
 /// Every entry of a paged resource under `member`, and how many pages it took.
@@ -28,7 +33,7 @@ fn pages(server: &Server, uri: &str, member: &str) -> (Vec<Value>, usize) {
     let mut next = Some(uri.to_owned());
     while let Some(uri) = next {
         let page = server.read(&uri);
-        entries.extend(page[member].as_array().unwrap().iter().cloned());
+        entries.extend(page[member].as_array().expect("a page has its list").iter().cloned());
         next = page["next"].as_str().map(str::to_owned);
         count += 1;
     }

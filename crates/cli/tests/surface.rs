@@ -125,11 +125,14 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// A sentence without the time in it.
+/// A sentence without the times in it.
 fn without_times(text: &Value) -> String {
-    let is_time = |word: &str| word.len() > 20 && word.starts_with("20") && word.contains('T') && word.ends_with('Z');
     let text = text.as_str().unwrap_or_default();
-    text.split(' ').map(|word| if is_time(word) { "[time]" } else { word }).collect::<Vec<_>>().join(" ")
+    let words = text.split(' ').map(|word| match word.split_once('Z') {
+        Some((time, end)) if time.starts_with("20") && time.contains('T') && end.len() < 2 => format!("[time]{end}"),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]

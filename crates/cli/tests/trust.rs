@@ -19,7 +19,7 @@ fn health() -> String {
 fn error_code(answer: &harness::http::Answer) -> String {
     let error = answer.json()["error"].clone();
     assert!(error["message"].is_string() && error["hint"].is_string(), "{answer:?}");
-    error["code"].as_str().unwrap().to_owned()
+    error["code"].as_str().expect("a refusal has a code").to_owned()
 }
 
 fn strict() -> Server {
@@ -28,7 +28,7 @@ fn strict() -> Server {
 
 fn token_of(server: &Server, name: &str) -> String {
     let agent = server.call("register_agent", json!({ "project_key": PROJECT, "name": name }));
-    agent["registration_token"].as_str().unwrap().to_owned()
+    agent["registration_token"].as_str().expect("registering returns a token").to_owned()
 }
 
 #[test]
@@ -125,12 +125,13 @@ fn a_request_over_the_limit_is_refused_and_one_below_is_not() {
 
 fn send_chunked(server: &Server, headers: &[(&str, &str)], body: &str) -> harness::http::Answer {
     use std::io::Write;
-    let mut connection = server.connect().unwrap();
+    let mut connection = server.connect().expect("the server listens");
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    write!(connection, "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", server.address).unwrap();
+    write!(connection, "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", server.address)
+        .expect("the server takes the head");
     // The server may answer before it has read all of it.
     let _ = connection.write_all(body.as_bytes());
-    harness::http::read_answer(connection).unwrap()
+    harness::http::read_answer(connection).expect("the server answers")
 }
 
 #[test]

@@ -22,7 +22,12 @@ fn waiting(name: &str, seconds: i64) -> Value {
 }
 
 fn subjects(messages: &Value) -> Vec<&str> {
-    messages.as_array().unwrap().iter().map(|message| message["subject"].as_str().unwrap()).collect()
+    messages
+        .as_array()
+        .expect("a list of messages")
+        .iter()
+        .map(|message| message["subject"].as_str().expect("a message has a subject"))
+        .collect()
 }
 
 #[test]

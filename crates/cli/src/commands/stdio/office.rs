@@ -30,7 +30,7 @@ pub enum Office {
     /// Served by another process.
     Joined(Joined),
     /// The database, opened by this process.
-    Own(Box<Own>),
+    Own(Own),
 }
 
 impl Office {
@@ -114,9 +114,7 @@ impl Place {
         // Beside a server that does not listen this is safe too: the database knows several writers.
         let own = Own::open(&self.config, outgoing.clone());
         let home = self.config.home.display();
-        Ok(Office::Own(Box::new(
-            own.with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))?,
-        )))
+        own.map(Office::Own).with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
     }
 
     fn client(&self, url: &str) -> anyhow::Result<Client> {
