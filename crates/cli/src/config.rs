@@ -138,10 +138,14 @@ impl Config {
         Ok(token)
     }
 
+    /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.
+    pub fn agent(&self) -> Option<(String, String)> {
+        Some((set("POSTRIDER_PROJECT")?, set("POSTRIDER_AGENT")?))
+    }
+
     /// The address of a server elsewhere: `POSTRIDER_URL`, else `AGENT_MAIL_BASE_URL` with `AGENT_MAIL_PATH`, else the
     /// file's `url`.
     pub fn url(&self) -> Option<String> {
-        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         if let Some(url) = set("POSTRIDER_URL") {
             return Some(endpoint_of(&url));
         }
@@ -151,6 +155,11 @@ impl Config {
         }
         self.file.url.as_deref().map(endpoint_of)
     }
+}
+
+/// The value of an environment variable; an empty one is not set.
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The MCP address of a server: a URL without a path gets `/mcp`.

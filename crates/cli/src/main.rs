@@ -6,6 +6,7 @@
 mod client;
 mod commands;
 mod config;
+mod logging;
 mod output;
 mod wiring;
 

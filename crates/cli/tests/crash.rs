@@ -6,6 +6,8 @@
 //!
 //! Long runs: `cargo xtask crash --rounds 1000`. The moments come from a seed that is printed, and can be given.
 
+#![allow(clippy::print_stderr)] // the seed and the counts are worth seeing
+
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};

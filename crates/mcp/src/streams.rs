@@ -67,8 +67,12 @@ impl Watching {
             stays
         });
         for uri in uris {
-            if let Err(error) = self.add(uri).await {
-                tracing::debug!(%uri, ?error, "a subscribed resource cannot be watched");
+            let is_new = !self.watched.contains_key(uri);
+            match self.add(uri).await {
+                // What changed between the subscription and now went unseen, so the first notice comes at once.
+                Ok(()) if is_new => self.changes.push(stream::iter([Arc::clone(uri)]).boxed()),
+                Ok(()) => {}
+                Err(error) => tracing::debug!(%uri, ?error, "a subscribed resource cannot be watched"),
             }
         }
     }

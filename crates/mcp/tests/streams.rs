@@ -65,9 +65,10 @@ async fn a_session_hears_of_what_it_subscribed_to_before_and_after_its_stream_op
             assert!(is_silent(&mut events));
             assert_eq!(subscribe(&toy, "resources/subscribe", Some("s"), COUNTER).await["result"], json!({}));
         }
+        let notice = json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": COUNTER}});
+        assert_eq!(next(&mut events).await, notice, "the first tells of what may have changed meanwhile");
         assert!(is_silent(&mut events));
         toy.counter.send_replace(1);
-        let notice = json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": COUNTER}});
         assert_eq!(next(&mut events).await, notice);
     }
 }
@@ -77,7 +78,7 @@ async fn a_session_that_unsubscribed_hears_no_more() {
     let toy = toy();
     subscribe(&toy, "resources/subscribe", Some("s"), COUNTER).await;
     let mut events = events_of(toy.endpoint.get(&session("s")));
-    assert!(is_silent(&mut events));
+    assert_eq!(next(&mut events).await["params"]["uri"], COUNTER);
     assert_eq!(subscribe(&toy, "resources/unsubscribe", Some("s"), COUNTER).await["result"], json!({}));
     assert!(is_silent(&mut events));
     toy.counter.send_replace(1);
@@ -109,9 +110,10 @@ async fn a_second_stream_of_one_session_takes_the_place_of_the_first() {
     let toy = toy();
     subscribe(&toy, "resources/subscribe", Some("s"), COUNTER).await;
     let mut first = events_of(toy.endpoint.get(&session("s")));
-    assert!(is_silent(&mut first));
+    assert_eq!(next(&mut first).await["params"]["uri"], COUNTER);
     let mut second = events_of(toy.endpoint.get(&session("s")));
     assert_eq!(first.next().await, None);
+    assert_eq!(next(&mut second).await["params"]["uri"], COUNTER);
     assert!(is_silent(&mut second));
     toy.counter.send_replace(1);
     assert_eq!(next(&mut second).await["params"]["uri"], COUNTER);

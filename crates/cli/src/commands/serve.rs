@@ -14,7 +14,8 @@ use store::ownership::{Ownership, Taken};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::{Config, Identity, LogFormat, Tools};
+use crate::config::{Config, Identity, Tools};
+use crate::logging;
 use crate::output;
 use crate::wiring::Post;
 
@@ -48,7 +49,7 @@ impl Serve {
         config.file.port = self.port.or(config.file.port);
         config.file.tools = self.tools.or(config.file.tools);
         config.file.identity = self.identity.or(config.file.identity);
-        start_log(&config)?;
+        logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(serve(&config, as_json))?;
         // Whoever did not finish in time is not waited for any longer.
@@ -161,16 +162,4 @@ fn asked_to_stop() -> impl Future<Output = ()> {
             _ = terminate.recv() => {}
         }
     }
-}
-
-fn start_log(config: &Config) -> anyhow::Result<()> {
-    let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
-    let filter = filter.unwrap_or_else(|| "warn".to_owned());
-    let filter = tracing_subscriber::EnvFilter::try_new(&filter).with_context(|| format!("log filter '{filter}'"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match config.file.log_format.unwrap_or_default() {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 //! The process joins the server that runs, or opens the database itself when there is none, so that any number of such
 //! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
 
+mod channel;
 mod desk;
 mod join;
 mod message;
@@ -22,7 +23,9 @@ use tokio::io::{AsyncBufRead, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
-use crate::config::{Config, Identity, LogFormat, Tools};
+use crate::config::{Config, Identity, Tools};
+use crate::logging;
+use channel::{Agent, Channel};
 use desk::Desk;
 use message::Message;
 use office::Place;
@@ -51,20 +54,21 @@ impl Stdio {
     pub fn run(self, mut config: Config) -> anyhow::Result<ExitCode> {
         config.file.tools = self.tools.or(config.file.tools);
         config.file.identity = self.identity.or(config.file.identity);
-        start_log(&config)?;
+        logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let served = runtime.block_on(serve(Place::new(config)?));
+        let agent = config.agent().map(|(project, name)| Agent { project, name, token: None });
+        let served = runtime.block_on(serve(Place::new(config)?, agent));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(place: Place) -> anyhow::Result<()> {
+async fn serve(place: Place, agent: Option<Agent>) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let desk = Desk::open(place, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = Reading::new(desk).read_all(BufReader::new(tokio::io::stdin()));
+    let reading = Reading::new(desk, agent).read_all(BufReader::new(tokio::io::stdin()));
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close(),
         Ok((None, ())) => {}
@@ -77,6 +81,7 @@ async fn serve(place: Place) -> anyhow::Result<()> {
 /// The lines of a client, and the requests among them that are under way.
 struct Reading {
     desk: Arc<Desk>,
+    channel: Arc<Channel>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
     by_id: HashMap<String, AbortHandle>,
@@ -84,8 +89,9 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(desk: Arc<Desk>) -> Self {
+    fn new(desk: Arc<Desk>, agent: Option<Agent>) -> Self {
         Self {
+            channel: Arc::new(Channel::new(desk.clone(), agent)),
             desk,
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
@@ -119,6 +125,7 @@ impl Reading {
         }
         self.desk.leave();
         while self.running.join_next().await.is_some() {}
+        self.channel.close();
         Ok(self.desk.close())
     }
 
@@ -132,20 +139,15 @@ impl Reading {
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            if let Some(answer) = self.desk.answer(&message).await {
-                self.desk.say(answer).await;
-            }
+            attend(&self.desk, &self.channel, &message).await;
             return;
         }
         let id = message.id.clone();
-        let (desk, places) = (self.desk.clone(), self.places.clone());
+        let (desk, channel, places) = (self.desk.clone(), self.channel.clone(), self.places.clone());
         let request = self.running.spawn(async move {
             // A listener lives long and works little, so it takes no place from those who work.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            let Some(answer) = desk.answer(&message).await else { return };
-            // A request that was taken back while it ran ends here and not one line later.
-            task::yield_now().await;
-            desk.say(answer).await;
+            attend(&desk, &channel, &message).await;
         });
         if let Some(id) = id {
             self.by_task.insert(request.id(), id.clone());
@@ -163,14 +165,12 @@ impl Reading {
     }
 }
 
-fn start_log(config: &Config) -> anyhow::Result<()> {
-    let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
-    let filter = filter.unwrap_or_else(|| "warn".to_owned());
-    let filter = tracing_subscriber::EnvFilter::try_new(&filter).with_context(|| format!("log filter '{filter}'"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    match config.file.log_format.unwrap_or_default() {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
+/// Answers a message. The channel hears of both, and begins its own work behind the answer.
+async fn attend(desk: &Arc<Desk>, channel: &Channel, message: &Message) {
+    let Some(answer) = desk.answer(message).await else { return };
+    let answer = channel.overhear(message, answer).await;
+    // A request that was taken back while it ran ends here and not one line later.
+    task::yield_now().await;
+    desk.say(answer).await;
+    channel.watch();
 }

@@ -1,5 +1,8 @@
 //! Drives the real program by lines: a home of its own, a server on a free port, clients with deadlines.
 
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code)]
+
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,11 +16,13 @@ use tempfile::TempDir;
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The settings of whoever runs the tests are not the tests' business.
-const FOREIGN: [&str; 10] = [
+const FOREIGN: [&str; 12] = [
     "POSTRIDER_URL",
     "POSTRIDER_CONFIG",
     "POSTRIDER_TOOLS",
     "POSTRIDER_IDENTITY",
+    "POSTRIDER_PROJECT",
+    "POSTRIDER_AGENT",
     "POSTRIDER_HOST",
     "POSTRIDER_PORT",
     "AGENT_MAIL_BASE_URL",
@@ -217,6 +222,12 @@ impl Client {
     /// The subjects in an inbox, newest first.
     pub fn inbox(&mut self, name: &str) -> Vec<String> {
         subjects(&self.call("fetch_inbox", json!({ "project_key": PROJECT, "agent_name": name })))
+    }
+
+    /// Sends a signal to the program: `STOP` holds it, `CONT` lets it go on.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
     }
 
     /// Closes the input; returns what was still said after that. The client must end well.

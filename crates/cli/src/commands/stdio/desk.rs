@@ -90,6 +90,15 @@ impl Desk {
         }
     }
 
+    /// Has the office of now send notices to `notices`. Returns when it sends no more.
+    pub async fn listen(&self, request: &Message, notices: &mpsc::Sender<String>) {
+        let is_over = match &*self.office() {
+            Office::Own(own) => own.answer_to(request, notices.clone()).await.is_some(),
+            Office::Joined(joined) => joined.ask(request, notices).await.is_ok(),
+        };
+        tracing::debug!(is_over, "the stream of notices ended");
+    }
+
     /// Tells an office of our own that a request was taken back. A server sees it from the connection.
     pub async fn cancelled(&self, message: &Message) {
         if let Office::Own(own) = &*self.office() {

@@ -14,6 +14,8 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The id of the requests that are ours and not the client's. Their answers go nowhere.
 const OUR_ID: &str = "\"postrider-stdio\"";
+/// Who we are to a server, when we do not speak in the client's name.
+const OUR_NAME: &str = "postrider-stdio";
 
 /// A message of the client.
 #[derive(Debug, Default)]
@@ -79,7 +81,7 @@ impl Message {
 
     /// The opening of a session, for a client that needs one and did not open it.
     pub fn initialize() -> Self {
-        let client = json!({ "name": "postrider-stdio", "version": env!("CARGO_PKG_VERSION") });
+        let client = json!({ "name": OUR_NAME, "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         Self::ours("initialize", &params)
     }
@@ -87,6 +89,16 @@ impl Message {
     /// A subscription that was made before, made again.
     pub fn subscribe(uri: &str) -> Self {
         Self::ours("resources/subscribe", &json!({ "uri": uri }))
+    }
+
+    /// A request of our own, of the revision that has no sessions.
+    pub fn inquiry(method: &str, mut params: serde_json::Value) -> Self {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": OUR_NAME, "version": env!("CARGO_PKG_VERSION") },
+        });
+        Self::ours(method, &params)
     }
 
     fn ours(method: &str, params: &serde_json::Value) -> Self {
@@ -106,6 +118,16 @@ impl Message {
     /// Whether it opens a session.
     pub fn is_initialize(&self) -> bool {
         self.is_request() && self.method == "initialize" && !self.is_modern()
+    }
+
+    /// Whether it asks what the office can do, as clients do first in either era.
+    pub fn is_introduction(&self) -> bool {
+        self.is_initialize() || (self.is_request() && self.method == "server/discover")
+    }
+
+    /// The tool that it calls.
+    pub fn tool(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| self.is_request() && self.method == "tools/call")
     }
 
     /// Whether it is answered by a stream that ends when the client wants it to.

@@ -66,6 +66,11 @@ impl Own {
         self.endpoint.line(&message.text, &self.peer).await
     }
 
+    /// Answers a message of our own, with its notices to `notices` and not to the client.
+    pub async fn answer_to(&self, message: &Message, notices: mpsc::Sender<String>) -> Option<String> {
+        self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
+    }
+
     /// Ends the streams of notices. Requests are answered as before.
     pub fn close(&self) {
         self.endpoint.close();

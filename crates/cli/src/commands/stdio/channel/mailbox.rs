@@ -1,0 +1,253 @@
+//! The mailbox that is watched for one agent, through the same calls as any client has.
+//!
+//! A stream of notices says when to look; a look by itself now and then makes good what the stream lost. What was told
+//! is remembered by its number and never told again. Nothing that is done here changes the mail.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::super::desk::Desk;
+use super::super::message::Message;
+use super::acquaintance::Agent;
+use super::telling::{self, Mail};
+
+/// How many messages are told at once. Of older ones only the number is told.
+const MOST_AT_ONCE: usize = 20;
+/// How many more are counted: as many as one call lists.
+const MOST_COUNTED: usize = 1_000;
+/// How long the stream of notices is relied on before a look without being called.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// How long after each other streams are opened, and how soon a look that failed is repeated.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
+/// What stays as it is in an address.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The mailbox of an agent, and how far it was told.
+pub struct Mailbox {
+    project: String,
+    agent: String,
+    token: Mutex<Option<String>>,
+    /// Rung when the agent registered again: what was refused before may be granted now.
+    registered: Notify,
+    /// The highest number that was told or was there before. None while nobody could say what was there.
+    told: Mutex<Option<i64>>,
+}
+
+/// Why there is no list of mail.
+enum NoList {
+    /// There is no such agent yet, and so no mail for it.
+    NobodyThere,
+    /// The office could not be reached, or refused.
+    Refused,
+}
+
+impl Mailbox {
+    /// The mailbox of `agent`.
+    pub fn of(agent: Agent) -> Self {
+        let Agent { project, name, token } = agent;
+        Self { project, agent: name, token: Mutex::new(token), registered: Notify::new(), told: Mutex::default() }
+    }
+
+    /// Whether it is the mailbox of `agent`.
+    pub fn is_of(&self, agent: &Agent) -> bool {
+        self.project == agent.project && self.agent == agent.name
+    }
+
+    /// Takes note that the agent registered again, and uses the new token from now on.
+    pub fn renew(&self, token: Option<String>) {
+        if token.is_some() {
+            *held(&self.token) = token;
+        }
+        self.registered.notify_one();
+    }
+
+    /// Counts what is there now as told. Returns whether the office could say what that is.
+    pub async fn pass_over_what_is_there(&self, desk: &Arc<Desk>) -> bool {
+        let newest = match self.list(desk, json!({ "limit": 1, "include_bodies": false })).await {
+            Ok(newest) => newest.first().map_or(0, |mail| mail.id),
+            Err(NoList::NobodyThere) => 0,
+            Err(NoList::Refused) => return false,
+        };
+        *held(&self.told) = Some(newest);
+        true
+    }
+
+    /// Tells of mail as it comes, until it is dropped.
+    pub async fn watch(self: Arc<Self>, desk: Arc<Desk>) {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            while !self.look(&desk).await {
+                let _ = timeout(pause, self.registered.notified()).await;
+                pause = (pause * 2).min(LOOK_AGAIN);
+            }
+            pause = SHORTEST_PAUSE;
+            let next_stream = Instant::now() + SHORTEST_PAUSE;
+            self.look_when_called(&desk).await;
+            sleep_until(next_stream).await;
+        }
+    }
+
+    /// Looks whenever the office says that something changed. Returns when it says nothing any more, or nothing good.
+    async fn look_when_called(&self, desk: &Arc<Desk>) {
+        // The first notice says that the stream is open, so what came before that is looked for too.
+        let (bell, mut rung) = mpsc::channel(1);
+        let request = self.listening();
+        let listening = desk.listen(&request, &bell);
+        tokio::pin!(listening);
+        loop {
+            tokio::select! {
+                () = &mut listening => return,
+                _ = rung.recv() => {}
+                () = sleep(LOOK_AGAIN) => {}
+            }
+            if !self.look(desk).await {
+                return;
+            }
+        }
+    }
+
+    /// Tells what has not been told. Returns whether the office could say what there is.
+    async fn look(&self, desk: &Arc<Desk>) -> bool {
+        let Some(told) = *held(&self.told) else {
+            return self.pass_over_what_is_there(desk).await;
+        };
+        let newest = self.list(desk, json!({ "limit": MOST_AT_ONCE + 1, "include_bodies": false })).await;
+        let Ok(mut news) = newest else { return false };
+        news.retain(|mail| mail.id > told);
+        let has_more = news.len() > MOST_AT_ONCE;
+        news.truncate(MOST_AT_ONCE);
+        let Some(first) = news.last().map(|mail| mail.id) else { return true };
+        let more = if has_more { self.count_between(desk, told, first).await } else { String::new() };
+        for mail in news.into_iter().rev() {
+            let mail = self.with_body(desk, mail).await;
+            desk.say(telling::of_mail(&mail)).await;
+            *held(&self.told) = Some(mail.id);
+        }
+        if has_more {
+            desk.say(telling::of_more(&more, first)).await;
+        }
+        true
+    }
+
+    async fn count_between(&self, desk: &Arc<Desk>, told: i64, first: i64) -> String {
+        let older = json!({ "before_id": first, "limit": MOST_COUNTED, "include_bodies": false });
+        let older = self.list(desk, older).await.unwrap_or_default();
+        match older.iter().filter(|mail| mail.id > told).count() {
+            0 => "some".to_owned(),
+            MOST_COUNTED => format!("at least {MOST_COUNTED}"),
+            count => count.to_string(),
+        }
+    }
+
+    /// The message with its body. One at a time, because twenty large ones would be too much for one answer.
+    async fn with_body(&self, desk: &Arc<Desk>, mail: Mail) -> Mail {
+        let this = json!({ "before_id": mail.id.saturating_add(1), "limit": 1, "include_bodies": true });
+        let found = self.list(desk, this).await.unwrap_or_default();
+        found.into_iter().find(|found| found.id == mail.id).unwrap_or(mail)
+    }
+
+    async fn list(&self, desk: &Arc<Desk>, mut arguments: Value) -> Result<Vec<Mail>, NoList> {
+        arguments["project_key"] = self.project.as_str().into();
+        arguments["agent_name"] = self.agent.as_str().into();
+        if let Some(token) = &*held(&self.token) {
+            arguments["registration_token"] = token.as_str().into();
+        }
+        let call = Message::inquiry("tools/call", json!({ "name": "fetch_inbox", "arguments": arguments }));
+        let answer = desk.answer(&call).await.ok_or(NoList::Refused)?;
+        read(&answer)
+    }
+
+    /// The request for notices about this mailbox.
+    fn listening(&self) -> Message {
+        let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
+        let mut uri = format!("resource://inbox/{}?project={}", encoded(&self.agent), encoded(&self.project));
+        if let Some(token) = &*held(&self.token) {
+            uri.push_str(&format!("&registration_token={}", encoded(token)));
+        }
+        Message::inquiry("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
+    }
+}
+
+/// Reads the answer to a call of `fetch_inbox`.
+fn read(answer: &str) -> Result<Vec<Mail>, NoList> {
+    #[derive(Deserialize)]
+    struct Answered {
+        result: Outcome,
+    }
+    #[derive(Deserialize)]
+    struct Outcome {
+        #[serde(rename = "structuredContent")]
+        content: Content,
+    }
+    #[derive(Deserialize)]
+    struct Content {
+        result: Option<Vec<Mail>>,
+        error: Option<Why>,
+    }
+    #[derive(Deserialize)]
+    struct Why {
+        code: String,
+    }
+    let answered: Option<Answered> = serde_json::from_str(answer).ok();
+    match answered.map(|answered| answered.result.content) {
+        Some(Content { result: Some(list), .. }) => Ok(list),
+        Some(Content { error: Some(why), .. }) => {
+            tracing::debug!(code = why.code, "the mailbox cannot be read");
+            let is_nobody = matches!(why.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND");
+            Err(if is_nobody { NoList::NobodyThere } else { NoList::Refused })
+        }
+        _ => Err(NoList::Refused),
+    }
+}
+
+/// Locks what no panic can leave half changed.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mailbox(agent: &str, token: Option<&str>) -> Mailbox {
+        let (project, name) = ("/data/p".to_owned(), agent.to_owned());
+        Mailbox::of(Agent { project, name, token: token.map(str::to_owned) })
+    }
+
+    #[test]
+    fn nobody_there_is_told_apart_from_a_refusal_whatever_stands_beside_it() {
+        let answer = |content: Value| json!({ "id": 1, "result": { "structuredContent": content } }).to_string();
+        let list = read(&answer(json!({ "result": [{ "id": 7, "from": "Anna", "news": 1 }] })));
+        assert!(list.is_ok_and(|list| list.len() == 1 && list[0].id == 7));
+        let nobody = json!({ "error": { "code": "AGENT_NOT_FOUND" }, "suggestions": ["Anna"] });
+        assert!(matches!(read(&answer(nobody)), Err(NoList::NobodyThere)));
+        let refused = json!({ "error": { "code": "TOKEN_REQUIRED" } });
+        assert!(matches!(read(&answer(refused)), Err(NoList::Refused)));
+        for other in [r#"{"id":1,"error":{"code":-32603}}"#, "", "[]", r#"{"result":{"structuredContent":{}}}"#] {
+            assert!(matches!(read(other), Err(NoList::Refused)), "{other}");
+        }
+    }
+
+    #[test]
+    fn any_name_can_be_listened_for() {
+        let asked = mailbox("a/b?c&d ü", Some("t")).listening();
+        let uri = "resource://inbox/a%2Fb%3Fc%26d%20%C3%BC?project=%2Fdata%2Fp&registration_token=t";
+        assert!(asked.text.contains(&format!("[\"{uri}\"]")), "{}", asked.text);
+        assert!(asked.is_listening() && asked.is_modern());
+    }
+
+    #[test]
+    fn registering_again_without_a_token_keeps_the_one_that_is_there() {
+        let mailbox = mailbox("Anna", Some("old"));
+        mailbox.renew(None);
+        assert_eq!(held(&mailbox.token).as_deref(), Some("old"));
+        mailbox.renew(Some("new".to_owned()));
+        assert_eq!(held(&mailbox.token).as_deref(), Some("new"));
+    }
+}

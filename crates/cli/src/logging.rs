@@ -1,0 +1,26 @@
+//! The log: what is written to standard error, and in which form.
+//!
+//! Standard output is never touched: it belongs to answers, and to the protocol.
+
+use std::io;
+
+use anyhow::Context;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Config, LogFormat};
+
+/// What is logged unless the environment or the settings file say otherwise.
+const DEFAULT_FILTER: &str = "warn";
+
+/// Starts the log of this process. To be called once.
+pub fn start(config: &Config) -> anyhow::Result<()> {
+    let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
+    let filter = filter.as_deref().unwrap_or(DEFAULT_FILTER);
+    let filter = EnvFilter::try_new(filter).with_context(|| format!("log filter '{filter}'"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    match config.file.log_format.unwrap_or_default() {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}
