@@ -29,8 +29,16 @@ struct Job {
     done: oneshot::Sender<()>,
 }
 
+/// What the raw writer came to.
+pub struct Raw {
+    /// As for any load.
+    pub outcome: Outcome,
+    /// How many messages were in a transaction, on average.
+    pub together: f64,
+}
+
 /// Has `callers` hand over `letters` in turn, each its next as soon as the one before is on disk.
-pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pace) -> anyhow::Result<Outcome> {
+pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pace) -> anyhow::Result<Raw> {
     let database = setting.fresh_folder()?.join(DATABASE);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Without a message: only to have the schema, and the agents that rows refer to.
@@ -53,10 +61,10 @@ pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pac
         anyhow::Ok(Outcome::of(measured, pace))
     });
     // The writer ends when nobody can hand over any more; if it failed, its reason is worth more than theirs.
-    writer.join().map_err(|_| anyhow::anyhow!("the raw writer panicked"))??;
+    let commits = writer.join().map_err(|_| anyhow::anyhow!("the raw writer panicked"))??;
     let outcome = outcome?;
     check_count(&database, outcome.answered)?;
-    Ok(outcome)
+    Ok(Raw { together: outcome.answered as f64 / commits.max(1) as f64, outcome })
 }
 
 /// Makes sure that the database holds as many messages as were accepted.
@@ -107,8 +115,10 @@ fn writing(database: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn write(connection: &Connection, jobs: &Receiver<Job>) -> rusqlite::Result<()> {
+/// Writes until nobody can hand over any more; returns how often it committed.
+fn write(connection: &Connection, jobs: &Receiver<Job>) -> rusqlite::Result<usize> {
     let names = agents();
+    let mut commits = 0;
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
         batch.extend(jobs.try_iter().take(MOST_TOGETHER - 1));
@@ -121,12 +131,13 @@ fn write(connection: &Connection, jobs: &Receiver<Job>) -> rusqlite::Result<()> 
             insert_words(connection, id, &job.letter)?;
         }
         execute(connection, "COMMIT")?;
+        commits += 1;
         for job in batch {
             // Somebody who is gone needs no answer.
             let _ = job.done.send(());
         }
     }
-    Ok(())
+    Ok(commits)
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

@@ -61,6 +61,7 @@ struct Sends {
     p50_to_disk: Pairs,
     p50_to_raw: Pairs,
     disk_p99: Vec<f64>,
+    raw_together: Vec<f64>,
     memory: Vec<f64>,
 }
 
@@ -73,7 +74,8 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     let mut sends = Sends::default();
     for round in 1..=setting.rounds {
         progress(format!("sends, round {round} of {}", setting.rounds));
-        let raw = group_commit::run(setting, &letters, MANY[0], setting.pace)?.per_second;
+        let raw = group_commit::run(setting, &letters, MANY[0], setting.pace)?;
+        sends.raw_together.push(raw.together);
         let home = setting.fresh_folder()?;
         let server = Server::start(setting, &home, &[])?;
         server.caller()?.move_in(PROJECT, &names)?;
@@ -83,7 +85,7 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
             accepted += outcome.answered;
             figures.note(&outcome, processor);
             if clients == MANY[0] {
-                sends.per_second_to_raw.push((outcome.per_second, raw));
+                sends.per_second_to_raw.push((outcome.per_second, raw.outcome.per_second));
             }
         }
         accepted += sends.alone(setting, &server, &letters, &requests)?;
@@ -115,7 +117,7 @@ impl Sends {
             accepted += outcome.answered;
             self.alone.note(&outcome, processor);
             let [p50, disk_p50, raw_p50] =
-                [&outcome.latencies, &disk, &raw.latencies].map(|samples| millis(samples.percentile(0.5)));
+                [&outcome.latencies, &disk, &raw.outcome.latencies].map(|samples| millis(samples.percentile(0.5)));
             self.p50_to_disk.push((p50, disk_p50));
             self.p50_to_raw.push((p50, raw_p50));
             self.disk_p99.push(millis(disk.percentile(0.99)));
@@ -128,7 +130,8 @@ impl Sends {
         let disk = Line::new("ceiling: fdatasync of 4 KiB, p50", ceilings(&self.p50_to_disk), Unit::Millis);
         report.add(disk.more(format!("p99 {:.2} ms", Figures::median_of(&self.disk_p99))));
         let raw = ceilings(&self.per_second_to_raw);
-        report.add(Line::new("ceiling: raw SQLite group commit, 64 callers", raw, Unit::PerSecond));
+        let together = format!("{:.0} messages a commit", Figures::median_of(&self.raw_together));
+        report.add(Line::new("ceiling: raw SQLite group commit, 64 callers", raw, Unit::PerSecond).more(together));
         let [most, some] = &self.many;
         let line = |what: &str, figures: &Figures| {
             Line::new(what, Figures::median_of(&figures.per_second), Unit::PerSecond).more(figures.more())

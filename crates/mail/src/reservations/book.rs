@@ -50,19 +50,25 @@ impl LeaseBook {
 
     /// Decides. Nobody overtakes: what an earlier waiter wants counts as if it were held.
     pub fn decide(&self, request: &Request, now: Timestamp) -> Decision {
-        let conflicts = self.in_the_way(request.agent, &request.patterns, request.exclusive, request.ticket, now);
-        if conflicts.is_empty() {
+        let Request { agent, exclusive, ticket, .. } = *request;
+        let mut blocking = self.in_the_way(agent, &request.patterns, exclusive, ticket, now).peekable();
+        if blocking.peek().is_none() {
             return Decision::Grant;
         }
         if request.wait_until.is_none_or(|until| until <= now) {
-            return Decision::Refuse(told(&conflicts));
+            // The rest is not even looked for: whoever wants everything is told the first few and asks again.
+            return Decision::Refuse(blocking.take(MOST_CONFLICTS).map(InTheWay::told).collect());
         }
-        let stands_in_line = self.line.iter().any(|waiter| Some(waiter.ticket) == request.ticket && now < waiter.until);
-        if !stands_in_line && let Some(circle) = self.circle(request, &conflicts, now) {
+        let blocking: Vec<InTheWay<'_>> = blocking.collect();
+        let stands_in_line = self.line.iter().any(|waiter| Some(waiter.ticket) == ticket && now < waiter.until);
+        if !stands_in_line && let Some(circle) = self.circle(request, &blocking, now) {
             return Decision::Circle(circle);
         }
-        let look_again_at = conflicts.iter().map(InTheWay::until).min().unwrap_or(now);
-        Decision::Wait { conflicts: told(&conflicts), look_again_at }
+        let look_again_at = blocking.iter().map(InTheWay::until).min().unwrap_or(now);
+        Decision::Wait {
+            conflicts: blocking.into_iter().take(MOST_CONFLICTS).map(InTheWay::told).collect(),
+            look_again_at,
+        }
     }
 
     /// The lease that `agent` holds on exactly this pattern.
@@ -108,6 +114,7 @@ impl LeaseBook {
         self.held.len() == 0
     }
 
+    /// What keeps `agent` from having `patterns` now. Looked for only as far as it is asked for.
     fn in_the_way<'a>(
         &'a self,
         agent: AgentId,
@@ -115,25 +122,22 @@ impl LeaseBook {
         exclusive: bool,
         ticket: Option<TicketId>,
         now: Timestamp,
-    ) -> Vec<InTheWay<'a>> {
-        let mut found = Vec::new();
-        for wanted in patterns {
-            let relevant =
-                move |lease: &Lease| now < lease.ends_at && lease.holder != agent && (lease.exclusive || exclusive);
-            found.extend(self.held.meeting(wanted, relevant).map(|(_, lease)| InTheWay::Held(wanted, lease)));
-            let ahead = self.line.iter().filter(|waiter| {
-                now < waiter.until
-                    && waiter.agent != agent
-                    && (waiter.exclusive || exclusive)
-                    && ticket.is_none_or(|own| waiter.ticket < own)
+    ) -> impl Iterator<Item = InTheWay<'a>> {
+        let forbids = move |whose: AgentId, theirs_exclusive: bool, until: Timestamp| {
+            now < until && whose != agent && (theirs_exclusive || exclusive)
+        };
+        patterns.iter().flat_map(move |wanted| {
+            let relevant = move |lease: &Lease| forbids(lease.holder, lease.exclusive, lease.ends_at);
+            let held = self.held.meeting(wanted, relevant).map(move |(_, lease)| InTheWay::Held(wanted, lease));
+            let ahead = self.line.iter().filter(move |waiter| {
+                forbids(waiter.agent, waiter.exclusive, waiter.until) && ticket.is_none_or(|own| waiter.ticket < own)
             });
-            for waiter in ahead {
-                if let Some(theirs) = waiter.patterns.iter().find(|theirs| theirs.may_meet(wanted)) {
-                    found.push(InTheWay::Wanted(wanted, waiter, theirs));
-                }
-            }
-        }
-        found
+            let asked_for = ahead.filter_map(move |waiter| {
+                let theirs = waiter.patterns.iter().find(|theirs| theirs.may_meet(wanted))?;
+                Some(InTheWay::Wanted(wanted, waiter, theirs))
+            });
+            held.chain(asked_for)
+        })
     }
 
     /// Follows who waits for whom, from the asking agent back to it.
@@ -141,15 +145,14 @@ impl LeaseBook {
     /// Asked only of who newly stands in line: that alone can close a circle.
     fn circle<'a>(&'a self, request: &'a Request, blocking: &[InTheWay<'a>], now: Timestamp) -> Option<Vec<String>> {
         let mut trail = Trail::default();
-        trail.follow(request.agent, blocking);
+        trail.follow(request.agent, blocking.iter().copied());
         while let Some(agent) = trail.next.pop() {
             if agent == request.agent {
                 break;
             }
             for waiter in self.line.iter().filter(|waiter| waiter.agent == agent && now < waiter.until) {
-                let blocking =
-                    self.in_the_way(waiter.agent, &waiter.patterns, waiter.exclusive, Some(waiter.ticket), now);
-                trail.follow(agent, &blocking);
+                let ticket = Some(waiter.ticket);
+                trail.follow(agent, self.in_the_way(agent, &waiter.patterns, waiter.exclusive, ticket, now));
             }
         }
         let waited_for_by = trail.waited_for_by;
@@ -166,10 +169,6 @@ impl LeaseBook {
     }
 }
 
-fn told(in_the_way: &[InTheWay<'_>]) -> Vec<Conflict> {
-    in_the_way.iter().take(MOST_CONFLICTS).map(InTheWay::told).collect()
-}
-
 /// Where a search for a circle has been.
 #[derive(Default)]
 struct Trail<'a> {
@@ -180,8 +179,8 @@ struct Trail<'a> {
 }
 
 impl<'a> Trail<'a> {
-    fn follow(&mut self, from: AgentId, blocking: &[InTheWay<'a>]) {
-        for (agent, name) in blocking.iter().map(InTheWay::whose) {
+    fn follow(&mut self, from: AgentId, blocking: impl Iterator<Item = InTheWay<'a>>) {
+        for (agent, name) in blocking.map(|one| one.whose()) {
             if let Entry::Vacant(entry) = self.waited_for_by.entry(agent) {
                 entry.insert((from, name));
                 self.next.push(agent);
@@ -190,6 +189,7 @@ impl<'a> Trail<'a> {
     }
 }
 
+#[derive(Clone, Copy)]
 enum InTheWay<'a> {
     Held(&'a Pattern, &'a Lease),
     Wanted(&'a Pattern, &'a Waiter, &'a Pattern),
@@ -210,7 +210,7 @@ impl<'a> InTheWay<'a> {
         }
     }
 
-    fn told(&self) -> Conflict {
+    fn told(self) -> Conflict {
         match self {
             Self::Held(wanted, lease) => Conflict {
                 wanted: wanted.as_str().to_owned(),

@@ -1,6 +1,5 @@
 //! The promises of the index: the same answers as asking every pattern, in time that hardly depends on their shape.
 
-
 use proptest::prelude::*;
 
 use super::*;
