@@ -3,8 +3,7 @@
 //! An error is a fact with its values; its code is for programs and its hint for the reader. How an error looks on a
 //! wire is decided where that wire is spoken.
 
-use jiff::Timestamp;
-
+pub use crate::clock::rfc3339;
 use crate::ids::MessageId;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;
@@ -257,11 +256,6 @@ fn told(conflicts: &[Conflict]) -> String {
         told.push(format!("and {} more", conflicts.len() - SHOWN));
     }
     told.join("; ")
-}
-
-/// A time as errors and answers show it: RFC 3339 in UTC, to the microsecond.
-pub fn rfc3339(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! wire, so that every door gives the same answer.
 
 mod agents;
+mod directory;
 mod messages;
 mod projects;
 mod reservations;
@@ -12,15 +13,17 @@ mod threads;
 use std::sync::Arc;
 
 use crate::Store;
-use crate::agents::{Agent, TokenHash};
+use crate::agents::TokenHash;
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::ids::AgentId;
 use crate::messages::Vouched;
 use crate::nearest::nearest;
 use crate::projects::{Project, ProjectKey};
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
+use directory::Directory;
 pub use messages::{Draft, InboxAsk, ReplyDraft, Sent, WaitAsk};
 pub use reservations::ReserveAsk;
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
@@ -79,6 +82,13 @@ impl<'a> Claim<'a> {
     }
 }
 
+/// An agent that was found: what never changes of it.
+#[derive(Clone, Debug)]
+struct Known {
+    id: AgentId,
+    name: String,
+}
+
 /// The post office.
 pub struct Office {
     store: Arc<dyn Store>,
@@ -86,6 +96,7 @@ pub struct Office {
     wake: Arc<dyn Wake>,
     chance: Arc<dyn Chance>,
     rules: Rules,
+    directory: Directory,
 }
 
 impl Office {
@@ -97,7 +108,7 @@ impl Office {
         chance: Arc<dyn Chance>,
         rules: Rules,
     ) -> Self {
-        Self { store, clock, wake, chance, rules }
+        Self { store, clock, wake, chance, rules, directory: Directory::default() }
     }
 
     /// The store behind the office, for those who only read.
@@ -127,8 +138,12 @@ impl Office {
 
     /// The project that `key` names.
     pub async fn project(&self, key: &str) -> Result<Project, Error> {
+        if let Some(project) = self.directory.project(key) {
+            return Ok(project);
+        }
         let parsed = ProjectKey::parse(key)?;
         if let Some(project) = self.store.project(&parsed).await? {
+            self.directory.learn_project(key, &project);
             return Ok(project);
         }
         let known = self.store.projects(None, NEAR_MISS_POOL).await?;
@@ -141,14 +156,25 @@ impl Office {
     }
 
     /// The agents of those names, in that order.
-    async fn agents_called(&self, project: &Project, names: &[&str]) -> Result<Vec<Agent>, Error> {
-        let found = self.store.agents_named(project.id, names).await?;
+    async fn agents_called(&self, project: &Project, names: &[&str]) -> Result<Vec<Known>, Error> {
         let mut agents = Vec::with_capacity(names.len());
+        let mut found = None;
         for name in names {
-            match found.iter().find(|agent| agent.name == *name) {
-                Some(agent) => agents.push(agent.clone()),
-                None => return Err(self.unknown_agent(project, name).await?),
-            }
+            let id = match self.directory.agent(project.id, name) {
+                Some(id) => id,
+                None => {
+                    let found = match &mut found {
+                        Some(found) => found,
+                        None => found.insert(self.store.agents_named(project.id, names).await?),
+                    };
+                    let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
+                        return Err(self.unknown_agent(project, name).await?);
+                    };
+                    self.directory.learn_agent(project.id, name, agent.id);
+                    agent.id
+                }
+            };
+            agents.push(Known { id, name: (*name).to_owned() });
         }
         Ok(agents)
     }
@@ -161,26 +187,21 @@ impl Office {
     }
 
     /// The project and the agent that a caller acts for, proved as far as this office asks for it.
-    async fn acting(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Agent, Vouched), Error> {
+    async fn acting(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
         let project = self.project(project_key).await?;
         let agent = self.agents_called(&project, &[claim.name]).await?.remove(0);
         let vouched = self.prove(&agent, claim.token).await?;
         Ok((project, agent, vouched))
     }
 
-    /// A token that is given must be right, whether or not one is asked for.
-    async fn prove(&self, agent: &Agent, token: Option<&str>) -> Result<Vouched, Error> {
-        let Some(token) = token else {
-            return match self.rules.identity {
-                Identity::Claimed => Ok(Vouched::Claimed),
-                Identity::Strict => Err(Error::Unproved { name: agent.name.clone(), given: false }),
-            };
-        };
-        let hash = TokenHash::of(token);
-        if self.store.token_hashes(agent.id).await?.contains(&hash) {
-            Ok(Vouched::Verified)
-        } else {
-            Err(Error::Unproved { name: agent.name.clone(), given: true })
+    /// Where whoever names itself is believed, a token proves nothing: anybody could have had one made out.
+    async fn prove(&self, agent: &Known, token: Option<&str>) -> Result<Vouched, Error> {
+        if self.rules.identity == Identity::Claimed {
+            return Ok(Vouched::Claimed);
         }
+        let unproved = Error::Unproved { name: agent.name.clone(), given: token.is_some() };
+        let Some(token) = token else { return Err(unproved) };
+        let is_known = self.store.token_hashes(agent.id).await?.contains(&TokenHash::of(token));
+        if is_known { Ok(Vouched::Verified) } else { Err(unproved) }
     }
 }

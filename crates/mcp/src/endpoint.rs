@@ -82,10 +82,10 @@ impl Endpoint {
         match wire::read(&body) {
             Err(unreadable) => Reply::error(unreadable.id, &unreadable.fault),
             Ok(Message::Request(request)) => self.request(headers, &request).await,
-            Ok(Message::Notification(_) | Message::ClientAnswer) if self.has_ended(headers) => {
+            Ok(Message::Notification | Message::ClientAnswer) if self.has_ended(headers) => {
                 Reply::session_ended(None)
             }
-            Ok(Message::Notification(_) | Message::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
+            Ok(Message::Notification | Message::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
         }
     }
 
@@ -144,7 +144,7 @@ impl Endpoint {
             ("resources/subscribe", Era::Legacy) => self.subscribe(session, request),
             ("resources/unsubscribe", Era::Legacy) => self.unsubscribe(session, request),
             _ => {
-                let caller = Caller { client: meta.client(), headers: Some(headers), session };
+                let caller = Caller { client: meta.client(), session };
                 self.inner.exchange.answer(era, request, &caller).await
             }
         };

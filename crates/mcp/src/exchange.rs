@@ -5,10 +5,9 @@
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
 use futures_util::FutureExt;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -36,17 +35,12 @@ pub(crate) struct Exchange {
 #[derive(Default)]
 pub(crate) struct Caller<'a> {
     pub client: Option<String>,
-    pub headers: Option<&'a HeaderMap>,
     pub session: Option<&'a str>,
 }
 
 impl Caller<'_> {
     fn context(&self) -> Context {
-        Context {
-            client: self.client.clone(),
-            headers: self.headers.map(|headers| Arc::new(headers.clone())),
-            session: self.session.map(str::to_owned),
-        }
+        Context { client: self.client.clone(), session: self.session.map(str::to_owned) }
     }
 }
 
@@ -136,7 +130,7 @@ impl Exchange {
             };
             return Err(Fault::invalid_params(format!("Unknown tool {}.{hint}", quoted(&name))));
         };
-        let outcome = tool.call(params.arguments.map(RawValue::get), caller.context()).await;
+        let outcome = self.registry.call(tool, params.arguments.map(RawValue::get), caller.context()).await;
         Ok(Answer { members: Members::Tool(outcome), cache: None })
     }
 

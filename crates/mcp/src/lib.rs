@@ -28,4 +28,4 @@ pub use outcome::{Output, Refusal};
 pub use params::{Hints, Param, ParamKind};
 pub use registry::{Call, Context, Registry, ServerInfo, Tool};
 pub use resources::{NoResources, ReadError, ResourceEntry, ResourceTemplate, Resources};
-pub use stdio::{DEFAULT_MAX_LINE, Line, StdioPeer, next_line, serve, write_lines};
+pub use stdio::{Line, StdioPeer, next_line, write_lines};

@@ -88,8 +88,6 @@ impl Hints {
     pub const WRITES: Hints = Hints { read_only: false, idempotent: false, destructive: false };
     /// Changes something, and the same call again changes no more.
     pub const REPEATABLE: Hints = Hints { read_only: false, idempotent: true, destructive: false };
-    /// May undo or remove what somebody else made.
-    pub const DESTROYS: Hints = Hints { read_only: false, idempotent: false, destructive: true };
 
     /// Renders the annotations, all of them: what a client assumes of a tool that does not say is the worst.
     pub(crate) fn push_annotations(self, json: &mut String) {

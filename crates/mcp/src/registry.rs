@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::HeaderMap;
 
 use crate::arguments::Arguments;
 use crate::nearest::nearest;
@@ -21,6 +21,7 @@ use crate::resources::Resources;
 use crate::wire::push_text;
 
 type Handler = Box<dyn Fn(Call) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
+type Observer = Box<dyn Fn(&'static str, Option<&'static str>, Duration) + Send + Sync>;
 
 /// One tool: what clients are told of it, and what it does.
 pub struct Tool {
@@ -49,8 +50,6 @@ pub struct Call {
 pub struct Context {
     /// The name of the client program, when it said one.
     pub client: Option<String>,
-    /// The headers of the HTTP request; absent on stdio.
-    pub headers: Option<Arc<HeaderMap>>,
     /// The session id that the client sent, whatever it is.
     pub session: Option<String>,
 }
@@ -74,6 +73,7 @@ pub struct Registry {
     pub(crate) resources: Arc<dyn Resources>,
     tools: Vec<Tool>,
     places: HashMap<&'static str, usize>,
+    observer: Option<Observer>,
     /// The member `"tools":[…]`, ready to be sent.
     pub(crate) tools_member: String,
 }
@@ -129,13 +129,23 @@ impl Registry {
         let places: HashMap<_, _> = tools.iter().enumerate().map(|(at, tool)| (tool.name, at)).collect();
         assert_eq!(places.len(), tools.len(), "every tool has a name of its own");
         let tools_member = tools_member(tools.iter(), &|_| true);
-        Registry { info, resources, tools, places, tools_member }
+        Registry { info, resources, tools, places, observer: None, tools_member }
     }
 
     /// Lists only the tools of these names, with those of their parameters that `shown` says. The others stay callable,
     /// for those who know them.
     pub fn list_only(mut self, names: &[&str], shown: &dyn Fn(&Param) -> bool) -> Registry {
         self.tools_member = tools_member(self.tools.iter().filter(|tool| names.contains(&tool.name)), shown);
+        self
+    }
+
+    /// Tells `observer` of every call that came to an end: the tool, the code if it was refused, and how long it took.
+    /// Calls of a tool that there is not are not told: their names are the caller's and without number.
+    pub fn observed_by(
+        mut self,
+        observer: impl Fn(&'static str, Option<&'static str>, Duration) + Send + Sync + 'static,
+    ) -> Registry {
+        self.observer = Some(Box::new(observer));
         self
     }
 
@@ -147,6 +157,21 @@ impl Registry {
     /// All tools, listed or not, in the order given.
     pub fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    /// Calls a tool of this registry, and tells the observer.
+    pub(crate) async fn call(
+        &self,
+        tool: &Tool,
+        arguments: Option<&str>,
+        context: Context,
+    ) -> Result<Output, Refusal> {
+        let start = Instant::now();
+        let outcome = tool.call(arguments, context).await;
+        if let Some(observer) = &self.observer {
+            observer(tool.name, outcome.as_ref().err().map(|refusal| refusal.code), start.elapsed());
+        }
+        outcome
     }
 
     pub(crate) fn nearest_tool(&self, name: &str) -> Option<&'static str> {
@@ -186,6 +211,8 @@ impl fmt::Debug for Registry {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::params::ParamKind;
     use crate::resources::NoResources;
@@ -225,6 +252,19 @@ mod tests {
             assert_eq!(refusal.code, "INTERNAL");
             assert!(!refusal.text().contains("on purpose"), "the cause goes to the log, not to the caller");
         }
+    }
+
+    #[tokio::test]
+    async fn an_observer_hears_of_every_call_whatever_it_came_to() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hearing = Arc::clone(&heard);
+        let registry = registry().observed_by(move |tool, refusal, _| hearing.lock().unwrap().push((tool, refusal)));
+        for (name, arguments) in [("greet", Some(r#"{"name":"Ada"}"#)), ("greet", Some("{}")), ("crash", None)] {
+            let tool = registry.tool(name).expect("the tool is there");
+            let _ = registry.call(tool, arguments, Context::default()).await;
+        }
+        let expected = [("greet", None), ("greet", Some("INVALID_ARGUMENT")), ("crash", Some("INTERNAL"))];
+        assert_eq!(*heard.lock().unwrap(), expected);
     }
 
     #[test]

@@ -89,6 +89,14 @@ impl Resources for NoResources {
 }
 
 impl ReadError {
+    /// A word for the log. The messages are for the caller alone, for they may repeat what it sent.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            ReadError::NotFound(_) => "NOT_FOUND",
+            ReadError::Refused(refusal) => refusal.code,
+        }
+    }
+
     /// The protocol's form. `not_found` is the code of the era for a resource that is not there.
     pub(crate) fn into_fault(self, uri: &str, not_found: i32) -> Fault {
         match self {

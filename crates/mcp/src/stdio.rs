@@ -1,18 +1,16 @@
-//! The protocol over a pair of byte streams: one message a line, answers as they come.
+//! The protocol over a pair of byte streams: one message a line, in and out.
 //!
-//! Requests run side by side, so a call that waits for mail holds up no other. Reading knows bounds:
-//! a line too long is skipped as it arrives and never held. No process, pipe or signal is touched here.
+//! Reading knows bounds: a line too long is skipped as it arrives and never held. Deliberately absent: the loop that reads
+//! one line after the other. Whoever has it decides how many run at once, and drops what the client takes back.
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
-use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::{self, JoinSet};
+use tokio::sync::mpsc;
+use tokio::task;
 
 use crate::endpoint::{Endpoint, not_taken};
 use crate::eras::{self, Era, Meta, client_name};
@@ -21,60 +19,18 @@ use crate::sessions::{MAX_URIS, NotTaken, check_uri};
 use crate::streams::{Notice, closed, updated};
 use crate::wire::{self, Fault, Message, Request};
 
-/// How long a line may be unless the caller says otherwise.
-pub const DEFAULT_MAX_LINE: usize = 16 << 20;
-
-/// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
-const MAX_RUNNING: usize = 64;
-/// How many requests may run or wait before reading pauses.
-const MAX_ACCEPTED: usize = 1_024;
-/// How many messages may wait to be written before whoever sends one waits too.
-const MAX_UNWRITTEN: usize = 256;
-
-/// The client at the other end, and what is under way for it.
+/// The client at the other end, and what it watches.
 #[derive(Debug)]
 pub struct StdioPeer {
     outgoing: mpsc::Sender<String>,
     client: Mutex<Option<String>>,
-    under_way: Mutex<HashMap<String, (u64, AbortHandle)>>,
     watched: Mutex<HashMap<String, task::AbortHandle>>,
-    tickets: AtomicU64,
-    leaving: watch::Sender<bool>,
 }
 
 impl StdioPeer {
     /// A client that takes notices from `outgoing`, one message each, without a line break.
     pub fn new(outgoing: mpsc::Sender<String>) -> StdioPeer {
-        StdioPeer {
-            outgoing,
-            client: Mutex::default(),
-            under_way: Mutex::default(),
-            watched: Mutex::default(),
-            tickets: AtomicU64::new(0),
-            leaving: watch::Sender::new(false),
-        }
-    }
-
-    /// Notes a request before it runs, so that a cancellation that follows it cannot come too early.
-    fn begin(&self, id: &str) -> (u64, AbortRegistration) {
-        let (handle, registration) = AbortHandle::new_pair();
-        let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
-        held(&self.under_way).insert(id.to_owned(), (ticket, handle));
-        (ticket, registration)
-    }
-
-    fn end(&self, id: &str, ticket: u64) {
-        let mut under_way = held(&self.under_way);
-        // A client that used the id again meanwhile has a newer request under it.
-        if under_way.get(id).is_some_and(|(newest, _)| *newest == ticket) {
-            under_way.remove(id);
-        }
-    }
-
-    fn cancel(&self, id: &str) {
-        if let Some((_, handle)) = held(&self.under_way).remove(id) {
-            handle.abort();
-        }
+        StdioPeer { outgoing, client: Mutex::default(), watched: Mutex::default() }
     }
 }
 
@@ -92,36 +48,15 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Endpoint {
-    /// Takes one message and returns the answer, if it wants one and was not cancelled meanwhile.
+    /// Takes one message and returns the answer, if it wants one. Whoever drops this takes the message back.
     ///
-    /// Notices that it brings about go to the peer. A `subscriptions/listen` is answered when it ends.
+    /// Notices that it brings about go to the peer. A `subscriptions/listen` is answered when the endpoint closes.
     pub async fn line(&self, line: &str, peer: &StdioPeer) -> Option<String> {
         match wire::read(line.as_bytes()) {
-            Ok(Message::Request(request)) => {
-                let begun = peer.begin(request.id);
-                self.run(&request, peer, begun).await
-            }
-            other => self.take(other, peer),
+            Ok(Message::Request(request)) => Some(self.respond(&request, peer).await),
+            Ok(Message::Notification | Message::ClientAnswer) => None,
+            Err(unreadable) => Some(wire::error(unreadable.id, &unreadable.fault)),
         }
-    }
-
-    /// Takes whatever is no request.
-    fn take(&self, message: Result<Message<'_>, wire::Unreadable<'_>>, peer: &StdioPeer) -> Option<String> {
-        match message {
-            Err(unreadable) => return Some(wire::error(unreadable.id, &unreadable.fault)),
-            Ok(Message::Notification(notification)) if notification.method == "notifications/cancelled" => {
-                notification.request_id.into_iter().for_each(|id| peer.cancel(id));
-            }
-            Ok(_) => {}
-        }
-        None
-    }
-
-    async fn run(&self, request: &Request<'_>, peer: &StdioPeer, begun: (u64, AbortRegistration)) -> Option<String> {
-        let (ticket, registration) = begun;
-        let answer = Abortable::new(self.respond(request, peer), registration).await.ok()?;
-        peer.end(request.id, ticket);
-        Some(answer)
     }
 
     async fn respond(&self, request: &Request<'_>, peer: &StdioPeer) -> String {
@@ -151,27 +86,18 @@ impl Endpoint {
         answered.unwrap_or_else(|fault| wire::error(Some(request.id), &fault))
     }
 
-    /// Sends notices until the server closes or the client leaves; what is said last is the answer.
+    /// Sends notices until the server closes; what is said last is the answer.
     async fn listen_on(&self, request: &Request<'_>, peer: &StdioPeer) -> Result<String, Fault> {
-        let mut leaving = peer.leaving.subscribe();
         let mut listening = self.listen(request, self.closing()).await?;
         let farewell = self.inner.exchange.write_listening_ended(request.id);
-        loop {
-            let notice = tokio::select! {
-                notice = listening.next() => notice,
-                () = closed(&mut leaving) => None,
-            };
-            match notice {
-                Some(Notice::Message(message)) if message == farewell => return Ok(farewell),
-                Some(Notice::Message(message)) => {
-                    if peer.outgoing.send(message).await.is_err() {
-                        return Ok(farewell);
-                    }
-                }
-                Some(Notice::KeepAlive) => {}
-                None => return Ok(farewell),
+        while let Some(notice) = listening.next().await {
+            // A pipe needs no signs of life.
+            let Notice::Message(message) = notice else { continue };
+            if message == farewell || peer.outgoing.send(message).await.is_err() {
+                break;
             }
         }
+        Ok(farewell)
     }
 
     async fn watch_for(&self, request: &Request<'_>, peer: &StdioPeer) -> Result<Answer<'_>, Fault> {
@@ -215,80 +141,6 @@ fn unwatch_for<'a>(request: &Request<'_>, peer: &StdioPeer) -> Result<Answer<'a>
         watcher.abort();
     }
     Ok(Answer::empty())
-}
-
-/// Serves one client until its input ends or the endpoint closes. Requests under way are answered
-/// first; streams of notices are not waited for.
-pub async fn serve<R, W>(endpoint: Endpoint, input: R, output: W, max_line: usize) -> io::Result<()>
-where
-    R: AsyncBufRead + Unpin,
-    W: AsyncWrite + Unpin,
-{
-    let (outgoing, messages) = mpsc::channel(MAX_UNWRITTEN);
-    let peer = Arc::new(StdioPeer::new(outgoing));
-    // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    tokio::try_join!(read_all(endpoint, input, peer, max_line), write_lines(output, messages))?;
-    Ok(())
-}
-
-async fn read_all<R>(endpoint: Endpoint, mut input: R, peer: Arc<StdioPeer>, max_line: usize) -> io::Result<()>
-where
-    R: AsyncBufRead + Unpin,
-{
-    let mut running = JoinSet::new();
-    let places = Arc::new(Semaphore::new(MAX_RUNNING));
-    let mut closing = endpoint.closing();
-    loop {
-        let line = tokio::select! {
-            line = next_line(&mut input, max_line) => line?,
-            () = closed(&mut closing) => Line::End,
-        };
-        match line {
-            Line::End => break,
-            Line::TooLong => {
-                let fault = Fault::invalid_request(format!("A line can have at most {max_line} bytes."));
-                let _ = peer.outgoing.send(wire::error(None, &fault)).await;
-            }
-            Line::Whole(line) => accept(&endpoint, line, &peer, &places, &mut running).await,
-        }
-        while running.try_join_next().is_some() {}
-        if running.len() >= MAX_ACCEPTED {
-            running.join_next().await;
-        }
-    }
-    peer.leaving.send_replace(true);
-    while running.join_next().await.is_some() {}
-    Ok(())
-}
-
-async fn accept(
-    endpoint: &Endpoint,
-    line: Vec<u8>,
-    peer: &Arc<StdioPeer>,
-    places: &Arc<Semaphore>,
-    running: &mut JoinSet<()>,
-) {
-    let (begun, is_listening) = match wire::read(&line) {
-        Ok(Message::Request(request)) => (peer.begin(request.id), request.method == "subscriptions/listen"),
-        other => {
-            if let Some(answer) = endpoint.take(other, peer) {
-                let _ = peer.outgoing.send(answer).await;
-            }
-            return;
-        }
-    };
-    let (endpoint, peer, places) = (endpoint.clone(), Arc::clone(peer), Arc::clone(places));
-    running.spawn(async move {
-        // A listener lives long and works little, so it takes no place from those who work.
-        let _place = if is_listening { None } else { places.acquire().await.ok() };
-        // Read a second time, because what was read borrows from the line.
-        let Ok(Message::Request(request)) = wire::read(&line) else {
-            return;
-        };
-        if let Some(answer) = endpoint.run(&request, &peer, begun).await {
-            let _ = peer.outgoing.send(answer).await;
-        }
-    });
 }
 
 /// Writes one message a line until nobody is left to send one.

@@ -72,7 +72,9 @@ impl Watching {
                 // What changed between the subscription and now went unseen, so the first notice comes at once.
                 Ok(()) if is_new => self.changes.push(stream::iter([Arc::clone(uri)]).boxed()),
                 Ok(()) => {}
-                Err(error) => tracing::debug!(%uri, ?error, "a subscribed resource cannot be watched"),
+                Err(error) => {
+                    tracing::debug!(resource = loggable(uri), why = error.code(), "a subscribed resource cannot be watched");
+                }
             }
         }
     }
@@ -187,6 +189,11 @@ impl SessionStream {
             }
         }
     }
+}
+
+/// The part of an address that may stand in the log. What follows the `?` may prove a name.
+fn loggable(uri: &str) -> &str {
+    uri.split_once('?').map_or(uri, |(path, _)| path)
 }
 
 /// Renders notices as server-sent events.

@@ -24,7 +24,7 @@ pub(crate) enum Message<'a> {
     /// Wants exactly one answer.
     Request(Request<'a>),
     /// Wants none.
-    Notification(Notification<'a>),
+    Notification,
     /// An answer to a request of ours. We never send one, so it is taken and forgotten.
     ClientAnswer,
 }
@@ -36,14 +36,6 @@ pub(crate) struct Request<'a> {
     pub id: &'a str,
     pub method: Cow<'a, str>,
     pub params: Params<'a>,
-}
-
-/// A message that wants no answer.
-#[derive(Debug)]
-pub(crate) struct Notification<'a> {
-    pub method: Cow<'a, str>,
-    /// The id of the request that a `notifications/cancelled` speaks of, as it was written.
-    pub request_id: Option<&'a str>,
 }
 
 /// Every member of `params` that some method reads. Each stays text until a method asks for it.
@@ -65,8 +57,6 @@ pub(crate) struct Params<'a> {
     pub protocol_version: Option<&'a RawValue>,
     #[serde(borrow, rename = "clientInfo")]
     pub client_info: Option<&'a RawValue>,
-    #[serde(borrow, rename = "requestId")]
-    pub request_id: Option<&'a RawValue>,
 }
 
 /// A JSON-RPC error, and the HTTP status that goes with it.
@@ -161,12 +151,10 @@ fn message<'a>(envelope: &Envelope<'a>, id: Option<&'a str>) -> Result<Message<'
         };
     };
     let method = text(method).ok_or_else(|| Fault::invalid_request("'method' must be a string."))?;
-    let params = params(envelope.params);
     let Some(id) = id else {
-        let request_id = params.ok().and_then(|params| params.request_id).map(RawValue::get);
-        return Ok(Message::Notification(Notification { method, request_id }));
+        return Ok(Message::Notification);
     };
-    Ok(Message::Request(Request { id, method, params: params? }))
+    Ok(Message::Request(Request { id, method, params: params(envelope.params)? }))
 }
 
 fn params(raw: Option<&RawValue>) -> Result<Params<'_>, Fault> {

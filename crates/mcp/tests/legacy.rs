@@ -159,10 +159,10 @@ async fn a_list_is_bare_in_the_text_and_wrapped_in_the_structure() {
 
 #[tokio::test]
 async fn a_tool_learns_the_headers_and_the_session() {
-    let headers = headers(&[("user-agent", "curl"), ("mcp-session-id", "s-1")]);
+    let headers = headers(&[("mcp-session-id", "s-1")]);
     let call = legacy(json!(1), "tools/call", json!({"name": "who", "arguments": null}));
     let answer = json_of(&toy().post(&headers, &call).await);
-    assert_eq!(answer["result"]["structuredContent"], json!({"client": null, "session": "s-1", "agent": "curl"}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"client": null, "session": "s-1"}));
 }
 
 #[tokio::test]

@@ -54,12 +54,9 @@ impl Office {
             None => self.draw_name(&project).await?,
         };
         let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
-        let proved = match (&known, registration.token) {
-            (Some(agent), token) if token.is_some() || self.rules.identity == Identity::Strict => {
-                self.prove(agent, token).await?;
-                token.map(str::to_owned)
-            }
-            _ => None,
+        let proved = match &known {
+            Some(agent) => self.token_shown(agent, registration.token).await?,
+            None => None,
         };
         let (token, hash) = match proved {
             Some(token) => (token, None),
@@ -73,10 +70,26 @@ impl Office {
         Ok(Registered { project, agent, token })
     }
 
+    /// The token that a known agent showed, if it is one of its own. Where names have to be proved, only an agent that
+    /// was never given one may go without.
+    async fn token_shown(&self, agent: &Agent, token: Option<&str>) -> Result<Option<String>, Error> {
+        let own = self.store.token_hashes(agent.id).await?;
+        match token {
+            Some(token) if own.contains(&TokenHash::of(token)) => Ok(Some(token.to_owned())),
+            _ if self.rules.identity == Identity::Strict && !own.is_empty() => {
+                Err(Error::Unproved { name: agent.name.clone(), given: token.is_some() })
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// What is known of an agent.
     pub async fn whois(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
         let project = self.project(project_key).await?;
-        Ok(self.agents_called(&project, &[name]).await?.remove(0))
+        match self.store.agents_named(project.id, &[name]).await?.pop() {
+            Some(agent) => Ok(agent),
+            None => Err(self.unknown_agent(&project, name).await?),
+        }
     }
 
     /// A page of a project's agents, in the order they were registered.

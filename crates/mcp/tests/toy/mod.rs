@@ -110,11 +110,10 @@ fn tools(waiting: &Arc<Notify>, dropped: &Arc<Notify>) -> Vec<Tool> {
         Tool::new("refuse", "Refuse.", &[], Hints::REPEATABLE, |_| async {
             Err(Refusal::new("NO", "Not today").hint("Ask tomorrow.").with("tomorrow", true))
         }),
-        Tool::new("crash", "Crash.", &[], Hints::DESTROYS, |_| async { panic!("on purpose") }),
+        Tool::new("crash", "Crash.", &[], Hints::WRITES, |_| async { panic!("on purpose") }),
         Tool::new("who", "Tell who calls.", &[], Hints::READS, |call: Call| async move {
             let context = call.context;
-            let agent = context.headers.as_ref().and_then(|headers| headers.get("user-agent")?.to_str().ok());
-            Ok(Output::json(&json!({ "client": context.client, "session": context.session, "agent": agent })))
+            Ok(Output::json(&json!({ "client": context.client, "session": context.session })))
         }),
         Tool::new("wait", "Wait for ever.", &[], Hints::READS, move |_| {
             let (waiting, guard) = (Arc::clone(&waiting), Told(Arc::clone(&dropped)));

@@ -2,11 +2,11 @@
 
 use formats::markdown::{Head, read_head};
 
-use crate::agents::{Agent, EVERYONE};
+use crate::agents::EVERYONE;
 use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
-use crate::office::{Claim, Office};
+use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
 
@@ -158,7 +158,7 @@ impl Office {
     async fn address(
         &self,
         draft: &Draft<'_>,
-    ) -> Result<(Project, Agent, Vec<(AgentId, String, Role)>, Vouched), Error> {
+    ) -> Result<(Project, Known, Vec<(AgentId, String, Role)>, Vouched), Error> {
         let project = self.project(draft.project_key).await?;
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let mut names = vec![draft.from.name];
@@ -173,7 +173,8 @@ impl Office {
             for name in named {
                 let agents = if name == EVERYONE {
                     let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
-                    everyone.into_iter().filter(|agent| agent.id != sender.id).collect()
+                    let others = everyone.into_iter().filter(|agent| agent.id != sender.id);
+                    others.map(|agent| Known { id: agent.id, name: agent.name }).collect()
                 } else {
                     found.next().into_iter().collect::<Vec<_>>()
                 };
