@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use jiff::Timestamp;
-use mail::agents::{Agent, AgentName, AgentStore, Profile};
+use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking};
 use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
 use mail::projects::{Project, ProjectStore};
 use serde_json::{Value, json};
@@ -108,7 +108,8 @@ async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
     let now = Timestamp::now();
     let project = store.ensure_project(PROJECT, now).await?;
     for name in agents() {
-        store.register(project.id, &AgentName::parse(&name)?, &Profile::default(), None, now).await?;
+        let (name, profile) = (AgentName::parse(&name)?, Profile::default());
+        store.register(project.id, &name, &profile, None, Taking::NewOnly, now).await?.context("a name is taken")?;
     }
     Ok(project)
 }

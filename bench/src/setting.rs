@@ -45,7 +45,7 @@ impl Setting {
 
     /// A folder that nobody used yet; it goes away with the run.
     pub fn fresh_folder(&self) -> anyhow::Result<PathBuf> {
-        Ok(tempfile::Builder::new().disable_cleanup(true).tempdir_in(&self.scratch)?.keep())
+        Ok(tempfile::tempdir_in(&self.scratch)?.keep())
     }
 }
 

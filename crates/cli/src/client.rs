@@ -19,6 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -26,6 +27,11 @@ use events::Decoder;
 
 /// How long a server may take to accept a connection.
 const SLOWEST_CONNECT: Duration = Duration::from_secs(5);
+/// How long a machine may be silent that has nothing to say before it is asked whether it is there, and how often it is
+/// asked. A wait for mail is such a silence; a machine that vanished is noticed within about a minute.
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+const BETWEEN_QUESTIONS: Duration = Duration::from_secs(10);
+const MOST_QUESTIONS: u32 = 3;
 /// The longest answer, or event of a stream, that is held in memory.
 const LARGEST_ANSWER: usize = 256 << 20;
 
@@ -114,6 +120,8 @@ impl Client {
         let connecting = TcpStream::connect((self.host.as_str(), self.port));
         let stream = tokio::time::timeout(SLOWEST_CONNECT, connecting).await??;
         stream.set_nodelay(true)?;
+        let keepalive = TcpKeepalive::new().with_time(LONGEST_SILENCE).with_interval(BETWEEN_QUESTIONS);
+        SockRef::from(&stream).set_tcp_keepalive(&keepalive.with_retries(MOST_QUESTIONS))?;
         Ok(stream)
     }
 
@@ -239,6 +247,16 @@ mod tests {
         assert_eq!((client.host.as_str(), client.port, client.path.path()), ("::1", 9, "/mcp/"));
         assert_eq!(client.authority, "[::1]:9");
         assert_eq!(Client::new("http://host/mcp", None).unwrap().port, 80);
+    }
+
+    #[tokio::test]
+    async fn a_machine_that_vanished_is_noticed() {
+        let (_listener, client) = listening().await;
+        let stream = client.connect().await.unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), LONGEST_SILENCE);
+        assert_eq!(socket.tcp_keepalive_retries().unwrap(), MOST_QUESTIONS);
     }
 
     #[tokio::test]

@@ -41,17 +41,25 @@ enum Command {
     Import(transfer::Import),
 }
 
+impl Cli {
+    /// Whether to answer in JSON. Mail that is exported to standard output has it for itself: what else there is to say
+    /// goes to standard error, as for people.
+    pub fn answers_json(&self) -> bool {
+        self.global.json && !matches!(&self.command, Command::Export(export) if export.goes_to_stdout())
+    }
+}
+
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = Config::load(&cli.global)?;
-    let json = cli.global.json;
+    let json = cli.answers_json();
     match cli.command {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),
-        Command::Export(command) => command.run(&config),
+        Command::Export(command) => command.run(&config, json),
         Command::Import(command) => command.run(&config, json),
     }
 }

@@ -1,7 +1,8 @@
 //! Settings: from flags, the environment and `postrider.toml`, in that order of weight.
 //!
 //! Every setting has one name, one default and one place in the README's table. A setting that is not known, or has a
-//! wrong value, is an error; nothing falls back silently.
+//! wrong value, is an error; nothing falls back silently. The current folder is never searched for settings: a repository
+//! that somebody cloned must not name the server, the token or the identity.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-/// The name of the file, in the current folder or in the home folder.
+/// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
 
 /// What every command takes.
@@ -19,7 +20,7 @@ pub struct Global {
     /// Where mail is kept [default: ~/.postrider]
     #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR")]
     pub home: Option<PathBuf>,
-    /// A settings file [default: ./postrider.toml, then postrider.toml in the home folder]
+    /// A settings file [default: postrider.toml in the home folder]
     #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print JSON, for programs
@@ -112,7 +113,7 @@ impl Config {
         };
         let source = match &global.config {
             Some(named) => Some(named.clone()),
-            None => [PathBuf::from(FILE), home.join(FILE)].into_iter().find(|path| path.is_file()),
+            None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
         let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
         Ok(Self { home, source, file })
@@ -121,6 +122,17 @@ impl Config {
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.home.join("postrider.db")
+    }
+
+    /// The longest subject or body, in bytes.
+    pub fn longest_body(&self) -> usize {
+        self.file.max_body_bytes.unwrap_or(mail::office::Rules::default().longest_body)
+    }
+
+    /// The largest request, in bytes, at every door: a body at its limit fits however JSON writes it.
+    pub fn largest_request(&self) -> usize {
+        // JSON may write one byte as six, `\u0001`, and a request says more than its body.
+        self.longest_body().saturating_mul(6).saturating_add(1 << 20)
     }
 
     /// The bearer token: from the environment, else from the file. An empty one is a mistake, not "none".
@@ -182,6 +194,18 @@ mod tests {
     fn an_unknown_setting_is_an_error() {
         let error = toml::from_str::<File>("prot = 1").unwrap_err().to_string();
         assert!(error.contains("prot"), "{error}");
+    }
+
+    #[test]
+    fn a_body_at_its_limit_fits_into_a_request_however_it_is_written() {
+        let of = |max_body_bytes| {
+            let file = File { max_body_bytes, ..File::default() };
+            Config { home: PathBuf::new(), source: None, file }.largest_request()
+        };
+        let body = serde_json::to_string(&"\u{1}".repeat(1000)).unwrap();
+        assert!(body.len() > 6000 && body.len() < of(Some(1000)));
+        assert_eq!(of(None), (25 << 20), "four MiB unless it is set");
+        assert_eq!(of(Some(usize::MAX)), usize::MAX);
     }
 
     #[test]

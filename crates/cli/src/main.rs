@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
-    let json = cli.global.json;
+    let json = cli.answers_json();
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => output::failed(&error, json),

@@ -31,7 +31,7 @@ impl Post {
         let bells = Arc::new(Bells::new());
         tokio::spawn(bells.clone().follow(store.clone()));
         let rules = Rules {
-            longest_body: config.file.max_body_bytes.unwrap_or(Rules::default().longest_body),
+            longest_body: config.longest_body(),
             identity: match config.file.identity.unwrap_or_default() {
                 Identity::Claimed => mail::office::Identity::Claimed,
                 Identity::Strict => mail::office::Identity::Strict,

@@ -5,7 +5,7 @@ mod harness;
 use std::collections::BTreeSet;
 
 use harness::calls::one_of_each;
-use harness::mcp::as_agent;
+use harness::mcp::{as_agent, message, with};
 use harness::{Place, Server};
 use serde_json::{Map, Value, json};
 
@@ -62,17 +62,15 @@ fn answers_with_nothing_or_with_everything_in_them_are_as_documented_too() {
         check(&schemas, tool, &answer);
         answer
     };
-    let token = call("register_agent", json!({ "project_key": harness::mcp::PROJECT }));
-    let name = token["name"].as_str().unwrap();
+    let agent = call("register_agent", json!({ "project_key": harness::mcp::PROJECT }));
+    let name = agent["name"].as_str().unwrap();
     assert_eq!(call("fetch_inbox", as_agent(name, json!({}))), json!([]));
     call("wait_for_mail", as_agent(name, json!({ "timeout_seconds": 0 })));
     call("release_file_reservations", as_agent(name, json!({})));
     let mail = json!({
-        "project_key": harness::mcp::PROJECT, "sender_name": name, "registration_token": token["registration_token"],
-        "to": "GreenDog", "cc": ["BlueLake"], "bcc": ["RedFox"], "subject": "Bead: x", "body_md": "Issue: bd-9",
+        "project_key": harness::mcp::PROJECT, "sender_name": name, "to": "GreenDog", "cc": ["BlueLake"], "bcc": ["RedFox"], "subject": "Bead: x", "body_md": "Issue: bd-9",
     });
     let sent = call("send_message", mail);
-    assert_eq!(sent["vouched"], "verified");
     for reader in ["GreenDog", "BlueLake", "RedFox"] {
         call("mark_message_read", as_agent(reader, json!({ "message_id": sent["id"] })));
         call("fetch_inbox", as_agent(reader, json!({ "include_bodies": false })));
@@ -81,4 +79,19 @@ fn answers_with_nothing_or_with_everything_in_them_are_as_documented_too() {
     let taken = call("macro_start_session", as_agent("GreenDog", json!({ "reserve_paths": ["src/a.rs"] })));
     assert_eq!(taken["file_reservations"]["conflicts"][0]["holder"], "RedFox");
     assert!(!taken["inbox"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn answers_about_proved_names_are_as_documented_too() {
+    let server = Place::with_settings("identity = \"strict\"").serve();
+    let schemas = documented();
+    server.register(&[]);
+    let agent = server.call("register_agent", json!({ "project_key": harness::mcp::PROJECT, "name": "GreenDog" }));
+    check(&schemas, "register_agent", &agent);
+    let proof = json!({ "registration_token": agent["registration_token"] });
+    let sent = server.call("send_message", with(message("GreenDog", "GreenDog", "Note"), proof.clone()));
+    check(&schemas, "send_message", &sent);
+    let inbox = server.call("fetch_inbox", as_agent("GreenDog", proof));
+    check(&schemas, "fetch_inbox", &inbox);
+    assert_eq!((&sent["vouched"], &inbox[0]["vouched"]), (&json!("verified"), &json!("verified")));
 }

@@ -147,6 +147,21 @@ fn every_list_is_paged_without_gaps_or_repeats() {
 }
 
 #[test]
+fn a_page_of_long_bodies_ends_early_and_names_the_next() {
+    let server = office();
+    let body = json!({ "body_md": "x".repeat(4 * 1024 * 1024), "thread_id": "T" });
+    for _ in 0..6 {
+        server.call("send_message", with(message("GreenDog", "BlueLake", "long"), body.clone()));
+    }
+    let thread = format!("resource://thread/T?project={ENCODED}&include_bodies=true");
+    for uri in [inbox_of("BlueLake"), inbox_of("GreenDog").replace("inbox", "outbox"), thread] {
+        let (entries, count) = pages(&server, &uri, "messages");
+        assert_eq!((entries.len(), count), (6, 2), "{uri}");
+        assert_eq!(server.read(&format!("{uri}&limit=4"))["messages"].as_array().unwrap().len(), 4);
+    }
+}
+
+#[test]
 fn the_list_of_resources_is_paged_and_names_every_inbox() {
     let server = Server::start();
     let names: Vec<String> = (0..130).map(|number| format!("agent-{number}")).collect();

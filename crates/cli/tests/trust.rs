@@ -65,6 +65,19 @@ fn a_token_in_the_settings_counts_and_the_environment_beats_it() {
 }
 
 #[test]
+fn settings_in_the_current_folder_are_not_read() {
+    let place = Place::new();
+    // A repository that somebody cloned may hold anything.
+    std::fs::write(place.file("postrider.toml"), "token = \"planted\"\nidentity = \"strict\"\nnonsense = 1").unwrap();
+    let server = place.serve();
+    assert_eq!(server.post(health()).status, 200, "no token is wanted");
+    assert_eq!(place.json(&["doctor", "--quick"])["settings"], Value::Null);
+    server.stop();
+    let named = place.run(&["doctor", "--quick", "--config", "postrider.toml"]);
+    assert!(named.code == Some(1) && named.stderr.contains("nonsense"), "who names it gets it: {}", named.stderr);
+}
+
+#[test]
 fn beyond_loopback_a_server_does_not_start_without_a_token() {
     let place = Place::new();
     for host in ["0.0.0.0", "::", "192.0.2.1"] {
@@ -197,19 +210,24 @@ fn a_strict_server_wants_proof_for_mailboxes_read_as_resources() {
         assert_eq!(refused["error"]["data"]["code"], "IDENTITY_REQUIRED", "{refused}");
         server.read(&format!("{uri}&registration_token={token}"));
     }
+    let templates = server.rpc("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
+    for template in templates.as_array().unwrap() {
+        let names_it = template["uriTemplate"].as_str().unwrap().contains("registration_token");
+        assert_eq!(names_it, template["name"] == "inbox" || template["name"] == "outbox", "{template}");
+    }
 }
 
 #[test]
-fn without_strictness_a_name_is_believed_but_a_wrong_token_is_not() {
+fn without_strictness_a_name_is_believed_and_a_token_proves_nothing() {
     let server = Server::start();
     server.register(&["BlueLake"]);
     let token = token_of(&server, "GreenDog");
     let hello = message("GreenDog", "BlueLake", "Hello");
     assert_eq!(server.call("send_message", hello.clone()).get("vouched"), None, "only claimed");
-    let proved = with(hello.clone(), json!({ "registration_token": token }));
-    assert_eq!(server.call("send_message", proved)["vouched"], "verified");
-    let wrong = with(hello, json!({ "registration_token": "wrong" }));
-    assert_eq!(server.refused("send_message", wrong).code, "IDENTITY_REQUIRED");
+    for token in [token.as_str(), "wrong"] {
+        let shown = with(hello.clone(), json!({ "registration_token": token }));
+        assert_eq!(server.call("send_message", shown).get("vouched"), None, "anybody can have a token made out");
+    }
 }
 
 #[test]
@@ -234,15 +252,29 @@ fn no_secret_is_logged_or_repeated() {
     }
     assert_eq!(misread.json()["error"]["code"], -32602);
     assert!(!misread.json()["error"]["message"].as_str().unwrap().contains(&own[..4]), "{misread:?}");
+    watch_in_vain(&server, &headers, &uri);
     server.stop();
     let log = place.log();
-    assert!(!log.is_empty(), "trace says something");
+    assert!(log.contains("cannot be watched"), "trace says something: {log}");
     for secret in [TOKEN, own, "wr0ng-guess"] {
         assert!(!log.contains(secret), "the log holds a secret");
     }
     let export = place.done(&["export"]);
     let doctor = place.done(&["doctor"]);
     assert!(!export.contains(own) && !doctor.contains(TOKEN));
+}
+
+/// Subscribes to a resource that cannot be watched, and comes back when the server has found that out.
+fn watch_in_vain(server: &Server, headers: &[(&str, &str)], uri: &str) {
+    let session = [headers, &[("Mcp-Session-Id", "s-1")]].concat();
+    for uri in [uri, "resource://reservations/data-projects-app"] {
+        let subscribe = harness::mcp::request("resources/subscribe", &json!({ "uri": uri }));
+        assert_eq!(server.send("POST", "/mcp", &session, subscribe).status, 200);
+    }
+    let mut stream = server.listen("GET", &[&session[..], &[("Accept", "text/event-stream")]].concat(), "");
+    // Resources are looked at in the order of their addresses, so this one comes after the one in question.
+    let notice = stream.event().expect("the other resource can be watched");
+    assert_eq!(notice["params"]["uri"], "resource://reservations/data-projects-app");
 }
 
 #[test]

@@ -156,6 +156,28 @@ fn an_export_imported_into_a_fresh_home_exports_to_the_same_bytes() {
 }
 
 #[test]
+fn an_exported_file_is_for_its_owner_alone_and_is_told_in_json() {
+    let place = office_with_history();
+    let file = place.file("mail.jsonl");
+    assert_eq!(place.json(&["export", text(&file)]), json!({ "exported": 22, "file": text(&file) }));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let taken = place.run(&["export", text(&file), "--json"]);
+    let error: Value = serde_json::from_str(&taken.stdout).unwrap();
+    assert!(taken.code == Some(1) && error["error"]["message"].as_str().unwrap().contains("mail.jsonl"), "{error}");
+}
+
+#[test]
+fn an_export_to_standard_output_is_nothing_but_mail() {
+    let place = office_with_history();
+    let (plain, json) = (place.run(&["export"]), place.run(&["export", "--json"]));
+    assert_eq!((lines(&json.stdout).len(), &json.stdout), (22, &plain.stdout));
+    assert!(json.stderr.contains("22 messages"), "{}", json.stderr);
+    let failed = Place::new().run(&["export", "--json"]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(1), ""));
+    assert!(failed.stderr.contains("--home"), "{}", failed.stderr);
+}
+
+#[test]
 fn imported_mail_is_mail_like_any_other() {
     let place = office_with_history();
     let file = place.file("mail.jsonl");

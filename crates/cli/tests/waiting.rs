@@ -143,7 +143,11 @@ fn a_message_written_by_another_process_wakes_too() {
     let wait = server.begin("wait_for_mail", &waiting("BlueLake", LONGEST));
     server.until_under_way(1);
     let mut line: Value = serde_json::from_str(&exported).unwrap();
-    for (name, value) in [("id", json!(id + 1)), ("subject", json!("imported")), ("thread_id", json!("T-2"))] {
+    // Later than anything of its project, or it would come out of order.
+    let later = json!("2100-01-01T00:00:00.000000Z");
+    let new =
+        [("id", json!(id + 1)), ("subject", json!("imported")), ("thread_id", json!("T-2")), ("created_ts", later)];
+    for (name, value) in new {
         line[name] = value;
     }
     line["deliveries"][0]["shown_ts"] = Value::Null;

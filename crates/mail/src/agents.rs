@@ -97,10 +97,22 @@ impl TokenHash {
     }
 }
 
+/// Which names a registration may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// Only a name that nobody has.
+    NewOnly,
+    /// Also one that came with imported mail: nobody was ever given a token for it.
+    NewOrTokenless,
+    /// Any name: one that is there keeps its identity.
+    NewOrKnown,
+}
+
 /// What keeps agents.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
-    /// Registers `name`, or brings its profile up to date, and remembers one more token for it.
+    /// Registers `name`, or brings its profile up to date, and remembers one more token for it. `None`, and nothing
+    /// changed, if `taking` does not allow the name; of many who ask for one name at once, one finds it new.
     ///
     /// A name that is there keeps its number and `registered_at`; fields that `profile` leaves out keep their value.
     /// Of an agent's tokens the newest 16 stay valid. Only a new name writes an event (`AgentRegistered`).
@@ -110,8 +122,9 @@ pub trait AgentStore: Send + Sync {
         name: &AgentName,
         profile: &Profile,
         token: Option<TokenHash>,
+        taking: Taking,
         now: Timestamp,
-    ) -> Result<Agent, StoreError>;
+    ) -> Result<Option<Agent>, StoreError>;
 
     /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;

@@ -18,6 +18,7 @@ mod fixtures;
 pub mod mailboxes;
 pub mod marks;
 pub mod messages;
+pub mod pages;
 pub mod projects;
 pub mod reservations;
 pub mod search;
@@ -95,6 +96,9 @@ macro_rules! store_contract {
                 registering_without_a_token_keeps_the_tokens,
                 sending_moves_on_when_the_sender_was_last_active,
                 registering_one_name_at_once_makes_one_agent,
+                who_wants_only_a_new_name_changes_nothing_of_a_known_one,
+                a_known_name_without_a_token_is_taken_once,
+                of_many_who_race_for_a_new_name_one_gets_it,
             ],
             messages: [
                 a_message_is_kept_as_it_was_sent,
@@ -140,9 +144,18 @@ macro_rules! store_contract {
                 the_outbox_is_newest_first_and_a_limit_keeps_the_newest,
                 the_outbox_holds_only_what_its_agent_sent,
                 without_bodies_an_outbox_tells_all_but_the_body,
-                unseen_mail_is_oldest_first_and_a_limit_keeps_the_oldest,
+                unseen_mail_is_taken_oldest_first_and_a_limit_keeps_the_oldest,
                 what_was_read_or_shown_is_not_unseen,
                 after_a_number_unread_mail_is_told_whether_shown_or_not,
+                of_many_who_take_at_once_each_message_goes_to_one,
+                taking_nothing_writes_nothing,
+            ],
+            pages: [
+                a_mailbox_of_long_bodies_is_read_in_short_pages,
+                a_thread_of_long_bodies_is_read_in_short_pages,
+                unseen_mail_with_long_bodies_is_taken_in_short_pages,
+                an_export_of_long_bodies_is_read_in_short_pages,
+                a_body_longer_than_a_page_is_a_page,
             ],
             marks: [
                 reading_is_noted_with_its_time,
@@ -155,13 +168,13 @@ macro_rules! store_contract {
                 who_has_no_copy_marks_nothing,
                 being_shown_is_noted_without_being_read,
                 being_shown_again_keeps_the_first_time,
-                showing_passes_over_what_is_not_in_the_mailbox,
-                thousands_of_messages_can_be_shown_at_once,
+                what_one_is_shown_is_not_noted_for_others,
                 acknowledging_at_once_counts_the_first,
             ],
             threads: [
                 a_thread_is_oldest_first_and_a_limit_keeps_the_oldest,
                 pages_of_a_thread_meet_without_gap_or_repeat,
+                the_tail_of_a_thread_is_its_newest_messages_oldest_first,
                 a_thread_tells_its_length,
                 an_unknown_thread_is_empty,
                 one_thread_name_in_two_projects_is_two_threads,
@@ -219,6 +232,7 @@ macro_rules! store_contract {
                 renewing_all_moves_every_active_lease_of_ones_own,
                 renewing_what_is_not_held_changes_nothing,
                 a_lease_that_ended_cannot_be_renewed,
+                a_lease_that_went_to_another_cannot_be_renewed_with_an_old_clock,
                 pages_of_leases_meet_without_gap_or_repeat,
                 of_many_who_race_for_one_path_one_wins,
                 of_many_who_race_for_patterns_that_meet_one_wins,
@@ -238,6 +252,8 @@ macro_rules! store_contract {
                 a_place_is_lost_when_the_wait_ends,
                 a_place_is_lost_when_its_owner_does_not_ask_again,
                 asking_again_holds_the_place_anew,
+                asking_again_at_once_changes_nothing,
+                a_holder_reserves_again_what_others_wait_for,
                 who_lost_the_place_goes_to_the_end,
                 who_lost_the_place_does_not_overtake_with_the_old_ticket,
                 who_lost_the_place_is_granted_what_is_free,
@@ -275,6 +291,7 @@ macro_rules! store_contract {
                 an_import_goes_on_where_the_last_one_ended,
                 another_message_under_the_number_is_a_clash,
                 a_number_below_the_highest_is_a_clash,
+                a_time_that_does_not_rise_is_a_clash,
                 after_a_clash_nothing_of_the_call_is_kept,
                 new_mail_follows_what_was_imported,
                 archived_mail_is_left_out_of_the_mailboxes,

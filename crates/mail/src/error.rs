@@ -184,7 +184,11 @@ impl Error {
             Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
             Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
             Self::Unproved { .. } => "Pass the registration_token that register_agent returned.",
-            Self::Store(_) | Self::Busy => "Nothing was changed. Try again in a moment.",
+            Self::Store(_) => {
+                "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \
+                 idempotency_key."
+            }
+            Self::Busy => "Nothing was changed. Try again in a moment.",
             Self::SearchTooSlow => "Add a rarer word.",
         };
         fixed.to_owned()
@@ -199,8 +203,8 @@ impl Error {
 /// Why a store could not do its work. Never the caller's fault.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Too much is waiting already; nothing was written.
-    #[error("too many writes are waiting")]
+    /// Too much is waiting already, or somebody else writes for too long; nothing was written.
+    #[error("the database is busy: too many writes wait, or another process holds it")]
     Busy,
     /// The work took longer than it may.
     #[error("it took too long")]
@@ -267,6 +271,18 @@ mod tests {
         let error = Error::UnknownAgent { name: "GrenDog".into(), near: vec!["GreenDog".into()] };
         assert_eq!(error.to_string(), "Agent 'GrenDog' not found");
         assert_eq!(error.hint(), "Did you mean 'GreenDog'? Else call register_agent first.");
+    }
+
+    #[test]
+    fn only_who_was_turned_away_is_told_that_nothing_was_changed() {
+        let busy = StoreError::Busy;
+        assert_eq!(busy.to_string(), "the database is busy: too many writes wait, or another process holds it");
+        assert_eq!(Error::from(busy).hint(), "Nothing was changed. Try again in a moment.");
+        let failed = StoreError::Failed { doing: "append a message", cause: "the disk is gone".into() };
+        assert_eq!(
+            Error::from(failed).hint(),
+            "It is not known whether it was kept: look before you repeat it, or repeat a send with the same idempotency_key."
+        );
     }
 
     #[test]

@@ -10,6 +10,12 @@ use jiff::Timestamp;
 use crate::error::StoreError;
 use crate::ids::{AgentId, MessageId, ProjectId};
 
+/// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
+///
+/// A limit by number alone would let a page of long bodies take any amount of memory. A page of at most this many bytes
+/// that holds fewer messages than were asked for was the last one.
+pub const PAGE_BYTES: usize = 16 * 1024 * 1024;
+
 /// How a recipient was addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -254,6 +260,8 @@ pub enum Mark {
 }
 
 /// What keeps messages.
+///
+/// A page of messages with bodies ends early once its bodies exceed [`PAGE_BYTES`].
 #[async_trait]
 pub trait MessageStore: Send + Sync {
     /// Keeps `message`, one delivery for each recipient, the event that tells of it (`MessageSent`), and its words for
@@ -281,17 +289,18 @@ pub trait MessageStore: Send + Sync {
         with_bodies: bool,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// Mail that the agent has neither read nor been shown nor put away, oldest first. With `after`, mail with a
-    /// higher number that is unread, whether it was shown or not. Changes nothing.
-    async fn unseen(
+    /// Takes mail that the agent has neither read nor been shown nor put away, oldest first, and notes that it was
+    /// shown: of many who take at once, each message goes to one. With `after`, mail with a higher number that is
+    /// unread, whether it was shown or not. Being shown again keeps the first time.
+    ///
+    /// Taking nothing writes nothing.
+    async fn take_unseen(
         &self,
         agent: AgentId,
         after: Option<MessageId>,
         limit: usize,
+        now: Timestamp,
     ) -> Result<Vec<InboxEntry>, StoreError>;
-
-    /// Notes that these messages were put before the agent. Ids that are not in its mailbox are passed over.
-    async fn mark_shown(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Result<(), StoreError>;
 
     /// Notes what the agent did with its copy, and returns the copy's state; `None` if it has no copy.
     ///

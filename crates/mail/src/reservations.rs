@@ -35,6 +35,14 @@ pub fn place_held_until(now: Timestamp, wait_until: Timestamp) -> Timestamp {
     wait_until.min(after_seconds(now, PLACE_SECONDS))
 }
 
+/// Whether a place that is held until `until` is to be held longer for somebody who asks again at `now`.
+///
+/// Only when less than half of it is left: each change of the line wakes all who wait, and if asking again were such a
+/// change, they would wake each other for ever.
+pub fn place_needs_holding(until: Timestamp, now: Timestamp) -> bool {
+    2 * (until.as_microsecond() - now.as_microsecond()) < PLACE_SECONDS * 1_000_000
+}
+
 /// A lease that was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -154,8 +162,8 @@ pub trait ReservationStore: Send + Sync {
     ///
     /// A pattern that the agent holds already gets the new end, mode and reason and keeps its number. A request with a
     /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held anew until
-    /// [`place_held_until`]; one whose place was lost meanwhile goes to the end. Each lease that is granted or
-    /// prolonged writes an event (`LeaseGranted`).
+    /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
+    /// goes to the end. Each lease that is granted or prolonged writes an event (`LeaseGranted`).
     async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError>;
 
     /// Gives back the agent's active leases on `patterns` (compared as text), or all of them, and returns what was
@@ -169,7 +177,8 @@ pub trait ReservationStore: Send + Sync {
     ) -> Result<Vec<Lease>, StoreError>;
 
     /// Moves the end of the agent's active leases on `patterns`, or of all, to `ends_at`. All or nothing: if one of
-    /// `patterns` is not held, nothing changes and the first such is returned as `Err`.
+    /// `patterns` is not held, nothing changes and the first such is returned as `Err`. A lease that no longer
+    /// [stands](LeaseBook::stands) is not held.
     async fn renew(
         &self,
         project: ProjectId,

@@ -21,7 +21,8 @@ pub trait SearchStore: Send + Sync {
     /// Messages of the project that match, newest first, with a number below `before`, at most `limit`.
     ///
     /// Words are compared without case and accents. `from:` compares the sender's whole name without ASCII case. Gives
-    /// up with [`StoreError::TooSlow`] rather than hold up other work. Bodies may be cut to their first 64 KiB.
+    /// up with [`StoreError::TooSlow`] rather than hold up other work. Bodies may be cut to their first 64 KiB. A page
+    /// ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
     async fn search(
         &self,
         project: ProjectId,

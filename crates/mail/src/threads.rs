@@ -14,6 +14,8 @@ use crate::messages::Message;
 pub const LONGEST_THREAD: usize = 256;
 
 /// What finds conversations.
+///
+/// A page of messages with bodies ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
 #[async_trait]
 pub trait ThreadStore: Send + Sync {
     /// The messages of a thread with a number above `after`, oldest first, at most `limit`. An unknown thread is empty.
@@ -25,6 +27,10 @@ pub trait ThreadStore: Send + Sync {
         limit: usize,
         with_bodies: bool,
     ) -> Result<Vec<Message>, StoreError>;
+
+    /// The newest messages of a thread with their bodies, at most `limit`, oldest first. Where the bodies exceed the
+    /// bytes of a page, the newest are kept.
+    async fn thread_tail(&self, project: ProjectId, thread: &str, limit: usize) -> Result<Vec<Message>, StoreError>;
 
     /// How many messages the thread has.
     async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError>;

@@ -30,7 +30,8 @@ pub enum Imported {
     New,
     /// The same message is there under that number already.
     AlreadyThere,
-    /// Another message has that number, or a higher number is taken, so that it would come out of order.
+    /// Another message has that number, or it would come out of order: a higher number is taken, or a message of its
+    /// project is not older.
     Clash,
 }
 
@@ -54,7 +55,8 @@ pub struct Counts {
 /// What moves mail in bulk, and tells how the store is.
 #[async_trait]
 pub trait TransferStore: Send + Sync {
-    /// Records with a number above `after`, in order, at most `limit`, over all projects.
+    /// Records with a number above `after`, in order, at most `limit`, over all projects. A page ends early once its
+    /// bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); only an empty one is the end.
     async fn export(&self, after: Option<MessageId>, limit: usize) -> Result<Vec<Record>, StoreError>;
 
     /// Adds records under their own numbers and times, all in one transaction, and tells what became of each.

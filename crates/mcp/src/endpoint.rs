@@ -82,9 +82,7 @@ impl Endpoint {
         match wire::read(&body) {
             Err(unreadable) => Reply::error(unreadable.id, &unreadable.fault),
             Ok(Message::Request(request)) => self.request(headers, &request).await,
-            Ok(Message::Notification | Message::ClientAnswer) if self.has_ended(headers) => {
-                Reply::session_ended(None)
-            }
+            Ok(Message::Notification | Message::ClientAnswer) if self.has_ended(headers) => Reply::session_ended(None),
             Ok(Message::Notification | Message::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
         }
     }

@@ -19,7 +19,10 @@ impl Output {
     /// If `value` cannot be JSON at all (a map whose keys are no strings), which is a mistake in the
     /// type. Inside a handler the panic is caught and answered as a refusal.
     pub fn json(value: &impl Serialize) -> Output {
-        Output(serde_json::to_string(value).expect("a wire struct always serialises"))
+        // Most answers fit; one that does not grows in few steps.
+        let mut json = Vec::with_capacity(4096);
+        serde_json::to_writer(&mut json, value).expect("a wire struct always serialises");
+        Output(String::from_utf8(json).expect("JSON is text"))
     }
 
     /// The JSON text.

@@ -160,12 +160,7 @@ impl Registry {
     }
 
     /// Calls a tool of this registry, and tells the observer.
-    pub(crate) async fn call(
-        &self,
-        tool: &Tool,
-        arguments: Option<&str>,
-        context: Context,
-    ) -> Result<Output, Refusal> {
+    pub(crate) async fn call(&self, tool: &Tool, arguments: Option<&str>, context: Context) -> Result<Output, Refusal> {
         let start = Instant::now();
         let outcome = tool.call(arguments, context).await;
         if let Some(observer) = &self.observer {

@@ -73,7 +73,11 @@ impl Watching {
                 Ok(()) if is_new => self.changes.push(stream::iter([Arc::clone(uri)]).boxed()),
                 Ok(()) => {}
                 Err(error) => {
-                    tracing::debug!(resource = loggable(uri), why = error.code(), "a subscribed resource cannot be watched");
+                    tracing::debug!(
+                        resource = loggable(uri),
+                        why = error.code(),
+                        "a subscribed resource cannot be watched"
+                    );
                 }
             }
         }

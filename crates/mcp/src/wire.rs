@@ -220,40 +220,45 @@ pub(crate) fn error(id: Option<&str>, fault: &Fault) -> String {
 }
 
 /// Appends `text` as a JSON string.
+///
+/// Every answer passes here once, as JSON within JSON, so it is either clean for long (a body) or full of quotes (its
+/// frame): whole clean chunks are copied, and others are written byte by byte, which needs no search.
 pub(crate) fn push_text(json: &mut String, text: &str) {
-    json.reserve(text.len() + text.len() / 8 + 2);
-    json.push('"');
-    let mut rest = text;
-    loop {
-        let clean = clean_length(rest.as_bytes());
-        json.push_str(&rest[..clean]);
-        let Some(byte) = rest.as_bytes().get(clean) else {
-            break;
-        };
-        match byte {
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            b'\n' => json.push_str("\\n"),
-            b'\r' => json.push_str("\\r"),
-            b'\t' => json.push_str("\\t"),
-            control => {
-                let _ = write!(json, "\\u{control:04x}");
-            }
+    let mut escaped = Vec::with_capacity(text.len() + text.len() / 4 + 2);
+    escaped.push(b'"');
+    for chunk in text.as_bytes().chunks(32) {
+        if chunk.iter().fold(0, |dirty, byte| dirty | ESCAPES[usize::from(*byte)]) == 0 {
+            escaped.extend_from_slice(chunk);
+        } else {
+            chunk.iter().for_each(|byte| push_byte(&mut escaped, *byte));
         }
-        // Every byte that needs an escape is a whole character, so the cut falls between characters.
-        rest = &rest[clean + 1..];
     }
-    json.push('"');
+    escaped.push(b'"');
+    json.push_str(std::str::from_utf8(&escaped).expect("escapes are ASCII and the rest was text"));
 }
 
-/// How many bytes from the start can stand in a JSON string as they are.
-fn clean_length(bytes: &[u8]) -> usize {
-    let needs_escape = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    // Whole chunks are judged without a branch for each byte, which the compiler turns into a few
-    // instructions: most text needs no escape for many bytes.
-    let is_clean = |chunk: &&[u8]| !chunk.iter().fold(false, |dirty, byte| dirty | needs_escape(byte));
-    let whole = bytes.chunks_exact(16).take_while(is_clean).count() * 16;
-    whole + bytes[whole..].iter().position(needs_escape).unwrap_or(bytes.len() - whole)
+/// What stands behind the backslash for each byte: 0 for a byte that needs none, `u` for the long form.
+const ESCAPES: [u8; 256] = {
+    let mut escapes = [0; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        escapes[control] = b'u';
+        control += 1;
+    }
+    escapes[b'\n' as usize] = b'n';
+    escapes[b'\r' as usize] = b'r';
+    escapes[b'\t' as usize] = b't';
+    escapes[b'"' as usize] = b'"';
+    escapes[b'\\' as usize] = b'\\';
+    escapes
+};
+
+fn push_byte(escaped: &mut Vec<u8>, byte: u8) {
+    match ESCAPES[usize::from(byte)] {
+        0 => escaped.push(byte),
+        b'u' => escaped.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        letter => escaped.extend_from_slice(&[b'\\', letter]),
+    }
 }
 
 /// Puts a caller's text in quotes, shortened so that an answer never grows with hostile input.

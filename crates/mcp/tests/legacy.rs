@@ -158,7 +158,7 @@ async fn a_list_is_bare_in_the_text_and_wrapped_in_the_structure() {
 }
 
 #[tokio::test]
-async fn a_tool_learns_the_headers_and_the_session() {
+async fn a_tool_learns_the_session() {
     let headers = headers(&[("mcp-session-id", "s-1")]);
     let call = legacy(json!(1), "tools/call", json!({"name": "who", "arguments": null}));
     let answer = json_of(&toy().post(&headers, &call).await);

@@ -4,23 +4,24 @@
 //! mail or about the protocol.
 
 mod admission;
+mod body;
+mod cors;
+mod edge;
 mod problem;
+mod readiness;
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use ::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Method, StatusCode};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt;
-use bytes::Bytes;
 use futures_util::StreamExt;
 use mail::Office;
 use mcp::{Endpoint, Reply, ReplyBody};
@@ -29,10 +30,12 @@ use tokio::net::TcpListener;
 use crate::metrics::Metrics;
 pub use admission::Trust;
 use admission::{Admission, Admitted};
+use body::Room;
 use problem::Problem;
+use readiness::Readiness;
 
-/// How long the body of a request may take to arrive.
-const SLOWEST_BODY: Duration = Duration::from_secs(30);
+/// Connections at once. More wait until one ends.
+const MOST_CONNECTIONS: usize = 10_000;
 
 /// What the HTTP door allows.
 #[derive(Clone, Debug)]
@@ -53,33 +56,26 @@ pub struct Door {
     endpoint: Endpoint,
     metrics: Arc<Metrics>,
     admission: Admission,
-    largest_request: usize,
+    room: Room,
+    readiness: Readiness,
 }
 
 impl Door {
     /// A door to this office.
     pub fn new(office: Arc<Office>, endpoint: Endpoint, metrics: Arc<Metrics>, settings: Settings) -> Self {
-        let largest_request = settings.largest_request;
-        Self { office, endpoint, admission: Admission::new(settings, metrics.clone()), metrics, largest_request }
+        let room = Room::new(settings.largest_request);
+        let admission = Admission::new(settings, metrics.clone());
+        Self { office, endpoint, metrics, admission, room, readiness: Readiness::default() }
     }
 
     /// Answers requests until `shutdown`; those under way then are finished before this returns.
-    pub async fn serve(
-        self,
-        listener: TcpListener,
-        shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> io::Result<()> {
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let endpoint = self.endpoint.clone();
-        // Without this an answer of two writes waits 40 ms for an acknowledgement.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        axum::serve(listener, self.router().into_make_service_with_connect_info::<SocketAddr>())
-            .with_graceful_shutdown(async move {
-                shutdown.await;
-                endpoint.close();
-            })
-            .await
+        let shutdown = async move {
+            shutdown.await;
+            endpoint.close();
+        };
+        edge::serve(listener, self.router(), MOST_CONNECTIONS, shutdown).await;
     }
 
     fn router(self) -> Router {
@@ -101,31 +97,35 @@ async fn mcp(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let admitted = door.admission.admit(&parts.headers, peer.ip())?;
-    match parts.method {
-        Method::POST => {
-            let body =
-                door.read(&parts.headers, body).await.inspect_err(|problem| door.metrics.refused(problem.status()))?;
-            Ok(respond(door.endpoint.post(&parts.headers, body).await, Some(admitted)))
-        }
-        // A stream that only listens is not work under way; it ends when the endpoint closes.
-        Method::GET => Ok(respond(door.endpoint.get(&parts.headers), None)),
-        Method::DELETE => Ok(respond(door.endpoint.delete(&parts.headers), None)),
-        _ => Err(Problem::method_not_allowed()),
+    let page = door.admission.page(request.headers());
+    let page = page.inspect_err(|problem| door.metrics.refused(problem.status()))?;
+    let Some(origin) = page else { return door.answer(request, peer).await };
+    // A browser asks this by itself, and cannot send a token with it.
+    if request.method() == Method::OPTIONS {
+        return Ok(cors::permission(origin));
     }
+    // A page may read why it was refused, too.
+    let mut response = door.answer(request, peer).await.into_response();
+    cors::open(response.headers_mut(), origin);
+    Ok(response)
 }
 
 impl Door {
-    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-        let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if told.is_some_and(|length| length > self.largest_request as u64) {
-            return Err(Problem::too_large(self.largest_request));
-        }
-        match tokio::time::timeout(SLOWEST_BODY, axum::body::to_bytes(body, self.largest_request)).await {
-            Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(_)) => Err(Problem::too_large(self.largest_request)),
-            Err(_) => Err(Problem::too_slow()),
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Result<Response, Problem> {
+        let (parts, body) = request.into_parts();
+        let admitted = self.admission.admit(&parts.headers, peer.ip())?;
+        match parts.method {
+            Method::POST => {
+                let body = self.room.read(&parts.headers, body).await;
+                let body = body.inspect_err(|problem| self.metrics.refused(problem.status()))?;
+                // The room of the body is held until the call is answered, because its arguments are.
+                let reply = self.endpoint.post(&parts.headers, body.bytes.clone()).await;
+                Ok(respond(reply, Some(admitted)))
+            }
+            // A stream that only listens is not work under way; it ends when the endpoint closes.
+            Method::GET => Ok(respond(self.endpoint.get(&parts.headers), None)),
+            Method::DELETE => Ok(respond(self.endpoint.delete(&parts.headers), None)),
+            _ => Err(Problem::method_not_allowed()),
         }
     }
 }
@@ -154,12 +154,14 @@ async fn liveness() -> Response {
 }
 
 async fn readiness(State(door): State<Arc<Door>>) -> Response {
-    match door.office.check_ready().await {
-        Ok(()) => json(StatusCode::OK, r#"{"status":"ready"}"#.to_owned()),
-        Err(error) => {
-            tracing::error!(cause = %error, "the store does not answer");
-            json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"not ready","store":"unavailable"}"#.to_owned())
-        }
+    let asking = async {
+        let ready = door.office.check_ready().await;
+        ready.inspect_err(|error| tracing::error!(cause = %error, "the store does not answer")).is_ok()
+    };
+    if door.readiness.or_ask(asking).await {
+        json(StatusCode::OK, r#"{"status":"ready"}"#.to_owned())
+    } else {
+        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"not ready","store":"unavailable"}"#.to_owned())
     }
 }
 

@@ -42,7 +42,9 @@ pub fn endpoint(office: &Arc<Office>, metrics: &Arc<Metrics>, profile: Profile) 
         instructions: INSTRUCTIONS.to_owned(),
     };
     let shelves = Arc::new(resources::Shelves::new(office.clone()));
-    let registry = Registry::new(info, tools::all(office, metrics), shelves);
+    let metrics = metrics.clone();
+    let registry = Registry::new(info, tools::all(office), shelves)
+        .observed_by(move |tool, refusal, took| metrics.called(tool, refusal, took));
     // Where names have to be proved, nobody can do without the token.
     let proved = office.rules().identity == Identity::Strict;
     Endpoint::new(match profile {

@@ -1,7 +1,8 @@
 //! What clients read by address: projects, agents, mailboxes, threads, messages and reservations.
 //!
 //! Addresses look like `resource://inbox/GreenDog?project=%2Fdata%2Fapp&limit=20`. Every list is paged: when there may
-//! be more, `next` is the address of the next page. Reading changes nothing.
+//! be more, `next` is the address of the next page. It leaves out a `registration_token`, which has to be added again.
+//! Reading changes nothing.
 
 mod address;
 mod listing;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::messages::{Message, PAGE_BYTES};
 use mail::office::{Claim, InboxAsk, ThreadAsk};
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
@@ -81,7 +83,8 @@ impl Shelves {
         };
         let entries = self.office.inbox(ask).await.map_err(refused)?;
         let messages: Vec<_> = entries.iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect();
-        let next = address.next("before", limit, entries.last().map(|entry| entry.message.id.0), entries.len());
+        let got = counted(limit, entries.iter().map(|entry| &entry.message));
+        let next = address.next("before", limit, entries.last().map(|entry| entry.message.id.0), got);
         Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
     }
 
@@ -92,7 +95,8 @@ impl Shelves {
         let sent = outbox.await.map_err(refused)?;
         let messages: Vec<_> =
             sent.iter().map(|(message, copies)| FollowedAnswer::new(message, copies, with_bodies, true)).collect();
-        let next = address.next("before", limit, sent.last().map(|(message, _)| message.id.0), sent.len());
+        let got = counted(limit, sent.iter().map(|(message, _)| message));
+        let next = address.next("before", limit, sent.last().map(|(message, _)| message.id.0), got);
         Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
     }
 
@@ -107,7 +111,8 @@ impl Shelves {
         };
         let page = self.office.thread(ask).await.map_err(refused)?;
         let messages: Vec<_> = page.messages.iter().map(|message| MessageAnswer::new(message, with_bodies)).collect();
-        let next = address.next("after", limit, page.messages.last().map(|message| message.id.0), messages.len());
+        let got = counted(limit, page.messages.iter());
+        let next = address.next("after", limit, page.messages.last().map(|message| message.id.0), got);
         let total = page.total;
         Ok(text(&json!({ "thread_id": page.thread, "total": total, "messages": messages, "next": next })))
     }
@@ -144,6 +149,13 @@ impl Resources for Shelves {
     async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
         watching::watch(&self.office, &Address::parse(uri)?).await
     }
+}
+
+/// How many messages a page counts as: one that ended early because its bodies are long is as good as full.
+fn counted<'a>(limit: usize, messages: impl ExactSizeIterator<Item = &'a Message>) -> usize {
+    let count = messages.len();
+    let bytes: usize = messages.map(|message| message.body.len()).sum();
+    if bytes > PAGE_BYTES { limit } else { count }
 }
 
 fn claim(address: &Address) -> Claim<'_> {

@@ -14,13 +14,11 @@ mod threads;
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
 
 use mail::office::Claim;
 use mail::{Error, Office};
 use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
 
-use crate::metrics::Metrics;
 use crate::refusal::refusal;
 
 /// The calls a worker needs, for clients that list as few tools as they can (`--tools lean`).
@@ -50,8 +48,8 @@ pub(crate) const TOKEN: Param = Param::optional("registration_token", ParamKind:
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
 /// All tools, in the order in which they are listed.
-pub fn all(office: &Arc<Office>, metrics: &Arc<Metrics>) -> Vec<Tool> {
-    let desk = Desk { office: office.clone(), metrics: metrics.clone() };
+pub fn all(office: &Arc<Office>) -> Vec<Tool> {
+    let desk = Desk { office: office.clone() };
     let mut tools = Vec::new();
     tools.extend(projects::tools(&desk));
     tools.extend(sending::tools(&desk));
@@ -62,10 +60,9 @@ pub fn all(office: &Arc<Office>, metrics: &Arc<Metrics>) -> Vec<Tool> {
     tools
 }
 
-/// Where tools are made: it hands each call to the office and counts it.
+/// Where tools are made: it hands each call to the office.
 struct Desk {
     office: Arc<Office>,
-    metrics: Arc<Metrics>,
 }
 
 impl Desk {
@@ -81,16 +78,10 @@ impl Desk {
         F: Fn(Arc<Office>, Arguments) -> Answer + Send + Sync + 'static,
         Answer: Future<Output = Result<Output, Error>> + Send + 'static,
     {
-        let (office, metrics) = (self.office.clone(), self.metrics.clone());
+        let office = self.office.clone();
         Tool::new(name, about, params, hints, move |call: Call| {
             let answer = handler(office.clone(), call.arguments);
-            let metrics = metrics.clone();
-            async move {
-                let start = Instant::now();
-                let answer = answer.await;
-                metrics.called(name, answer.as_ref().err().map(Error::code), start.elapsed());
-                answer.map_err(refusal)
-            }
+            async move { answer.await.map_err(refusal) }
         })
     }
 }

@@ -98,7 +98,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         tokio::time::sleep(LONGEST_GOODBYE).await;
     };
     tokio::select! {
-        served = serving => served?,
+        () = serving => {}
         () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
     }
     post.store.close();
@@ -126,11 +126,9 @@ fn settings(config: &Config, host: IpAddr, token: Option<String>) -> Settings {
         hosts.push("*".to_owned());
     }
     hosts.push(host.to_string());
-    let longest_body = config.file.max_body_bytes.unwrap_or(mail::office::Rules::default().longest_body);
     Settings {
         trust: Trust { token, hosts, origins: config.file.allowed_origins.clone().unwrap_or_default() },
-        // JSON writes many characters as two, so a body at its limit needs more room than that.
-        largest_request: longest_body.saturating_mul(2).saturating_add(1024 * 1024),
+        largest_request: config.largest_request(),
         most_in_flight: MOST_IN_FLIGHT,
         rate_limit: config.file.rate_limit.filter(|limit| *limit > 0),
     }

@@ -14,14 +14,16 @@ use std::collections::HashMap;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use mcp::{DEFAULT_MAX_LINE, Line};
+use mcp::Line;
 use store::Sqlite;
 use tokio::io::{AsyncBufRead, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
@@ -37,6 +39,9 @@ const MOST_RUNNING: usize = 64;
 const MOST_ACCEPTED: usize = 1_024;
 /// How many lines may wait to be written before whoever has another one waits too.
 const MOST_UNWRITTEN: usize = 256;
+/// How long a server may answer nothing after the input has ended. What is then still under way waits for something to
+/// happen, and nobody is there any more to be told of it.
+const LONGEST_SILENCE: Duration = Duration::from_secs(2);
 
 /// Speak MCP on standard input and output.
 #[derive(Args, Debug)]
@@ -57,18 +62,19 @@ impl Stdio {
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let agent = config.agent().map(|(project, name)| Agent { project, name, token: None });
-        let served = runtime.block_on(serve(Place::new(config)?, agent));
+        let longest_line = config.largest_request();
+        let served = runtime.block_on(serve(Place::new(config)?, agent, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(place: Place, agent: Option<Agent>) -> anyhow::Result<()> {
+async fn serve(place: Place, agent: Option<Agent>, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let desk = Desk::open(place, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = Reading::new(desk, agent).read_all(BufReader::new(tokio::io::stdin()));
+    let reading = Reading::new(desk, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close(),
         Ok((None, ())) => {}
@@ -100,13 +106,17 @@ impl Reading {
         }
     }
 
-    /// Reads until the input ends and every request is answered. Returns the store that is to be closed.
-    async fn read_all(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<Option<Arc<Sqlite>>> {
+    /// Reads until the input ends and every request is answered that can be. Returns the store that is to be closed.
+    async fn read_all(
+        mut self,
+        mut input: impl AsyncBufRead + Unpin,
+        longest_line: usize,
+    ) -> io::Result<Option<Arc<Sqlite>>> {
         loop {
-            match mcp::next_line(&mut input, DEFAULT_MAX_LINE).await? {
+            match mcp::next_line(&mut input, longest_line).await? {
                 Line::End => break,
                 Line::TooLong => {
-                    let refused = format!("A line can have at most {DEFAULT_MAX_LINE} bytes.");
+                    let refused = format!("A line can have at most {longest_line} bytes.");
                     self.desk.say(unreadable(-32600, &refused)).await;
                 }
                 Line::Whole(line) => match String::from_utf8(line) {
@@ -124,9 +134,21 @@ impl Reading {
             }
         }
         self.desk.leave();
-        while self.running.join_next().await.is_some() {}
+        self.finish().await;
         self.channel.close();
         Ok(self.desk.close())
+    }
+
+    /// Waits for the requests under way, and drops those that a server does not answer soon.
+    async fn finish(&mut self) {
+        while !self.running.is_empty() {
+            let is_silent = timeout(LONGEST_SILENCE, self.running.join_next()).await.is_err();
+            // An office of our own was told to keep nobody waiting, so all that it does still comes to an end.
+            if is_silent && self.desk.is_joined() {
+                tracing::debug!(dropped = self.running.len(), "the client is gone and these requests wait");
+                self.running.shutdown().await;
+            }
+        }
     }
 
     async fn take(&mut self, message: Message) {
@@ -134,7 +156,6 @@ impl Reading {
             if let Some(request) = self.by_id.remove(id) {
                 request.abort();
             }
-            self.desk.cancelled(&message).await;
             return;
         }
         if message.is_initialize() {

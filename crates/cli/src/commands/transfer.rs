@@ -6,6 +6,7 @@ mod record;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -45,25 +46,39 @@ pub struct Import {
 }
 
 impl Export {
+    /// Whether the mail goes to standard output, where nothing else may stand then.
+    pub fn goes_to_stdout(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// Writes everything, oldest first.
-    pub fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let database = config.database();
         let store = Sqlite::open_read_only(&database)
             .with_context(|| format!("cannot read '{}'; is --home right?", database.display()))?;
         let runtime = small_runtime()?;
-        let written = match &self.file {
-            None => runtime.block_on(export(&store, &mut BufWriter::new(io::stdout().lock())))?,
+        match &self.file {
+            None => {
+                let written = runtime.block_on(export(&store, &mut BufWriter::new(io::stdout().lock())))?;
+                output::note(&format!("{written} messages exported"));
+            }
             Some(path) => {
-                let file = File::create_new(path).with_context(|| format!("cannot make '{}'", path.display()))?;
-                let mut writer = BufWriter::new(file);
+                let mut writer = BufWriter::new(private_file(path)?);
                 let written = runtime.block_on(export(&store, &mut writer))?;
                 writer.into_inner().context("cannot write")?.sync_all()?;
-                written
+                output::answer(as_json, &json!({ "exported": written, "file": path }), || {
+                    format!("{written} messages exported to {}", path.display())
+                });
             }
-        };
-        output::note(&format!("{written} messages exported"));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A new file that only its owner can read: it holds all mail.
+fn private_file(path: &Path) -> anyhow::Result<File> {
+    let made = File::options().write(true).create_new(true).mode(0o600).open(path);
+    made.with_context(|| format!("cannot make '{}'", path.display()))
 }
 
 async fn export(store: &Sqlite, writer: &mut impl Write) -> anyhow::Result<u64> {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -36,11 +37,23 @@ pub struct Home(TempDir);
 
 impl Home {
     pub fn new() -> Home {
-        Home(tempfile::tempdir().expect("a temporary folder"))
+        Home::with_settings("")
+    }
+
+    /// A folder with mail and these settings.
+    pub fn with_settings(toml: &str) -> Home {
+        let home = Home(tempfile::tempdir().expect("a temporary folder"));
+        std::fs::create_dir(home.path()).expect("a folder");
+        std::fs::write(home.path().join("postrider.toml"), toml).expect("a file");
+        home
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("home")
     }
 
     pub fn has_database(&self) -> bool {
-        self.0.path().join("postrider.db").exists()
+        self.path().join("postrider.db").exists()
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
@@ -48,11 +61,9 @@ impl Home {
         for name in FOREIGN {
             command.env_remove(name);
         }
-        command
-            .args(arguments)
-            .env("POSTRIDER_HOME", self.0.path())
-            .env("POSTRIDER_LOG", "error")
-            .current_dir(self.0.path());
+        command.args(arguments).env("POSTRIDER_HOME", self.path()).env("POSTRIDER_LOG", "error");
+        // Clients run in the folder of their work, which is not the home.
+        command.current_dir(self.0.path());
         command
     }
 

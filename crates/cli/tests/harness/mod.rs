@@ -95,7 +95,6 @@ impl Place {
                 command.env_remove(name);
             }
         }
-        // The current folder is searched for settings too, so it must be one without any.
         command.args(arguments).env("POSTRIDER_HOME", self.home()).current_dir(self.folder.path());
         command.stdin(Stdio::null());
         command

@@ -114,7 +114,10 @@ fn split_word(text: &str) -> (&str, &str) {
 }
 
 fn checked_id(text: &str) -> Option<&str> {
-    Some(text.trim()).filter(|id| !id.is_empty() && id.len() <= LONGEST_ID)
+    let id = text.trim();
+    // An id names a thread, and so stands in headers and addresses, where a control character cannot.
+    let is_id = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains(char::is_control);
+    is_id.then_some(id)
 }
 
 fn looks_like_an_id(text: &str) -> bool {
@@ -170,6 +173,13 @@ mod tests {
     fn brackets_without_a_kind_hold_an_id_only_if_it_looks_like_one() {
         assert_eq!(id("[URGENT] please look", ""), None);
         assert_eq!(id("[ol-1] please look", ""), Some("ol-1".into()));
+    }
+
+    #[test]
+    fn an_id_has_no_control_character() {
+        assert_eq!(id("DONE", "Bead: a\tb"), None);
+        assert_eq!(id("DONE", "Bead: a\u{1b}b\nBead:\ta-1\t"), Some("a-1".into()));
+        assert_eq!(id("[a\tb] DONE", ""), None);
     }
 
     #[test]

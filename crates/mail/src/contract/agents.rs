@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, at, draft, named, register, team, team_at};
-use crate::agents::{Agent, Profile, TokenHash};
+use super::fixtures::{PLENTY, at, draft, introduce, named, register, team, team_at};
+use crate::agents::{Agent, Profile, Taking, TokenHash};
 use crate::events::EventKind;
 use crate::ids::AgentId;
 
@@ -14,7 +14,7 @@ pub async fn a_new_agent_is_kept_as_it_said(store: &Shared) {
     let team = team(store).await;
     let profile = profile(Some("codex"), Some("gpt"), Some("Fix the build"));
     let time = at("16:00:00.000001");
-    let made = store.register(team.id(), &named("dave"), &profile, None, time).await.unwrap();
+    let made = introduce(store, team.id(), "dave", &profile, None, time).await;
     let expected = Agent {
         id: made.id,
         project: team.id(),
@@ -38,7 +38,7 @@ pub async fn what_a_new_agent_leaves_out_is_empty(store: &Shared) {
 pub async fn registering_again_keeps_number_and_time(store: &Shared) {
     let team = team(store).await;
     let first = team.look_up("alice").await;
-    let again = store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    let again = introduce(store, team.id(), "alice", &Profile::default(), None, at("17:00:00")).await;
     assert_eq!(again.id, first.id);
     assert_eq!(again.registered_at, first.registered_at);
     assert_eq!(store.agents(team.id(), None, PLENTY).await.unwrap().len(), 3);
@@ -48,7 +48,7 @@ pub async fn registering_again_keeps_what_it_leaves_out(store: &Shared) {
     let team = team(store).await;
     let fields = async |program, model, task| {
         let profile = profile(program, model, task);
-        let told = store.register(team.id(), &named("dave"), &profile, None, at("16:00:00")).await.unwrap();
+        let told = introduce(store, team.id(), "dave", &profile, None, at("16:00:00")).await;
         assert_eq!(team.look_up("dave").await, told);
         [told.program, told.model, told.task_description]
     };
@@ -62,14 +62,14 @@ pub async fn registering_again_keeps_what_it_leaves_out(store: &Shared) {
 
 pub async fn registering_again_tells_that_the_agent_is_active(store: &Shared) {
     let team = team(store).await;
-    let again = store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    let again = introduce(store, team.id(), "alice", &Profile::default(), None, at("17:00:00")).await;
     assert_eq!(again.last_active_at, at("17:00:00"));
 }
 
 pub async fn only_a_new_name_writes_an_event(store: &Shared) {
     let team = team(store).await;
     assert_eq!(team.count_events(EventKind::AgentRegistered).await, 3);
-    store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    introduce(store, team.id(), "alice", &Profile::default(), None, at("17:00:00")).await;
     assert_eq!(team.events().await.len(), 3);
     register(store, team.id(), "dave").await;
     assert_eq!(team.count_events(EventKind::AgentRegistered).await, 4);
@@ -127,7 +127,7 @@ pub async fn agents_are_listed_in_pages_in_the_order_they_were_registered(store:
     let mut team = team(store).await;
     team.join("aaron").await;
     // Registering again does not move an agent to the end.
-    store.register(team.id(), &named("alice"), &Profile::default(), None, at("17:00:00")).await.unwrap();
+    introduce(store, team.id(), "alice", &Profile::default(), None, at("17:00:00")).await;
     let all = store.agents(team.id(), None, PLENTY).await.unwrap();
     let names: Vec<_> = all.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(names, ["alice", "bob", "carol", "aaron"]);
@@ -151,7 +151,7 @@ pub async fn of_an_agents_tokens_the_newest_16_stay_valid(store: &Shared) {
     let tokens = give_tokens(store, &team.look_up("alice").await, 16).await;
     assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap().len(), 16);
     let last = TokenHash::of("one more");
-    store.register(team.id(), &named("alice"), &Profile::default(), Some(last), at("17:00:00")).await.unwrap();
+    introduce(store, team.id(), "alice", &Profile::default(), Some(last), at("17:00:00")).await;
     let newest_first: Vec<_> = tokens.into_iter().skip(1).chain([last]).rev().collect();
     assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), newest_first);
 }
@@ -189,7 +189,7 @@ pub async fn registering_one_name_at_once_makes_one_agent(store: &Shared) {
         let (store, project) = (store.clone(), team.id());
         tasks.spawn(async move {
             let token = Some(TokenHash::of(&format!("token {number}")));
-            store.register(project, &named("dave"), &Profile::default(), token, at("16:00:00")).await.unwrap().id
+            introduce(&store, project, "dave", &Profile::default(), token, at("16:00:00")).await.id
         });
     }
     let made: HashSet<_> = tasks.join_all().await.into_iter().collect();
@@ -198,13 +198,64 @@ pub async fn registering_one_name_at_once_makes_one_agent(store: &Shared) {
     assert_eq!(store.token_hashes(team.look_up("dave").await.id).await.unwrap().len(), 8);
 }
 
+pub async fn who_wants_only_a_new_name_changes_nothing_of_a_known_one(store: &Shared) {
+    let team = team(store).await;
+    let before = (team.look_up("alice").await, team.events().await);
+    let (profile, token) = (profile(Some("codex"), None, None), Some(TokenHash::of("mine")));
+    let take = async |name: &str| {
+        let name = named(name);
+        store.register(team.id(), &name, &profile, token, Taking::NewOnly, at("17:00:00")).await.unwrap()
+    };
+    assert_eq!(take("alice").await, None);
+    assert_eq!((team.look_up("alice").await, team.events().await), before);
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), []);
+    let made = take("dave").await.expect("nobody is called dave");
+    assert_eq!(made, team.look_up("dave").await);
+    assert_eq!(take("dave").await, None, "now somebody is");
+}
+
+pub async fn a_known_name_without_a_token_is_taken_once(store: &Shared) {
+    let team = team(store).await;
+    let take = async |name: &str, token: &str| {
+        let token = Some(TokenHash::of(token));
+        let taking = Taking::NewOrTokenless;
+        store.register(team.id(), &named(name), &Profile::default(), token, taking, at("17:00:00")).await.unwrap()
+    };
+    let taken = take("alice", "first").await.expect("nobody has a token for alice");
+    assert_eq!(taken.id, team.agent("alice"), "the name keeps its number");
+    assert_eq!(take("alice", "second").await, None);
+    assert_eq!(store.token_hashes(team.agent("alice")).await.unwrap(), [TokenHash::of("first")]);
+    assert!(take("dave", "first").await.is_some(), "a new name has no token either");
+    assert_eq!(take("dave", "second").await, None);
+}
+
+pub async fn of_many_who_race_for_a_new_name_one_gets_it(store: &Shared) {
+    let team = team(store).await;
+    for (name, taking) in [("dave", Taking::NewOnly), ("erin", Taking::NewOrTokenless)] {
+        let mut tasks = JoinSet::new();
+        for number in 0..8 {
+            let (store, project) = (store.clone(), team.id());
+            tasks.spawn(async move {
+                let (name, profile) = (named(name), Profile::default());
+                let token = TokenHash::of(&number.to_string());
+                let taken = store.register(project, &name, &profile, Some(token), taking, at("16:00:00")).await;
+                taken.unwrap().map(|agent| (agent, token))
+            });
+        }
+        let won: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
+        let [(agent, token)] = won.as_slice() else { panic!("one gets {name}, not {won:?}") };
+        assert_eq!(*agent, team.look_up(name).await);
+        assert_eq!(store.token_hashes(agent.id).await.unwrap(), [*token], "the winner's token alone counts");
+    }
+    assert_eq!(team.count_events(EventKind::AgentRegistered).await, 5);
+}
+
 /// Registers the agent again, once for each token, all at one time; the oldest comes first.
 async fn give_tokens(store: &Shared, agent: &Agent, count: usize) -> Vec<TokenHash> {
     let mut tokens = Vec::with_capacity(count);
     for number in 0..count {
         let token = TokenHash::of(&format!("{} {number}", agent.name));
-        let name = named(&agent.name);
-        store.register(agent.project, &name, &Profile::default(), Some(token), at("16:00:00")).await.unwrap();
+        introduce(store, agent.project, &agent.name, &Profile::default(), Some(token), at("16:00:00")).await;
         tokens.push(token);
     }
     tokens

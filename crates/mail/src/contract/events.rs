@@ -75,7 +75,7 @@ pub async fn what_changed_nothing_is_not_told(store: &Shared) {
     store.mark(bob, id, &Mark::Read, at("16:03:00")).await.unwrap();
     store.mark(bob, id, &Mark::Acknowledged { note: "again".into() }, at("16:03:00")).await.unwrap();
     store.mark(alice, id, &Mark::Read, at("16:03:00")).await.unwrap();
-    store.mark_shown(bob, &[id], at("16:03:00")).await.unwrap();
+    store.take_unseen(bob, None, 1, at("16:03:00")).await.unwrap();
     team.reserve(&team.request("bob", &["a.txt"]), at("16:03:00")).await;
     store.release(team.id(), bob, None, at("16:03:00")).await.unwrap();
     store.renew(team.id(), bob, Some(&parsed(&["a.txt"])), at("17:00:00"), at("16:03:00")).await.unwrap().unwrap_err();
@@ -183,7 +183,7 @@ pub async fn the_change_stamp_changes_with_every_commit(store: &Shared) {
     changed("an agent").await;
     let id = team.send(draft("alice", &["bob"])).await;
     changed("a message").await;
-    store.mark_shown(bob, &[id], at("16:00:00")).await.unwrap();
+    assert_eq!(team.take("bob", 1, at("16:00:00")).await, [id]);
     changed("being shown").await;
     store.mark(bob, id, &Mark::Read, at("16:00:00")).await.unwrap();
     changed("reading").await;

@@ -9,7 +9,7 @@ use formats::markdown::Kind;
 use jiff::Timestamp;
 
 use super::Shared;
-use crate::agents::{Agent, AgentName, Profile};
+use crate::agents::{Agent, AgentName, Profile, Taking, TokenHash};
 use crate::events::{Event, EventKind};
 use crate::ids::{AgentId, MessageId, ProjectId, TicketId};
 use crate::messages::{
@@ -135,6 +135,11 @@ impl Team {
         deliveries.into_iter().find(|copy| copy.recipient == recipient).expect("the recipient has a copy")
     }
 
+    /// Takes as many of an agent's unseen messages, and returns their numbers.
+    pub(super) async fn take(&self, name: &str, limit: usize, now: Timestamp) -> Vec<MessageId> {
+        entry_ids(&self.store.take_unseen(self.agent(name), None, limit, now).await.unwrap())
+    }
+
     /// All that an agent finds in its inbox.
     pub(super) async fn inbox(&self, name: &str) -> Vec<InboxEntry> {
         self.store.inbox(&InboxQuery::newest(self.agent(name), PLENTY)).await.unwrap()
@@ -204,7 +209,20 @@ impl Team {
 
 /// Registers a name that says nothing of itself.
 pub(super) async fn register(store: &Shared, project: ProjectId, name: &str) -> Agent {
-    store.register(project, &named(name), &Profile::default(), None, at("15:00:00")).await.unwrap()
+    introduce(store, project, name, &Profile::default(), None, at("15:00:00")).await
+}
+
+/// Registers a name, new or known.
+pub(super) async fn introduce(
+    store: &Shared,
+    project: ProjectId,
+    name: &str,
+    profile: &Profile,
+    token: Option<TokenHash>,
+    now: Timestamp,
+) -> Agent {
+    let agent = store.register(project, &named(name), profile, token, Taking::NewOrKnown, now).await.unwrap();
+    agent.expect("any name may be taken")
 }
 
 /// A checked name.

@@ -1,5 +1,7 @@
 //! What every store promises of inbox, outbox and mail that was not seen yet.
 
+use tokio::task::JoinSet;
+
 use super::Shared;
 use super::fixtures::{PLENTY, at, draft, entry_ids, ids, team, team_at};
 use crate::ids::{AgentId, MessageId};
@@ -55,7 +57,7 @@ pub async fn unread_only_leaves_out_what_was_read(store: &Shared) {
     let team = team(store).await;
     let sent = team.send_many(3).await;
     store.mark(team.agent("bob"), sent[1], &Mark::Read, at("16:05:00")).await.unwrap();
-    store.mark_shown(team.agent("bob"), &sent, at("16:05:00")).await.unwrap();
+    team.take("bob", PLENTY, at("16:05:00")).await;
     let query = InboxQuery { unread_only: true, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
     assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[2], sent[0]], "being shown is not being read");
     let query = InboxQuery { limit: 2, ..query };
@@ -129,11 +131,10 @@ pub async fn looking_at_mail_changes_nothing(store: &Shared) {
     let id = team.send(draft("alice", &["bob"])).await;
     let before = (team.events().await, store.deliveries(id).await.unwrap());
     team.inbox("bob").await;
-    store.unseen(team.agent("bob"), None, PLENTY).await.unwrap();
     store.outbox(team.agent("alice"), None, PLENTY, true).await.unwrap();
     team.message(id).await;
     assert_eq!((team.events().await, store.deliveries(id).await.unwrap()), before);
-    assert_eq!(entry_ids(&store.unseen(team.agent("bob"), None, PLENTY).await.unwrap()), [id]);
+    assert_eq!(team.take("bob", PLENTY, at("16:05:00")).await, [id]);
 }
 
 pub async fn the_outbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Shared) {
@@ -165,40 +166,73 @@ pub async fn without_bodies_an_outbox_tells_all_but_the_body(store: &Shared) {
     assert_eq!(store.outbox(team.agent("alice"), None, PLENTY, false).await.unwrap(), [sent]);
 }
 
-pub async fn unseen_mail_is_oldest_first_and_a_limit_keeps_the_oldest(store: &Shared) {
+pub async fn unseen_mail_is_taken_oldest_first_and_a_limit_keeps_the_oldest(store: &Shared) {
     let team = team(store).await;
-    let sent = team.send_many(3).await;
+    let sent = team.send_many(4).await;
     let bob = team.agent("bob");
-    let unseen = store.unseen(bob, None, PLENTY).await.unwrap();
-    assert_eq!(entry_ids(&unseen), sent);
+    assert_eq!(store.take_unseen(bob, None, 0, at("16:05:00")).await.unwrap(), []);
+    let mut taken = store.take_unseen(bob, None, 1, at("16:05:00")).await.unwrap();
+    assert_eq!(entry_ids(&taken), sent[..1]);
+    taken.extend(store.take_unseen(bob, None, PLENTY, at("16:05:00")).await.unwrap());
     let mut inbox = team.inbox("bob").await;
     inbox.reverse();
-    assert_eq!(unseen, inbox, "the same entries, with bodies");
-    assert_eq!(entry_ids(&store.unseen(bob, None, 2).await.unwrap()), sent[..2]);
-    assert_eq!(store.unseen(bob, None, 0).await.unwrap(), []);
-    assert_eq!(store.unseen(team.agent("alice"), None, PLENTY).await.unwrap(), []);
+    assert_eq!(taken, inbox, "the same entries, with bodies, as they are now that they were shown");
+    assert_eq!(store.take_unseen(team.agent("alice"), None, PLENTY, at("16:05:00")).await.unwrap(), []);
 }
 
 pub async fn what_was_read_or_shown_is_not_unseen(store: &Shared) {
     let team = team(store).await;
     let sent = team.send_many(4).await;
     let bob = team.agent("bob");
-    store.mark(bob, sent[0], &Mark::Read, at("16:05:00")).await.unwrap();
-    store.mark_shown(bob, &[sent[1]], at("16:05:00")).await.unwrap();
+    assert_eq!(team.take("bob", 1, at("16:05:00")).await, sent[..1]);
+    store.mark(bob, sent[1], &Mark::Read, at("16:05:00")).await.unwrap();
     store.mark(bob, sent[2], &Mark::Acknowledged { note: String::new() }, at("16:05:00")).await.unwrap();
-    assert_eq!(entry_ids(&store.unseen(bob, None, PLENTY).await.unwrap()), [sent[3]]);
+    assert_eq!(team.take("bob", PLENTY, at("16:05:00")).await, [sent[3]]);
 }
 
 pub async fn after_a_number_unread_mail_is_told_whether_shown_or_not(store: &Shared) {
     let team = team(store).await;
     let sent = team.send_many(5).await;
     let bob = team.agent("bob");
-    store.mark_shown(bob, &[sent[0], sent[2]], at("16:05:00")).await.unwrap();
+    assert_eq!(team.take("bob", 3, at("16:05:00")).await, sent[..3]);
     store.mark(bob, sent[3], &Mark::Read, at("16:05:00")).await.unwrap();
-    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[0]), PLENTY).await.unwrap()), [sent[1], sent[2], sent[4]]);
-    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[0]), 2).await.unwrap()), [sent[1], sent[2]]);
-    assert_eq!(entry_ids(&store.unseen(bob, Some(sent[1]), PLENTY).await.unwrap()), [sent[2], sent[4]]);
-    let all = store.unseen(bob, Some(MessageId(0)), PLENTY).await.unwrap();
-    assert_eq!(entry_ids(&all), [sent[0], sent[1], sent[2], sent[4]]);
-    assert_eq!(store.unseen(bob, Some(sent[4]), PLENTY).await.unwrap(), []);
+    let after = async |id, limit| entry_ids(&store.take_unseen(bob, Some(id), limit, at("16:06:00")).await.unwrap());
+    assert_eq!(after(sent[0], 2).await, [sent[1], sent[2]]);
+    assert_eq!(after(sent[0], PLENTY).await, [sent[1], sent[2], sent[4]]);
+    assert_eq!(after(sent[1], PLENTY).await, [sent[2], sent[4]]);
+    assert_eq!(after(MessageId(0), PLENTY).await, [sent[0], sent[1], sent[2], sent[4]]);
+    assert_eq!(after(sent[4], PLENTY).await, []);
+    assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [], "what was told after a number was shown");
+}
+
+pub async fn of_many_who_take_at_once_each_message_goes_to_one(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(40).await;
+    let mut takers = JoinSet::new();
+    for _ in 0..8 {
+        let (store, bob) = (store.clone(), team.agent("bob"));
+        takers.spawn(async move {
+            let mut taken = Vec::new();
+            loop {
+                let some = store.take_unseen(bob, None, 3, at("16:05:00")).await.unwrap();
+                if some.is_empty() {
+                    return taken;
+                }
+                taken.extend(entry_ids(&some));
+            }
+        });
+    }
+    let mut taken: Vec<_> = takers.join_all().await.into_iter().flatten().collect();
+    taken.sort();
+    assert_eq!(taken, sent);
+}
+
+pub async fn taking_nothing_writes_nothing(store: &Shared) {
+    let team = team(store).await;
+    team.send_many(2).await;
+    team.take("bob", PLENTY, at("16:05:00")).await;
+    let before = store.change_stamp().await.unwrap();
+    assert_eq!(team.take("bob", PLENTY, at("16:06:00")).await, []);
+    assert_eq!(team.take("carol", PLENTY, at("16:06:00")).await, []);
+    assert_eq!(store.change_stamp().await.unwrap(), before);
 }

@@ -100,11 +100,13 @@ pub async fn who_has_no_copy_marks_nothing(store: &Shared) {
 pub async fn being_shown_is_noted_without_being_read(store: &Shared) {
     let team = team(store).await;
     let (sent, bob) = (team.send_many(3).await, team.agent("bob"));
-    store.mark_shown(bob, &sent[..2], at("16:05:00")).await.unwrap();
+    let before = team.events().await;
+    assert_eq!(team.take("bob", 2, at("16:05:00")).await, sent[..2]);
     let shown = DeliveryState { shown_at: Some(at("16:05:00")), ..DeliveryState::default() };
     assert_eq!(team.copy(sent[0], "bob").await.state, shown);
     assert_eq!(team.copy(sent[1], "bob").await.state, shown);
     assert_eq!(team.copy(sent[2], "bob").await.state, DeliveryState::default());
+    assert_eq!(team.events().await, before);
     let read = store.mark(bob, sent[0], &Mark::Read, at("16:06:00")).await.unwrap();
     assert_eq!(read, Some(DeliveryState { read_at: Some(at("16:06:00")), ..shown }));
 }
@@ -112,27 +114,18 @@ pub async fn being_shown_is_noted_without_being_read(store: &Shared) {
 pub async fn being_shown_again_keeps_the_first_time(store: &Shared) {
     let team = team(store).await;
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
-    store.mark_shown(bob, &[id], at("16:05:00")).await.unwrap();
-    store.mark_shown(bob, &[id, id], at("16:06:00")).await.unwrap();
+    team.take("bob", 1, at("16:05:00")).await;
+    let again = store.take_unseen(bob, Some(MessageId(0)), 1, at("16:06:00")).await.unwrap();
+    assert_eq!(again[0].state.shown_at, Some(at("16:05:00")));
     assert_eq!(team.copy(id, "bob").await.state.shown_at, Some(at("16:05:00")));
 }
 
-pub async fn showing_passes_over_what_is_not_in_the_mailbox(store: &Shared) {
+pub async fn what_one_is_shown_is_not_noted_for_others(store: &Shared) {
     let team = team(store).await;
-    let bobs = team.send(draft("alice", &["bob"])).await;
-    let carols = team.send(draft("alice", &["carol"])).await;
-    store.mark_shown(team.agent("bob"), &[MessageId(i64::MAX), carols, bobs], at("16:05:00")).await.unwrap();
-    assert_eq!(team.copy(bobs, "bob").await.state.shown_at, Some(at("16:05:00")));
-    assert_eq!(team.copy(carols, "carol").await.state.shown_at, None);
-    store.mark_shown(team.agent("bob"), &[], at("16:06:00")).await.unwrap();
-}
-
-pub async fn thousands_of_messages_can_be_shown_at_once(store: &Shared) {
-    let team = team(store).await;
-    let id = team.send(draft("alice", &["bob"])).await;
-    let many: Vec<_> = (0..40_000).map(|number| MessageId(id.0 + 1 + number)).chain([id]).collect();
-    store.mark_shown(team.agent("bob"), &many, at("16:05:00")).await.unwrap();
-    assert_eq!(team.copy(id, "bob").await.state.shown_at, Some(at("16:05:00")));
+    let id = team.send(draft("alice", &["bob", "carol"])).await;
+    team.take("bob", 1, at("16:05:00")).await;
+    assert_eq!(team.copy(id, "carol").await.state.shown_at, None);
+    assert_eq!(team.take("carol", 1, at("16:06:00")).await, [id]);
 }
 
 pub async fn acknowledging_at_once_counts_the_first(store: &Shared) {

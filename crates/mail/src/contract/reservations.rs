@@ -252,6 +252,24 @@ pub async fn a_lease_that_ended_cannot_be_renewed(store: &Shared) {
     assert_eq!(renew("a.txt", "16:11:00").await, Err("a.txt".to_owned()), "nor one that was given back");
 }
 
+pub async fn a_lease_that_went_to_another_cannot_be_renewed_with_an_old_clock(store: &Shared) {
+    let team = team(store).await;
+    team.granted(&team.request("alice", &["src/**", "docs/a.md"]), at("16:00:00")).await;
+    let bobs = team.granted(&team.request("bob", &["src/lib.rs"]), at("16:10:00")).await;
+    let before = team.events().await;
+    // As one that waited while the lease ended.
+    let (alice, named, old) = (team.agent("alice"), parsed(&["docs/a.md", "src/**"]), at("16:09:59"));
+    let answer = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
+    assert_eq!(answer, Err(named[1].clone()));
+    assert_eq!(team.leases(at("16:10:01")).await, bobs);
+    assert_eq!(team.events().await, before);
+    let all = store.renew(team.id(), alice, None, at("17:00:00"), old).await.unwrap().unwrap();
+    assert_eq!(patterns(&all), ["docs/a.md"], "what nobody else holds is renewed");
+    store.release(team.id(), team.agent("bob"), None, at("16:10:02")).await.unwrap();
+    let back = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
+    assert!(back.is_ok(), "nobody else holds it any more");
+}
+
 pub async fn pages_of_leases_meet_without_gap_or_repeat(store: &Shared) {
     let team = team(store).await;
     let mut held = team.granted(&team.request("bob", &["z", "y"]), at("16:00:00")).await;

@@ -31,6 +31,20 @@ pub async fn pages_of_a_thread_meet_without_gap_or_repeat(store: &Shared) {
     assert_eq!(page(said[4]).await, []);
 }
 
+pub async fn the_tail_of_a_thread_is_its_newest_messages_oldest_first(store: &Shared) {
+    let (team, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    let mut said = Vec::new();
+    for body in ["one", "two", "three", "four"] {
+        said.push(team.sent(draft("alice", &["bob"]).thread("T").body(body)).await);
+        team.send(draft("alice", &["bob"]).thread("U")).await;
+        bank.send(draft("alice", &["bob"]).thread("T")).await;
+    }
+    assert_eq!(store.thread_tail(team.id(), "T", PLENTY).await.unwrap(), said);
+    assert_eq!(store.thread_tail(team.id(), "T", 3).await.unwrap(), said[1..]);
+    assert_eq!(store.thread_tail(team.id(), "T", 0).await.unwrap(), []);
+    assert_eq!(store.thread_tail(team.id(), "V", PLENTY).await.unwrap(), []);
+}
+
 pub async fn a_thread_tells_its_length(store: &Shared) {
     let team = team(store).await;
     for length in 1..=3 {

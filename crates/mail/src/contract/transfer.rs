@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::Shared;
-use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, named, register, team, team_at};
+use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, introduce, register, team, team_at};
 use crate::agents::{Profile, TokenHash};
+use crate::clock::from_micros;
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::{Importance, Mark, Role, Vouched};
 use crate::projects::ProjectKey;
@@ -155,6 +156,23 @@ pub async fn a_number_below_the_highest_is_a_clash(store: &Shared, second: &Shar
     assert_eq!(second.import(&records[1..], at("21:00:00")).await.unwrap(), [Imported::AlreadyThere, Imported::New]);
 }
 
+pub async fn a_time_that_does_not_rise_is_a_clash(store: &Shared, second: &Shared) {
+    let shop = team(store).await;
+    shop.send_many(2).await;
+    team_at(store, "/projects/bank").await.send(draft("alice", &["bob"])).await;
+    let mut records = store.export(None, PLENTY).await.unwrap();
+    let first_at = records[0].message.created_at;
+    for time in [at("15:59:59"), first_at] {
+        records[1].message.created_at = time;
+        assert_eq!(second.import(&records, at("20:00:00")).await.unwrap(), [Imported::New, Imported::Clash]);
+        assert_eq!(second.export(None, PLENTY).await.unwrap(), []);
+    }
+    records[1].message.created_at = from_micros(first_at.as_microsecond() + 1);
+    records[2].message.created_at = at("15:00:00");
+    let answers = second.import(&records, at("20:00:00")).await.unwrap();
+    assert_eq!(answers, [Imported::New; 3], "the times of another project do not count");
+}
+
 pub async fn after_a_clash_nothing_of_the_call_is_kept(store: &Shared, second: &Shared) {
     let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     shop.send(draft("alice", &["bob"])).await;
@@ -194,8 +212,9 @@ pub async fn archived_mail_is_left_out_of_the_mailboxes(store: &Shared, second: 
     let there = team(second).await;
     let bob = there.agent("bob");
     assert_eq!(entry_ids(&there.inbox("bob").await), [sent[2], sent[0]]);
-    assert_eq!(entry_ids(&second.unseen(bob, None, PLENTY).await.unwrap()), [sent[0], sent[2]]);
-    assert_eq!(entry_ids(&second.unseen(bob, Some(MessageId(0)), PLENTY).await.unwrap()), [sent[0], sent[2]]);
+    assert_eq!(there.take("bob", PLENTY, at("20:00:00")).await, [sent[0], sent[2]]);
+    let unread = second.take_unseen(bob, Some(MessageId(0)), PLENTY, at("20:00:00")).await.unwrap();
+    assert_eq!(entry_ids(&unread), [sent[0], sent[2]]);
     assert_eq!(there.copy(sent[1], "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(second.outbox(there.agent("alice"), None, PLENTY, true).await.unwrap().len(), 3, "nothing is destroyed");
 }
@@ -227,7 +246,7 @@ pub async fn a_fresh_store_is_ready_and_being_asked_changes_nothing(store: &Shar
 async fn fill(store: &Shared) -> Team {
     let (shop, bank) = (team(store).await, team_at(store, "/work_shop").await);
     let token = Some(TokenHash::of("secret"));
-    store.register(shop.id(), &named("alice"), &Profile::default(), token, at("15:30:00")).await.unwrap();
+    introduce(store, shop.id(), "alice", &Profile::default(), token, at("15:30:00")).await;
     let question = Draft {
         importance: Importance::Urgent,
         work_id: Some("bd-42".into()),
@@ -242,7 +261,7 @@ async fn fill(store: &Shared) -> Team {
     shop.send_many(2).await;
     let ack = Mark::Acknowledged { note: "on it".into() };
     store.mark(shop.agent("bob"), first, &ack, at("16:05:00")).await.unwrap();
-    store.mark_shown(shop.agent("carol"), &[first], at("16:06:00")).await.unwrap();
+    assert_eq!(shop.take("carol", 1, at("16:06:00")).await, [first]);
     store.mark(shop.agent("alice"), second, &Mark::Read, at("16:07:00")).await.unwrap();
     assert_eq!(shop.copy(first, "carol").await.role, Role::Bcc);
     shop

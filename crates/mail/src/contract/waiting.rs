@@ -169,13 +169,42 @@ pub async fn a_place_is_lost_when_its_owner_does_not_ask_again(store: &Shared) {
 pub async fn asking_again_holds_the_place_anew(store: &Shared) {
     let team = team(store).await;
     let wanted = bob_waits_for_alice(&team).await;
-    assert_eq!(team.queued(&wanted, at("16:00:03")).await, wanted.ticket.unwrap());
-    store.release(team.id(), team.agent("alice"), None, at("16:00:04")).await.unwrap();
-    let lost_at = place_held_until(at("16:00:03"), at("16:30:00"));
+    assert_eq!(team.queued(&wanted, at("16:00:04")).await, wanted.ticket.unwrap());
+    store.release(team.id(), team.agent("alice"), None, at("16:00:05")).await.unwrap();
+    let lost_at = place_held_until(at("16:00:04"), at("16:30:00"));
     let carols = team.request("carol", &["a.txt"]);
     let refused = team.reserve(&carols, from_micros(lost_at.as_microsecond() - 1)).await;
     assert!(matches!(refused, Reserved::Refused(_)));
     team.granted(&carols, lost_at).await;
+}
+
+pub async fn asking_again_at_once_changes_nothing(store: &Shared) {
+    let team = team(store).await;
+    let wanted = bob_waits_for_alice(&team).await;
+    let before = store.change_stamp().await.unwrap();
+    for time in ["16:00:01", "16:00:02", "16:00:03.5"] {
+        assert_eq!(team.queued(&wanted, at(time)).await, wanted.ticket.unwrap());
+        assert_eq!(store.change_stamp().await.unwrap(), before, "at {time} half of the place is left");
+    }
+    assert_eq!(team.queued(&wanted, at("16:00:03.500001")).await, wanted.ticket.unwrap());
+    assert_ne!(store.change_stamp().await.unwrap(), before, "now less than half is left");
+}
+
+pub async fn a_holder_reserves_again_what_others_wait_for(store: &Shared) {
+    let team = team(store).await;
+    let held = team.granted(&team.request("alice", &["src/**"]), at("16:00:00")).await;
+    let bobs = team.patient("bob", &["src/**"], at("16:30:00"));
+    let ticket = team.queued(&bobs, at("16:00:01")).await;
+    let again = team.granted(&team.request("alice", &["src/**"]), at("16:00:02")).await;
+    assert_eq!((again[0].id, again[0].ends_at), (held[0].id, at("16:10:02")));
+    let weaker = team.granted(&team.shared("alice", &["src/**"]), at("16:00:02")).await;
+    assert_eq!((weaker[0].id, weaker[0].exclusive), (held[0].id, false));
+    let stronger = team.reserve(&team.request("alice", &["src/**"]), at("16:00:02")).await;
+    assert!(matches!(stronger, Reserved::Refused(conflicts) if conflicts[0].waiting), "bob came before that wish");
+    let other = team.reserve(&team.request("alice", &["src/lib.rs"]), at("16:00:02")).await;
+    assert!(matches!(other, Reserved::Refused(conflicts) if conflicts[0].waiting), "that is not what alice holds");
+    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    team.granted(&with_ticket(&bobs, ticket), at("16:00:03")).await;
 }
 
 pub async fn who_lost_the_place_goes_to_the_end(store: &Shared) {

@@ -1,7 +1,7 @@
 //! Agents: registering, and looking them up.
 
 use super::{Identity, Office};
-use crate::agents::{Agent, AgentName, Profile, TokenHash, assigned_name};
+use crate::agents::{Agent, AgentName, Profile, Taking, TokenHash, assigned_name};
 use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
@@ -40,7 +40,8 @@ pub struct Registered {
 impl Office {
     /// Registers an agent, or brings its profile up to date.
     ///
-    /// Where names have to be proved, a name that exists is given only to who shows its token.
+    /// Where names have to be proved, a name that exists is given only to who shows its token; a name that came with
+    /// imported mail has none, and goes to the first who asks for it.
     pub async fn register(&self, registration: Registration<'_>) -> Result<Registered, Error> {
         check_profile(&registration.profile)?;
         let wanted = registration.name.map(AgentName::parse).transpose()?;
@@ -49,38 +50,66 @@ impl Office {
         } else {
             self.project(registration.project_key).await?
         };
-        let name = match wanted {
-            Some(name) => name,
-            None => self.draw_name(&project).await?,
+        let (agent, token) = match wanted {
+            Some(name) => self.register_as(&project, &name, &registration).await?,
+            None => self.register_drawn(&project, &registration.profile).await?,
         };
-        let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
-        let proved = match &known {
-            Some(agent) => self.token_shown(agent, registration.token).await?,
-            None => None,
-        };
-        let (token, hash) = match proved {
-            Some(token) => (token, None),
-            None => {
-                let token = self.chance.token();
-                let hash = TokenHash::of(&token);
-                (token, Some(hash))
-            }
-        };
-        let agent = self.store.register(project.id, &name, &registration.profile, hash, self.clock.now()).await?;
         Ok(Registered { project, agent, token })
     }
 
-    /// The token that a known agent showed, if it is one of its own. Where names have to be proved, only an agent that
-    /// was never given one may go without.
-    async fn token_shown(&self, agent: &Agent, token: Option<&str>) -> Result<Option<String>, Error> {
-        let own = self.store.token_hashes(agent.id).await?;
-        match token {
-            Some(token) if own.contains(&TokenHash::of(token)) => Ok(Some(token.to_owned())),
-            _ if self.rules.identity == Identity::Strict && !own.is_empty() => {
-                Err(Error::Unproved { name: agent.name.clone(), given: token.is_some() })
+    async fn register_as(
+        &self,
+        project: &Project,
+        name: &AgentName,
+        registration: &Registration<'_>,
+    ) -> Result<(Agent, String), Error> {
+        let shown = self.own_token(project, name, registration.token).await?;
+        // Decided by the store, because a name that is free now may be another's a moment later.
+        let taking = match (self.rules.identity, &shown) {
+            (Identity::Strict, None) => Taking::NewOrTokenless,
+            _ => Taking::NewOrKnown,
+        };
+        let (token, hash) = shown.map_or_else(|| self.new_token(), |token| (token.to_owned(), None));
+        let now = self.clock.now();
+        let agent = self.store.register(project.id, name, &registration.profile, hash, taking, now).await?;
+        let given = registration.token.is_some();
+        Ok((agent.ok_or_else(|| Error::Unproved { name: name.as_str().to_owned(), given })?, token))
+    }
+
+    /// Registers under a name that nobody has; another is drawn when somebody else was faster.
+    async fn register_drawn(&self, project: &Project, profile: &Profile) -> Result<(Agent, String), Error> {
+        let seed = self.chance.seed();
+        let (token, hash) = self.new_token();
+        for attempt in 0..DRAWS {
+            let name = assigned_name(seed, attempt);
+            if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+                continue;
             }
-            _ => Ok(None),
+            let now = self.clock.now();
+            if let Some(agent) = self.store.register(project.id, &name, profile, hash, Taking::NewOnly, now).await? {
+                return Ok((agent, token));
+            }
         }
+        Err(Error::Busy)
+    }
+
+    /// The token that was shown, if it is one of the agent's own.
+    async fn own_token<'t>(
+        &self,
+        project: &Project,
+        name: &AgentName,
+        shown: Option<&'t str>,
+    ) -> Result<Option<&'t str>, Error> {
+        let Some(token) = shown else { return Ok(None) };
+        let Some(agent) = self.store.agents_named(project.id, &[name.as_str()]).await?.pop() else { return Ok(None) };
+        let is_own = self.store.token_hashes(agent.id).await?.contains(&TokenHash::of(token));
+        Ok(is_own.then_some(token))
+    }
+
+    fn new_token(&self) -> (String, Option<TokenHash>) {
+        let token = self.chance.token();
+        let hash = TokenHash::of(&token);
+        (token, Some(hash))
     }
 
     /// What is known of an agent.
@@ -102,17 +131,6 @@ impl Office {
         let project = self.project(project_key).await?;
         let agents = self.store.agents(project.id, after, limit).await?;
         Ok((project, agents))
-    }
-
-    async fn draw_name(&self, project: &Project) -> Result<AgentName, Error> {
-        let seed = self.chance.seed();
-        for attempt in 0..DRAWS {
-            let name = assigned_name(seed, attempt);
-            if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
-                return Ok(name);
-            }
-        }
-        Err(Error::Busy)
     }
 }
 

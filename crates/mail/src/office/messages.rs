@@ -11,7 +11,7 @@ use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Mes
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The longest note of an acknowledgement, in bytes.
 const LONGEST_NOTE: usize = 16 * 1024;
 
@@ -77,10 +77,8 @@ impl Office {
         // Taken before the first look, so that what is committed in between is not missed.
         let mut signal = self.wake.mailbox(agent.id);
         loop {
-            let unseen = self.store.unseen(agent.id, ask.after, ask.limit).await?;
+            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now()).await?;
             if !unseen.is_empty() {
-                let ids: Vec<MessageId> = unseen.iter().map(|entry| entry.message.id).collect();
-                self.store.mark_shown(agent.id, &ids, self.clock.now()).await?;
                 return Ok(unseen);
             }
             let left = deadline - self.clock.now().as_microsecond();
@@ -116,11 +114,13 @@ impl Office {
         mark: Mark,
     ) -> Result<DeliveryState, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        if self.store.message(project.id, id).await?.is_none() {
-            return Err(Error::UnknownMessage { id });
+        if let Some(state) = self.store.mark(agent.id, id, &mark, self.clock.now()).await? {
+            return Ok(state);
         }
-        let state = self.store.mark(agent.id, id, &mark, self.clock.now()).await?;
-        state.ok_or(Error::NotARecipient { id, agent: agent.name })
+        match self.store.message(project.id, id).await? {
+            Some(_) => Err(Error::NotARecipient { id, agent: agent.name }),
+            None => Err(Error::UnknownMessage { id }),
+        }
     }
 
     /// A message and every recipient's copy; blind copies are left to the caller to hide.

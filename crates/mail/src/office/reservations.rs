@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::messages::LOOK_AGAIN;
 use super::{Claim, Office};
 use crate::clock::after_seconds;
 use crate::error::{Error, check_text, shown};
@@ -13,6 +12,12 @@ use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS};
 
 /// The most paths in one request.
 const MOST_PATHS: usize = 1_000;
+/// The most plain globs that the patterns of one request may stand for, braces written out. Comparing two requests takes
+/// as many steps as the product of theirs.
+const MOST_ALTERNATIVES: usize = 1_024;
+/// How long somebody in line relies on being woken. Short, because a place is held anew only when half of it is over,
+/// and may not be lost for being late.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// The longest reason, in bytes.
 const LONGEST_REASON: usize = 4 * 1024;
 
@@ -41,7 +46,7 @@ impl Office {
         check_ttl("ttl_seconds", ask.ttl_seconds)?;
         check_text("reason", ask.reason, LONGEST_REASON)?;
         let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
-        let patterns = patterns(&project.human_key, ask.paths)?;
+        let patterns = patterns(&project.human_key, ask.paths, MOST_ALTERNATIVES)?;
         let deadline = after_seconds(self.clock.now(), ask.wait.as_secs() as i64);
         let mut request = Request {
             project: project.id,
@@ -79,7 +84,7 @@ impl Office {
             if self.wake.closing() {
                 request.wait_until = None;
             } else {
-                signal.wait(Duration::from_micros(until.max(0) as u64).min(LOOK_AGAIN)).await;
+                signal.wait(Duration::from_micros(until.max(0) as u64).min(ASK_AGAIN)).await;
             }
         }
     }
@@ -90,7 +95,7 @@ impl Office {
             ProjectKey::Path(path) => path,
             ProjectKey::Slug(_) => self.project(project_key).await?.human_key,
         };
-        patterns(&root, paths).map(drop)
+        patterns(&root, paths, MOST_ALTERNATIVES).map(drop)
     }
 
     /// Gives back the leases on these paths, or all that the agent holds when there is no list.
@@ -101,7 +106,7 @@ impl Office {
         paths: Option<&[String]>,
     ) -> Result<Vec<Lease>, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project.human_key, paths)).transpose()?;
+        let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
         let released = self.store.release(project.id, agent.id, patterns.as_deref(), self.clock.now()).await?;
         if !released.is_empty() {
             self.wake.leases_changed(project.id);
@@ -119,7 +124,7 @@ impl Office {
     ) -> Result<Vec<Lease>, Error> {
         check_ttl("new_ttl_seconds", ttl_seconds)?;
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project.human_key, paths)).transpose()?;
+        let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
         let now = self.clock.now();
         let ends_at = after_seconds(now, ttl_seconds);
         let not_held = |pattern: String| Error::NotHeld { agent: agent.name.clone(), pattern };
@@ -147,16 +152,23 @@ impl Office {
     }
 }
 
-fn patterns(root: &str, paths: &[String]) -> Result<Vec<Pattern>, Error> {
+fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Vec<Pattern>, Error> {
     if paths.is_empty() || paths.len() > MOST_PATHS {
         let wanted = format!("1 to {MOST_PATHS} paths");
         return Err(Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted });
     }
     let mut patterns: Vec<Pattern> = Vec::with_capacity(paths.len());
     let mut known = std::collections::HashSet::new();
+    let mut alternatives = 0;
     for path in paths {
         let pattern = Pattern::parse_within(root, path)?;
         if known.insert(pattern.as_str().to_owned()) {
+            alternatives += pattern.breadth();
+            if alternatives > most_alternatives {
+                let value = format!("{} paths with more than {most_alternatives} alternatives", paths.len());
+                let wanted = format!("at most {most_alternatives} alternatives in all, braces written out");
+                return Err(Error::Invalid { what: "paths", value, wanted });
+            }
             patterns.push(pattern);
         }
     }

@@ -9,7 +9,7 @@ use crate::search::query::Query;
 use crate::search::snippet;
 use crate::threads::summary::{Said, Summary, summarize};
 
-/// How many messages of a thread a summary looks at.
+/// How many messages of a thread a summary looks at, the newest.
 const SUMMED_UP: usize = 2_000;
 
 /// Which part of a thread to read.
@@ -69,11 +69,12 @@ impl Office {
         Ok(ThreadPage { thread, messages, total })
     }
 
-    /// Sums up a thread by rules: the same thread gives the same summary.
+    /// Sums up a thread by rules: the same thread gives the same summary. Of a long one the newest messages are read;
+    /// its length and its time from first to last are the whole thread's.
     pub async fn summarize(&self, project_key: &str, thread: &str) -> Result<(String, Summary), Error> {
         let project = self.project(project_key).await?;
-        let (thread, _) = self.find_thread(&project, thread).await?;
-        let messages = self.store.thread(project.id, &thread, None, SUMMED_UP, true).await?;
+        let (thread, total) = self.find_thread(&project, thread).await?;
+        let messages = self.store.thread_tail(project.id, &thread, SUMMED_UP).await?;
         let said: Vec<Said<'_>> = messages
             .iter()
             .map(|message| Said {
@@ -85,7 +86,13 @@ impl Office {
                 at: message.created_at,
             })
             .collect();
-        Ok((thread, summarize(&said)))
+        let mut summary = summarize(&said);
+        if said.len() < total {
+            let first = self.store.thread(project.id, &thread, None, 1, false).await?;
+            summary.first_at = first.first().map(|message| message.created_at);
+            summary.total_messages = total;
+        }
+        Ok((thread, summary))
     }
 
     /// Messages that match, newest first.

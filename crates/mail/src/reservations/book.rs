@@ -48,7 +48,8 @@ impl LeaseBook {
         book
     }
 
-    /// Decides. Nobody overtakes: what an earlier waiter wants counts as if it were held.
+    /// Decides. Nobody overtakes: what an earlier waiter wants counts as if it were held. A holder who asks again for
+    /// what it holds overtakes nobody.
     pub fn decide(&self, request: &Request, now: Timestamp) -> Decision {
         let Request { agent, exclusive, ticket, .. } = *request;
         let mut blocking = self.in_the_way(agent, &request.patterns, exclusive, ticket, now).peekable();
@@ -75,6 +76,16 @@ impl LeaseBook {
     pub fn own<'a>(&'a self, agent: AgentId, pattern: &'a Pattern, now: Timestamp) -> Option<&'a Lease> {
         let same = move |lease: &Lease| lease.holder == agent && now < lease.ends_at && lease.pattern == *pattern;
         self.held.meeting(pattern, same).map(|(_, lease)| lease).next()
+    }
+
+    /// Whether a lease that had not ended at `now` is its holder's still.
+    ///
+    /// Not so if another holds what it forbids: who waited long for its turn to renew comes with an old `now`, and the
+    /// lease may have ended and gone to another meanwhile.
+    pub fn stands(&self, lease: &Lease, now: Timestamp) -> bool {
+        let forbids =
+            |other: &Lease| now < other.ends_at && other.holder != lease.holder && (other.exclusive || lease.exclusive);
+        self.held.meeting(&lease.pattern, forbids).next().is_none()
     }
 
     /// Notes a lease; one of the same number is replaced.
@@ -129,7 +140,8 @@ impl LeaseBook {
         patterns.iter().flat_map(move |wanted| {
             let relevant = move |lease: &Lease| forbids(lease.holder, lease.exclusive, lease.ends_at);
             let held = self.held.meeting(wanted, relevant).map(move |(_, lease)| InTheWay::Held(wanted, lease));
-            let ahead = self.line.iter().filter(move |waiter| {
+            let line = if self.holds(agent, wanted, exclusive, now) { &[] } else { self.line.as_slice() };
+            let ahead = line.iter().filter(move |waiter| {
                 forbids(waiter.agent, waiter.exclusive, waiter.until) && ticket.is_none_or(|own| waiter.ticket < own)
             });
             let asked_for = ahead.filter_map(move |waiter| {
@@ -138,6 +150,12 @@ impl LeaseBook {
             });
             held.chain(asked_for)
         })
+    }
+
+    /// Whether `agent` holds exactly this pattern, in this mode or a stronger one. Not looked for when nobody waits.
+    fn holds(&self, agent: AgentId, pattern: &Pattern, exclusive: bool, now: Timestamp) -> bool {
+        let strong_enough = |lease: &Lease| lease.exclusive || !exclusive;
+        !self.line.is_empty() && self.own(agent, pattern, now).is_some_and(strong_enough)
     }
 
     /// Follows who waits for whom, from the asking agent back to it.

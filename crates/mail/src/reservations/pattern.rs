@@ -116,6 +116,11 @@ impl Pattern {
         &self.text
     }
 
+    /// How many plain globs the braces stand for; 1 without braces.
+    pub fn breadth(&self) -> usize {
+        self.alternatives.len()
+    }
+
     /// Whether this pattern names `path`, a relative path without empty segments.
     pub fn matches(&self, path: &str) -> bool {
         let names: Vec<Vec<char>> = path.split('/').map(|name| name.chars().collect()).collect();

@@ -45,7 +45,7 @@ pub struct Summary {
     pub action_items: Vec<ActionItem>,
     /// Questions that nobody has answered yet.
     pub open_questions: Vec<Point>,
-    /// How many messages were summarized.
+    /// How many messages the conversation has.
     pub total_messages: usize,
     /// When the first of them was said.
     pub first_at: Option<Timestamp>,

@@ -54,6 +54,12 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message, "Send less, or a path to a file instead.")
     }
 
+    /// The body broke off, or is not what HTTP allows.
+    pub fn malformed() -> Self {
+        let message = "The body of the request broke off or is malformed";
+        Self::new(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, "Send it again, whole.")
+    }
+
     /// The body did not arrive in time.
     pub fn too_slow() -> Self {
         let message = "The request did not arrive in time";
@@ -69,7 +75,7 @@ impl Problem {
         problem
     }
 
-    /// More requests under way than the server takes.
+    /// More requests under way, or more bytes of them, than the server takes.
     pub fn busy() -> Self {
         let message = "Too many requests are under way";
         let mut problem =

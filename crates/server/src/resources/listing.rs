@@ -20,12 +20,13 @@ pub fn templates() -> Vec<ResourceTemplate> {
         template("resource://projects{?limit,after}", "projects", "All projects"),
         template("resource://agents/{project_slug}{?limit,after}", "agents", "Agents of a project"),
         template(
-            "resource://inbox/{agent_name}{?project,limit,before,unread_only,urgent_only,thread_id,include_bodies}",
+            "resource://inbox/{agent_name}{?project,limit,before,unread_only,urgent_only,thread_id,include_bodies,\
+             registration_token}",
             "inbox",
             "Mail of an agent, newest first; can be subscribed to",
         ),
         template(
-            "resource://outbox/{agent_name}{?project,limit,before,include_bodies}",
+            "resource://outbox/{agent_name}{?project,limit,before,include_bodies,registration_token}",
             "outbox",
             "What an agent sent, and who read and acknowledged it",
         ),

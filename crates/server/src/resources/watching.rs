@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
-use mail::Office;
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::InboxQuery;
 use mail::office::{Claim, InboxAsk};
 use mail::wake::Signal;
+use mail::{Office, StoreError};
 use mcp::{ReadError, Refusal};
 
 use super::address::Address;
@@ -41,7 +41,8 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             return Err(ReadError::Refused(Refusal::new("NOT_WATCHABLE", message).hint(hint)));
         }
     };
-    let watcher = Watcher { office: office.clone(), seen: newest(office, what).await, what, signal };
+    let seen = Seen(newest(office, what).await.map_err(|error| refused(error.into()))?);
+    let watcher = Watcher { office: office.clone(), seen, what, signal };
     Ok(stream::unfold(watcher, |mut watcher| async move {
         watcher.next_change().await;
         Some(((), watcher))
@@ -59,33 +60,52 @@ struct Watcher {
     office: Arc<Office>,
     what: Watched,
     signal: Box<dyn Signal>,
-    seen: Vec<i64>,
+    seen: Seen,
 }
 
 impl Watcher {
     async fn next_change(&mut self) {
         loop {
             self.signal.wait(LOOK_AGAIN).await;
-            let newest = newest(&self.office, self.what).await;
-            if newest != self.seen {
-                self.seen = newest;
+            if self.seen.is_news(newest(&self.office, self.what).await) {
                 return;
             }
         }
     }
 }
 
-/// What tells one state of the resource from another. A store that cannot answer changes nothing.
-async fn newest(office: &Office, what: Watched) -> Vec<i64> {
+/// What the client knows of.
+#[derive(Debug)]
+struct Seen(Vec<i64>);
+
+impl Seen {
+    /// Whether the client has to be told, and remembers what. A store that cannot answer changes nothing.
+    fn is_news(&mut self, newest: Result<Vec<i64>, StoreError>) -> bool {
+        match newest {
+            Ok(newest) if newest != self.0 => {
+                self.0 = newest;
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                tracing::debug!(%error, "a watched resource could not be looked at");
+                false
+            }
+        }
+    }
+}
+
+/// What tells one state of the resource from another.
+async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> {
     match what {
         Watched::Inbox(agent) => {
             let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(agent, 1) };
-            let entries = office.store().inbox(&query).await.unwrap_or_default();
-            entries.iter().map(|entry| entry.message.id.0).collect()
+            let entries = office.store().inbox(&query).await?;
+            Ok(entries.iter().map(|entry| entry.message.id.0).collect())
         }
         Watched::Leases(project) => {
-            let held = office.store().leases(project, None, 1000, office.now()).await.unwrap_or_default();
-            held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect()
+            let held = office.store().leases(project, None, 1000, office.now()).await?;
+            Ok(held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect())
         }
     }
 }
@@ -100,5 +120,20 @@ fn one_of<'a>(project_key: &'a str, agent: Claim<'a>) -> InboxAsk<'a> {
         before: None,
         limit: 1,
         with_bodies: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_answer_is_no_news_and_makes_none_when_it_answers_again() {
+        let mut seen = Seen(vec![7]);
+        assert!(!seen.is_news(Err(StoreError::TooSlow)), "nothing is known to have changed");
+        assert!(!seen.is_news(Ok(vec![7])), "it is as it was");
+        assert!(seen.is_news(Ok(vec![8])));
+        assert!(!seen.is_news(Ok(vec![8])), "told once");
+        assert!(seen.is_news(Ok(vec![])), "the last one went");
     }
 }

@@ -7,7 +7,6 @@ mod no_store;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use mcp::{Param, ParamKind, Tool};
 use schemars::JsonSchema;
@@ -16,7 +15,6 @@ use serde_json::{Map, Value};
 
 use super::{macros, projects};
 use crate::answers::{agents, messages, reservations, threads};
-use crate::metrics::Metrics;
 
 const INTRODUCTION: &str = "\
 # Tools
@@ -90,7 +88,7 @@ fn check(name: &str, wanted: &str) {
 }
 
 fn tools() -> Vec<Tool> {
-    super::all(&no_store::office(), &Arc::new(Metrics::default()))
+    super::all(&no_store::office())
 }
 
 /// The schema of what is sent, which need not be that of what would be read.

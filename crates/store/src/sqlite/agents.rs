@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
-use mail::agents::{Agent, AgentName, AgentStore, Profile, TokenHash};
+use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::clock::from_micros;
 use mail::events::EventKind;
 use mail::ids::{AgentId, ProjectId};
@@ -22,15 +22,19 @@ impl AgentStore for Sqlite {
         name: &AgentName,
         profile: &Profile,
         token: Option<TokenHash>,
+        taking: Taking,
         now: Timestamp,
-    ) -> Result<Agent, StoreError> {
+    ) -> Result<Option<Agent>, StoreError> {
         let (name, profile) = (name.as_str().to_owned(), profile.clone());
         self.write("register an agent", move |desk| {
+            if !may_take(desk.connection, project, &name, taking)? {
+                return Ok(None);
+            }
             let agent = register(desk.connection, project, &name, &profile, now)?;
             if let Some(token) = token {
                 remember(desk.connection, agent.id, &token, now)?;
             }
-            Ok(agent)
+            Ok(Some(agent))
         })
         .await
     }
@@ -67,6 +71,15 @@ impl AgentStore for Sqlite {
                 .collect()
         })
     }
+}
+
+fn may_take(connection: &Connection, project: ProjectId, name: &str, taking: Taking) -> rusqlite::Result<bool> {
+    if taking == Taking::NewOrKnown {
+        return Ok(true);
+    }
+    let Some(known) = by_name(connection, project, name)? else { return Ok(true) };
+    let has_token = || connection.prepare_cached("SELECT 1 FROM agent_token WHERE agent_id = ?1")?.exists([known.id.0]);
+    Ok(taking == Taking::NewOrTokenless && !has_token()?)
 }
 
 /// Registers a name, or brings its profile up to date. A new name writes an event.

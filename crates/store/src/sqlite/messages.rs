@@ -2,6 +2,7 @@
 
 mod append;
 pub(super) mod rows;
+mod unseen;
 
 pub(super) use append::{Placed, insert};
 
@@ -17,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::events::record;
 use super::{Sqlite, limit_of};
-use rows::{AFTER_BODY, BODY, COLUMNS, NO_BODY, STATE, delivery_of, message_of};
+use rows::{AFTER_BODY, BODY, COLUMNS, NO_BODY, STATE, delivery_of, message_of, page, page_of};
 
 #[async_trait]
 impl MessageStore for Sqlite {
@@ -53,52 +54,23 @@ impl MessageStore for Sqlite {
              WHERE m.sender_id = ?1 AND m.id < ?2 ORDER BY m.id DESC LIMIT ?3"
         );
         self.read("read an outbox", |connection| {
-            connection
-                .prepare_cached(&sql)?
-                .query_map((agent.0, before.map_or(i64::MAX, |id| id.0), limit_of(limit)), message_of)?
-                .collect()
+            let values = (agent.0, before.map_or(i64::MAX, |id| id.0), limit_of(limit));
+            page_of(&mut *connection.prepare_cached(&sql)?, values)
         })
     }
 
-    async fn unseen(
+    async fn take_unseen(
         &self,
         agent: AgentId,
         after: Option<MessageId>,
         limit: usize,
+        now: Timestamp,
     ) -> Result<Vec<InboxEntry>, StoreError> {
-        let (index, only) = match after {
-            None => ("delivery_unseen", "AND d.shown_at IS NULL"),
-            Some(_) => ("delivery_unread", ""),
-        };
-        let sql = format!(
-            "SELECT {COLUMNS}, {BODY}, {STATE} FROM delivery d INDEXED BY {index}
-             CROSS JOIN message m ON m.id = d.message_id CROSS JOIN agent a ON a.id = m.sender_id
-             WHERE d.recipient_id = ?1 AND d.read_at IS NULL AND d.archived_at IS NULL {only} AND d.message_id > ?2
-             ORDER BY d.message_id LIMIT ?3"
-        );
-        self.read("look for new mail", |connection| {
-            connection
-                .prepare_cached(&sql)?
-                .query_map((agent.0, after.map_or(0, |id| id.0), limit_of(limit)), entry_of)?
-                .collect()
-        })
-    }
-
-    async fn mark_shown(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Result<(), StoreError> {
-        if messages.is_empty() {
-            return Ok(());
+        // The usual answer is that there is nothing, and must not wait for the disk.
+        if limit == 0 || !self.read("look for new mail", |connection| unseen::is_any(connection, agent, after))? {
+            return Ok(Vec::new());
         }
-        let messages = messages.to_vec();
-        self.write("note what was shown", move |desk| {
-            let mut statement = desk.connection.prepare_cached(
-                "UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at IS NULL",
-            )?;
-            for message in messages {
-                statement.execute((agent.0, message.0, now.as_microsecond()))?;
-            }
-            Ok(())
-        })
-        .await
+        self.write("take new mail", move |desk| unseen::take(desk.connection, agent, after, limit, now)).await
     }
 
     async fn mark(
@@ -168,7 +140,7 @@ fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<In
     if let Some(thread) = &query.thread {
         values.push(thread);
     }
-    connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?.collect()
+    page(connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?, |entry| &entry.message)
 }
 
 fn entry_of(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {

@@ -12,7 +12,9 @@ use mail::clock::after_seconds;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, LeaseId, ProjectId, TicketId};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until};
+use mail::reservations::{
+    Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until, place_needs_holding,
+};
 use rusqlite::Connection;
 
 use super::books::OpenBook;
@@ -76,16 +78,18 @@ impl ReservationStore for Sqlite {
 
 fn reserve(desk: &mut Desk<'_>, mut request: Request, now: Timestamp) -> rusqlite::Result<Reserved> {
     let connection = desk.connection;
-    if let Some(ticket) = request.ticket
-        && !rows::stands_in_line(connection, &request, ticket, now)?
-    {
+    let place = rows::place_of(connection, &request, now)?;
+    if place.is_none() {
         request.ticket = None;
     }
     let open = open_book(desk, request.project, now)?;
     match open.book.decide(&request, now) {
         Decision::Grant => grant(connection, open, &request, now).map(Reserved::Granted),
         Decision::Wait { conflicts, look_again_at } => {
-            let ticket = wait(connection, open, &request, now)?;
+            let ticket = match (request.ticket, place) {
+                (Some(ticket), Some(until)) if !place_needs_holding(until, now) => ticket,
+                _ => wait(connection, open, &request, now)?,
+            };
             Ok(Reserved::Waiting { ticket, conflicts, look_again_at })
         }
         Decision::Refuse(conflicts) => {
@@ -217,7 +221,10 @@ fn renew(
     ends_at: Timestamp,
     now: Timestamp,
 ) -> rusqlite::Result<Result<Vec<Lease>, Pattern>> {
-    let mut renewed = rows::held(desk.connection, project, agent, patterns, now)?;
+    let connection = desk.connection;
+    let mut renewed = rows::held(connection, project, agent, patterns, now)?;
+    let open = open_book(desk, project, now)?;
+    renewed.retain(|lease| open.book.stands(lease, now));
     let held = renewed.iter().map(|lease| lease.pattern.as_str()).collect::<std::collections::HashSet<_>>();
     if let Some(missing) = patterns.unwrap_or_default().iter().find(|wanted| !held.contains(wanted.as_str())) {
         return Ok(Err(missing.clone()));
@@ -227,15 +234,10 @@ fn renew(
     }
     for lease in &mut renewed {
         lease.ends_at = ends_at;
-        rows::prolong(desk.connection, lease)?;
+        rows::prolong(connection, lease)?;
+        open.book.hold(lease.clone());
     }
-    let version = tell(desk.connection, project, EventKind::LeaseGranted, &renewed, now)?;
-    if let Some(open) = desk.books.at(project, version - 1) {
-        for lease in &renewed {
-            open.book.hold(lease.clone());
-        }
-        open.is_at(version);
-    }
+    open.is_at(tell(connection, project, EventKind::LeaseGranted, &renewed, now)?);
     Ok(Ok(renewed))
 }
 

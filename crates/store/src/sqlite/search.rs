@@ -15,7 +15,7 @@ use mail::search::SearchStore;
 use mail::search::query::Query;
 use rusqlite::{Connection, ErrorCode};
 
-use super::messages::rows::{COLUMNS, message_of};
+use super::messages::rows::{COLUMNS, page_of};
 use super::{Sqlite, failed, failure, limit_of};
 
 /// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
@@ -99,10 +99,8 @@ fn find(
          CROSS JOIN message m ON m.id = f.rowid CROSS JOIN agent a ON a.id = m.sender_id
          WHERE message_fts MATCH ?1 AND f.rowid < ?2 ORDER BY f.rowid DESC LIMIT ?3"
     );
-    connection
-        .prepare_cached(&sql)?
-        .query_map((wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit)), message_of)?
-        .collect()
+    let values = (wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit));
+    page_of(&mut *connection.prepare_cached(&sql)?, values)
 }
 
 /// The agents whose whole name is this one, whatever the case of its ASCII letters.

@@ -6,7 +6,7 @@ use mail::ids::{MessageId, ProjectId};
 use mail::messages::Message;
 use mail::threads::ThreadStore;
 
-use super::messages::rows::{BODY, COLUMNS, NO_BODY, message_of};
+use super::messages::rows::{BODY, COLUMNS, NO_BODY, page_of};
 use super::{Sqlite, limit_of};
 
 #[async_trait]
@@ -26,11 +26,22 @@ impl ThreadStore for Sqlite {
              WHERE m.project_id = ?1 AND m.thread = ?2 AND m.id > ?3 ORDER BY m.id LIMIT ?4"
         );
         self.read("read a thread", |connection| {
-            connection
-                .prepare_cached(&sql)?
-                .query_map((project.0, thread, after.map_or(0, |id| id.0), limit_of(limit)), message_of)?
-                .collect()
+            let values = (project.0, thread, after.map_or(0, |id| id.0), limit_of(limit));
+            page_of(&mut *connection.prepare_cached(&sql)?, values)
         })
+    }
+
+    async fn thread_tail(&self, project: ProjectId, thread: &str, limit: usize) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM message m INDEXED BY message_by_thread
+             CROSS JOIN agent a ON a.id = m.sender_id
+             WHERE m.project_id = ?1 AND m.thread = ?2 ORDER BY m.id DESC LIMIT ?3"
+        );
+        let mut newest_first = self.read("read the end of a thread", |connection| {
+            page_of(&mut *connection.prepare_cached(&sql)?, (project.0, thread, limit_of(limit)))
+        })?;
+        newest_first.reverse();
+        Ok(newest_first)
     }
 
     async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError> {

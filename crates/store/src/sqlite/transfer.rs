@@ -10,9 +10,9 @@ use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::Message;
 use mail::projects::{slug_of, slug_with_hash};
 use mail::transfer::{Counts, Imported, Record, TransferStore};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
-use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, lines_of, message_of};
+use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, lines_of, message_of, page};
 use super::messages::{Placed, by_id, deliveries, insert};
 use super::search::{Words, scope_of};
 use super::writer::Desk;
@@ -80,18 +80,16 @@ fn export(connection: &Connection, after: Option<MessageId>, limit: usize) -> ru
          WHERE m.id > ?1 ORDER BY m.id LIMIT ?2"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query((after.map_or(0, |id| id.0), limit_of(limit)))?;
-    let mut records = Vec::new();
-    while let Some(row) = rows.next()? {
+    let read = statement.query_map((after.map_or(0, |id| id.0), limit_of(limit)), |row| {
         let message = message_of(row)?;
-        records.push(Record {
+        Ok(Record {
             human_key: row.get(AFTER_BODY)?,
             slug: row.get(AFTER_BODY + 1)?,
             deliveries: deliveries(connection, message.id)?,
             message,
-        });
-    }
-    Ok(records)
+        })
+    })?;
+    page(read, |record| &record.message)
 }
 
 /// Imports all of it, or nothing if there is a clash.
@@ -128,10 +126,12 @@ fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::
     let agents = ensure_agents(connection, project, &record, now)?;
     let seq = connection
         .prepare_cached(
-            "UPDATE project SET next_seq = next_seq + 1, last_message_at = max(?2, last_message_at)
-             WHERE id = ?1 RETURNING next_seq - 1",
+            "UPDATE project SET next_seq = next_seq + 1, last_message_at = ?2
+             WHERE id = ?1 AND last_message_at < ?2 RETURNING next_seq - 1",
         )?
-        .query_row((project.0, record.message.created_at.as_microsecond()), |row| row.get(0))?;
+        .query_row((project.0, record.message.created_at.as_microsecond()), |row| row.get(0))
+        .optional()?;
+    let Some(seq) = seq else { return Ok(Imported::Clash) };
     insert(connection, &placed(&record, project, &agents, seq))?;
     let scope = scope_of(project, agents[record.message.from.as_str()]);
     let Message { subject, body, .. } = record.message;

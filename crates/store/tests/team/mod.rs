@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mail::agents::{AgentName, AgentStore, Profile};
+use mail::agents::{AgentName, AgentStore, Profile, Taking};
 use mail::clock::from_micros;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{Appended, Importance, MessageStore, NewMessage, Role, Vouched};
@@ -37,7 +37,8 @@ pub async fn team(store: &Sqlite, size: usize) -> Team {
     let mut agents = Vec::new();
     for number in 0..size {
         let name = AgentName::parse(&format!("agent-{number}")).unwrap();
-        agents.push(store.register(project, &name, &Profile::default(), None, at(0)).await.unwrap().id);
+        let agent = store.register(project, &name, &Profile::default(), None, Taking::NewOnly, at(0)).await.unwrap();
+        agents.push(agent.expect("each has a name of its own").id);
     }
     Team { project, agents }
 }

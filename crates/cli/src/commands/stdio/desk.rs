@@ -99,14 +99,12 @@ impl Desk {
         tracing::debug!(is_over, "the stream of notices ended");
     }
 
-    /// Tells an office of our own that a request was taken back. A server sees it from the connection.
-    pub async fn cancelled(&self, message: &Message) {
-        if let Office::Own(own) = &*self.office() {
-            own.answer(message).await;
-        }
+    /// Whether the office is served by another process.
+    pub fn is_joined(&self) -> bool {
+        matches!(&*self.office(), Office::Joined(_))
     }
 
-    /// Ends what would go on for as long as the client is there.
+    /// Ends what would go on for as long as the client is there. An office of our own keeps nobody waiting any more.
     pub fn leave(&self) {
         if let Office::Own(own) = &*self.office() {
             own.close();

@@ -1,13 +1,13 @@
 //! The post offices that a client's messages can go to, and how one is found.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mcp::{Endpoint, StdioPeer};
 use server::{Metrics, Profile};
 use store::Sqlite;
-use store::ownership::current_owner;
+use store::ownership::{Owner, current_owner};
 use tokio::sync::mpsc;
 
 use super::join::Joined;
@@ -17,13 +17,12 @@ use crate::config::{Config, Tools, endpoint_of};
 use crate::wiring::Post;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
-const PATIENCE: [Duration; 5] = [
-    Duration::from_millis(50),
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-    Duration::from_millis(400),
-    Duration::from_millis(800),
-];
+const PATIENCE_WITH_SERVERS: Duration = Duration::from_millis(1500);
+/// How long an owner is waited for that is no server: it may be putting another database in place of this one.
+const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
+/// How soon an owner is looked at again, and how late at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 
 /// A post office.
 pub enum Office {
@@ -71,9 +70,10 @@ impl Own {
         self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
     }
 
-    /// Ends the streams of notices. Requests are answered as before.
+    /// Ends the streams of notices, and answers whoever waits with what there is. Other requests are answered as before.
     pub fn close(&self) {
         self.endpoint.close();
+        self.post.bells.close();
     }
 
     /// Where the mail is kept.
@@ -87,12 +87,14 @@ pub struct Place {
     config: Config,
     url: Option<String>,
     token: Option<String>,
+    /// How long an owner is waited for that is no server.
+    patience: Duration,
 }
 
 impl Place {
     /// What the settings say.
     pub fn new(config: Config) -> anyhow::Result<Self> {
-        Ok(Self { url: config.url(), token: config.token()?, config })
+        Ok(Self { url: config.url(), token: config.token()?, config, patience: PATIENCE_WITH_OTHERS })
     }
 
     /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
@@ -105,24 +107,95 @@ impl Place {
         if let Some(url) = &self.url {
             return Ok(Office::Joined(Joined::new(self.client(url)?)));
         }
-        let database = self.config.database();
-        for pause in PATIENCE {
-            let Some(owner) = current_owner(&database) else { break };
-            // An owner that has only just begun has not said where it is.
-            if let Ok(client) = self.client(&endpoint_of(&owner.address))
-                && client.is_reachable().await
-            {
-                return Ok(Office::Joined(Joined::new(client)));
-            }
-            tokio::time::sleep(pause).await;
+        if let Some(client) = self.server().await? {
+            return Ok(Office::Joined(Joined::new(client)));
         }
-        // Beside a server that does not listen this is safe too: the database knows several writers.
         let own = Own::open(&self.config, outgoing.clone());
         let home = self.config.home.display();
         own.map(Office::Own).with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
     }
 
+    /// The server that owns the database. None if the database may be opened.
+    async fn server(&self) -> anyhow::Result<Option<Client>> {
+        let database = self.config.database();
+        let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
+        while let Some(owner) = current_owner(&database) {
+            match self.client(&endpoint_of(&owner.address)) {
+                Ok(client) if client.is_reachable().await => return Ok(Some(client)),
+                // Beside a server that does not listen we are safe too: the database knows several writers.
+                Ok(_) if begun.elapsed() >= PATIENCE_WITH_SERVERS => return Ok(None),
+                Err(_) if begun.elapsed() >= self.patience => {
+                    let Owner { address, pid } = owner;
+                    let home = self.config.home.display();
+                    bail!("the mail in '{home}' is in use by process {pid} ('{address}'); try again when that is done")
+                }
+                // An owner that has only just begun has not said where it is.
+                Ok(_) | Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Ok(None)
+    }
+
     fn client(&self, url: &str) -> anyhow::Result<Client> {
         Client::new(url, self.token.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::ownership::Ownership;
+
+    use super::*;
+    use crate::config::File;
+
+    fn place(home: &tempfile::TempDir, patience: Duration) -> Place {
+        let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
+        Place { config, url: None, token: None, patience }
+    }
+
+    #[tokio::test]
+    async fn a_database_that_somebody_else_works_on_is_not_opened() {
+        let home = tempfile::tempdir().unwrap();
+        let place = place(&home, Duration::ZERO);
+        let database = place.config.database();
+        for address in ["restore", ""] {
+            let owned = Ownership::take(&database, address).unwrap();
+            let (outgoing, _lines) = mpsc::channel(1);
+            let refused = place.find(&outgoing).await.err().expect("a refusal").to_string();
+            assert!(refused.contains(&std::process::id().to_string()) && refused.contains(address), "{refused}");
+            assert!(!database.exists());
+            drop(owned);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_is_opened_when_whoever_worked_on_it_is_done() {
+        let home = tempfile::tempdir().unwrap();
+        let place = place(&home, PATIENCE_WITH_OTHERS);
+        let database = place.config.database();
+        let owned = Ownership::take(&database, "restore").unwrap();
+        let (outgoing, _lines) = mpsc::channel(1);
+        // Finding is polled first, so it has met the owner before the owner goes.
+        let done = async {
+            assert!(!database.exists());
+            drop(owned);
+        };
+        let (found, ()) = tokio::join!(place.find(&outgoing), done);
+        let found = found.unwrap();
+        assert!(matches!(found, Office::Own(_)) && database.exists());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_says_where_it_is_later_is_joined() {
+        let home = tempfile::tempdir().unwrap();
+        let place = place(&home, PATIENCE_WITH_OTHERS);
+        let owned = Ownership::take(&place.config.database(), "").unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (outgoing, _lines) = mpsc::channel(1);
+        let (found, ()) = tokio::join!(place.find(&outgoing), async { owned.announce(&url).unwrap() });
+        assert_eq!(found.unwrap().name(), format!("{url}/mcp"));
+        assert!(!place.config.database().exists());
     }
 }

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use formats::markdown::Kind;
 use jiff::Timestamp;
-use mail::error::rfc3339;
+use mail::agents::AgentName;
+use mail::error::{rfc3339, shown};
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Delivery, DeliveryState, Importance, Message, Role, Vouched};
+use mail::projects::ProjectKey;
 use mail::transfer::Record;
 use serde::{Deserialize, Serialize};
 
@@ -104,13 +106,18 @@ impl TryFrom<Line<'_>> for Record {
         let importance = Importance::parse(&line.importance);
         let vouched =
             [Vouched::Claimed, Vouched::Verified, Vouched::Human].into_iter().find(|v| v.as_str() == line.vouched);
+        check_thread(&line.thread_id)?;
+        let texts = [("subject", &line.subject), ("body_md", &line.body_md), ("door", &line.door)];
+        for (what, text) in texts.into_iter().chain(line.work_id.iter().map(|id| ("work_id", id))) {
+            check_text(what, text)?;
+        }
         let message = Message {
             id: MessageId(line.id),
             // Projects go by their names here; the store knows the number.
             project: ProjectId(0),
-            from: line.from.into_owned(),
-            to: line.to.into_owned(),
-            cc: line.cc.into_owned(),
+            from: name(&line.from)?,
+            to: line.to.iter().map(|one| name(one)).collect::<anyhow::Result<_>>()?,
+            cc: line.cc.iter().map(|one| name(one)).collect::<anyhow::Result<_>>()?,
             subject: line.subject.into_owned(),
             body: line.body_md.into_owned(),
             thread: line.thread_id.into_owned(),
@@ -124,7 +131,8 @@ impl TryFrom<Line<'_>> for Record {
             created_at: time(&line.created_ts)?,
         };
         let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
-        Ok(Self { human_key: line.project.into_owned(), slug: line.project_slug.into_owned(), message, deliveries })
+        let human_key = ProjectKey::parse_path(&line.project)?.as_str().to_owned();
+        Ok(Self { human_key, slug: line.project_slug.into_owned(), message, deliveries })
     }
 }
 
@@ -133,8 +141,9 @@ impl TryFrom<DeliveryLine<'_>> for Delivery {
 
     fn try_from(line: DeliveryLine<'_>) -> anyhow::Result<Self> {
         let role = ROLES.iter().find(|(_, name)| *name == line.role).map(|(role, _)| *role);
+        check_text("ack_body", &line.ack_body)?;
         Ok(Self {
-            recipient: line.name.into_owned(),
+            recipient: name(&line.name)?,
             role: role.with_context(|| format!("role '{}' is not known", line.role))?,
             state: DeliveryState {
                 shown_at: line.shown_ts.as_deref().map(time).transpose()?,
@@ -147,6 +156,74 @@ impl TryFrom<DeliveryLine<'_>> for Delivery {
     }
 }
 
+/// A name that an agent may have. Only such a name was ever given out, so that mail that was exported has no other.
+fn name(text: &str) -> anyhow::Result<String> {
+    Ok(AgentName::parse(text)?.as_str().to_owned())
+}
+
+fn check_thread(text: &str) -> anyhow::Result<()> {
+    ensure!(!text.is_empty(), "thread_id is empty");
+    ensure!(!text.contains(char::is_control), "thread_id '{}' has a control character", shown(text));
+    Ok(())
+}
+
+fn check_text(what: &str, text: &str) -> anyhow::Result<()> {
+    ensure!(!text.contains('\0'), "{what} '{}' has a NUL character", shown(text));
+    Ok(())
+}
+
 fn time(text: &str) -> anyhow::Result<Timestamp> {
     text.parse().with_context(|| format!("'{text}' is not a time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line() -> Value {
+        let copy = json!({ "name": "bob", "role": "to", "shown_ts": null, "read_ts": null, "ack_ts": null,
+            "ack_body": "", "archived_ts": null });
+        json!({ "id": 1, "project": "/data/app", "project_slug": "data-app", "from": "alice", "to": ["bob"], "cc": [],
+            "subject": "Hello", "body_md": "Tab\t, bell \u{7} and line\n", "created_ts": "2026-01-11T16:00:00Z",
+            "thread_id": "1", "reply_to": null, "importance": "normal", "ack_required": false, "kind": null,
+            "work_id": null, "door": "mcp", "vouched": "claimed", "deliveries": [copy] })
+    }
+
+    fn read(line: Value) -> anyhow::Result<Record> {
+        serde_json::from_value::<Line<'_>>(line)?.try_into()
+    }
+
+    #[test]
+    fn a_line_that_was_exported_is_read_back() {
+        let record = read(line()).unwrap();
+        assert_eq!(serde_json::to_value(Line::from(&record)).unwrap()["body_md"], line()["body_md"]);
+        assert_eq!((record.human_key.as_str(), record.message.from.as_str()), ("/data/app", "alice"));
+    }
+
+    #[test]
+    fn what_no_door_would_have_let_in_is_refused_with_the_value() {
+        for (place, value, told) in [
+            ("/from", json!("a\nb"), "Invalid agent name: 'a\u{fffd}b'"),
+            ("/from", json!("all"), "Invalid agent name: 'all'"),
+            ("/to/0", json!("x".repeat(129)), "at most 128 characters"),
+            ("/cc", json!([""]), "Invalid agent name"),
+            ("/deliveries/0/name", json!("#general"), "Invalid agent name: '#general'"),
+            ("/deliveries/0/ack_body", json!("a\0"), "ack_body 'a\u{fffd}' has a NUL character"),
+            ("/project", json!("data/app"), "Invalid project_key: 'data/app'"),
+            ("/project", json!("/a/../b"), "Invalid project_key"),
+            ("/subject", json!("a\0b"), "subject 'a\u{fffd}b' has a NUL character"),
+            ("/body_md", json!("\0"), "body_md"),
+            ("/work_id", json!("\0"), "work_id"),
+            ("/door", json!("\0"), "door"),
+            ("/thread_id", json!("a\tb"), "thread_id 'a\u{fffd}b' has a control character"),
+            ("/thread_id", json!(""), "thread_id is empty"),
+        ] {
+            let mut line = line();
+            *line.pointer_mut(place).unwrap() = value;
+            let error = read(line).map(|record| record.message.id).unwrap_err().to_string();
+            assert!(error.contains(told), "{place}: {error}");
+        }
+    }
 }

@@ -75,6 +75,7 @@ struct Parent {
 impl Office {
     /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
     pub async fn send(&self, draft: Draft<'_>) -> Result<Sent, Error> {
+        check_thread(&draft)?;
         let head = read_head(draft.subject, draft.body);
         self.accept(draft, head, None).await
     }
@@ -82,6 +83,8 @@ impl Office {
     /// Accepts an answer: to whoever wrote the message, or to its recipients when one answers oneself.
     pub async fn reply(&self, reply: ReplyDraft<'_>) -> Result<Sent, Error> {
         let mut draft = reply.draft;
+        // Only what this caller asks for: a thread that is there is taken as it is, whatever its name.
+        check_thread(&draft)?;
         let project = self.project(draft.project_key).await?;
         let unknown = Error::UnknownMessage { id: reply.reply_to };
         let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
@@ -147,9 +150,6 @@ impl Office {
                 let wanted = format!("at most {MOST_NAMES} names");
                 return Err(Error::Invalid { what, value: format!("{} names", names.len()), wanted });
             }
-        }
-        if let Some(thread) = draft.thread {
-            check_label("thread_id", thread, LONGEST_THREAD)?;
         }
         draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
     }
@@ -243,6 +243,10 @@ fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>) -> [u8; 32] {
 fn answer_to(subject: &str) -> String {
     let answered = subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
     if answered { subject.to_owned() } else { format!("Re: {subject}") }
+}
+
+fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
+    draft.thread.map_or(Ok(()), |thread| check_label("thread_id", thread, LONGEST_THREAD))
 }
 
 fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {

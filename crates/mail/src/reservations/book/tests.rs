@@ -29,6 +29,20 @@ fn a_lease_blocks_others_until_the_moment_it_ends() {
 }
 
 #[test]
+fn a_lease_stands_while_nobody_holds_what_it_forbids() {
+    let mine = lease(1, "alice", "src/**");
+    let stands = |other: Lease| LeaseBook::new(vec![mine.clone(), other], vec![]).stands(&mine, at("16:09:59"));
+    assert!(!stands(lease(2, "bob", "src/lib.rs")));
+    assert!(!stands(Lease { exclusive: false, ..lease(2, "bob", "src/lib.rs") }));
+    assert!(stands(Lease { ends_at: at("16:09:59"), ..lease(2, "bob", "src/lib.rs") }), "that one has ended");
+    assert!(stands(lease(2, "bob", "docs/**")));
+    assert!(stands(lease(2, "alice", "src/lib.rs")));
+    let shared = Lease { exclusive: false, ..mine.clone() };
+    let book = LeaseBook::new(vec![Lease { exclusive: false, ..lease(2, "bob", "src/lib.rs") }], vec![]);
+    assert!(book.stands(&shared, at("16:09:59")), "who shares forbids nobody to share");
+}
+
+#[test]
 fn two_leases_conflict_when_either_is_exclusive() {
     for (held, wanted, granted) in
         [(true, true, false), (true, false, false), (false, true, false), (false, false, true)]

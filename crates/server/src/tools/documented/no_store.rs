@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use mail::agents::{Agent, AgentName, AgentStore, Profile, TokenHash};
+use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::clock::SystemClock;
 use mail::events::{Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
@@ -44,7 +44,7 @@ macro_rules! never_asked {
 }
 
 never_asked! { AgentStore:
-    register(ProjectId, &AgentName, &Profile, Option<TokenHash>, Timestamp) -> Agent;
+    register(ProjectId, &AgentName, &Profile, Option<TokenHash>, Taking, Timestamp) -> Option<Agent>;
     agents_named(ProjectId, &[&str]) -> Vec<Agent>;
     agents(ProjectId, Option<AgentId>, usize) -> Vec<Agent>;
     token_hashes(AgentId) -> Vec<TokenHash>;
@@ -63,8 +63,7 @@ never_asked! { MessageStore:
     deliveries(MessageId) -> Vec<Delivery>;
     inbox(&InboxQuery) -> Vec<InboxEntry>;
     outbox(AgentId, Option<MessageId>, usize, bool) -> Vec<Message>;
-    unseen(AgentId, Option<MessageId>, usize) -> Vec<InboxEntry>;
-    mark_shown(AgentId, &[MessageId], Timestamp) -> ();
+    take_unseen(AgentId, Option<MessageId>, usize, Timestamp) -> Vec<InboxEntry>;
     mark(AgentId, MessageId, &Mark, Timestamp) -> Option<DeliveryState>;
 }
 
@@ -87,6 +86,7 @@ never_asked! { SearchStore:
 
 never_asked! { ThreadStore:
     thread(ProjectId, &str, Option<MessageId>, usize, bool) -> Vec<Message>;
+    thread_tail(ProjectId, &str, usize) -> Vec<Message>;
     thread_length(ProjectId, &str) -> usize;
 }
 

@@ -7,9 +7,9 @@ use formats::markdown::Kind;
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::ids::{MessageId, ProjectId};
-use mail::messages::{DeliveryState, Importance, Message, Role, Vouched};
-use rusqlite::Row;
+use mail::messages::{DeliveryState, Importance, Message, PAGE_BYTES, Role, Vouched};
 use rusqlite::types::Type;
+use rusqlite::{Params, Row, Statement};
 
 /// The columns of a message `m` and of its sender `a`, without the body.
 pub(in crate::sqlite) const COLUMNS: &str = "m.id, m.project_id, a.name, m.to_names, m.cc_names, m.subject, m.thread, \
@@ -64,6 +64,29 @@ pub(in crate::sqlite) fn delivery_of(row: &Row<'_>, first: usize) -> rusqlite::R
         archived_at: time(5)?,
     };
     Ok((role, state))
+}
+
+/// Takes what is read until the page is full: it ends once its bodies exceed [`PAGE_BYTES`].
+pub(in crate::sqlite) fn page<T>(
+    read: impl Iterator<Item = rusqlite::Result<T>>,
+    message: impl Fn(&T) -> &Message,
+) -> rusqlite::Result<Vec<T>> {
+    let mut page = Vec::new();
+    let mut bytes = 0;
+    for one in read {
+        let one = one?;
+        bytes += message(&one).body.len();
+        page.push(one);
+        if bytes > PAGE_BYTES {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+/// A page of messages, read from their rows.
+pub(in crate::sqlite) fn page_of(statement: &mut Statement<'_>, values: impl Params) -> rusqlite::Result<Vec<Message>> {
+    page(statement.query_map(values, message_of)?, |message| message)
 }
 
 /// The number that stands for a role, in the order in which recipients are listed.

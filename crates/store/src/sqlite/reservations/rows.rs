@@ -7,7 +7,7 @@ use mail::clock::from_micros;
 use mail::ids::{AgentId, LeaseId, ProjectId, TicketId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{Lease, Request, Waiter};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::sqlite::messages::rows::unknown;
 
@@ -145,18 +145,21 @@ pub(super) fn waiters_of(connection: &Connection, project: ProjectId, now: Times
         .collect()
 }
 
-/// Whether the one who asks still has the place of that ticket.
-pub(super) fn stands_in_line(
+/// Until when the one who asks has the place of its ticket, if it still has it.
+pub(super) fn place_of(
     connection: &Connection,
     request: &Request,
-    ticket: TicketId,
     now: Timestamp,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Option<Timestamp>> {
+    let Some(ticket) = request.ticket else { return Ok(None) };
     connection
         .prepare_cached(
-            "SELECT 1 FROM reservation_wait WHERE ticket = ?1 AND project_id = ?2 AND agent_id = ?3 AND until > ?4",
+            "SELECT until FROM reservation_wait WHERE ticket = ?1 AND project_id = ?2 AND agent_id = ?3 AND until > ?4",
         )?
-        .exists((ticket.0, request.project.0, request.agent.0, now.as_microsecond()))
+        .query_row((ticket.0, request.project.0, request.agent.0, now.as_microsecond()), |row| {
+            row.get(0).map(from_micros)
+        })
+        .optional()
 }
 
 /// Gives a place at the end of the line.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mail::agents::{AgentName, AgentStore, Profile};
-use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
+use mail::agents::{AgentName, AgentStore, Profile, Taking};
+use mail::messages::{Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
 use mail::projects::ProjectStore;
 use mail::search::query::{DEEPEST, Field, MOST_TERMS};
 
@@ -29,7 +29,8 @@ async fn corpus(options: &Options) -> Corpus {
     let mut senders = Vec::new();
     for name in ["alice", "ALICE", "bob"] {
         let checked = AgentName::parse(name).unwrap();
-        senders.push((name, store.register(project, &checked, &Profile::default(), None, now).await.unwrap().id));
+        let made = store.register(project, &checked, &Profile::default(), None, Taking::NewOnly, now).await.unwrap();
+        senders.push((name, made.expect("each has a name of its own").id));
     }
     Corpus { _folder: folder, store, project, senders }
 }
@@ -170,6 +171,20 @@ async fn a_word_of_signs_alone_finds_nothing_and_harms_nothing() {
     ] {
         assert_eq!(corpus.store.search(corpus.project, &query, None, 10).await.unwrap().len(), count, "{query}");
     }
+}
+
+#[tokio::test]
+async fn a_page_of_long_bodies_ends_early() {
+    let corpus = corpus(&Options { search_deadline: Duration::from_secs(60), ..Options::default() }).await;
+    let (full, body) = (PAGE_BYTES / BODY_SHOWN + 1, "x".repeat(BODY_SHOWN));
+    for _ in 0..=full {
+        corpus.send(0, "red", &body).await;
+    }
+    let query = Query::parse("red").unwrap();
+    let page = corpus.store.search(corpus.project, &query, None, 1000).await.unwrap();
+    assert_eq!(page.len(), full);
+    let rest = corpus.store.search(corpus.project, &query, Some(page[full - 1].id), 1000).await.unwrap();
+    assert_eq!(rest.len(), 1);
 }
 
 #[tokio::test]

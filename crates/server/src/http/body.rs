@@ -1,0 +1,144 @@
+//! Reading the body of a request, within what a body may take and what all of them together may.
+//!
+//! What a request will take is known before it is read, so that many at once are refused and not half read. Nothing is
+//! decided here about what a body says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::HeaderMap;
+use ::http::header::CONTENT_LENGTH;
+use axum::body::Body;
+use bytes::Bytes;
+use http_body_util::LengthLimitError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::problem::Problem;
+
+/// What the bodies of all requests under way may take, in bytes.
+const ROOM_FOR_ALL: u32 = 256 * 1024 * 1024;
+/// How long a body may take to arrive.
+const SLOWEST_BODY: Duration = Duration::from_secs(30);
+
+/// The room for bodies.
+pub struct Room {
+    bytes: Arc<Semaphore>,
+    largest_request: usize,
+}
+
+/// A body that was read. Its room is free again when it is dropped.
+pub struct Taken {
+    /// What it says.
+    pub bytes: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Room {
+    /// Room for requests of at most `largest_request` bytes each.
+    pub fn new(largest_request: usize) -> Self {
+        Self { bytes: Arc::new(Semaphore::new(ROOM_FOR_ALL as usize)), largest_request }
+    }
+
+    /// Reads a whole body.
+    pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Taken, Problem> {
+        let mut room = self.make(told_length(headers))?;
+        let reading = axum::body::to_bytes(body, self.largest_request);
+        let bytes = match tokio::time::timeout(SLOWEST_BODY, reading).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(error)) if is_over_the_limit(&error) => return Err(Problem::too_large(self.largest_request)),
+            Ok(Err(_)) => return Err(Problem::malformed()),
+            Err(_) => return Err(Problem::too_slow()),
+        };
+        // A body that did not say its length took the room of the largest, and may wait for mail with it.
+        drop(room.split(room.num_permits().saturating_sub(bytes.len())));
+        Ok(Taken { bytes, _room: room })
+    }
+
+    /// Room for a body that says to have `told` bytes; it may turn out to be shorter.
+    fn make(&self, told: Option<u64>) -> Result<OwnedSemaphorePermit, Problem> {
+        let largest = self.largest_request as u64;
+        let wanted = told.unwrap_or(largest);
+        if wanted > largest {
+            return Err(Problem::too_large(self.largest_request));
+        }
+        // One that alone is larger than the room has it all for itself.
+        let wanted = u32::try_from(wanted).unwrap_or(ROOM_FOR_ALL).min(ROOM_FOR_ALL);
+        self.bytes.clone().try_acquire_many_owned(wanted).map_err(|_| Problem::busy())
+    }
+}
+
+fn told_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether a body is too long, and not merely broken.
+fn is_over_the_limit(error: &axum::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|cause| cause.is::<LengthLimitError>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use futures_util::stream;
+
+    use super::*;
+
+    const MIB: usize = 1024 * 1024;
+
+    fn length(bytes: usize) -> HeaderMap {
+        [(CONTENT_LENGTH, bytes.into())].into_iter().collect()
+    }
+
+    fn status<T>(result: Result<T, Problem>) -> u16 {
+        result.map_or_else(|problem| problem.status(), |_| 200)
+    }
+
+    #[test]
+    fn bodies_take_the_room_that_they_say_and_the_largest_if_they_say_nothing() {
+        let room = Room::new(64 * MIB);
+        let three: Vec<_> = (0..3).map(|_| room.make(None).unwrap()).collect();
+        let rest = room.make(Some(64 * MIB as u64 - 1)).unwrap();
+        assert_eq!(status(room.make(Some(2))), 503);
+        assert_eq!(status(room.make(Some(1))), 200);
+        drop(three);
+        assert_eq!(status(room.make(None)), 200, "what is done makes room");
+        drop(rest);
+        assert_eq!(status(room.make(Some(64 * MIB as u64 + 1))), 413);
+    }
+
+    #[test]
+    fn a_body_larger_than_all_the_room_is_read_alone() {
+        let room = Room::new(usize::MAX);
+        let alone = room.make(None).unwrap();
+        assert_eq!(status(room.make(Some(1))), 503);
+        drop(alone);
+        assert_eq!(status(room.make(Some(u64::MAX))), 200);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_read_keeps_no_more_room_than_it_has_bytes_and_that_until_it_is_dropped() {
+        let room = Room::new(256 * MIB);
+        let taken = room.read(&HeaderMap::new(), Body::from("twelve bytes")).await.unwrap();
+        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize - 12);
+        drop(taken);
+        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_long_and_one_that_breaks_off_are_told_apart() {
+        let room = Room::new(4);
+        assert_eq!(status(room.read(&length(5), Body::from("12345")).await), 413);
+        assert_eq!(status(room.read(&HeaderMap::new(), Body::from("12345")).await), 413);
+        assert_eq!(status(room.read(&HeaderMap::new(), Body::from("1234")).await), 200);
+        let parts = [Ok("12"), Err(io::Error::from(io::ErrorKind::UnexpectedEof))];
+        assert_eq!(status(room.read(&length(4), Body::from_stream(stream::iter(parts))).await), 400);
+        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize, "what failed keeps no room");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_comes_is_given_up() {
+        let never = Body::from_stream(stream::pending::<io::Result<Bytes>>());
+        assert_eq!(status(Room::new(4).read(&length(4), never).await), 408);
+    }
+}
