@@ -3,6 +3,8 @@
 //! Both become a tool result. A refusal is not a protocol error, because a model sees the result and
 //! can correct itself, and sees nothing of a protocol error.
 
+mod twin;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +12,11 @@ use crate::wire::push_text;
 
 /// The value that a tool call came to, as compact JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output(String);
+pub struct Output {
+    json: String,
+    /// The same, as it stands inside a JSON string.
+    escaped: String,
+}
 
 impl Output {
     /// Writes `value` as JSON.
@@ -19,15 +25,14 @@ impl Output {
     /// If `value` cannot be JSON at all (a map whose keys are no strings), which is a mistake in the
     /// type. Inside a handler the panic is caught and answered as a refusal.
     pub fn json(value: &impl Serialize) -> Output {
-        // Most answers fit; one that does not grows in few steps.
-        let mut json = Vec::with_capacity(4096);
-        serde_json::to_writer(&mut json, value).expect("a wire struct always serialises");
-        Output(String::from_utf8(json).expect("JSON is text"))
+        let (json, escaped) = twin::write(value).expect("a wire struct always serialises");
+        let text = |bytes| String::from_utf8(bytes).expect("JSON is text");
+        Output { json: text(json), escaped: text(escaped) }
     }
 
     /// The JSON text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.json
     }
 }
 
@@ -92,12 +97,13 @@ impl Refusal {
 pub(crate) fn push_tool_result(json: &mut String, outcome: &Result<Output, Refusal>) {
     json.push_str("\"content\":[{\"type\":\"text\",\"text\":");
     match outcome {
-        Ok(Output(value)) => {
-            json.reserve(value.len() * 2 + value.len() / 8 + 64);
-            push_text(json, value);
-            json.push_str("}],\"structuredContent\":");
+        Ok(Output { json: value, escaped }) => {
+            json.reserve(value.len() + escaped.len() + 64);
+            json.push('"');
+            json.push_str(escaped);
+            json.push_str("\"}],\"structuredContent\":");
             // MCP wants an object here, and the text stays the bare list.
-            if value.trim_start().starts_with('{') {
+            if value.starts_with('{') {
                 json.push_str(value);
             } else {
                 json.push_str("{\"result\":");
