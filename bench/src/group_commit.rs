@@ -161,8 +161,9 @@ fn insert(connection: &Connection, letter: &Letter, names: &[String]) -> rusqlit
     connection
         .prepare_cached(
             "INSERT INTO message (id, project_id, sender_id, created_at, thread, reply_to, importance, ack_required,
-                 kind, work_id, door, vouched, to_names, cc_names, subject, body)
-             VALUES (?1, 1, ?2, ?3, ?4, NULL, 1, 0, NULL, NULL, 'mcp', 'claimed', ?5, '', ?6, ?7)",
+                 kind, work_id, door, vouched, to_names, cc_names, subject, body, from_name)
+             VALUES (?1, 1, ?2, ?3, ?4, NULL, 1, 0, NULL, NULL, 'mcp', 'claimed', ?5, '', ?6, ?7,
+                 (SELECT name FROM agent WHERE id = ?2))",
         )?
         .execute(params![id, sender, created_at, id.to_string(), to, letter.subject, letter.body])?;
     let mut delivery = connection.prepare_cached(

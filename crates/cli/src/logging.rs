@@ -2,7 +2,7 @@
 //!
 //! Standard output is never touched: it belongs to answers, and to the protocol.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
@@ -17,7 +17,8 @@ pub fn start(config: &Config) -> anyhow::Result<()> {
     let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
     let filter = filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(filter).with_context(|| format!("log filter '{filter}'"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
     match config.file.log_format.unwrap_or_default() {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),

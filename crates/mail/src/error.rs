@@ -34,6 +34,8 @@ pub enum Error {
         name: String,
         /// Agents that may have been meant.
         near: Vec<String>,
+        /// Whether it is somebody else, whom the caller cannot register.
+        another: bool,
     },
     /// No message of that number in the project.
     #[error("Message '{id}' not found in this project")]
@@ -163,8 +165,14 @@ impl Error {
             Self::UnknownProject { near, .. } if !near.is_empty() => {
                 return format!("Did you mean {}? Else call ensure_project first.", quoted(near));
             }
+            Self::UnknownAgent { near, another: true, .. } if !near.is_empty() => {
+                return format!("Did you mean {}? resource://agents names who is there.", quoted(near));
+            }
             Self::UnknownAgent { near, .. } if !near.is_empty() => {
                 return format!("Did you mean {}? Else call register_agent first.", quoted(near));
+            }
+            Self::UnknownAgent { another: true, .. } => {
+                "It has not registered here, and only it should; resource://agents names who has."
             }
             Self::InvalidProjectKey { .. } => {
                 "Use the absolute path of the working directory, such as '/data/projects/app'."
@@ -192,6 +200,14 @@ impl Error {
             Self::SearchTooSlow => "Add a rarer word.",
         };
         fixed.to_owned()
+    }
+
+    /// The same error about somebody whom the caller cannot register, because only an agent itself should.
+    pub(crate) fn of_another(self) -> Self {
+        match self {
+            Self::UnknownAgent { name, near, .. } => Self::UnknownAgent { name, near, another: true },
+            other => other,
+        }
     }
 
     /// Whether the same call may succeed later, without any change.
@@ -268,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_near_miss_is_suggested() {
-        let error = Error::UnknownAgent { name: "GrenDog".into(), near: vec!["GreenDog".into()] };
+        let error = Error::UnknownAgent { name: "GrenDog".into(), near: vec!["GreenDog".into()], another: false };
         assert_eq!(error.to_string(), "Agent 'GrenDog' not found");
         assert_eq!(error.hint(), "Did you mean 'GreenDog'? Else call register_agent first.");
     }

@@ -183,7 +183,7 @@ impl Office {
         let known = self.store.agents(project.id, None, NEAR_MISS_POOL).await?;
         let near = nearest(name, known.iter().map(|agent| agent.name.as_str()), NEAR_MISSES);
         let near = near.into_iter().map(str::to_owned).collect();
-        Ok(Error::UnknownAgent { name: crate::error::shown(name), near })
+        Ok(Error::UnknownAgent { name: crate::error::shown(name), near, another: false })
     }
 
     /// The project and the agent that a caller acts for, proved as far as this office asks for it.

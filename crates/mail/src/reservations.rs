@@ -160,7 +160,8 @@ pub enum Reserved {
 pub trait ReservationStore: Send + Sync {
     /// Grants all of the request or nothing, as [`LeaseBook::decide`] says.
     ///
-    /// A pattern that the agent holds already gets the new end, mode and reason and keeps its number. A request with a
+    /// A pattern that the agent holds already gets the new end and reason and keeps its number; it never becomes weaker by
+    /// being asked for again: what is exclusive stays so until it is released. A request with a
     /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held anew until
     /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
     /// goes to the end. Each lease that is granted or prolonged writes an event (`LeaseGranted`).

@@ -1,7 +1,8 @@
 //! `postrider backup` and `postrider restore`: the whole database to a verified file, and back.
 
+use std::fs::DirBuilder;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -32,10 +33,18 @@ pub struct Restore {
 impl Backup {
     /// Copies, checks the copy, and says where it is.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let to = self.file.unwrap_or_else(|| config.home.join("backups").join(format!("postrider-{}.db", stamp())));
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make '{}'", folder.display()))?;
+        let database = config.database();
+        if !database.is_file() {
+            bail!("there is no mail in '{}'; is --home right?", config.home.display());
         }
+        let to = match self.file {
+            Some(file) => file,
+            None => {
+                let folder = config.home.join("backups");
+                make_private(&folder).with_context(|| format!("cannot make '{}'", folder.display()))?;
+                folder.join(format!("postrider-{}.db", stamp()))
+            }
+        };
         let shown = std::io::stderr().is_terminal() && !as_json;
         let mut last = 100;
         let progress = |left: usize, total: usize| {
@@ -45,7 +54,7 @@ impl Backup {
                 output::note(&format!("{percent} % copied"));
             }
         };
-        upkeep::backup(&config.database(), &to, progress)?;
+        upkeep::backup(&database, &to, progress)?;
         let bytes = std::fs::metadata(&to)?.len();
         output::answer(as_json, &json!({ "file": to, "bytes": bytes, "verified": true }), || {
             format!("{} written ({bytes} bytes) and checked", to.display())
@@ -75,6 +84,15 @@ impl Restore {
         });
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Makes a folder that nobody else can look into.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// The time, as part of a file's name.

@@ -12,7 +12,7 @@ use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
 /// The JSON of `value`, and what stands between the quotes when that JSON is itself a JSON string.
 pub(super) fn write(value: &impl Serialize) -> serde_json::Result<(Vec<u8>, Vec<u8>)> {
     // Most answers fit; one that does not grows in few steps.
-    let (mut plain, mut escaped) = (Vec::with_capacity(4096), Vec::with_capacity(4096 + 1024));
+    let (mut plain, mut escaped) = (Vec::with_capacity(8 * 1024), Vec::with_capacity(10 * 1024));
     value.serialize(&mut Serializer::with_formatter(&mut plain, Twin { escaped: &mut escaped }))?;
     Ok((plain, escaped))
 }

@@ -62,7 +62,7 @@ fn wait_for_mail(desk: &Desk) -> Tool {
     ];
     desk.tool(
         "wait_for_mail",
-        "Return unseen mail, oldest first, as soon as there is some; [] when the time is over. It stays unread.",
+        "Unread mail it has not returned yet, oldest first, as soon as there is some; [] when time is up.",
         PARAMS,
         Hints::WRITES,
         |office, arguments| async move {

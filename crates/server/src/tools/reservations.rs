@@ -24,7 +24,7 @@ fn file_reservation_paths(desk: &Desk) -> Tool {
         Param::required("paths", ParamKind::Names, "Globs relative to the project, e.g. src/**")
             .mistaken_for(&["path", "patterns", "files", "globs"]),
         Param::optional("ttl_seconds", TTL, "Default 600").mistaken_for(&["ttl", "duration", "duration_seconds"]),
-        Param::optional("exclusive", ParamKind::Flag, "Default false"),
+        Param::optional("exclusive", ParamKind::Flag, "Keep others out; default false"),
         Param::optional("reason", ParamKind::Text, "").rare(),
         Param::optional("wait_seconds", ParamKind::Number { min: 0, max: LONGEST_WAIT }, "Stand in line when taken")
             .mistaken_for(&["timeout_seconds", "wait", "timeout"]),

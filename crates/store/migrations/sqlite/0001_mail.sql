@@ -49,7 +49,8 @@ CREATE TABLE message (
     door         TEXT    NOT NULL,
     vouched      TEXT    NOT NULL,
     external_id  TEXT,
-    -- The names as they were written, one a line: a list of recipients is shown far more often than it is asked.
+    -- The names as they were written, one a line: they never change, and are shown far more often than they are asked.
+    from_name    TEXT    NOT NULL,
     to_names     TEXT    NOT NULL,
     cc_names     TEXT    NOT NULL,
     subject      TEXT    NOT NULL,

@@ -50,7 +50,6 @@ impl MessageStore for Sqlite {
         let body = if with_bodies { BODY } else { NO_BODY };
         let sql = format!(
             "SELECT {COLUMNS}, {body} FROM message m INDEXED BY message_by_sender
-             CROSS JOIN agent a ON a.id = m.sender_id
              WHERE m.sender_id = ?1 AND m.id < ?2 ORDER BY m.id DESC LIMIT ?3"
         );
         self.read("read an outbox", |connection| {
@@ -92,7 +91,7 @@ impl MessageStore for Sqlite {
 
 /// The message of that number, with its body.
 pub(super) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
-    let sql = format!("SELECT {COLUMNS}, {BODY} FROM message m JOIN agent a ON a.id = m.sender_id WHERE m.id = ?1");
+    let sql = format!("SELECT {COLUMNS}, {BODY} FROM message m WHERE m.id = ?1");
     connection.prepare_cached(&sql)?.query_row([id.0], message_of).optional()
 }
 
@@ -131,7 +130,7 @@ fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<In
     };
     let number = if query.thread.is_some() { "m.id" } else { "d.message_id" };
     let sql = format!(
-        "SELECT {COLUMNS}, {body}, {STATE} FROM {from} CROSS JOIN agent a ON a.id = m.sender_id
+        "SELECT {COLUMNS}, {body}, {STATE} FROM {from}
          WHERE d.recipient_id = ?1 AND d.archived_at IS NULL {unread} {acks} AND {number} < ?2
          ORDER BY {number} DESC LIMIT ?3"
     );

@@ -132,7 +132,7 @@ fn grant(
             holder: request.agent,
             holder_name: request.agent_name.clone(),
             pattern: pattern.clone(),
-            exclusive: request.exclusive,
+            exclusive: request.exclusive || held.as_ref().is_some_and(|held| held.exclusive),
             reason: request.reason.clone(),
             granted_at: held.as_ref().map_or(now, |held| held.granted_at),
             ends_at: after_seconds(now, request.ttl_seconds),

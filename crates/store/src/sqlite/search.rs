@@ -96,7 +96,7 @@ fn find(
     let wanted = lowering::lower(query, project, |name| senders_named(connection, project, name))?;
     let sql = format!(
         "SELECT {COLUMNS}, substr(m.body, 1, {BODY_SHOWN}) FROM message_fts f
-         CROSS JOIN message m ON m.id = f.rowid CROSS JOIN agent a ON a.id = m.sender_id
+         CROSS JOIN message m ON m.id = f.rowid
          WHERE message_fts MATCH ?1 AND f.rowid < ?2 ORDER BY f.rowid DESC LIMIT ?3"
     );
     let values = (wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit));

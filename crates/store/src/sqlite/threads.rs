@@ -22,7 +22,6 @@ impl ThreadStore for Sqlite {
         let body = if with_bodies { BODY } else { NO_BODY };
         let sql = format!(
             "SELECT {COLUMNS}, {body} FROM message m INDEXED BY message_by_thread
-             CROSS JOIN agent a ON a.id = m.sender_id
              WHERE m.project_id = ?1 AND m.thread = ?2 AND m.id > ?3 ORDER BY m.id LIMIT ?4"
         );
         self.read("read a thread", |connection| {
@@ -34,7 +33,6 @@ impl ThreadStore for Sqlite {
     async fn thread_tail(&self, project: ProjectId, thread: &str, limit: usize) -> Result<Vec<Message>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM message m INDEXED BY message_by_thread
-             CROSS JOIN agent a ON a.id = m.sender_id
              WHERE m.project_id = ?1 AND m.thread = ?2 ORDER BY m.id DESC LIMIT ?3"
         );
         let mut newest_first = self.read("read the end of a thread", |connection| {

@@ -76,7 +76,7 @@ fn look(connection: &Connection) -> rusqlite::Result<()> {
 fn export(connection: &Connection, after: Option<MessageId>, limit: usize) -> rusqlite::Result<Vec<Record>> {
     let sql = format!(
         "SELECT {COLUMNS}, {BODY}, p.human_key, p.slug FROM message m
-         CROSS JOIN agent a ON a.id = m.sender_id CROSS JOIN project p ON p.id = m.project_id
+         CROSS JOIN project p ON p.id = m.project_id
          WHERE m.id > ?1 ORDER BY m.id LIMIT ?2"
     );
     let mut statement = connection.prepare_cached(&sql)?;

@@ -161,12 +161,11 @@ impl Office {
     ) -> Result<(Project, Known, Vec<(AgentId, String, Role)>, Vouched), Error> {
         let project = self.project(draft.project_key).await?;
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
-        let mut names = vec![draft.from.name];
-        names.extend(roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str).filter(|n| *n != EVERYONE));
-        let agents = self.agents_called(&project, &names).await?;
-        let sender = agents[0].clone();
+        let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
         let vouched = self.prove(&sender, draft.from.token).await?;
-        let mut found = agents.into_iter().skip(1);
+        let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
+        let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
+        let mut found = self.agents_called(&project, &names).await.map_err(Error::of_another)?.into_iter();
         let mut recipients: Vec<(AgentId, String, Role)> = Vec::new();
         let mut taken = std::collections::HashSet::new();
         for (role, named) in roles {

@@ -84,8 +84,9 @@ pub(in crate::sqlite) fn insert(connection: &Connection, message: &Placed<'_>) -
     connection
         .prepare_cached(
             "INSERT INTO message (id, project_id, sender_id, created_at, thread, reply_to, importance, ack_required,
-                 kind, work_id, door, vouched, to_names, cc_names, subject, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 kind, work_id, door, vouched, to_names, cc_names, subject, body, from_name)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                 (SELECT name FROM agent WHERE id = ?3))",
         )?
         .execute((
             message.id.0,

@@ -11,8 +11,8 @@ use mail::messages::{DeliveryState, Importance, Message, PAGE_BYTES, Role, Vouch
 use rusqlite::types::Type;
 use rusqlite::{Params, Row, Statement};
 
-/// The columns of a message `m` and of its sender `a`, without the body.
-pub(in crate::sqlite) const COLUMNS: &str = "m.id, m.project_id, a.name, m.to_names, m.cc_names, m.subject, m.thread, \
+/// The columns of a message `m`, without the body.
+pub(in crate::sqlite) const COLUMNS: &str = "m.id, m.project_id, m.from_name, m.to_names, m.cc_names, m.subject, m.thread, \
      m.reply_to, m.importance, m.ack_required, m.kind, m.work_id, m.door, m.vouched, m.created_at";
 /// The body, when it is wanted.
 pub(in crate::sqlite) const BODY: &str = "m.body";

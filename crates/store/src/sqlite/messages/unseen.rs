@@ -40,7 +40,7 @@ pub(super) fn take(
     let (index, is_new) = if after.is_some() { UNREAD } else { UNSEEN };
     let sql = format!(
         "SELECT {COLUMNS}, {BODY}, {STATE} FROM delivery d INDEXED BY {index}
-         CROSS JOIN message m ON m.id = d.message_id CROSS JOIN agent a ON a.id = m.sender_id
+         CROSS JOIN message m ON m.id = d.message_id
          WHERE {is_new} ORDER BY d.message_id LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&sql)?;
