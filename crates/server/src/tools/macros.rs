@@ -9,7 +9,7 @@ use mcp::{Hints, Output, Param, ParamKind, Tool};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::projects::{MODEL, PROGRAM, TASK, profile, registered};
+use super::projects::{MODEL, PROGRAM, TASK, registered, registration};
 use super::threads::THREAD;
 use super::{Desk, PROJECT, TOKEN, filled};
 use crate::answers::agents::{ProjectAnswer, RegisteredAnswer};
@@ -87,14 +87,8 @@ fn macro_start_session(desk: &Desk) -> Tool {
                 // Looked at first: paths that cannot be read make no project and register nobody.
                 office.check_paths(arguments.text("project_key"), &paths).await?;
             }
-            let registration = Registration {
-                project_key: arguments.text("project_key"),
-                make_project: true,
-                name: arguments.opt_text("agent_name"),
-                profile: profile(&arguments),
-                token: arguments.opt_text("registration_token"),
-            };
-            let me = office.register(registration).await?;
+            let me =
+                office.register(Registration { make_project: true, ..registration(&arguments, "agent_name") }).await?;
             let project_key = me.project.human_key.clone();
             let (name, token) = (me.agent.name.clone(), me.token.clone());
             let agent = Claim { name: &name, token: Some(&token) };
@@ -131,14 +125,7 @@ fn macro_prepare_thread(desk: &Desk) -> Tool {
             let thread = filled("thread_id", arguments.text("thread_id"))?;
             // Looked up first: an unknown thread registers nobody.
             let (thread, summary) = office.summarize(arguments.text("project_key"), thread).await?;
-            let registration = Registration {
-                project_key: arguments.text("project_key"),
-                make_project: false,
-                name: arguments.opt_text("agent_name"),
-                profile: profile(&arguments),
-                token: arguments.opt_text("registration_token"),
-            };
-            let me = office.register(registration).await?;
+            let me = office.register(registration(&arguments, "agent_name")).await?;
             let project_key = me.project.human_key.clone();
             let (name, token) = (me.agent.name.clone(), me.token.clone());
             let agent = Claim { name: &name, token: Some(&token) };

@@ -64,14 +64,7 @@ fn register_agent(desk: &Desk) -> Tool {
         PARAMS,
         Hints::REPEATABLE,
         |office, arguments| async move {
-            let registration = Registration {
-                project_key: arguments.text("project_key"),
-                make_project: false,
-                name: arguments.opt_text("name"),
-                profile: profile(&arguments),
-                token: arguments.opt_text("registration_token"),
-            };
-            Ok(Output::json(&registered(office.register(registration).await?)))
+            Ok(Output::json(&registered(office.register(registration(&arguments, "name")).await?)))
         },
     )
 }
@@ -90,10 +83,16 @@ fn whois(desk: &Desk) -> Tool {
     )
 }
 
-/// What an agent says of itself in a call.
-pub(super) fn profile(arguments: &Arguments) -> Profile {
+/// Who introduces itself in a call, under the name that the argument `name` holds, in a project that exists.
+pub(super) fn registration<'a>(arguments: &'a Arguments, name: &str) -> Registration<'a> {
     let said = |name| arguments.opt_text(name).map(str::to_owned);
-    Profile { program: said("program"), model: said("model"), task_description: said("task_description") }
+    Registration {
+        project_key: arguments.text("project_key"),
+        make_project: false,
+        name: arguments.opt_text(name),
+        profile: Profile { program: said("program"), model: said("model"), task_description: said("task_description") },
+        token: arguments.opt_text("registration_token"),
+    }
 }
 
 /// The answer for an agent that was registered.
