@@ -8,8 +8,8 @@ mod team;
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -171,11 +171,32 @@ async fn a_request_stands_for_a_bounded_number_of_globs() {
     assert_eq!(back.len(), 16, "who gives back compares nothing");
 }
 
+#[tokio::test]
+async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
+    let shop = shop(Identity::Claimed).await;
+    shop.office.send(Draft { to: vec!["nobody".to_owned()], ..draft("agent-0", None) }).await.unwrap_err();
+    assert_eq!(*shop.heard.mail.lock().unwrap(), [], "what was refused wakes nobody");
+    shop.office.send(draft("agent-0", None)).await.unwrap();
+    assert_eq!(*shop.heard.mail.lock().unwrap(), [shop.team.agents[1]]);
+
+    let leases = || shop.heard.leases.load(Ordering::Relaxed);
+    shop.office.release(PROJECT, Claim::of("agent-0"), None).await.unwrap();
+    assert_eq!(leases(), 0, "nothing was given back");
+    let (agent, paths) = (Claim::of("agent-0"), ["src/**".to_owned()]);
+    let (ttl_seconds, wait) = (60, Duration::ZERO);
+    let ask = ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
+    shop.office.reserve(ask).await.unwrap();
+    let granted = leases();
+    shop.office.release(PROJECT, agent, None).await.unwrap();
+    assert_eq!(leases(), granted + 1);
+}
+
 /// An office over a store of its own, with two agents that have no tokens.
 struct Shop {
     folder: tempfile::TempDir,
     store: Arc<Sqlite>,
     office: Arc<Office>,
+    heard: Arc<Heard>,
     team: team::Team,
 }
 
@@ -191,8 +212,9 @@ async fn shop(identity: Identity) -> Shop {
     let team = team(&store, 2).await;
     let rules = Rules { identity, ..Rules::default() };
     let clock = Arc::new(ManualClock::at(at(0)));
-    let office = Office::new(store.clone(), clock, Arc::new(Quiet), Arc::new(Counting::default()), rules);
-    Shop { folder, store, office: Arc::new(office), team }
+    let heard = Arc::new(Heard::default());
+    let office = Office::new(store.clone(), clock, heard.clone(), Arc::new(Counting::default()), rules);
+    Shop { folder, store, office: Arc::new(office), heard, team }
 }
 
 fn named<'a>(name: Option<&'a str>, token: Option<&'a str>) -> Registration<'a> {
@@ -230,16 +252,24 @@ impl Chance for Counting {
     }
 }
 
-/// Wakes nobody: nobody waits here.
-struct Quiet;
+/// Notes whom it was to wake; nobody waits here.
+#[derive(Default)]
+struct Heard {
+    mail: Mutex<Vec<AgentId>>,
+    leases: AtomicU64,
+}
 
-impl Wake for Quiet {
-    fn mail_for(&self, _: &[AgentId]) {}
+impl Wake for Heard {
+    fn mail_for(&self, agents: &[AgentId]) {
+        self.mail.lock().unwrap().extend(agents);
+    }
 
-    fn leases_changed(&self, _: ProjectId) {}
+    fn leases_changed(&self, _: ProjectId) {
+        self.leases.fetch_add(1, Ordering::Relaxed);
+    }
 
     fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
-        Box::new(Self)
+        Box::new(AtOnce)
     }
 
     fn closing(&self) -> bool {
@@ -247,11 +277,13 @@ impl Wake for Quiet {
     }
 
     fn leases(&self, _: ProjectId) -> Box<dyn Signal> {
-        Box::new(Self)
+        Box::new(AtOnce)
     }
 }
 
+struct AtOnce;
+
 #[async_trait]
-impl Signal for Quiet {
+impl Signal for AtOnce {
     async fn wait(&mut self, _: Duration) {}
 }
