@@ -1,10 +1,18 @@
 //! The commands of the terminal, one file each.
 
 mod backup;
+mod compose;
 mod doctor;
+mod given;
+mod lines;
+mod parse;
+mod problems;
+mod schema;
 mod serve;
 mod stdio;
 mod transfer;
+mod validate;
+mod work;
 
 use std::process::ExitCode;
 
@@ -29,6 +37,8 @@ enum Command {
     Serve(serve::Serve),
     /// Speak MCP on standard input and output, for clients that start their server
     Stdio(stdio::Stdio),
+    /// Show the work of a project: who is on what, how far, and who waits for help
+    Work(work::Work),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -39,6 +49,14 @@ enum Command {
     Export(transfer::Export),
     /// Read mail that was exported
     Import(transfer::Import),
+    /// Write a coordination message, and print or send it
+    Compose(compose::Compose),
+    /// Read a coordination message and say what is in it
+    Parse(parse::Parse),
+    /// Check a JSON message against the rules of its type
+    Validate(validate::Validate),
+    /// Print the JSON Schema of a type of JSON message
+    Schema(schema::Schema),
 }
 
 impl Cli {
@@ -56,11 +74,16 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
+        Command::Work(command) => command.run(config, json),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),
         Command::Export(command) => command.run(&config, json),
         Command::Import(command) => command.run(&config, json),
+        Command::Compose(command) => command.run(config, json),
+        Command::Parse(command) => command.run(json),
+        Command::Validate(command) => command.run(json),
+        Command::Schema(command) => command.run(json),
     }
 }
 

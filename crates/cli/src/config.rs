@@ -50,6 +50,17 @@ pub enum Tools {
     Lean,
 }
 
+/// What becomes of a message that seems to hold a secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Secrets {
+    /// It is sent, and its sender is told
+    #[default]
+    Warn,
+    /// It is refused
+    Refuse,
+}
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -87,6 +98,10 @@ pub struct File {
     pub log: Option<String>,
     /// How the log is written.
     pub log_format: Option<LogFormat>,
+    /// What becomes of a message that seems to hold a secret.
+    pub secrets: Option<Secrets>,
+    /// How long a worker who asks for help may wait before that is overdue, in minutes.
+    pub help_overdue_minutes: Option<u32>,
     /// A server elsewhere that `stdio` and other clients use.
     pub url: Option<String>,
 }

@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod logging;
 mod output;
+mod postbox;
 mod wiring;
 
 use std::process::ExitCode;

@@ -1,17 +1,46 @@
 //! What people and programs see: tables and sentences for the one, JSON for the other.
 //!
-//! The only place that prints. Answers go to standard output, everything else to standard error.
+//! The only place that prints. Answers go to standard output, everything else to standard error. Text that others wrote
+//! is shown through `text` and `grid`, which keep it from steering the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod grid;
+mod screen;
+pub mod text;
+
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::{Value, json};
 
+use crate::postbox::Refused;
+pub use screen::Screen;
+
+/// Moves to the upper left corner of an empty screen.
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
 /// Prints an answer: `text` for people, `json` for programs.
 pub fn answer(as_json: bool, json: &Value, text: impl FnOnce() -> String) {
-    if as_json { println!("{json}") } else { println!("{}", text()) }
+    let printed = if as_json { print(&text::json_line(json)) } else { print(&text()) };
+    match printed {
+        // Whoever closed the pipe has read what it wanted.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => note(&format!("postrider: cannot print: {error}")),
+        _ => {}
+    }
+}
+
+/// Prints text and a line break at once. An error says that nobody can read it.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")?;
+    stdout.flush()
+}
+
+/// Prints text in place of all that the terminal shows.
+pub fn redraw(text: &str) -> io::Result<()> {
+    print(&format!("{CLEAR}{text}"))
 }
 
 /// Tells a person what is going on. Programs do not want to know.
@@ -30,12 +59,14 @@ pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     table.trim_fmt()
 }
 
-/// Reports what went wrong; exit code 1.
+/// Reports what went wrong; exit code 1. A refusal of the office keeps its code and whatever else it says.
 pub fn failed(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if as_json {
-        println!("{}", json!({ "error": { "message": format!("{error:#}") } }));
+        let told = error.downcast_ref::<Refused>().map(Refused::to_json);
+        let told = told.unwrap_or_else(|| json!({ "error": { "message": format!("{error:#}") } }));
+        answer(true, &told, String::new);
     } else {
-        eprintln!("postrider: {error:#}");
+        note(&text::lines(&format!("postrider: {error:#}")));
     }
     ExitCode::FAILURE
 }

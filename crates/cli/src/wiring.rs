@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use mail::Office;
@@ -10,7 +11,7 @@ use mail::office::{Chance, Rules};
 use relay::wake::Bells;
 use store::{Options, Sqlite};
 
-use crate::config::{Config, Identity};
+use crate::config::{Config, Identity, Secrets};
 
 /// An office over a database of our own.
 pub struct Post {
@@ -30,16 +31,26 @@ impl Post {
         let store = Arc::new(open_store(&config.database())?);
         let bells = Arc::new(Bells::new());
         tokio::spawn(bells.clone().follow(store.clone()));
+        let usual = Rules::default();
         let rules = Rules {
             longest_body: config.longest_body(),
             identity: match config.file.identity.unwrap_or_default() {
                 Identity::Claimed => mail::office::Identity::Claimed,
                 Identity::Strict => mail::office::Identity::Strict,
             },
+            secrets: match config.file.secrets.unwrap_or_default() {
+                Secrets::Warn => mail::office::Secrets::Warn,
+                Secrets::Refuse => mail::office::Secrets::Refuse,
+            },
+            help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
         };
         let office = Office::new(store.clone(), Arc::new(SystemClock), bells.clone(), Arc::new(Dice), rules);
         Ok(Self { office: Arc::new(office), store, bells })
     }
+}
+
+fn minutes(count: u32) -> Duration {
+    Duration::from_secs(60 * u64::from(count))
 }
 
 /// Opens a database for reading and writing.

@@ -3,4 +3,13 @@
 //! Readers and writers of the formats that agents put into messages. Nothing here does I/O, looks at a clock or decides
 //! what becomes of a message; a text that is not of a format is never an error, only a text that says less.
 
+pub mod json;
+mod kind;
 pub mod markdown;
+mod parsed;
+pub mod secrets;
+mod typed;
+
+pub use kind::Kind;
+pub use parsed::{Parsed, Problem};
+pub use typed::Typed;

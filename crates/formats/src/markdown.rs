@@ -1,15 +1,38 @@
-//! Coordination messages in Markdown: what kind a message is, and what work it is about.
+//! Coordination messages in Markdown: what a message says, and how to write one.
 //!
-//! Only the head of a message is read here, which every message gets on its way in. Reading is lenient: a message that
-//! is none of the ten kinds is a message all the same. The fields and sections of each kind are not read here.
+//! Every message is read on its way in, and reading never fails: a message that is none of the ten kinds is a message
+//! all the same, and a field that cannot be read is left out and told of. Messages are text in and values out; who sends
+//! them, and what becomes of them, is not known here.
 
-mod head;
+mod fields;
+mod filters;
+mod labels;
 mod lines;
+mod message;
+mod normal;
+mod outline;
+mod read;
+mod sections;
+mod subject;
+mod timestamp;
+mod words;
+mod write;
 
 use std::fmt;
 
-pub use head::{Head, read_head};
+pub use fields::Field;
+pub use filters::{Received, by_type, by_work_item, completions, pending, successes};
 pub use lines::prose_lines;
+pub use message::{
+    BeadAccepted, Checkpoint, Failed, HelpRequest, HelpResponse, Message, Offering, Progress, SpawnAck, SpawnRequest,
+    Unknown, usable_id,
+};
+pub use normal::{block, files, line};
+pub use read::read;
+pub use subject::{is_answer, meant};
+pub use timestamp::read_timestamp;
+pub use words::{CheckpointReason, FailureType, IssueType, SpawnStatus};
+pub use write::Written;
 
 /// The ten kinds of coordination message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

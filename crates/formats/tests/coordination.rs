@@ -1,39 +1,107 @@
-//! The shared vectors for coordination messages, as far as the head of a message goes.
+//! The shared vectors for coordination messages, every one of them.
 
-use formats::markdown::read_head;
-use serde_json::Value;
+use formats::markdown::{
+    Field, Kind, Received, by_type, by_work_item, completions, pending, read, read_timestamp, successes,
+};
+use serde_json::{Map, Value, json};
 
-/// The vector expects no id although the body has a `Bead:` line, which every other vector of an unknown kind (such as
-/// `convention_unknown_type_bead_in_body`) and the protocol's own order of places count.
-const CONTRADICTED_BY_THE_OTHERS: &str = "hyphen_instead_of_underscore";
+fn file() -> Value {
+    serde_json::from_str(include_str!("vectors/coordination.json")).unwrap()
+}
 
-/// The vectors tell what the first parser of this format takes for an id here: one with a control character in it. An id
-/// names a thread, and no caller could name such a one again, so we take none.
-const NO_IDS_OF_OURS: [&str; 2] = ["cr_only_body", "nul_byte"];
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().unwrap()
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap()
+}
+
+fn received(subject: &str, body: &str, about: &Value) -> Received {
+    Received {
+        message: read(subject, body).value,
+        ack_required: about["ack_required"].as_bool().unwrap_or_default(),
+        acked: about["acked"].as_bool().unwrap_or_default(),
+    }
+}
+
+fn printed(fields: Vec<(&'static str, Field<'_>)>) -> Map<String, Value> {
+    let value = |field| match field {
+        Field::Text(text) => json!(text),
+        Field::Number(number) => json!(number),
+        Field::Flag(flag) => json!(flag),
+        Field::List(list) => json!(list),
+    };
+    fields.into_iter().map(|(name, field)| (name.to_owned(), value(field))).collect()
+}
 
 #[test]
-fn the_head_of_every_vector_is_read_as_expected() {
-    let file: Value = serde_json::from_str(include_str!("vectors/coordination.json")).unwrap();
-    let vectors = file["vectors"].as_array().unwrap();
-    assert!(vectors.len() >= 90);
-    for vector in vectors {
-        let name = vector["name"].as_str().unwrap();
-        let expected = &vector["expected"];
-        let head = read_head(vector["subject"].as_str().unwrap(), vector["body"].as_str().unwrap());
+fn every_vector_is_read_as_expected() {
+    let file = file();
+    assert!(list(&file, "vectors").len() >= 90);
+    for vector in list(&file, "vectors") {
+        let (name, expected) = (text(vector, "name"), &vector["expected"]);
+        let received = received(text(vector, "subject"), text(vector, "body"), vector);
+        let message = &received.message;
+        let mut wanted = expected.clone();
+        // Vectors without a time of their own say nothing about one.
+        if vector.get("timestamp").is_none() {
+            wanted["timestamp"] = Value::Null;
+        }
+        let read = json!({
+            "type": message.type_name(),
+            "parsed": printed(message.fields()),
+            "is_completion": message.is_completion(),
+            "is_success": message.is_success(),
+            "is_pending": received.is_pending(),
+            "timestamp": vector["timestamp"].as_str().and_then(read_timestamp),
+        });
+        assert_eq!(read, wanted, "{name}");
+    }
+}
 
-        let kind = head.kind.map_or("UNKNOWN", |kind| kind.as_str());
-        assert_eq!(kind, expected["type"].as_str().unwrap(), "kind of {name}");
+#[test]
+fn the_work_of_every_vector_is_its_bead_or_issue_unless_that_can_be_no_id() {
+    for vector in list(&file(), "vectors") {
+        let parsed = &vector["expected"]["parsed"];
+        let wanted = parsed["bead_id"].as_str().or(parsed["issue_id"].as_str());
+        let wanted = wanted.filter(|id| !id.contains(char::is_control));
+        let message = read(text(vector, "subject"), text(vector, "body")).value;
+        assert_eq!(message.work_id(), wanted, "{}", text(vector, "name"));
+    }
+}
 
-        // A spawn message names its work as an issue; we take either for the work id.
-        let parsed = &expected["parsed"];
-        let wanted = parsed["bead_id"].as_str().or_else(|| parsed["issue_id"].as_str());
-        if name == CONTRADICTED_BY_THE_OTHERS {
-            assert_eq!((wanted, head.work_id.as_deref()), (None, Some("a-1")));
-        } else if NO_IDS_OF_OURS.contains(&name) {
-            assert!(wanted.is_some_and(|id| id.contains(char::is_control)));
-            assert_eq!(head.work_id, None, "work id of {name}");
-        } else {
-            assert_eq!(head.work_id.as_deref(), wanted, "work id of {name}");
+#[test]
+fn every_filter_chooses_as_expected() {
+    let file = file();
+    for case in list(&file, "filter_cases") {
+        let name = text(case, "name");
+        let plain = json!({});
+        let messages: Vec<_> = match case {
+            case if case.get("input_types").is_some() => {
+                list(case, "input_types").iter().map(|kind| received(kind.as_str().unwrap(), "", &plain)).collect()
+            }
+            case if case.get("input_beads").is_some() => list(case, "input_beads")
+                .iter()
+                .map(|bead| received("PROGRESS", &format!("Bead: {}", bead.as_str().unwrap()), &plain))
+                .collect(),
+            case => list(case, "input").iter().map(|input| received(text(input, "type"), "", input)).collect(),
+        };
+        let words: Vec<_> = name.split(' ').collect();
+        let chosen: Vec<&Received> = match words[..] {
+            ["FilterByType", kind] => by_type(&messages, Kind::parse(kind)).collect(),
+            ["FilterByBeadID", bead] => by_work_item(&messages, bead).collect(),
+            ["FilterCompletions"] => completions(&messages).collect(),
+            ["FilterSuccesses"] => successes(&messages).collect(),
+            ["FilterPending"] => pending(&messages).collect(),
+            _ => panic!("no filter is called {name}"),
+        };
+        if let Some(count) = case["expect_count"].as_u64() {
+            assert_eq!(chosen.len() as u64, count, "{name}");
+        }
+        if let Some(indexes) = case["expect_indexes"].as_array() {
+            let wanted: Vec<_> = indexes.iter().map(|index| &messages[index.as_u64().unwrap() as usize]).collect();
+            assert_eq!(chosen, wanted, "{name}");
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod search;
 pub mod threads;
 pub mod transfer;
 pub mod waiting;
+pub mod work;
 
 /// A store as the promises get it: some of them use it from several tasks at once.
 pub type Shared = Arc<dyn Store>;
@@ -275,6 +276,21 @@ macro_rules! store_contract {
                 a_cursor_never_moves_back,
                 cursors_tell_how_far_each_sink_has_come_and_what_is_newest,
                 the_change_stamp_changes_with_every_commit,
+            ],
+            work: [
+                items_that_changed_last_come_first_and_a_limit_keeps_them,
+                pages_of_items_meet_without_gap_or_repeat,
+                an_item_is_told_by_the_last_word_of_each_sender_in_each_kind,
+                only_typed_messages_make_an_item,
+                work_of_another_project_is_not_told,
+                ids_of_work_are_compared_exactly,
+                acks_are_open_until_they_are_given,
+                an_open_ack_does_not_betray_a_blind_copy,
+                a_story_holds_what_names_the_item_and_what_stands_in_its_thread,
+                a_thread_is_about_what_its_newest_message_with_work_is_about,
+                the_stamp_of_work_rises_with_mail_and_acks_alone,
+                an_inbox_can_be_narrowed_to_a_kind_and_a_piece_of_work,
+                a_search_can_be_narrowed_to_a_kind_and_a_piece_of_work,
             ],
         }
         $crate::store_contract! { @two

@@ -3,8 +3,12 @@
 //! An error is a fact with its values; its code is for programs and its hint for the reader. How an error looks on a
 //! wire is decided where that wire is spoken.
 
+pub use formats::Problem;
+pub use formats::json::Rejection;
+
 pub use crate::clock::rfc3339;
 use crate::ids::MessageId;
+use crate::office::Secret;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;
 use crate::search::query::QueryError;
@@ -56,6 +60,28 @@ pub enum Error {
     UnknownThread {
         /// What was given.
         thread: String,
+    },
+    /// No typed message names that piece of work.
+    #[error("Work item '{id}' not found in this project")]
+    UnknownWork {
+        /// What was given.
+        id: String,
+        /// Items that may have been meant.
+        near: Vec<String>,
+    },
+    /// A message that had to be a typed one without fault, and is not.
+    #[error("The message is malformed: {}", listed(.problems))]
+    Malformed {
+        /// Everything that is wrong with it.
+        problems: Vec<Problem>,
+        /// The same in the words of the JSON formats, when it is JSON.
+        rejection: Option<Rejection>,
+    },
+    /// A message that seems to hold a secret, where that is refused.
+    #[error("The message seems to hold a secret: {}", listed(.secrets))]
+    HoldsSecret {
+        /// Where, and what sort of secret. Never the secret.
+        secrets: Vec<Secret>,
     },
     /// A value that its rule does not allow.
     #[error("Invalid {what}: '{value}'; wanted: {wanted}")]
@@ -143,6 +169,9 @@ impl Error {
             Self::UnknownMessage { .. } => "MESSAGE_NOT_FOUND",
             Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
             Self::UnknownThread { .. } => "THREAD_NOT_FOUND",
+            Self::UnknownWork { .. } => "WORK_NOT_FOUND",
+            Self::Malformed { .. } => "MALFORMED_MESSAGE",
+            Self::HoldsSecret { .. } => "SECRET_REFUSED",
             Self::Invalid { .. } => "INVALID_ARGUMENT",
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::NoRecipients => "NO_RECIPIENTS",
@@ -174,6 +203,7 @@ impl Error {
             Self::UnknownAgent { another: true, .. } => {
                 "It has not registered here, and only it should; resource://agents names who has."
             }
+            Self::UnknownWork { near, .. } if !near.is_empty() => return format!("Did you mean {}?", quoted(near)),
             Self::InvalidProjectKey { .. } => {
                 "Use the absolute path of the working directory, such as '/data/projects/app'."
             }
@@ -182,6 +212,9 @@ impl Error {
             Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
             Self::NotARecipient { .. } => "Name the agent that received it.",
             Self::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",
+            Self::UnknownWork { .. } => "resource://work names the items that there are.",
+            Self::Malformed { .. } => "Correct all of it and send again, or send without strict.",
+            Self::HoldsSecret { .. } => "Take it out and say where it is kept instead. If it is real, change it.",
             Self::Invalid { .. } => "Correct it and call again.",
             Self::TooLarge { .. } => "Make it shorter, or send a path to a file instead.",
             Self::NoRecipients => "Name at least one agent, or 'all'.",
@@ -276,6 +309,10 @@ fn told(conflicts: &[Conflict]) -> String {
         told.push(format!("and {} more", conflicts.len() - SHOWN));
     }
     told.join("; ")
+}
+
+fn listed(all: &[impl std::fmt::Display]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

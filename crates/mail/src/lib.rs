@@ -20,6 +20,7 @@ pub mod search;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
+pub mod work;
 
 pub use error::{Error, StoreError};
 pub use office::Office;
@@ -34,6 +35,7 @@ pub trait Store:
     + search::SearchStore
     + threads::ThreadStore
     + transfer::TransferStore
+    + work::WorkStore
 {
 }
 
@@ -46,5 +48,6 @@ impl<T> Store for T where
         + search::SearchStore
         + threads::ThreadStore
         + transfer::TransferStore
+        + work::WorkStore
 {
 }

@@ -4,10 +4,10 @@
 //! told by that recipient's delivery. Nothing here deletes.
 
 use async_trait::async_trait;
-use formats::markdown::Kind;
+use formats::Kind;
 use jiff::Timestamp;
 
-use crate::error::StoreError;
+use crate::error::{Error, StoreError, shown};
 use crate::ids::{AgentId, MessageId, ProjectId};
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
@@ -104,7 +104,7 @@ pub struct Message {
     pub importance: Importance,
     /// Whether the sender waits for an acknowledgement.
     pub ack_required: bool,
-    /// What kind of coordination message it is, if it is one.
+    /// What kind of typed message it is, if it is one.
     pub kind: Option<Kind>,
     /// The work item it is about, if it says.
     pub work_id: Option<String>,
@@ -174,7 +174,7 @@ pub struct NewMessage {
     pub importance: Importance,
     /// Whether an acknowledgement is wanted.
     pub ack_required: bool,
-    /// What kind of coordination message it is.
+    /// What kind of typed message it is.
     pub kind: Option<Kind>,
     /// The work item it is about.
     pub work_id: Option<String>,
@@ -213,6 +213,28 @@ pub enum Appended {
     KeyTaken(MessageId),
 }
 
+/// What a typed message has to be about to be wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Only messages of this kind.
+    pub kind: Option<Kind>,
+    /// Only messages about this work item.
+    pub work_id: Option<String>,
+}
+
+impl About {
+    /// Reads what a caller asks for by name.
+    pub fn parse(kind: Option<&str>, work_id: Option<&str>) -> Result<Self, Error> {
+        let read = |word: &str| {
+            Kind::parse(word).ok_or_else(|| {
+                let known: Vec<&str> = Kind::all().map(Kind::as_str).collect();
+                Error::Invalid { what: "kind", value: shown(word), wanted: known.join(", ") }
+            })
+        };
+        Ok(Self { kind: kind.map(read).transpose()?, work_id: work_id.map(str::to_owned) })
+    }
+}
+
 /// Which of a recipient's mail to return.
 #[derive(Clone, Debug)]
 pub struct InboxQuery {
@@ -224,6 +246,8 @@ pub struct InboxQuery {
     pub ack_required_only: bool,
     /// Only this conversation.
     pub thread: Option<String>,
+    /// Only what is about this.
+    pub about: About,
     /// Only messages with a number below this one.
     pub before: Option<MessageId>,
     /// At most so many, the newest.
@@ -240,6 +264,7 @@ impl InboxQuery {
             unread_only: false,
             ack_required_only: false,
             thread: None,
+            about: About::default(),
             before: None,
             limit,
             with_bodies: true,

@@ -9,8 +9,10 @@ mod messages;
 mod projects;
 mod reservations;
 mod threads;
+mod work;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::Store;
 use crate::agents::TokenHash;
@@ -24,9 +26,10 @@ use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
 use directory::Directory;
-pub use messages::{Draft, InboxAsk, ReplyDraft, Sent, WaitAsk};
+pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
 pub use reservations::ReserveAsk;
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
+pub use work::{WorkAsk, WorkPage, WorkStory};
 
 /// How many names or projects are looked at when a near miss is to be suggested.
 const NEAR_MISS_POOL: usize = 10_000;
@@ -51,6 +54,16 @@ pub enum Identity {
     Strict,
 }
 
+/// What becomes of a message that seems to hold a secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Secrets {
+    /// It is sent, and its sender is told.
+    #[default]
+    Warn,
+    /// It is refused.
+    Refuse,
+}
+
 /// What this office allows.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -58,11 +71,20 @@ pub struct Rules {
     pub longest_body: usize,
     /// Whether names have to be proved.
     pub identity: Identity,
+    /// What becomes of a message that seems to hold a secret.
+    pub secrets: Secrets,
+    /// How long a worker who asks for help may wait before that is overdue.
+    pub help_overdue: Duration,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { longest_body: 4 * 1024 * 1024, identity: Identity::Claimed }
+        Self {
+            longest_body: 4 * 1024 * 1024,
+            identity: Identity::Claimed,
+            secrets: Secrets::Warn,
+            help_overdue: Duration::from_secs(15 * 60),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use crate::error::StoreError;
 use crate::ids::{MessageId, ProjectId};
-use crate::messages::Message;
+use crate::messages::{About, Message};
 use query::Query;
 
 /// How much of a body a search result shows, in characters.
@@ -18,7 +18,8 @@ const SNIPPET: usize = 200;
 /// What finds messages by their words.
 #[async_trait]
 pub trait SearchStore: Send + Sync {
-    /// Messages of the project that match, newest first, with a number below `before`, at most `limit`.
+    /// Messages of the project that match and are about `about`, newest first, with a number below `before`, at most
+    /// `limit`.
     ///
     /// Words are compared without case and accents. `from:` compares the sender's whole name without ASCII case. Gives
     /// up with [`StoreError::TooSlow`] rather than hold up other work. Bodies may be cut to their first 64 KiB. A page
@@ -27,6 +28,7 @@ pub trait SearchStore: Send + Sync {
         &self,
         project: ProjectId,
         query: &Query,
+        about: &About,
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError>;

@@ -22,6 +22,7 @@ const FOREIGN_COMMITS: Duration = Duration::from_millis(20);
 pub struct Bells {
     mailboxes: Row<AgentId>,
     leases: Row<ProjectId>,
+    projects: Row<ProjectId>,
     /// Told when somebody begins to wait.
     arrived: Notify,
     closing: AtomicBool,
@@ -36,23 +37,21 @@ impl Bells {
     /// Sends home everybody who waits, now and from now on.
     pub fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        self.mailboxes.ring_all();
-        self.leases.ring_all();
+        self.ring_all();
     }
 
     /// Rings for what other processes commit, for as long as it is polled. Idle while nobody waits.
     pub async fn follow(self: Arc<Self>, store: Arc<dyn Store>) {
         let mut last = None;
         loop {
-            if !self.mailboxes.anybody_waits() && !self.leases.anybody_waits() {
+            if !self.anybody_waits() {
                 self.arrived.notified().await;
                 continue;
             }
             match store.change_stamp().await {
                 Ok(stamp) if last != Some(stamp) => {
                     last = Some(stamp);
-                    self.mailboxes.ring_all();
-                    self.leases.ring_all();
+                    self.ring_all();
                 }
                 Ok(_) => {}
                 // Whoever waits looks again by itself; the store's own calls report what is wrong.
@@ -60,6 +59,22 @@ impl Bells {
             }
             tokio::time::sleep(FOREIGN_COMMITS).await;
         }
+    }
+
+    fn ring_all(&self) {
+        self.mailboxes.ring_all();
+        self.leases.ring_all();
+        self.projects.ring_all();
+    }
+
+    fn anybody_waits(&self) -> bool {
+        self.mailboxes.anybody_waits() || self.leases.anybody_waits() || self.projects.anybody_waits()
+    }
+
+    fn listen<K: Copy + Eq + Hash>(&self, row: &Row<K>, key: K) -> Box<dyn Signal> {
+        let signal = row.listen(key);
+        self.arrived.notify_one();
+        Box::new(signal)
     }
 }
 
@@ -72,10 +87,16 @@ impl Wake for Bells {
         self.leases.ring(&[project]);
     }
 
+    fn project_changed(&self, project: ProjectId) {
+        self.projects.ring(&[project]);
+    }
+
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
-        let signal = self.mailboxes.listen(agent);
-        self.arrived.notify_one();
-        Box::new(signal)
+        self.listen(&self.mailboxes, agent)
+    }
+
+    fn project(&self, project: ProjectId) -> Box<dyn Signal> {
+        self.listen(&self.projects, project)
     }
 
     fn closing(&self) -> bool {
@@ -83,9 +104,7 @@ impl Wake for Bells {
     }
 
     fn leases(&self, project: ProjectId) -> Box<dyn Signal> {
-        let signal = self.leases.listen(project);
-        self.arrived.notify_one();
-        Box::new(signal)
+        self.listen(&self.leases, project)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod agents;
 pub mod messages;
 pub mod reservations;
 pub mod threads;
+pub mod work;
 
 /// A time as answers show it.
 pub use mail::error::rfc3339;

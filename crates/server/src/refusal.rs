@@ -3,7 +3,7 @@
 //! What went wrong inside the store is logged here, once, and not told to the caller.
 
 use mail::Error;
-use mail::error::rfc3339;
+use mail::error::{Rejection, rfc3339};
 use mcp::Refusal;
 use serde_json::json;
 
@@ -33,8 +33,30 @@ pub fn refusal(error: Error) -> Refusal {
                 .collect();
             refusal.with("granted", json!([])).with("conflicts", conflicts)
         }
+        Error::Malformed { problems, rejection } => {
+            let problems: Vec<_> = problems
+                .iter()
+                .map(|problem| {
+                    json!({
+                        "path": problem.path,
+                        "found": problem.found,
+                        "wanted": problem.wanted,
+                        "message": problem.to_string(),
+                    })
+                })
+                .collect();
+            let refusal = refusal.with("problems", problems);
+            match rejection {
+                Some(Rejection { error, details, message_id }) => {
+                    refusal.with("rejection", json!({ "error": error, "details": details, "message_id": message_id }))
+                }
+                None => refusal,
+            }
+        }
         Error::Circle { circle } => refusal.with("circle", circle),
-        Error::UnknownAgent { near, .. } | Error::UnknownProject { near, .. } if !near.is_empty() => {
+        Error::UnknownAgent { near, .. } | Error::UnknownProject { near, .. } | Error::UnknownWork { near, .. }
+            if !near.is_empty() =>
+        {
             refusal.with("suggestions", near)
         }
         _ => refusal,

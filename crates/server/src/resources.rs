@@ -1,4 +1,4 @@
-//! What clients read by address: projects, agents, mailboxes, threads, messages and reservations.
+//! What clients read by address: projects, agents, mailboxes, threads, messages, reservations and work.
 //!
 //! Addresses look like `resource://inbox/GreenDog?project=%2Fdata%2Fapp&limit=20`. Every list is paged: when there may
 //! be more, `next` is the address of the next page. It leaves out a `registration_token`, which has to be added again.
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
-use mail::messages::{Message, PAGE_BYTES};
-use mail::office::{Claim, InboxAsk, ThreadAsk};
+use mail::messages::{About, Message, PAGE_BYTES};
+use mail::office::{Claim, InboxAsk, ThreadAsk, WorkAsk};
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
 use serde::Serialize;
@@ -23,6 +23,7 @@ use serde_json::json;
 use crate::answers::agents::{AgentAnswer, ProjectAnswer};
 use crate::answers::messages::{FollowedAnswer, MessageAnswer};
 use crate::answers::reservations::leases;
+use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
 use address::Address;
 
@@ -48,6 +49,7 @@ impl Shelves {
             "thread" => self.thread(address).await,
             "message" => self.message(address).await,
             "reservations" => self.reservations(address).await,
+            "work" => self.work(address).await,
             _ => Err(address.unknown()),
         }
     }
@@ -77,6 +79,7 @@ impl Shelves {
             unread_only: address.flag("unread_only", false)?,
             ack_required_only: address.flag("urgent_only", false)?,
             thread: address.get("thread_id"),
+            about: About::parse(address.get("kind"), address.get("work_id")).map_err(refused)?,
             before: address.number("before")?.map(MessageId),
             limit,
             with_bodies,
@@ -130,6 +133,34 @@ impl Shelves {
         let next = address.next("after", limit, held.last().map(|lease| lease.id.0), held.len());
         Ok(text(&json!({ "project": project.slug, "reservations": leases(&held), "next": next })))
     }
+
+    async fn work(&self, address: &Address) -> Result<String, ReadError> {
+        if let Some(id) = address.get("id") {
+            return self.work_story(address, id).await;
+        }
+        let limit = address.limit(100)?;
+        let ask = WorkAsk {
+            project_key: address.project_or_name()?,
+            state: address.get("state"),
+            agent: address.get("agent"),
+            before: address.number("before")?.map(MessageId),
+            limit,
+        };
+        let page = self.office.work(ask).await.map_err(refused)?;
+        let items: Vec<_> = page.items.iter().map(WorkAnswer::from).collect();
+        let next = address.next("before", limit, page.next.map(|id| id.0), limit);
+        Ok(text(&json!({ "project": page.project.slug, "items": items, "next": next })))
+    }
+
+    async fn work_story(&self, address: &Address, id: &str) -> Result<String, ReadError> {
+        let (limit, after) = (address.limit(100)?, address.number("after")?.map(MessageId));
+        let told = self.office.work_story(address.project_or_name()?, id, after, limit).await.map_err(refused)?;
+        let story: Vec<_> = told.messages.iter().map(StoryAnswer::from).collect();
+        let got = if told.more { limit } else { 0 };
+        let next = address.next("after", limit, told.messages.last().map(|message| message.id.0), got);
+        let item = WorkAnswer::from(&told.item);
+        Ok(text(&json!({ "project": told.project.slug, "item": item, "story": story, "next": next })))
+    }
 }
 
 #[async_trait]
@@ -168,7 +199,8 @@ fn refused(error: Error) -> ReadError {
         Error::UnknownProject { .. }
         | Error::UnknownAgent { .. }
         | Error::UnknownMessage { .. }
-        | Error::UnknownThread { .. } => ReadError::NotFound(refusal(error).text()),
+        | Error::UnknownThread { .. }
+        | Error::UnknownWork { .. } => ReadError::NotFound(refusal(error).text()),
         other => ReadError::Refused(refusal(other)),
     }
 }

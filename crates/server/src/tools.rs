@@ -15,6 +15,7 @@ mod threads;
 use std::future::Future;
 use std::sync::Arc;
 
+use mail::messages::About;
 use mail::office::Claim;
 use mail::{Error, Office};
 use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
@@ -45,6 +46,8 @@ const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute
 ]);
 const AGENT: Param = Param::required("agent_name", ParamKind::Text, "").mistaken_for(&["agent", "name", "sender_name"]);
 pub(crate) const TOKEN: Param = Param::optional("registration_token", ParamKind::Text, "").rare();
+const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST, task_completion").rare();
+const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
 /// All tools, in the order in which they are listed.
@@ -89,6 +92,11 @@ impl Desk {
 /// Who acts, by the argument `name` and the token beside it.
 fn claim<'a>(arguments: &'a Arguments, name: &str) -> Claim<'a> {
     Claim { name: arguments.text(name), token: arguments.opt_text("registration_token") }
+}
+
+/// What kind of mail, about what work, a reader wants.
+fn about(arguments: &Arguments) -> Result<About, Error> {
+    About::parse(arguments.opt_text("kind"), arguments.opt_text("work_id"))
 }
 
 fn limit(arguments: &Arguments, default: usize) -> usize {

@@ -18,6 +18,7 @@ mod search;
 mod threads;
 mod transfer;
 pub mod upkeep;
+mod work;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -4,31 +4,25 @@
 
 #![allow(clippy::unwrap_used)] // Also what a test calls may panic.
 
+mod shop;
 mod team;
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
+use mail::Error;
 use mail::agents::AgentStore;
-use mail::clock::ManualClock;
-use mail::ids::{AgentId, ProjectId};
-use mail::messages::{Importance, MessageStore, Vouched};
-use mail::office::{Chance, Claim, Draft, Identity, Registration, ReplyDraft, ReserveAsk, Rules};
-use mail::wake::{Signal, Wake};
-use mail::{Error, Office};
-use store::Sqlite;
-use team::{at, open, send, team};
+use mail::ids::AgentId;
+use mail::messages::{MessageStore, Vouched};
+use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveAsk, Rules};
+use shop::{PROJECT, draft, named, shop};
+use team::send;
 use tokio::task::JoinSet;
-
-const PROJECT: &str = "/projects/shop";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_drawn_at_once_are_all_different() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let mut tasks = JoinSet::new();
     for _ in 0..16 {
         let office = shop.office.clone();
@@ -40,7 +34,7 @@ async fn names_drawn_at_once_are_all_different() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_want_one_name_a_strict_office_believes_the_first() {
-    let shop = shop(Identity::Strict).await;
+    let shop = shop(strict()).await;
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let office = shop.office.clone();
@@ -56,7 +50,7 @@ async fn of_many_who_want_one_name_a_strict_office_believes_the_first() {
 
 #[tokio::test]
 async fn a_name_without_a_token_is_given_out_once() {
-    let shop = shop(Identity::Strict).await;
+    let shop = shop(strict()).await;
     // As after an import: the name is there, and nobody has a token for it.
     let unproved = shop.office.send(draft("agent-0", None)).await;
     assert!(matches!(unproved, Err(Error::Unproved { given: false, .. })), "{unproved:?}");
@@ -72,7 +66,7 @@ async fn a_name_without_a_token_is_given_out_once() {
 
 #[tokio::test]
 async fn where_names_are_claimed_a_token_proves_nothing() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let token = shop.office.register(named(Some("agent-0"), None)).await.unwrap().token;
     for shown in [None, Some(token.as_str()), Some("wrong")] {
         let sent = shop.office.send(draft("agent-0", shown)).await.unwrap();
@@ -85,7 +79,7 @@ async fn where_names_are_claimed_a_token_proves_nothing() {
 
 #[tokio::test]
 async fn an_answer_joins_its_thread_whatever_that_is_called() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let mut odd = shop.team.message(0, &[1], "Bead: a\tb");
     odd.thread = Some("a\tb".into());
     let (id, _) = send(&shop.store, &odd).await;
@@ -102,7 +96,7 @@ async fn an_answer_joins_its_thread_whatever_that_is_called() {
 
 #[tokio::test]
 async fn mail_with_a_tab_in_its_work_id_can_be_answered() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let sent = shop.office.send(Draft { body: "Bead: a\tb", ..draft("agent-0", None) }).await.unwrap();
     assert_eq!(sent.message.work_id, None);
     let draft = Draft { to: vec![], ..draft("agent-1", None) };
@@ -112,7 +106,7 @@ async fn mail_with_a_tab_in_its_work_id_can_be_answered() {
 
 #[tokio::test]
 async fn marking_reads_no_body() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let (id, _) = send(&shop.store, &shop.team.message(0, &[1], "Hello")).await;
     // A body that is not text fails whoever reads it.
     let other = rusqlite::Connection::open(shop.path()).unwrap();
@@ -129,7 +123,7 @@ async fn marking_reads_no_body() {
 
 #[tokio::test]
 async fn a_summary_of_a_long_thread_tells_its_newest_and_its_whole_length() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let mut times = Vec::new();
     // Three bodies that fill a page, so that the older ones are not looked at.
     for body in ["Decision: old", &"x".repeat(9 << 20), &"y".repeat(9 << 20), "Decision: new"] {
@@ -147,7 +141,7 @@ async fn a_summary_of_a_long_thread_tells_its_newest_and_its_whole_length() {
 
 #[tokio::test]
 async fn a_request_stands_for_a_bounded_number_of_globs() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     let braces = |folder: usize| format!("{folder}/{{a,b,c,d}}{{a,b,c,d}}{{a,b,c,d}}"); // 64 globs
     let reserve = async |paths: Vec<String>| {
         let agent = Claim::of("agent-0");
@@ -173,7 +167,7 @@ async fn a_request_stands_for_a_bounded_number_of_globs() {
 
 #[tokio::test]
 async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
-    let shop = shop(Identity::Claimed).await;
+    let shop = shop(Rules::default()).await;
     shop.office.send(Draft { to: vec!["nobody".to_owned()], ..draft("agent-0", None) }).await.unwrap_err();
     assert_eq!(*shop.heard.mail.lock().unwrap(), [], "what was refused wakes nobody");
     shop.office.send(draft("agent-0", None)).await.unwrap();
@@ -191,99 +185,7 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
     assert_eq!(leases(), granted + 1);
 }
 
-/// An office over a store of its own, with two agents that have no tokens.
-struct Shop {
-    folder: tempfile::TempDir,
-    store: Arc<Sqlite>,
-    office: Arc<Office>,
-    heard: Arc<Heard>,
-    team: team::Team,
-}
-
-impl Shop {
-    fn path(&self) -> impl AsRef<Path> {
-        self.folder.path().join("mail.db")
-    }
-}
-
-async fn shop(identity: Identity) -> Shop {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder.path().join("mail.db"));
-    let team = team(&store, 2).await;
-    let rules = Rules { identity, ..Rules::default() };
-    let clock = Arc::new(ManualClock::at(at(0)));
-    let heard = Arc::new(Heard::default());
-    let office = Office::new(store.clone(), clock, heard.clone(), Arc::new(Counting::default()), rules);
-    Shop { folder, store, office: Arc::new(office), heard, team }
-}
-
-fn named<'a>(name: Option<&'a str>, token: Option<&'a str>) -> Registration<'a> {
-    Registration { project_key: PROJECT, name, token, ..Registration::default() }
-}
-
-fn draft<'a>(from: &'a str, token: Option<&'a str>) -> Draft<'a> {
-    Draft {
-        project_key: PROJECT,
-        from: Claim { name: from, token },
-        to: vec!["agent-1".to_owned()],
-        cc: vec![],
-        bcc: vec![],
-        subject: "Hello",
-        body: "Hi",
-        thread: None,
-        importance: Importance::Normal,
-        ack_required: None,
-        idempotency_key: None,
-        door: "test",
-    }
-}
-
-/// Tokens that differ, and always the same seed, so that all draw the same names.
-#[derive(Default)]
-struct Counting(AtomicU64);
-
-impl Chance for Counting {
-    fn token(&self) -> String {
-        format!("token {}", self.0.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn seed(&self) -> u64 {
-        7
-    }
-}
-
-/// Notes whom it was to wake; nobody waits here.
-#[derive(Default)]
-struct Heard {
-    mail: Mutex<Vec<AgentId>>,
-    leases: AtomicU64,
-}
-
-impl Wake for Heard {
-    fn mail_for(&self, agents: &[AgentId]) {
-        self.mail.lock().unwrap().extend(agents);
-    }
-
-    fn leases_changed(&self, _: ProjectId) {
-        self.leases.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
-        Box::new(AtOnce)
-    }
-
-    fn closing(&self) -> bool {
-        true
-    }
-
-    fn leases(&self, _: ProjectId) -> Box<dyn Signal> {
-        Box::new(AtOnce)
-    }
-}
-
-struct AtOnce;
-
-#[async_trait]
-impl Signal for AtOnce {
-    async fn wait(&mut self, _: Duration) {}
+/// Rules under which names have to be proved.
+fn strict() -> Rules {
+    Rules { identity: Identity::Strict, ..Rules::default() }
 }

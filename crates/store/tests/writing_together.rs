@@ -7,7 +7,7 @@ mod team;
 use std::collections::HashSet;
 
 use mail::events::{EventKind, EventStore};
-use mail::messages::{InboxQuery, MessageStore};
+use mail::messages::{About, InboxQuery, MessageStore};
 use mail::reservations::{ReservationStore, Reserved};
 use mail::search::SearchStore;
 use mail::search::query::Query;
@@ -56,7 +56,8 @@ async fn one_append_that_fails_does_not_hurt_the_others() {
     let inbox = store.inbox(&InboxQuery::newest(team.agents[1], 100)).await.unwrap();
     assert_eq!(inbox.len(), 48);
     assert_eq!(inbox[0].message.id.0, 48, "a number that was taken back is given again");
-    let found = store.search(team.project, &Query::parse("findable").unwrap(), None, 100).await.unwrap();
+    let found =
+        store.search(team.project, &Query::parse("findable").unwrap(), &About::default(), None, 100).await.unwrap();
     assert_eq!(found.len(), 48);
     let events = store.events(team.project, 0, 1000).await.unwrap();
     assert!(events.iter().map(|event| event.seq).eq(1..=50));

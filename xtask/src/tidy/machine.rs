@@ -34,11 +34,12 @@ pub fn check(house: &House) -> Vec<Violation> {
     found
 }
 
-/// Whether `folder` stands in `line` as the start of a path, not as a part of a longer one.
+/// Whether `folder` stands in `line` as the start of a path, not as a part of a longer one or of our own addresses.
 fn has_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        !before.is_some_and(|c| c.is_alphanumeric() || "_-.~}".contains(c))
+        let before = &line[..at];
+        let goes_on = before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || "_-.~}".contains(c));
+        !goes_on && !before.ends_with("resource:/")
     })
 }
 
@@ -63,9 +64,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_another_folder_and_the_index_of_cargo_pass() {
+    fn paths_below_another_folder_and_the_index_of_cargo_and_our_own_addresses_pass() {
         let text =
             format!("~{}x /home/me{}x registry+https://github.com/rust-lang/crates.io-index", FOLDERS[0], FOLDERS[1]);
         assert!(places(check, &[("Cargo.lock", &text)]).is_empty());
+        assert!(places(check, &[("docs/a.md", &format!("resource:/{}app", FOLDERS[1]))]).is_empty());
     }
 }

@@ -4,11 +4,6 @@
 //! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
 
 mod channel;
-mod desk;
-mod join;
-mod message;
-mod office;
-mod refusal;
 
 use std::collections::HashMap;
 use std::io;
@@ -27,11 +22,11 @@ use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::postbox::desk::Desk;
+use crate::postbox::message::Message;
+use crate::postbox::office::Place;
+use crate::postbox::refusal::unreadable;
 use channel::{Agent, Channel};
-use desk::Desk;
-use message::Message;
-use office::Place;
-use refusal::unreadable;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
 const MOST_RUNNING: usize = 64;

@@ -23,7 +23,7 @@ pub fn one_of_each(server: &Server) -> Vec<(&'static str, Value)> {
         ("ensure_project", json!({ "human_key": PROJECT })),
         ("register_agent", merged([&profile, &json!({ "name": "GreenDog" })])),
         ("whois", green.clone()),
-        ("send_message", merged([&sent, &json!({ "thread_id": "T-1", "idempotency_key": "k-1" })])),
+        ("send_message", merged([&sent, &json!({ "thread_id": "T-1", "idempotency_key": "k-1", "strict": false })])),
         ("reply_message", merged([&sent, &json!({ "message_id": id, "idempotency_key": "k-2" })])),
         (
             "fetch_inbox",
@@ -31,14 +31,17 @@ pub fn one_of_each(server: &Server) -> Vec<(&'static str, Value)> {
                 &green,
                 &json!({
                     "limit": 5, "unread_only": true, "urgent_only": false, "thread_id": "T-1", "include_bodies": true,
-                    "before_id": 1000,
+                    "before_id": 1000, "kind": "progress", "work_id": "bd-7",
                 }),
             ]),
         ),
         ("wait_for_mail", merged([&green, &json!({ "timeout_seconds": 0, "limit": 5, "after_id": 0 })])),
         ("mark_message_read", merged([&green, &json!({ "message_id": id })])),
         ("acknowledge_message", merged([&green, &json!({ "message_id": id, "ack_body": "Yes" })])),
-        ("search_messages", json!({ "query": "parser OR half", "limit": 5, "before_id": 1000 })),
+        (
+            "search_messages",
+            json!({ "query": "parser OR half", "limit": 5, "before_id": 1000, "kind": "PROGRESS", "work_id": "bd-7" }),
+        ),
         ("summarize_thread", json!({ "thread_id": "T-1" })),
         (
             "file_reservation_paths",

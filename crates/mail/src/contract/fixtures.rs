@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use formats::markdown::Kind;
+use formats::Kind;
 use jiff::Timestamp;
 
 use super::Shared;

@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::fixtures::{PLENTY, at, draft, entry_ids, ids, team, team_at};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{DeliveryState, InboxQuery, Mark, Role};
+use crate::messages::{About, DeliveryState, InboxQuery, Mark, Role};
 
 pub async fn the_inbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Shared) {
     let team = team(store).await;
@@ -109,6 +109,7 @@ pub async fn all_conditions_of_an_inbox_hold_together(store: &Shared) {
         unread_only: true,
         ack_required_only: true,
         thread: Some("T".into()),
+        about: About::default(),
         before: Some(newest),
         limit: PLENTY,
         with_bodies: true,

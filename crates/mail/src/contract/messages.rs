@@ -2,7 +2,7 @@
 //!
 //! Finding mail is told in `mailboxes`, what recipients do with it in `marks`.
 
-use formats::markdown::Kind;
+use formats::{Kind, markdown};
 use tokio::task::JoinSet;
 
 use super::Shared;
@@ -18,7 +18,7 @@ pub async fn a_message_is_kept_as_it_was_sent(store: &Shared) {
         reply_to: Some(first),
         importance: Importance::High,
         ack_required: true,
-        kind: Some(Kind::HelpRequest),
+        kind: Some(Kind::Markdown(markdown::Kind::HelpRequest)),
         work_id: Some("bd-42".into()),
         door: "channel",
         vouched: Vouched::Verified,
@@ -38,7 +38,7 @@ pub async fn a_message_is_kept_as_it_was_sent(store: &Shared) {
         reply_to: Some(first),
         importance: Importance::High,
         ack_required: true,
-        kind: Some(Kind::HelpRequest),
+        kind: Some(Kind::Markdown(markdown::Kind::HelpRequest)),
         work_id: Some("bd-42".into()),
         door: "channel".into(),
         vouched: Vouched::Verified,
@@ -57,7 +57,7 @@ pub async fn what_a_message_does_not_say_is_kept_as_not_said(store: &Shared) {
 
 pub async fn every_kind_importance_and_voucher_is_read_back(store: &Shared) {
     let team = team(store).await;
-    for kind in Kind::ALL {
+    for kind in Kind::all() {
         let sent = team.sent(Draft { kind: Some(kind), ..draft("alice", &["bob"]) }).await;
         assert_eq!(sent.kind, Some(kind));
     }

@@ -5,7 +5,7 @@
 use super::Shared;
 use super::fixtures::{Draft, PLENTY, Team, draft, ids, team, team_at};
 use crate::ids::MessageId;
-use crate::messages::Message;
+use crate::messages::{About, Message};
 use crate::search::query::Query;
 
 pub async fn a_word_is_found_in_subject_and_body(store: &Shared) {
@@ -184,7 +184,7 @@ pub async fn results_are_newest_first_and_a_limit_keeps_the_newest(store: &Share
     }
     let page = async |before, limit| {
         let query = Query::parse("deploy").unwrap();
-        ids(&store.search(team.id(), &query, before, limit).await.unwrap())
+        ids(&store.search(team.id(), &query, &About::default(), before, limit).await.unwrap())
     };
     assert_eq!(page(None, PLENTY).await, [sent[4], sent[3], sent[2], sent[1], sent[0]]);
     assert_eq!(page(None, 2).await, [sent[4], sent[3]]);
@@ -199,7 +199,7 @@ pub async fn before_and_limit_hold_for_every_form_of_query(store: &Shared) {
     let sent = team.send_many(4).await;
     for query in ["NOT absent", "from:alice", "hello OR from:alice", "hello NOT from:bob"] {
         let parsed = Query::parse(query).unwrap();
-        let page = store.search(team.id(), &parsed, Some(sent[3]), 2).await.unwrap();
+        let page = store.search(team.id(), &parsed, &About::default(), Some(sent[3]), 2).await.unwrap();
         assert_eq!(ids(&page), [sent[2], sent[1]], "{query}");
     }
 }
@@ -295,7 +295,7 @@ pub async fn no_query_that_parses_is_an_error_of_the_store(store: &Shared) {
     ];
     for query in queries {
         if let Ok(parsed) = Query::parse(query) {
-            let answer = store.search(team.id(), &parsed, None, PLENTY).await;
+            let answer = store.search(team.id(), &parsed, &About::default(), None, PLENTY).await;
             assert!(answer.is_ok(), "{query:?}: {answer:?}");
         }
     }
@@ -328,7 +328,7 @@ fn text(subject: &str, body: &str) -> Draft {
 
 async fn messages(store: &Shared, team: &Team, query: &str) -> Vec<Message> {
     let query = Query::parse(query).unwrap_or_else(|error| panic!("{query:?} is a query: {error}"));
-    store.search(team.id(), &query, None, PLENTY).await.unwrap()
+    store.search(team.id(), &query, &About::default(), None, PLENTY).await.unwrap()
 }
 
 async fn found(store: &Shared, team: &Team, query: &str) -> Vec<MessageId> {

@@ -7,7 +7,7 @@ use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, introduce,
 use crate::agents::{Profile, TokenHash};
 use crate::clock::from_micros;
 use crate::ids::{MessageId, ProjectId};
-use crate::messages::{Importance, Mark, Role, Vouched};
+use crate::messages::{About, Importance, Mark, Role, Vouched};
 use crate::projects::ProjectKey;
 use crate::reservations::Request;
 use crate::search::query::Query;
@@ -96,9 +96,9 @@ pub async fn imported_mail_is_found_at_every_door(store: &Shared, second: &Share
     assert!(!thread.is_empty());
     assert_eq!(ids(&second.thread(there.id(), "FEAT-1", None, PLENTY, false).await.unwrap()), ids(&thread));
     let query = Query::parse("stuck from:alice").unwrap();
-    let found = store.search(shop.id(), &query, None, PLENTY).await.unwrap();
+    let found = store.search(shop.id(), &query, &About::default(), None, PLENTY).await.unwrap();
     assert!(!found.is_empty());
-    assert_eq!(ids(&second.search(there.id(), &query, None, PLENTY).await.unwrap()), ids(&found));
+    assert_eq!(ids(&second.search(there.id(), &query, &About::default(), None, PLENTY).await.unwrap()), ids(&found));
 }
 
 pub async fn importing_twice_adds_nothing(store: &Shared, second: &Shared) {

@@ -1,5 +1,6 @@
 //! Mailboxes: reading them, waiting for mail, and noting what was done with it.
 
+mod reading;
 mod send;
 
 use std::time::Duration;
@@ -7,7 +8,8 @@ use std::time::Duration;
 use super::{Claim, Office};
 use crate::error::{Error, check_text};
 use crate::ids::MessageId;
-use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
+use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
+pub use reading::{Notes, Secret};
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.
@@ -16,7 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 const LONGEST_NOTE: usize = 16 * 1024;
 
 /// Which mail of an inbox is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct InboxAsk<'a> {
     /// The project.
     pub project_key: &'a str,
@@ -28,6 +30,8 @@ pub struct InboxAsk<'a> {
     pub ack_required_only: bool,
     /// Only this conversation.
     pub thread: Option<&'a str>,
+    /// Only what is about this.
+    pub about: About,
     /// Only messages with a lower number.
     pub before: Option<MessageId>,
     /// At most so many, the newest.
@@ -60,6 +64,7 @@ impl Office {
             unread_only: ask.unread_only,
             ack_required_only: ask.ack_required_only,
             thread: ask.thread.map(str::to_owned),
+            about: ask.about,
             before: ask.before,
             limit: ask.limit,
             with_bodies: ask.with_bodies,
@@ -115,6 +120,7 @@ impl Office {
     ) -> Result<DeliveryState, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         if let Some(state) = self.store.mark(agent.id, id, &mark, self.clock.now()).await? {
+            self.wake.project_changed(project.id);
             return Ok(state);
         }
         match self.store.message(project.id, id).await? {

@@ -1,9 +1,11 @@
 //! Reading conversations, summing them up, and searching what was said.
 
+use formats::Kind;
+
 use super::Office;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::MessageId;
-use crate::messages::Message;
+use crate::messages::{About, Message};
 use crate::projects::Project;
 use crate::search::query::Query;
 use crate::search::snippet;
@@ -39,12 +41,14 @@ pub struct ThreadPage {
 }
 
 /// What to search for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SearchAsk<'a> {
     /// The project.
     pub project_key: &'a str,
     /// The query, in the language of [`Query`].
     pub query: &'a str,
+    /// Only what is about this.
+    pub about: About,
     /// Only messages with a lower number.
     pub before: Option<MessageId>,
     /// At most so many, the newest.
@@ -82,7 +86,7 @@ impl Office {
                 from: &message.from,
                 subject: &message.subject,
                 body: &message.body,
-                kind: message.kind,
+                kind: message.kind.and_then(Kind::markdown),
                 at: message.created_at,
             })
             .collect();
@@ -99,7 +103,7 @@ impl Office {
     pub async fn search(&self, ask: SearchAsk<'_>) -> Result<Vec<Found>, Error> {
         let query = Query::parse(ask.query)?;
         let project = self.project(ask.project_key).await?;
-        let found = self.store.search(project.id, &query, ask.before, ask.limit).await;
+        let found = self.store.search(project.id, &query, &ask.about, ask.before, ask.limit).await;
         let messages = found.map_err(|error| match error {
             StoreError::TooSlow => Error::SearchTooSlow,
             other => other.into(),

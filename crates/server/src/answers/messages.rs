@@ -1,7 +1,8 @@
 //! Messages, as answers show them.
 
+use mail::error::Problem;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
-use mail::office::Sent;
+use mail::office::{Secret, Sent};
 use serde::Serialize;
 
 use super::rfc3339;
@@ -101,8 +102,36 @@ pub struct SentAnswer<'a> {
     pub bcc: &'a [String],
     /// How many agents it was delivered to.
     pub count: usize,
+    /// What is wrong with it as a typed message. It was sent all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<ProblemAnswer>,
+    /// What its sender should think about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<WarningAnswer>,
     /// One entry, whose payload is the message with its body.
     pub deliveries: [DeliveryAnswer<'a>; 1],
+}
+
+/// One thing that is wrong with a typed message.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProblemAnswer {
+    /// Which field.
+    pub path: String,
+    /// What stands there, and what should.
+    pub message: String,
+}
+
+/// Something that a sender should think about.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WarningAnswer {
+    /// A stable code.
+    pub code: &'static str,
+    /// The fact.
+    pub message: String,
+    /// The next thing to do.
+    pub hint: &'static str,
 }
 
 /// One entry of what was delivered.
@@ -140,7 +169,25 @@ impl<'a> From<&'a Sent> for SentAnswer<'a> {
             message: MessageAnswer::new(message, false),
             bcc: &sent.bcc,
             count: message.to.len() + message.cc.len() + sent.bcc.len(),
+            problems: sent.notes.problems.iter().map(ProblemAnswer::from).collect(),
+            warnings: sent.notes.secrets.iter().map(WarningAnswer::from).collect(),
             deliveries: [DeliveryAnswer { payload }],
+        }
+    }
+}
+
+impl From<&Problem> for ProblemAnswer {
+    fn from(problem: &Problem) -> Self {
+        Self { path: problem.path.clone(), message: problem.to_string() }
+    }
+}
+
+impl From<&Secret> for WarningAnswer {
+    fn from(secret: &Secret) -> Self {
+        Self {
+            code: "SECRET_SUSPECTED",
+            message: secret.to_string(),
+            hint: "Mail is kept for good: if this is a real secret, change it.",
         }
     }
 }

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The keys of each kind of resource, beside the name in its path.
-const KINDS: [(&str, &[&str]); 7] = [
+const KINDS: [(&str, &[&str]); 8] = [
     ("projects", &["limit", "after"]),
     ("agents", &["project", "limit", "after"]),
     (
@@ -22,6 +22,8 @@ const KINDS: [(&str, &[&str]); 7] = [
             "unread_only",
             "urgent_only",
             "thread_id",
+            "kind",
+            "work_id",
             "include_bodies",
             "registration_token",
         ],
@@ -30,6 +32,7 @@ const KINDS: [(&str, &[&str]); 7] = [
     ("thread", &["project", "limit", "after", "include_bodies"]),
     ("message", &["project"]),
     ("reservations", &["project", "limit", "after"]),
+    ("work", &["project", "id", "state", "agent", "limit", "before", "after"]),
 ];
 
 /// An address that was read.

@@ -20,8 +20,8 @@ pub fn templates() -> Vec<ResourceTemplate> {
         template("resource://projects{?limit,after}", "projects", "All projects"),
         template("resource://agents/{project_slug}{?limit,after}", "agents", "Agents of a project"),
         template(
-            "resource://inbox/{agent_name}{?project,limit,before,unread_only,urgent_only,thread_id,include_bodies,\
-             registration_token}",
+            "resource://inbox/{agent_name}{?project,limit,before,unread_only,urgent_only,thread_id,kind,work_id,\
+             include_bodies,registration_token}",
             "inbox",
             "Mail of an agent, newest first; can be subscribed to",
         ),
@@ -40,6 +40,11 @@ pub fn templates() -> Vec<ResourceTemplate> {
             "resource://reservations/{project_slug}{?limit,after}",
             "reservations",
             "Files that are reserved now; can be subscribed to",
+        ),
+        template(
+            "resource://work/{project_slug}{?state,agent,limit,before,id,after}",
+            "work",
+            "Work items and how they stand, told by typed mail; with id, one and its story; can be subscribed to",
         ),
     ]
 }
@@ -61,6 +66,7 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
         };
         if agent_after.is_none() {
             entries.push(entry("agents", &project.slug, "", &format!("agents of {}", project.slug)));
+            entries.push(entry("work", &project.slug, "", &format!("work in {}", project.slug)));
             entries.push(entry("reservations", &project.slug, "", &format!("reservations in {}", project.slug)));
         }
         let (_, agents) = office.agents(&project.human_key, agent_after.map(AgentId), PAGE).await?;

@@ -1,6 +1,6 @@
 //! Telling a client that a resource it watches has changed.
 //!
-//! Inboxes and reservations can be watched. A wake-up may come for nothing, so what the client would see is compared
+//! Inboxes, reservations and work can be watched. A wake-up may come for nothing, so what the client would see is compared
 //! before it is told; only the newest entry is looked at, which is enough to know that something came or went.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use mail::ids::{AgentId, ProjectId};
-use mail::messages::InboxQuery;
+use mail::messages::{About, InboxQuery};
 use mail::office::{Claim, InboxAsk};
 use mail::wake::Signal;
 use mail::{Office, StoreError};
@@ -35,9 +35,13 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             let (project, _) = office.leases(address.project_or_name()?, None, 1).await.map_err(refused)?;
             (Watched::Leases(project.id), office.wake().leases(project.id))
         }
+        "work" => {
+            let project = office.project(address.project_or_name()?).await.map_err(refused)?;
+            (Watched::Work(project.id), office.wake().project(project.id))
+        }
         other => {
             let message = format!("'{other}' cannot be subscribed to");
-            let hint = "Subscribe to an inbox or to reservations.";
+            let hint = "Subscribe to an inbox, to reservations or to work.";
             return Err(ReadError::Refused(Refusal::new("NOT_WATCHABLE", message).hint(hint)));
         }
     };
@@ -54,6 +58,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
 enum Watched {
     Inbox(AgentId),
     Leases(ProjectId),
+    Work(ProjectId),
 }
 
 struct Watcher {
@@ -107,6 +112,7 @@ async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> 
             let held = office.store().leases(project, None, 1000, office.now()).await?;
             Ok(held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect())
         }
+        Watched::Work(project) => Ok(vec![office.store().work_stamp(project).await?]),
     }
 }
 
@@ -117,6 +123,7 @@ fn one_of<'a>(project_key: &'a str, agent: Claim<'a>) -> InboxAsk<'a> {
         unread_only: false,
         ack_required_only: false,
         thread: None,
+        about: About::default(),
         before: None,
         limit: 1,
         with_bodies: false,

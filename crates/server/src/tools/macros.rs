@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mail::Error;
+use mail::messages::About;
 use mail::office::{Claim, InboxAsk, Registration, ReserveAsk};
 use mail::reservations::DEFAULT_TTL_SECONDS;
 use mcp::{Hints, Output, Param, ParamKind, Tool};
@@ -159,6 +160,7 @@ fn unread<'a>(project_key: &'a str, agent: Claim<'a>, thread: Option<&'a str>) -
         unread_only: true,
         ack_required_only: false,
         thread,
+        about: About::default(),
         before: None,
         limit: INBOX,
         with_bodies: true,

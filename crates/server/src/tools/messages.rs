@@ -7,7 +7,7 @@ use mail::messages::InboxEntry;
 use mail::office::{InboxAsk, WaitAsk};
 use mcp::{Hints, Output, Param, ParamKind, Tool};
 
-use super::{AGENT, Desk, LIMIT, LONGEST_WAIT, PROJECT, TOKEN, claim, filled, limit};
+use super::{AGENT, Desk, KIND, LIMIT, LONGEST_WAIT, PROJECT, TOKEN, WORK, about, claim, filled, limit};
 use crate::answers::messages::{MarkedAnswer, MessageAnswer};
 
 const MESSAGE: Param = Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "message", "message_ids"]);
@@ -24,6 +24,8 @@ fn fetch_inbox(desk: &Desk) -> Tool {
         Param::optional("unread_only", ParamKind::Flag, ""),
         Param::optional("urgent_only", ParamKind::Flag, "Only mail that wants an acknowledgement").rare(),
         Param::optional("thread_id", ParamKind::Text, "").rare(),
+        KIND,
+        WORK,
         Param::optional("include_bodies", ParamKind::Flag, "Default true").rare(),
         Param::optional("before_id", ParamKind::Id, "Older than this message").rare(),
         TOKEN,
@@ -41,6 +43,7 @@ fn fetch_inbox(desk: &Desk) -> Tool {
                 unread_only: arguments.flag("unread_only").unwrap_or(false),
                 ack_required_only: arguments.flag("urgent_only").unwrap_or(false),
                 thread: arguments.opt_text("thread_id").map(|thread| filled("thread_id", thread)).transpose()?,
+                about: about(&arguments)?,
                 before: arguments.id("before_id").map(MessageId),
                 limit: limit(&arguments, 20),
                 with_bodies,

@@ -41,6 +41,7 @@ fn send_message(desk: &Desk) -> Tool {
         IMPORTANCE,
         ACK,
         KEY,
+        Param::optional("strict", ParamKind::Flag, "Refuse a typed message with faults").rare(),
         TOKEN,
     ];
     desk.tool(
@@ -52,6 +53,7 @@ fn send_message(desk: &Desk) -> Tool {
             let draft = Draft {
                 subject: filled("subject", arguments.text("subject"))?,
                 thread: arguments.opt_text("thread_id"),
+                strict: arguments.flag("strict").unwrap_or(false),
                 ..draft(&arguments)?
             };
             Ok(Output::json(&SentAnswer::from(&office.send(draft).await?)))
@@ -90,7 +92,7 @@ fn reply_message(desk: &Desk) -> Tool {
     )
 }
 
-/// What both tools take, but for the subject and the thread.
+/// What both tools take.
 fn draft(arguments: &Arguments) -> Result<Draft<'_>, Error> {
     Ok(Draft {
         project_key: arguments.text("project_key"),
@@ -104,6 +106,7 @@ fn draft(arguments: &Arguments) -> Result<Draft<'_>, Error> {
         importance: arguments.opt_text("importance").and_then(Importance::parse).unwrap_or_default(),
         ack_required: arguments.flag("ack_required"),
         idempotency_key: arguments.opt_text("idempotency_key"),
+        strict: false,
         door: "mcp",
     })
 }

@@ -4,7 +4,7 @@ use mail::ids::MessageId;
 use mail::office::SearchAsk;
 use mcp::{Hints, Output, Param, ParamKind, Tool};
 
-use super::{Desk, LIMIT, PROJECT, filled, limit};
+use super::{Desk, KIND, LIMIT, PROJECT, WORK, about, filled, limit};
 use crate::answers::threads::{FoundAnswer, SummaryAnswer};
 
 pub(super) const THREAD: Param =
@@ -20,6 +20,8 @@ fn search_messages(desk: &Desk) -> Tool {
         Param::required("query", ParamKind::Text, "words \"a phrase\" AND OR NOT pre* ( ) subject: from:")
             .mistaken_for(&["q", "text", "search"]),
         LIMIT,
+        KIND,
+        WORK,
         Param::optional("before_id", ParamKind::Id, "").rare(),
     ];
     desk.tool(
@@ -31,6 +33,7 @@ fn search_messages(desk: &Desk) -> Tool {
             let ask = SearchAsk {
                 project_key: arguments.text("project_key"),
                 query: arguments.text("query"),
+                about: about(&arguments)?,
                 before: arguments.id("before_id").map(MessageId),
                 limit: limit(&arguments, 20),
             };

@@ -7,6 +7,7 @@ mod unseen;
 pub(super) use append::{Placed, insert};
 
 use async_trait::async_trait;
+use formats::Kind;
 use jiff::Timestamp;
 use mail::StoreError;
 use mail::events::EventKind;
@@ -112,34 +113,65 @@ pub(super) fn deliveries(connection: &Connection, id: MessageId) -> rusqlite::Re
 
 fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<InboxEntry>> {
     let body = if query.with_bodies { BODY } else { NO_BODY };
-    let unread = if query.unread_only { "AND d.read_at IS NULL" } else { "" };
-    let acks = if query.ack_required_only { "AND d.ack_required = 1" } else { "" };
-    // Which index to walk is said here, because it follows from the question and not from statistics: each holds just
-    // what is asked for, so that an empty answer costs nothing however much mail was read.
-    let from = match (&query.thread, query.unread_only, query.ack_required_only) {
-        (Some(_), ..) => {
-            "message m INDEXED BY message_by_thread CROSS JOIN delivery d
-             ON d.recipient_id = ?1 AND d.message_id = m.id
-             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.thread = ?4"
-        }
-        (None, true, _) => "delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id",
-        (None, false, true) => {
-            "delivery d INDEXED BY delivery_to_acknowledge CROSS JOIN message m ON m.id = d.message_id"
-        }
-        (None, false, false) => "delivery d CROSS JOIN message m ON m.id = d.message_id",
+    let (from, number) = walk(query);
+    let mut wanted = String::new();
+    if query.unread_only {
+        wanted.push_str(" AND d.read_at IS NULL");
+    }
+    if query.ack_required_only {
+        wanted.push_str(" AND d.ack_required = 1");
+    }
+    let (before, limit) = (query.before.map_or(i64::MAX, |id| id.0), limit_of(query.limit));
+    let kind = query.about.kind.map(Kind::as_str);
+    let mut values: Vec<&dyn ToSql> = vec![&query.agent.0, &before, &limit];
+    let mut only = |column: &str, value| {
+        values.push(value);
+        wanted.push_str(&format!(" AND {column} = ?{}", values.len()));
     };
-    let number = if query.thread.is_some() { "m.id" } else { "d.message_id" };
+    if let Some(thread) = &query.thread {
+        only("m.thread", thread);
+    }
+    if let Some(work) = &query.about.work_id {
+        only("m.work_id", work);
+    }
+    if let Some(kind) = &kind {
+        only("m.kind", kind);
+    }
     let sql = format!(
         "SELECT {COLUMNS}, {body}, {STATE} FROM {from}
-         WHERE d.recipient_id = ?1 AND d.archived_at IS NULL {unread} {acks} AND {number} < ?2
+         WHERE d.recipient_id = ?1 AND d.archived_at IS NULL AND {number} < ?2{wanted}
          ORDER BY {number} DESC LIMIT ?3"
     );
-    let (before, limit) = (query.before.map_or(i64::MAX, |id| id.0), limit_of(query.limit));
-    let mut values: Vec<&dyn ToSql> = vec![&query.agent.0, &before, &limit];
-    if let Some(thread) = &query.thread {
-        values.push(thread);
-    }
     page(connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?, |entry| &entry.message)
+}
+
+/// What to walk along, and the column of it that counts.
+///
+/// It is said here, because it follows from the question and not from statistics: each index holds just what is asked
+/// for, so that an empty answer costs nothing however much mail was read.
+fn walk(query: &InboxQuery) -> (&'static str, &'static str) {
+    match (&query.thread, &query.about.work_id, query.unread_only, query.ack_required_only) {
+        (Some(_), ..) => (
+            "message m INDEXED BY message_by_thread CROSS JOIN delivery d
+             ON d.recipient_id = ?1 AND d.message_id = m.id
+             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)",
+            "m.id",
+        ),
+        (None, Some(_), ..) => (
+            "message m INDEXED BY message_by_work CROSS JOIN delivery d
+             ON d.recipient_id = ?1 AND d.message_id = m.id
+             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)",
+            "m.id",
+        ),
+        (None, None, true, _) => {
+            ("delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id", "d.message_id")
+        }
+        (None, None, false, true) => (
+            "delivery d INDEXED BY delivery_to_acknowledge CROSS JOIN message m ON m.id = d.message_id",
+            "d.message_id",
+        ),
+        (None, None, false, false) => ("delivery d CROSS JOIN message m ON m.id = d.message_id", "d.message_id"),
+    }
 }
 
 fn entry_of(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {

@@ -16,8 +16,10 @@ pub(super) struct Migration {
 }
 
 /// Every step, in order.
-pub(super) const ALL: &[Migration] =
-    &[Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") }];
+pub(super) const ALL: &[Migration] = &[
+    Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") },
+    Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
+];
 
 /// Why a file cannot be brought up to date.
 #[derive(Debug, thiserror::Error)]
@@ -134,6 +136,25 @@ mod tests {
         assert!(matches!(check(&connection, &both), Err(MigrationError::Older { found: 1, known: 2 })));
         migrate(&mut connection, &both).unwrap();
         check(&connection, &both).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_every_earlier_version_becomes_as_a_fresh_one() {
+        let schema = |connection: &Connection| -> Vec<(String, Option<String>)> {
+            let mut all = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+        };
+        let mut fresh = Connection::open_in_memory().unwrap();
+        migrate(&mut fresh, ALL).unwrap();
+        for version in 1..ALL.len() {
+            let mut old = Connection::open_in_memory().unwrap();
+            migrate(&mut old, &ALL[..version]).unwrap();
+            old.execute("INSERT INTO project (slug, human_key, created_at) VALUES ('a', '/a', 1)", []).unwrap();
+            migrate(&mut old, ALL).unwrap();
+            assert_eq!(schema(&old), schema(&fresh), "from version {version}");
+            let kept: i64 = old.query_row("SELECT count(*) FROM project", [], |row| row.get(0)).unwrap();
+            assert_eq!(kept, 1);
+        }
     }
 
     #[test]

@@ -8,9 +8,10 @@ mod lowering;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use formats::Kind;
 use mail::StoreError;
 use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::messages::Message;
+use mail::messages::{About, Message};
 use mail::search::SearchStore;
 use mail::search::query::Query;
 use rusqlite::{Connection, ErrorCode};
@@ -55,13 +56,14 @@ impl SearchStore for Sqlite {
         &self,
         project: ProjectId,
         query: &Query,
+        about: &About,
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
         let doing = "search";
         let deadline = Instant::now() + self.searchers.deadline;
         let (turns, connections) = (self.searchers.turns.clone(), self.searchers.connections.clone());
-        let query = query.clone();
+        let (query, about) = (query.clone(), about.clone());
         let search = async move {
             let turn = turns.acquire_owned().await.map_err(|closed| failure(doing, closed))?;
             let found = tokio::task::spawn_blocking(move || {
@@ -69,7 +71,7 @@ impl SearchStore for Sqlite {
                 let _turn = turn;
                 connections.with(|connection| {
                     give_up_at(connection, deadline)?;
-                    find(connection, project, &query, before, limit)
+                    find(connection, project, &query, &about, before, limit)
                 })
             });
             found.await.map_err(|panicked| failure(doing, panicked))?.map_err(|error| match error.sqlite_error_code() {
@@ -90,6 +92,7 @@ fn find(
     connection: &Connection,
     project: ProjectId,
     query: &Query,
+    about: &About,
     before: Option<MessageId>,
     limit: usize,
 ) -> rusqlite::Result<Vec<Message>> {
@@ -97,9 +100,11 @@ fn find(
     let sql = format!(
         "SELECT {COLUMNS}, substr(m.body, 1, {BODY_SHOWN}) FROM message_fts f
          CROSS JOIN message m ON m.id = f.rowid
-         WHERE message_fts MATCH ?1 AND f.rowid < ?2 ORDER BY f.rowid DESC LIMIT ?3"
+         WHERE message_fts MATCH ?1 AND f.rowid < ?2
+         AND (?4 IS NULL OR m.kind = ?4) AND (?5 IS NULL OR m.work_id = ?5) ORDER BY f.rowid DESC LIMIT ?3"
     );
-    let values = (wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit));
+    let (kind, work_id) = (about.kind.map(Kind::as_str), &about.work_id);
+    let values = (wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit), kind, work_id);
     page_of(&mut *connection.prepare_cached(&sql)?, values)
 }
 

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
 
-use super::desk::Desk;
-use super::message::Message;
+use crate::postbox::desk::Desk;
+use crate::postbox::message::Message;
 pub use acquaintance::Agent;
 use mailbox::Mailbox;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::{Context, bail, ensure};
-use formats::markdown::Kind;
+use formats::Kind;
 use jiff::Timestamp;
 use mail::agents::AgentName;
 use mail::error::{rfc3339, shown};

@@ -1,7 +1,9 @@
 //! Sending: a draft becomes a message that is kept, or is refused whole.
 
-use formats::markdown::{Head, read_head};
+use formats::Kind;
+use formats::markdown::usable_id;
 
+use super::reading::{Notes, Reading};
 use crate::agents::EVERYONE;
 use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
@@ -42,6 +44,8 @@ pub struct Draft<'a> {
     pub ack_required: Option<bool>,
     /// The key against sending twice.
     pub idempotency_key: Option<&'a str>,
+    /// Whether to refuse it unless it is a typed message without fault.
+    pub strict: bool,
     /// The door it came in by.
     pub door: &'static str,
 }
@@ -64,20 +68,25 @@ pub struct Sent {
     pub message: Message,
     /// The blind copies, which only the sender learns of.
     pub bcc: Vec<String>,
+    /// What its sender should know of it.
+    pub notes: Notes,
 }
 
 /// What a reply takes from the message it answers.
-struct Parent {
-    id: MessageId,
-    work_id: Option<String>,
+pub(super) struct Parent {
+    pub(super) id: MessageId,
+    pub(super) from: String,
+    pub(super) kind: Option<Kind>,
+    pub(super) work_id: Option<String>,
 }
 
 impl Office {
     /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
     pub async fn send(&self, draft: Draft<'_>) -> Result<Sent, Error> {
         check_thread(&draft)?;
-        let head = read_head(draft.subject, draft.body);
-        self.accept(draft, head, None).await
+        self.check(&draft)?;
+        let reading = self.read_draft(&draft)?;
+        self.accept(draft, reading, None).await
     }
 
     /// Accepts an answer: to whoever wrote the message, or to its recipients when one answers oneself.
@@ -89,20 +98,24 @@ impl Office {
         let unknown = Error::UnknownMessage { id: reply.reply_to };
         let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
         if draft.to.is_empty() {
-            draft.to = if parent.from == draft.from.name { parent.to } else { vec![parent.from] };
+            draft.to = if parent.from == draft.from.name { parent.to } else { vec![parent.from.clone()] };
         }
         let subject = reply.subject.map_or_else(|| answer_to(&parent.subject), str::to_owned);
         draft.subject = &subject;
         draft.thread = draft.thread.or(Some(&parent.thread));
-        // "Re: DONE" is an answer to a completion, not one.
-        let head = if reply.subject.is_some() { read_head(&subject, draft.body) } else { Head::default() };
-        self.accept(draft, head, Some(Parent { id: parent.id, work_id: parent.work_id })).await
+        self.check(&draft)?;
+        let answered = Parent { id: parent.id, from: parent.from, kind: parent.kind, work_id: parent.work_id };
+        let reading = match reply.subject {
+            Some(_) => self.read_draft(&draft)?,
+            None => self.read_answer(&draft, &answered)?,
+        };
+        self.accept(draft, reading, Some(answered)).await
     }
 
-    async fn accept(&self, draft: Draft<'_>, head: Head, parent: Option<Parent>) -> Result<Sent, Error> {
-        self.check(&draft)?;
+    async fn accept(&self, draft: Draft<'_>, reading: Reading, parent: Option<Parent>) -> Result<Sent, Error> {
         let (project, sender, recipients, vouched) = self.address(&draft).await?;
-        let work_id = head.work_id.or_else(|| parent.as_ref().and_then(|parent| parent.work_id.clone()));
+        let reply_to = parent.as_ref().map(|parent| parent.id);
+        let work_id = self.work_of(&project, &draft, &reading, parent).await?;
         let new = NewMessage {
             project: project.id,
             from: sender.id,
@@ -110,17 +123,16 @@ impl Office {
             subject: draft.subject.to_owned(),
             body: draft.body.to_owned(),
             thread: draft.thread.map(str::to_owned).or_else(|| work_id.clone()),
-            reply_to: parent.as_ref().map(|parent| parent.id),
+            reply_to,
             importance: draft.importance,
-            ack_required: draft.ack_required.unwrap_or_else(|| head.kind.is_some_and(|kind| kind.ack_by_default())),
-            kind: head.kind,
+            ack_required: draft.ack_required.unwrap_or_else(|| reading.kind.is_some_and(Kind::ack_by_default)),
+            kind: reading.kind,
             work_id,
             door: draft.door,
             vouched,
-            idempotency: draft.idempotency_key.map(|key| IdempotencyKey {
-                key: key.to_owned(),
-                fingerprint: fingerprint(&draft, parent.as_ref().map(|parent| parent.id)),
-            }),
+            idempotency: draft
+                .idempotency_key
+                .map(|key| IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(&draft, reply_to) }),
             now: self.clock.now(),
         };
         match self.store.append(&new).await? {
@@ -128,12 +140,32 @@ impl Office {
                 let woken: Vec<AgentId> = new.recipients.iter().map(|(agent, ..)| *agent).collect();
                 // A lost wake-up costs one polling interval, never a message.
                 self.wake.mail_for(&woken);
-                Ok(sent(new, sender.name, id, created_at))
+                self.wake.project_changed(project.id);
+                Ok(sent(new, sender.name, id, created_at, reading.notes))
             }
-            Appended::Repeated(id) => self.sent_before(&project, id).await,
+            Appended::Repeated(id) => self.sent_before(&project, id, reading.notes).await,
             Appended::KeyTaken(first) => {
                 Err(Error::KeyTaken { key: shown(draft.idempotency_key.unwrap_or_default()), first })
             }
+        }
+    }
+
+    /// The work that a message is about: what it names itself, else what it answers is about; a typed message that
+    /// names none is about what its thread is about, which by custom is named after the work.
+    async fn work_of(
+        &self,
+        project: &Project,
+        draft: &Draft<'_>,
+        reading: &Reading,
+        parent: Option<Parent>,
+    ) -> Result<Option<String>, Error> {
+        let known = reading.work_id.clone().or_else(|| parent.and_then(|parent| parent.work_id));
+        match draft.thread {
+            Some(thread) if known.is_none() && reading.kind.is_some() => {
+                let of_thread = self.store.work_of_thread(project.id, thread).await?;
+                Ok(of_thread.or_else(|| usable_id(thread).map(str::to_owned)))
+            }
+            _ => Ok(known),
         }
     }
 
@@ -188,15 +220,15 @@ impl Office {
     }
 
     /// The first answer again.
-    async fn sent_before(&self, project: &Project, id: MessageId) -> Result<Sent, Error> {
+    async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
         let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
         let deliveries = self.store.deliveries(id).await?;
         let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
-        Ok(Sent { message, bcc })
+        Ok(Sent { message, bcc, notes })
     }
 }
 
-fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestamp) -> Sent {
+fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestamp, notes: Notes) -> Sent {
     let named = |wanted: Role| -> Vec<String> {
         new.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.clone()).collect()
     };
@@ -219,7 +251,7 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
         vouched: new.vouched,
         created_at,
     };
-    Sent { message, bcc }
+    Sent { message, bcc, notes }
 }
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.

@@ -9,7 +9,7 @@ use mail::clock::SystemClock;
 use mail::events::{Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
 use mail::messages::{
-    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
+    About, Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
 };
 use mail::office::{Chance, Rules};
 use mail::projects::{Project, ProjectKey, ProjectStore};
@@ -20,6 +20,7 @@ use mail::search::query::Query;
 use mail::threads::ThreadStore;
 use mail::transfer::{Counts, Imported, Record, TransferStore};
 use mail::wake::{Signal, Wake};
+use mail::work::{WorkQuery, WorkRecord, WorkStore};
 use mail::{Office, StoreError};
 
 /// An office over nothing.
@@ -81,7 +82,7 @@ never_asked! { ReservationStore:
 }
 
 never_asked! { SearchStore:
-    search(ProjectId, &Query, Option<MessageId>, usize) -> Vec<Message>;
+    search(ProjectId, &Query, &About, Option<MessageId>, usize) -> Vec<Message>;
 }
 
 never_asked! { ThreadStore:
@@ -97,12 +98,25 @@ never_asked! { TransferStore:
     check_ready() -> ();
 }
 
+never_asked! { WorkStore:
+    work(&WorkQuery) -> Vec<WorkRecord>;
+    work_story(ProjectId, &str, Option<MessageId>, usize) -> Vec<Message>;
+    work_of_thread(ProjectId, &str) -> Option<String>;
+    work_stamp(ProjectId) -> i64;
+}
+
 impl Wake for Nothing {
     fn mail_for(&self, _: &[AgentId]) {}
 
     fn leases_changed(&self, _: ProjectId) {}
 
     fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
+        unreachable!("nobody waits")
+    }
+
+    fn project_changed(&self, _: ProjectId) {}
+
+    fn project(&self, _: ProjectId) -> Box<dyn Signal> {
         unreachable!("nobody waits")
     }
 

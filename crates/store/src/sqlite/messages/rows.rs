@@ -3,7 +3,7 @@
 //! Every query for messages selects [`COLUMNS`] and then a body, so that one function reads them all. A body that is
 //! not wanted is not read from the disk.
 
-use formats::markdown::Kind;
+use formats::Kind;
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::ids::{MessageId, ProjectId};
@@ -168,7 +168,7 @@ mod tests {
             let importance = Importance::parse(name).unwrap();
             assert_eq!(importance_of(importance_number(importance)).unwrap(), importance);
         }
-        for kind in Kind::ALL {
+        for kind in Kind::all() {
             assert_eq!(kind_of(kind.as_str()).unwrap(), kind);
         }
         for vouched in [Vouched::Claimed, Vouched::Verified, Vouched::Human] {

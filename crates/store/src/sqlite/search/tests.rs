@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mail::agents::{AgentName, AgentStore, Profile, Taking};
-use mail::messages::{Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
+use mail::messages::{About, Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
 use mail::projects::ProjectStore;
 use mail::search::query::{DEEPEST, Field, MOST_TERMS};
 
@@ -118,12 +118,12 @@ async fn a_search_finds_exactly_what_the_query_says() {
         corpus.send(sender, &subject, &body).await;
     }
     let everything = Query::Not(Box::new(Query::From("nobody at all".into())));
-    let all = corpus.store.search(corpus.project, &everything, None, 100).await.unwrap();
+    let all = corpus.store.search(corpus.project, &everything, &About::default(), None, 100).await.unwrap();
     assert_eq!(all.len(), 60);
     let mut sizes = HashSet::new();
     for _ in 0..1500 {
         let query = dice.query(4);
-        let found = corpus.store.search(corpus.project, &query, None, 100).await.unwrap();
+        let found = corpus.store.search(corpus.project, &query, &About::default(), None, 100).await.unwrap();
         let expected: Vec<_> = all.iter().filter(|message| matches(&query, message)).cloned().collect();
         assert_eq!(found, expected, "{query}");
         sizes.insert(found.len());
@@ -149,7 +149,7 @@ async fn the_deepest_and_longest_queries_are_not_too_much() {
     for text in queries {
         let Ok(query) = Query::parse(&text) else { continue };
         read += 1;
-        let answer = corpus.store.search(corpus.project, &query, None, 10).await;
+        let answer = corpus.store.search(corpus.project, &query, &About::default(), None, 10).await;
         assert!(answer.is_ok(), "{text}: {answer:?}");
     }
     assert!(read > 3 * DEEPEST, "most of them are queries: {read}");
@@ -169,7 +169,11 @@ async fn a_word_of_signs_alone_finds_nothing_and_harms_nothing() {
         (Query::Or(vec![signs(), red()]), 1),
         (Query::And(vec![red(), Query::Not(Box::new(signs()))]), 1),
     ] {
-        assert_eq!(corpus.store.search(corpus.project, &query, None, 10).await.unwrap().len(), count, "{query}");
+        assert_eq!(
+            corpus.store.search(corpus.project, &query, &About::default(), None, 10).await.unwrap().len(),
+            count,
+            "{query}"
+        );
     }
 }
 
@@ -181,9 +185,10 @@ async fn a_page_of_long_bodies_ends_early() {
         corpus.send(0, "red", &body).await;
     }
     let query = Query::parse("red").unwrap();
-    let page = corpus.store.search(corpus.project, &query, None, 1000).await.unwrap();
+    let page = corpus.store.search(corpus.project, &query, &About::default(), None, 1000).await.unwrap();
     assert_eq!(page.len(), full);
-    let rest = corpus.store.search(corpus.project, &query, Some(page[full - 1].id), 1000).await.unwrap();
+    let rest =
+        corpus.store.search(corpus.project, &query, &About::default(), Some(page[full - 1].id), 1000).await.unwrap();
     assert_eq!(rest.len(), 1);
 }
 
@@ -191,7 +196,7 @@ async fn a_page_of_long_bodies_ends_early() {
 async fn a_search_that_does_not_get_its_turn_in_time_is_given_up() {
     let corpus = corpus(&Options { search_deadline: Duration::from_millis(20), ..Options::default() }).await;
     let turns = corpus.store.searchers.turns.acquire_many(2).await.unwrap();
-    let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), None, 10).await;
+    let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), &About::default(), None, 10).await;
     assert!(matches!(answer, Err(StoreError::TooSlow)), "{answer:?}");
     drop(turns);
 }

@@ -6,16 +6,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::super::desk::Desk;
-use super::super::message::Message;
 use super::acquaintance::Agent;
 use super::telling::{self, Mail};
+use crate::postbox::desk::Desk;
+use crate::postbox::message::Message;
+use crate::postbox::resource;
 
 /// How many messages are told at once. Of older ones only the number is told.
 const MOST_AT_ONCE: usize = 20;
@@ -25,8 +25,6 @@ const MOST_COUNTED: usize = 1_000;
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How long after each other streams are opened, and how soon a look that failed is repeated.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
-/// What stays as it is in an address.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The mailbox of an agent, and how far it was told.
 pub struct Mailbox {
@@ -165,11 +163,9 @@ impl Mailbox {
 
     /// The request for notices about this mailbox.
     fn listening(&self) -> Message {
-        let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
-        let mut uri = format!("resource://inbox/{}?project={}", encoded(&self.agent), encoded(&self.project));
-        if let Some(token) = &*held(&self.token) {
-            uri.push_str(&format!("&registration_token={}", encoded(token)));
-        }
+        let token = held(&self.token).clone();
+        let keys = [("project", Some(self.project.as_str())), ("registration_token", token.as_deref())];
+        let uri = resource("inbox", &self.agent, &keys);
         Message::inquiry("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
     }
 }

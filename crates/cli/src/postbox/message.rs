@@ -12,10 +12,10 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The id of the requests that are ours and not the client's. Their answers go nowhere.
-const OUR_ID: &str = "\"postrider-stdio\"";
+/// The id of the requests that are ours and not a client's. Their answers are never passed on to one.
+const OUR_ID: &str = "\"postrider\"";
 /// Who we are to a server, when we do not speak in the client's name.
-const OUR_NAME: &str = "postrider-stdio";
+const OUR_NAME: &str = "postrider";
 
 /// A message of the client.
 #[derive(Debug, Default)]

@@ -1,0 +1,224 @@
+//! `postrider parse`: what a coordination message says, field by field.
+//!
+//! One message for a person, or one a line for a program. Reading is lenient: what is wrong is told beside what could be
+//! read, and refused only with `--strict`. Messages whose body is JSON are for `postrider validate`.
+
+mod parcel;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use formats::markdown::{self, Field, Message, read_timestamp};
+use formats::{Parsed, Problem};
+use serde_json::{Map, Value, json};
+
+use super::given::{open, text_of};
+use super::lines::{LONGEST, Line, answer_each};
+use super::problems::{malformed, told};
+use crate::output;
+use crate::output::text::{lines, unbroken};
+use parcel::{Members, Parcel};
+
+const EXAMPLES: &str = "\
+With --jsonl each line is a JSON object with 'subject' and 'body', and perhaps 'timestamp', 'ack_required' and 'acked'.
+Each gets one line of JSON, in order; a line that cannot be read gets an 'error', and the exit code is 0.
+
+Examples:
+  postrider parse --subject '[bd-42] DONE' < body.md
+  postrider parse --jsonl --strict < messages.jsonl";
+
+/// Read a coordination message and say what is in it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Parse {
+    /// The subject, which tells the type
+    #[arg(long, value_name = "TEXT", required_unless_present = "jsonl", conflicts_with = "jsonl")]
+    subject: Option<String>,
+    /// The file with the body; `-` or nothing for standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Read one message a line, and print one line of JSON for each
+    #[arg(long)]
+    jsonl: bool,
+    /// Refuse a message that lacks a field of its type or has a wrong one; exit code 1
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What to do about a message that strict reading refuses.
+const HINT: &str = "Correct the problems and send the message again, or read it without --strict.";
+
+impl Parse {
+    /// Prints what was read.
+    pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
+        if self.jsonl {
+            let input = open(self.file.as_deref())?;
+            answer_each(input, io::stdout().lock(), LONGEST, |line| answer(line, self.strict))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let body = text_of(self.file.as_deref())?;
+        let reading = Reading::new(self.subject.as_deref().unwrap_or_default(), &body);
+        let is_refused = self.strict && !reading.parsed.problems.is_empty();
+        output::answer(as_json, &reading.to_value(self.strict), || reading.to_text());
+        Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// The answer to one line.
+fn answer(line: Line<'_>, strict: bool) -> Value {
+    read_line(line).map_or_else(|refusal| refusal, |reading| reading.to_value(strict))
+}
+
+fn read_line(line: Line<'_>) -> Result<Reading, Value> {
+    let text = line.text().map_err(|problem| not_readable(&problem))?;
+    match Parcel::read(text) {
+        Ok(Parcel::Members(members)) => Reading::of(&members).map_err(|problem| not_readable(&problem)),
+        Ok(Parcel::Null) => Err(invalid_input("nil message")),
+        Err(problem) => Err(not_readable(&problem)),
+    }
+}
+
+fn not_readable(problem: &Problem) -> Value {
+    invalid_input(&problem.to_string())
+}
+
+fn invalid_input(what: &str) -> Value {
+    let hint = "Write one JSON object a line, with the texts 'subject' and 'body'.";
+    json!({ "error": { "code": "INVALID_INPUT", "message": format!("parse error: {what}"), "hint": hint } })
+}
+
+/// A message that was read, with what became of it.
+struct Reading {
+    parsed: Parsed<Message>,
+    /// When it was sent, if that was said; `None` within if it is no time.
+    timestamp: Option<Option<String>>,
+    is_pending: bool,
+}
+
+impl Reading {
+    fn new(subject: &str, body: &str) -> Self {
+        Self { parsed: markdown::read(subject, body), timestamp: None, is_pending: false }
+    }
+
+    /// Reads a message with its circumstances.
+    fn of(members: &Members<'_>) -> Result<Self, Problem> {
+        let mut reading = Self::new(&members.text("subject")?, &members.text("body")?);
+        reading.is_pending = members.flag("ack_required")? && !members.flag("acked")?;
+        if let Some(written) = members.written("timestamp") {
+            let time = parcel::text(written);
+            let readable = time.as_deref().and_then(read_timestamp);
+            if readable.is_none() {
+                let found = time.as_deref().unwrap_or(written);
+                let problem = Problem::wrong("timestamp", found, "a time of RFC 3339 with its zone");
+                reading.parsed.problems.push(problem);
+            }
+            reading.timestamp = Some(readable.map(str::to_owned));
+        }
+        Ok(reading)
+    }
+
+    fn to_value(&self, strict: bool) -> Value {
+        let (message, problems) = (&self.parsed.value, &self.parsed.problems);
+        if strict && !problems.is_empty() {
+            return malformed(message.type_name(), problems, HINT);
+        }
+        let fields: Map<String, Value> =
+            message.fields().into_iter().map(|(name, field)| (name.to_owned(), field_value(field))).collect();
+        let mut value = json!({
+            "type": message.type_name(),
+            "parsed": fields,
+            "is_completion": message.is_completion(),
+            "is_success": message.is_success(),
+            "is_pending": self.is_pending,
+            "problems": told(problems),
+        });
+        if let Some(timestamp) = &self.timestamp {
+            value["timestamp"] = json!(timestamp);
+        }
+        value
+    }
+
+    fn to_text(&self) -> String {
+        let (message, problems) = (&self.parsed.value, &self.parsed.problems);
+        let ends = match (message.is_completion(), message.is_success()) {
+            (_, true) => "yes, the work is complete",
+            (true, false) => "yes, the work is not complete",
+            (false, false) => "no",
+        };
+        let mut rows = vec![vec!["type".to_owned(), message.type_name().to_owned()]];
+        rows.extend(message.fields().into_iter().map(|(name, field)| vec![name.to_owned(), field_text(field)]));
+        rows.push(vec!["completion".to_owned(), ends.to_owned()]);
+        let mut text = output::table(&["field", "value"], rows);
+        if !problems.is_empty() {
+            let rows = problems.iter().map(|problem| {
+                let found = problem.found.as_deref().map_or_else(|| "(nothing)".to_owned(), unbroken);
+                vec![problem.path.clone(), found, problem.wanted.clone()]
+            });
+            text.push_str(&format!("\n\n{}", output::table(&["problem with", "found", "wanted"], rows)));
+        }
+        text
+    }
+}
+
+fn field_value(field: Field<'_>) -> Value {
+    match field {
+        Field::Text(text) => text.into(),
+        Field::Number(number) => number.into(),
+        Field::Flag(flag) => flag.into(),
+        Field::List(list) => list.into(),
+    }
+}
+
+fn field_text(field: Field<'_>) -> String {
+    match field {
+        Field::Text(text) => lines(text),
+        Field::Number(number) => number.to_string(),
+        Field::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
+        Field::List(list) => lines(&list.join("\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(line: &str) -> String {
+        let answer = answer(Line::Text(line), false);
+        assert_eq!(answer["error"]["code"], "INVALID_INPUT", "{line}: {answer}");
+        answer["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_line_that_is_no_message_is_told_with_what_was_found() {
+        assert_eq!(error("null"), "parse error: nil message");
+        assert_eq!(error("[1]"), "parse error: found '[1]', wanted a JSON object");
+        assert!(error("").starts_with("parse error: found ''"), "{}", error(""));
+        assert_eq!(error(r#"{"subject":7}"#), "parse error: subject: found '7', wanted text");
+        assert!(error(r#"{"ack_required":"yes"}"#).contains("true or false"));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_pending_until_it_is_given() {
+        let pending = |line: &str| answer(Line::Text(line), false)["is_pending"].clone();
+        assert_eq!(pending(r#"{"ack_required":true}"#), true);
+        assert_eq!(pending(r#"{"ack_required":true,"acked":true}"#), false);
+        assert_eq!(pending(r#"{"ack_required":null,"acked":false}"#), false);
+    }
+
+    #[test]
+    fn a_time_is_repeated_only_if_it_is_one_and_was_given() {
+        let of = |line: &str| answer(Line::Text(line), false).get("timestamp").cloned();
+        assert_eq!(of(r#"{"subject":"DONE"}"#), None);
+        assert_eq!(of(r#"{"timestamp":"2026-01-31T10:30:00Z"}"#), Some(json!("2026-01-31T10:30:00Z")));
+        assert_eq!(of(r#"{"timestamp":"2026-01-31T10:30:00"}"#), Some(Value::Null));
+        assert_eq!(of(r#"{"timestamp":12}"#), Some(Value::Null));
+    }
+
+    #[test]
+    fn a_person_is_shown_no_control_characters() {
+        let text = Reading::new("DONE", "Bead: a\x1b[2J\n## Summary\n\x07x\ny").to_text();
+        assert!(!text.contains(['\x1b', '\x07']) && text.contains("y"), "{text}");
+    }
+}

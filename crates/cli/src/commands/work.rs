@@ -1,0 +1,201 @@
+//! `postrider work`: how it stands with the work of a project, as its mail tells it.
+//!
+//! Asks the office and shows what it says; what an item's state is, is decided there. Changes nothing.
+
+mod board;
+mod item;
+mod pages;
+mod story;
+mod watching;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::output::{self, Screen};
+use crate::postbox::{self, InProject, Postbox, Refused, resource};
+use item::Item;
+use pages::Pages;
+
+const EXAMPLES: &str = "\
+Items come from typed messages, such as '[bd-42] PROGRESS' or a task_assignment in JSON; nobody has to make them.
+
+Examples:
+  postrider work                            the work of the project in the current folder
+  postrider work --watch                    the same, drawn again whenever mail arrives
+  postrider work --state overdue            who has waited too long for help
+  postrider work --agent GreenDog --json    what GreenDog is on, for a program
+  postrider work show bd-42                 one item in full, and its story";
+
+const SHOW_EXAMPLE: &str = "\
+Example:
+  postrider work show bd-42 --project /data/projects/app";
+
+/// Show the work of a project: who is on what, how far, and who waits for help.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Work {
+    #[command(flatten)]
+    project: InProject,
+    #[command(flatten)]
+    table: Table,
+    #[command(subcommand)]
+    command: Option<More>,
+}
+
+/// What the table shows.
+#[derive(Args, Debug)]
+struct Table {
+    /// Only items in this state: assigned, accepted, in-progress, help-wanted, overdue, done, failed, checkpointed,
+    /// spawn-requested or spawned
+    #[arg(long, value_name = "NAME")]
+    state: Option<String>,
+    /// Only items that this agent is on
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Stay, and show the table again whenever it changes; Ctrl-C ends it
+    #[arg(long)]
+    watch: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum More {
+    /// Show one item in full, and every message about it
+    #[command(after_help = SHOW_EXAMPLE)]
+    Show {
+        /// The id of the item, as the table shows it
+        id: String,
+    },
+}
+
+impl Work {
+    /// Prints the table, or one item; exit code 1 when the office refuses.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let key = self.project.key()?;
+        let Self { project, table, command } = self;
+        if command.is_some() && (table.state.is_some() || table.agent.is_some() || table.watch) {
+            bail!("--state, --agent and --watch are for the table; leave them out to show one item");
+        }
+        postbox::visit(config, async |postbox: &Postbox| {
+            let done = match command {
+                Some(More::Show { id }) => show(postbox, &key, &id, as_json).await,
+                None if table.watch => watching::watch(postbox, &table.question(&key), as_json).await,
+                None => table.show(postbox, &key, as_json).await,
+            };
+            done.map_err(|error| advised(error, &project)).map(|()| ExitCode::SUCCESS)
+        })
+    }
+}
+
+impl Table {
+    fn question(&self, key: &str) -> Question {
+        Question {
+            project: key.to_owned(),
+            state: self.state.as_deref().map(|state| state.trim().to_ascii_lowercase().replace(['-', ' '], "_")),
+            agent: self.agent.clone(),
+        }
+    }
+
+    async fn show(&self, postbox: &Postbox, key: &str, as_json: bool) -> anyhow::Result<()> {
+        let question = self.question(key);
+        let answer = question.ask(postbox).await?;
+        // Only a table that stays in its place has to fit the height of the screen.
+        let screen = Screen { height: None, ..Screen::of_stdout() };
+        let text = answer.text(&question, SystemClock.now(), &screen)?;
+        output::answer(as_json, &answer.json, || text);
+        Ok(())
+    }
+}
+
+/// Which items are asked for.
+struct Question {
+    project: String,
+    state: Option<String>,
+    agent: Option<String>,
+}
+
+/// What the office says of them.
+#[derive(Clone, Debug, PartialEq)]
+struct Answer {
+    /// `{"project", "items"}`.
+    json: Value,
+    /// Whether there are more items than one wants to hear of.
+    has_more: bool,
+}
+
+impl Question {
+    async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused> {
+        let keys = [("state", self.state.as_deref()), ("agent", self.agent.as_deref()), ("limit", Some(pages::PAGE))];
+        let Pages { last, entries, has_more } =
+            pages::read(postbox, resource("work", &self.project, &keys), "items").await?;
+        let mut json = json!({ "project": last["project"], "items": entries });
+        if has_more {
+            json["has_more"] = true.into();
+        }
+        Ok(Answer { json, has_more })
+    }
+
+    /// What is watched: all the work of the project, since what leaves a state changes its table too.
+    fn watched(&self) -> String {
+        resource("work", &self.project, &[])
+    }
+
+    /// What is said instead of a table without rows.
+    fn nothing(&self) -> String {
+        if self.state.is_none() && self.agent.is_none() {
+            return "No work yet. An item appears with the first message that names it: a subject such as \
+                    '[bd-42] PROGRESS', a body with a line 'Bead: bd-42', or a task_assignment in JSON."
+                .to_owned();
+        }
+        let state = self.state.as_deref().map(|state| format!(" that is {}", board::state_name(state)));
+        let agent = self.agent.as_deref().map(|agent| format!(" with '{agent}' on it"));
+        let (state, agent) = (state.unwrap_or_default(), agent.unwrap_or_default());
+        output::text::lines(&format!("No work item{state}{agent}. Without --state and --agent all items are shown."))
+    }
+}
+
+impl Answer {
+    fn text(&self, question: &Question, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
+        let items = Vec::<Item>::deserialize(&self.json["items"]).context("the list of work cannot be read")?;
+        if items.is_empty() {
+            return Ok(question.nothing());
+        }
+        let mut text = board::text(&items, now, screen);
+        if self.has_more {
+            text.push_str("\nThese changed last; there are more. Narrow them down with --state or --agent.");
+        }
+        Ok(text)
+    }
+}
+
+async fn show(postbox: &Postbox, key: &str, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let uri = resource("work", key, &[("id", Some(id)), ("limit", Some(pages::PAGE))]);
+    let Pages { last, entries, has_more } = pages::read(postbox, uri, "story").await?;
+    let mut json = json!({ "project": last["project"], "item": last["item"], "story": entries });
+    if has_more {
+        json["has_more"] = true.into();
+    }
+    let text = story::text(&last["item"], &json["story"], has_more, SystemClock.now(), &Screen::of_stdout())?;
+    output::answer(as_json, &json, || text);
+    Ok(())
+}
+
+/// Adds what somebody at a terminal can do about a refusal.
+fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
+    match error.downcast::<Refused>() {
+        Ok(refused) => match refused.code.as_str() {
+            "PROJECT_NOT_FOUND" if project.is_given() => refused,
+            "PROJECT_NOT_FOUND" => refused.advised("Or say which project with --project."),
+            "WORK_NOT_FOUND" => refused.advised("'postrider work' lists what there is."),
+            _ => refused,
+        }
+        .into(),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,158 @@
+//! The table that stays: drawn again when mail changed it, or when time did.
+//!
+//! The office rings when mail arrives. That somebody has waited too long for help comes without mail, so there is a look
+//! now and then as well. What did not change is not drawn again.
+
+use std::io;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Answer, Question};
+use crate::output::{self, Screen, text};
+use crate::postbox::{Postbox, Refused};
+
+/// How late a look is at most that no ring brought about.
+const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// How long after each other two looks are, however much mail there is.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// Shows the table until Ctrl-C, or until nobody reads it any more.
+pub async fn watch(postbox: &Postbox, question: &Question, as_json: bool) -> anyhow::Result<()> {
+    let mut drawing = Drawing { question, as_json, drawn: None };
+    tokio::select! {
+        ended = drawing.go_on(postbox) => ended,
+        pressed = tokio::signal::ctrl_c() => Ok(pressed?),
+    }
+}
+
+/// The table as it was drawn last.
+struct Drawing<'a> {
+    question: &'a Question,
+    as_json: bool,
+    drawn: Option<Drawn>,
+}
+
+/// What was drawn.
+#[derive(PartialEq)]
+enum Drawn {
+    /// In its place on a terminal, where every letter counts: ages go on, and windows change their size.
+    Text(String),
+    /// Behind what was printed before, where only news counts.
+    News(Answer),
+}
+
+impl Drawing<'_> {
+    async fn go_on(&mut self, postbox: &Postbox) -> anyhow::Result<()> {
+        let mut answer = self.question.ask(postbox).await?;
+        let watch = postbox.watch(&self.question.watched());
+        loop {
+            let soonest = Instant::now() + SHORTEST_PAUSE;
+            match self.draw(answer) {
+                Ok(()) => {}
+                Err(error) if is_closed(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            answer = loop {
+                let _ = tokio::time::timeout(LOOK_AGAIN, watch.changed()).await;
+                sleep_until(soonest).await;
+                match self.question.ask(postbox).await {
+                    Ok(answer) => break answer,
+                    // A server that is being started again comes back, and the table is still right.
+                    Err(refused) if refused.is_passing() => self.complain(&refused),
+                    Err(refused) => return Err(refused.into()),
+                }
+            };
+        }
+    }
+
+    fn draw(&mut self, answer: Answer) -> anyhow::Result<()> {
+        let screen = Screen::of_stdout();
+        match self.next(answer, SystemClock.now(), &screen)? {
+            Some(text) if self.is_in_place(&screen) => Ok(output::redraw(&text)?),
+            Some(text) => Ok(output::print(&text)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What is to be drawn now; none if that would say the same again.
+    fn next(&mut self, answer: Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<Option<String>> {
+        let text =
+            if self.as_json { text::json_line(&answer.json) } else { answer.text(self.question, now, screen)? };
+        let is_in_place = self.is_in_place(screen);
+        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(answer) };
+        if self.drawn.as_ref() == Some(&drawing) {
+            return Ok(None);
+        }
+        let is_first = self.drawn.replace(drawing).is_none();
+        let stands_apart = !is_first && !is_in_place && !self.as_json;
+        Ok(Some(if stands_apart { format!("\n{text}") } else { text }))
+    }
+
+    fn is_in_place(&self, screen: &Screen) -> bool {
+        screen.height.is_some() && !self.as_json
+    }
+
+    fn complain(&self, refused: &Refused) {
+        output::note(&text::lines(&format!("postrider: {refused}")));
+    }
+}
+
+/// Whether nobody reads the table any more.
+fn is_closed(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
+    const TERMINAL: Screen = Screen { height: Some(24), ..PIPE };
+
+    fn answer(overdue: bool) -> Answer {
+        let help = json!({ "asked_ts": "2026-01-11T16:00:00Z", "overdue": overdue, "question": "Which?" });
+        let item = json!({
+            "work_id": "bd-1", "state": "help_wanted", "help": help, "changed_ts": "2026-01-11T16:00:00Z",
+        });
+        Answer { json: json!({ "project": "app", "items": [item] }), has_more: false }
+    }
+
+    /// What is drawn, one look after the other.
+    fn drawn(as_json: bool, screen: &Screen, looks: &[(Answer, &str)]) -> Vec<Option<String>> {
+        let question = Question { project: "app".to_owned(), state: None, agent: None };
+        let mut drawing = Drawing { question: &question, as_json, drawn: None };
+        let mut look = |(answer, now): &(Answer, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
+        looks.iter().map(|at| look(at).unwrap()).collect()
+    }
+
+    #[test]
+    fn time_alone_prints_nothing_until_somebody_has_waited_too_long() {
+        let looks = [
+            (answer(false), "2026-01-11T16:05:00Z"),
+            (answer(false), "2026-01-11T16:20:00Z"),
+            (answer(true), "2026-01-11T16:25:00Z"),
+        ];
+        let printed = drawn(false, &PIPE, &looks);
+        assert!(printed[0].as_ref().is_some_and(|text| text.starts_with("WORK")), "{printed:?}");
+        assert_eq!(printed[1], None);
+        let overdue = printed[2].as_ref().expect("news");
+        assert!(overdue.starts_with("\nWORK") && overdue.contains("overdue 25m: Which?"), "{overdue}");
+        let printed = drawn(true, &TERMINAL, &looks);
+        assert_eq!(printed[1], None);
+        let line: Value = serde_json::from_str(printed[2].as_ref().expect("news")).unwrap();
+        assert_eq!(line["items"][0]["help"]["overdue"], true);
+    }
+
+    #[test]
+    fn a_table_in_its_place_is_drawn_again_when_a_letter_changed() {
+        let times = ["2026-01-11T16:05:00Z", "2026-01-11T16:05:59Z", "2026-01-11T16:06:00Z"];
+        let drawn = drawn(false, &TERMINAL, &times.map(|now| (answer(false), now)));
+        assert!(drawn[0].is_some() && drawn[1].is_none(), "{drawn:?}");
+        assert!(drawn[2].as_ref().is_some_and(|text| text.starts_with("WORK") && text.contains("6m")), "{drawn:?}");
+    }
+}

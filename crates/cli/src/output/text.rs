@@ -1,0 +1,141 @@
+//! Text that others wrote, made fit for a terminal.
+//!
+//! A terminal obeys control characters, and some characters turn the order of others around. Mail may hold any of them,
+//! so none is passed on: a space stands for those that are white space, `�` for the others.
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthChar;
+
+/// What stands at the end of text that was cut.
+const CUT: char = '…';
+/// How many characters may stand in one column, marks above and below counted.
+const MOST_IN_A_COLUMN: usize = 4;
+
+/// The text on one line, at most `width` columns wide; `…` at its end if there was more.
+pub fn line(text: &str, width: usize) -> String {
+    let (mut shown, mut columns, mut count) = (String::new(), 0, 0);
+    // The place before the last column, where a cut would be.
+    let mut before_last = 0;
+    for letter in one_line(text) {
+        columns += letter.width().unwrap_or(0);
+        count += 1;
+        if columns > width || count > width * MOST_IN_A_COLUMN {
+            shown.truncate(shown[..before_last].trim_end().len());
+            if width > 0 {
+                shown.push(CUT);
+            }
+            return shown;
+        }
+        shown.push(letter);
+        if columns < width {
+            before_last = shown.len();
+        }
+    }
+    shown
+}
+
+/// The text on one line, all of it.
+pub fn unbroken(text: &str) -> String {
+    one_line(text).collect()
+}
+
+/// How many columns a text takes that was made fit before.
+pub fn width(text: &str) -> usize {
+    text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
+}
+
+/// The text with its own line breaks, and nothing else that moves the cursor.
+pub fn lines(text: &str) -> String {
+    let lines = text.lines().map(|line| line.chars().map(shown).collect::<String>());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// JSON on one line. What JSON need not escape and a terminal obeys is escaped too.
+pub fn json_line(value: &Value) -> String {
+    let plain = value.to_string();
+    if !plain.chars().any(steers) {
+        return plain;
+    }
+    let mut escaped = String::with_capacity(plain.len() + 16);
+    for letter in plain.chars() {
+        // Outside of strings JSON has ASCII alone, so all of these are inside of one.
+        if steers(letter) { escaped.push_str(&format!("\\u{:04x}", u32::from(letter))) } else { escaped.push(letter) }
+    }
+    escaped
+}
+
+/// The characters of a text with every run of white space as one space, and none at either end.
+fn one_line(text: &str) -> impl Iterator<Item = char> {
+    let (mut has_begun, mut is_pending) = (false, false);
+    let spaced = text.chars().map(shown).map(move |letter| {
+        if letter == ' ' {
+            is_pending = has_begun;
+            return [None, None];
+        }
+        has_begun = true;
+        [std::mem::take(&mut is_pending).then_some(' '), Some(letter)]
+    });
+    spaced.flatten().flatten()
+}
+
+fn shown(letter: char) -> char {
+    match letter {
+        letter if letter.is_whitespace() => ' ',
+        letter if steers(letter) => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    }
+}
+
+/// Whether a terminal would obey a character, or show those beside it in another order or place.
+fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HOSTILE: &str = "a\x1b[2J\x1b]0;title\x07b\u{9b}31mc\rd\u{202e}e\x7f\u{2028}f\n\tg";
+
+    #[test]
+    fn no_text_can_steer_a_terminal() {
+        let told = [line(HOSTILE, 100), unbroken(HOSTILE), lines(HOSTILE), json_line(&json!({ "text": HOSTILE }))];
+        for text in told {
+            assert!(!text.replace('\n', "").chars().any(steers), "{text:?}");
+        }
+        assert_eq!(line(HOSTILE, 100), "a�[2J�]0;title�b�31mc d�e� f g");
+        assert_eq!(unbroken(HOSTILE), line(HOSTILE, 100));
+        assert_eq!(lines("a\x1b\r\nb\tc"), "a�\nb c");
+    }
+
+    #[test]
+    fn json_says_the_same_however_it_is_escaped() {
+        let value = json!({ "text": HOSTILE, "plain": "ü漢" });
+        assert_eq!(serde_json::from_str::<Value>(&json_line(&value)).unwrap(), value);
+    }
+
+    #[test]
+    fn a_line_that_just_fits_is_whole_and_one_more_is_cut() {
+        assert_eq!(line("abcde", 5), "abcde");
+        assert_eq!(line("abcdef", 5), "abcd…");
+        assert_eq!(line("ab  \n cd ", 5), "ab cd");
+        assert_eq!(line("漢字漢", 6), "漢字漢");
+        assert_eq!(line("漢字漢字", 6), "漢字…");
+        assert_eq!((line("x", 0), line("", 0)), (String::new(), String::new()));
+        for wide in 0..8 {
+            assert!(width(&line("漢a字b漢c", wide)) <= wide);
+        }
+    }
+
+    #[test]
+    fn marks_without_width_do_not_pile_up() {
+        let pile = line(&format!("a{}", "\u{301}".repeat(1_000)), 10);
+        assert!(pile.chars().count() <= 10 * MOST_IN_A_COLUMN + 1, "{}", pile.chars().count());
+    }
+}

@@ -1,0 +1,183 @@
+//! How a process reaches its post office, and how a command asks it.
+//!
+//! The office is found as every client finds it: a server elsewhere if one is set, else the server that owns the
+//! database, else the database itself. A `Postbox` asks questions of its own there and reads the answers; the desk below
+//! it carries messages, also for those who speak for another client. Deliberately absent: sessions, printing, and any
+//! knowledge of what a tool or a resource means.
+
+mod address;
+mod answer;
+pub mod desk;
+mod join;
+pub mod message;
+pub mod office;
+mod project;
+pub mod refusal;
+mod watch;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::config::Config;
+pub use address::resource;
+pub use answer::Refused;
+use desk::Desk;
+use message::Message;
+use office::Place;
+pub use project::InProject;
+pub use watch::Watch;
+
+/// What a shell expects of a program that was interrupted: 128 and the number of the signal.
+const INTERRUPTED: u8 = 130;
+
+/// Where a command asks the post office.
+pub struct Postbox {
+    desk: Arc<Desk>,
+    /// Takes lines that nobody asked for, so that no answer waits behind one.
+    _unasked: JoinSet<()>,
+}
+
+/// Opens the postbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand.
+pub fn visit(
+    config: Config,
+    errand: impl AsyncFnOnce(&Postbox) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let whole = async {
+            let postbox = Postbox::open(config).await?;
+            let ended = tokio::select! {
+                // An errand that takes Ctrl-C for its end says itself how it ended.
+                biased;
+                ended = errand(&postbox) => ended,
+                _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
+            };
+            postbox.close();
+            ended
+        };
+        whole.await
+    });
+    // A name that is being looked up for a connection is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+impl Postbox {
+    /// Opens the postbox of the office that is there now.
+    pub async fn open(config: Config) -> anyhow::Result<Self> {
+        let (outgoing, mut lines) = mpsc::channel(16);
+        let desk = Desk::open(Place::new(config)?, outgoing).await?;
+        let mut unasked = JoinSet::new();
+        unasked.spawn(async move { while lines.recv().await.is_some() {} });
+        Ok(Self { desk, _unasked: unasked })
+    }
+
+    /// Calls a tool and returns its structured answer.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Refused> {
+        let request = Message::inquiry("tools/call", json!({ "name": tool, "arguments": arguments }));
+        answer::of_tool(&self.ask(&request).await?)
+    }
+
+    /// Reads a resource, which is JSON.
+    pub async fn read(&self, uri: &str) -> Result<Value, Refused> {
+        let request = Message::inquiry("resources/read", json!({ "uri": uri }));
+        answer::of_resource(&self.ask(&request).await?)
+    }
+
+    /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
+    pub fn watch(&self, uri: &str) -> Watch {
+        Watch::begin(self.desk.clone(), uri)
+    }
+
+    /// Closes the postbox. What is still being watched is over.
+    pub fn close(self) {
+        self.desk.leave();
+        if let Some(store) = self.desk.close() {
+            store.close();
+        }
+    }
+
+    async fn ask(&self, request: &Message) -> Result<String, Refused> {
+        self.desk.answer(request).await.ok_or_else(Refused::unanswered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::File;
+
+    fn config(home: &tempfile::TempDir) -> Config {
+        Config { home: home.path().to_owned(), source: None, file: File::default() }
+    }
+
+    async fn with_an_agent(home: &tempfile::TempDir) -> Postbox {
+        let postbox = Postbox::open(config(home)).await.unwrap();
+        postbox.call("ensure_project", json!({ "human_key": "/data/p" })).await.unwrap();
+        let agent = json!({ "project_key": "/data/p", "name": "Anna" });
+        assert_eq!(postbox.call("register_agent", agent).await.unwrap()["name"], "Anna");
+        postbox
+    }
+
+    #[tokio::test]
+    async fn a_call_and_a_reading_bring_what_the_office_says() {
+        let home = tempfile::tempdir().unwrap();
+        let postbox = with_an_agent(&home).await;
+        let agents = postbox.read("resource://agents/data-p").await.unwrap();
+        assert_eq!(agents["agents"][0]["name"], "Anna");
+        postbox.close();
+    }
+
+    #[tokio::test]
+    async fn a_refusal_keeps_its_code_its_hint_and_what_stands_beside_them() {
+        let home = tempfile::tempdir().unwrap();
+        let postbox = with_an_agent(&home).await;
+        let whois = json!({ "project_key": "/data/p", "agent_name": "Ana" });
+        let refused = postbox.call("whois", whois).await.unwrap_err();
+        assert_eq!(refused.code, "AGENT_NOT_FOUND");
+        assert_eq!(refused.to_json()["suggestions"], json!(["Anna"]));
+        assert!(refused.to_string().contains("'Ana'") && refused.to_string().contains(&refused.hint), "{refused}");
+        let refused = postbox.read("resource://agents/data-q").await.unwrap_err();
+        assert_eq!(refused.code, "PROJECT_NOT_FOUND");
+        assert_eq!(refused.to_string().matches("PROJECT_NOT_FOUND").count(), 1, "{refused}");
+        let refused = postbox.read("resource://agents/data-p?limit=0").await.unwrap_err();
+        assert_eq!((refused.code.as_str(), refused.hint.as_str()), ("INVALID_ARGUMENT", "Correct it and read again."));
+        postbox.close();
+    }
+
+    #[tokio::test]
+    async fn a_watch_rings_when_mail_comes() {
+        let home = tempfile::tempdir().unwrap();
+        let postbox = with_an_agent(&home).await;
+        let watch = postbox.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
+        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        rings().await.expect("the first ring says that somebody listens now");
+        let letter = json!({
+            "project_key": "/data/p", "sender_name": "Anna", "to": ["Anna"], "subject": "s", "body_md": "b",
+        });
+        postbox.call("send_message", letter).await.unwrap();
+        rings().await.expect("mail came");
+        postbox.close();
+    }
+
+    #[test]
+    fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
+        let home = tempfile::tempdir().unwrap();
+        let ended = visit(config(&home), async |postbox| {
+            postbox.read("resource://projects").await?;
+            Ok(ExitCode::from(7))
+        });
+        assert_eq!(format!("{:?}", ended.unwrap()), format!("{:?}", ExitCode::from(7)));
+        let failed = visit(config(&home), async |postbox| {
+            postbox.read("resource://nothing").await?;
+            Ok(ExitCode::SUCCESS)
+        });
+        assert!(failed.unwrap_err().downcast_ref::<Refused>().is_some());
+    }
+}

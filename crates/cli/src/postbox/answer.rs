@@ -1,0 +1,200 @@
+//! Reading what the office answers: the content, or the refusal that says why there is none.
+//!
+//! What the content means is for whoever asked.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What a program is told when nobody said a code.
+const NO_CODE: &str = "REFUSED";
+
+/// A request that the office refused, or that never reached one.
+#[derive(Debug)]
+pub struct Refused {
+    /// A code that programs match on.
+    pub code: String,
+    /// The fact.
+    pub message: String,
+    /// What to try next; may be empty.
+    pub hint: String,
+    /// What else the refusal says, such as suggestions.
+    more: serde_json::Map<String, Value>,
+}
+
+impl Refused {
+    fn new(code: &str, message: &str, hint: &str) -> Self {
+        let (code, message, hint) = (code.to_owned(), message.to_owned(), hint.to_owned());
+        Self { code, message, hint, more: serde_json::Map::new() }
+    }
+
+    /// The office went away without a word.
+    pub(super) fn unanswered() -> Self {
+        Self::new("UNANSWERED", "The post office gave no answer", "Try again.")
+    }
+
+    fn unreadable() -> Self {
+        let hint = "Check that the address is the MCP address of a Postrider server.";
+        Self::new("UNEXPECTED_ANSWER", "The post office gave an answer that cannot be read", hint)
+    }
+
+    /// The same refusal with a further word of advice.
+    pub fn advised(mut self, advice: &str) -> Self {
+        if !self.hint.is_empty() {
+            self.hint.push(' ');
+        }
+        self.hint.push_str(advice);
+        self
+    }
+
+    /// Whether the office may be back later, and nothing is wrong with the question.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self.code.as_str(),
+            "UNREACHABLE" | "CONNECTION_LOST" | "UNANSWERED" | "RATE_LIMITED" | "STORE_UNAVAILABLE" | "BUSY"
+        )
+    }
+
+    /// The refusal as programs read it: `{"error":{"code","message","hint"}}`, and what else it says.
+    pub fn to_json(&self) -> Value {
+        let Self { code, message, hint, more } = self;
+        let mut whole = more.clone();
+        whole.insert("error".to_owned(), json!({ "code": code, "message": message, "hint": hint }));
+        Value::Object(whole)
+    }
+
+    /// A refusal that a tool gave as its result.
+    fn of_content(mut content: Value) -> Self {
+        let error = content.as_object_mut().and_then(|members| members.remove("error")).unwrap_or_default();
+        let member = |name: &str| error[name].as_str().unwrap_or_default();
+        let code = Some(member("code")).filter(|code| !code.is_empty());
+        let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), member("hint"));
+        if let Value::Object(more) = content {
+            refused.more = more;
+        }
+        refused
+    }
+
+    /// A refusal of the protocol. Its text may end with the hint and the code in brackets, which then are not said twice.
+    fn of_fault(fault: &Fault) -> Self {
+        let member = |name: &str| fault.data[name].as_str().unwrap_or_default();
+        let (text, bracketed) = without_code(&fault.message);
+        let code = [member("code"), bracketed].into_iter().find(|code| !code.is_empty()).unwrap_or(NO_CODE);
+        let hint = member("hint");
+        let message = text.strip_suffix(hint).unwrap_or(text).trim_end();
+        Self::new(code, message, hint)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, message, hint, .. } = self;
+        f.write_str(message)?;
+        if !message.ends_with(['.', '!', '?', ':']) {
+            f.write_str(".")?;
+        }
+        if !hint.is_empty() {
+            write!(f, " {hint}")?;
+        }
+        write!(f, " [{code}]")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+#[derive(Deserialize)]
+struct Answer {
+    result: Option<Value>,
+    error: Option<Fault>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    data: Value,
+}
+
+/// The structured content of a tool's answer.
+pub(super) fn of_tool(line: &str) -> Result<Value, Refused> {
+    let mut result = result_of(line)?;
+    let is_refused = result["isError"] == true;
+    match result.as_object_mut().and_then(|members| members.remove("structuredContent")) {
+        Some(content) if is_refused => Err(Refused::of_content(content)),
+        Some(content) => Ok(content),
+        None => Err(Refused::unreadable()),
+    }
+}
+
+/// The JSON of a resource.
+pub(super) fn of_resource(line: &str) -> Result<Value, Refused> {
+    let result = result_of(line)?;
+    let text = result["contents"][0]["text"].as_str();
+    text.and_then(|text| serde_json::from_str(text).ok()).ok_or_else(Refused::unreadable)
+}
+
+fn result_of(line: &str) -> Result<Value, Refused> {
+    match serde_json::from_str(line) {
+        Ok(Answer { error: Some(fault), .. }) => Err(Refused::of_fault(&fault)),
+        Ok(Answer { result: Some(result), .. }) if result.is_object() => Ok(result),
+        _ => Err(Refused::unreadable()),
+    }
+}
+
+/// A text, and the code that stood in brackets at its end; empty if none did.
+fn without_code(text: &str) -> (&str, &str) {
+    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let bracketed = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
+    bracketed.filter(|(_, code)| is_code(code)).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(message: &str, data: Value) -> Refused {
+        let line = json!({ "id": 1, "error": { "code": -32602, "message": message, "data": data } });
+        of_resource(&line.to_string()).unwrap_err()
+    }
+
+    #[test]
+    fn a_refusal_is_the_same_wherever_its_code_and_hint_stand() {
+        let text = "The project is gone. Look elsewhere. [PROJECT_NOT_FOUND]";
+        let beside = json!({ "code": "PROJECT_NOT_FOUND", "hint": "Look elsewhere." });
+        for (message, data) in [(text, json!({})), (text, beside.clone()), ("The project is gone", beside)] {
+            let refused = fault(message, data);
+            assert_eq!((refused.code.as_str(), refused.to_string().as_str()), ("PROJECT_NOT_FOUND", text));
+        }
+        assert_eq!(fault("What [is] this [X y]", Value::Null).to_string(), "What [is] this [X y]. [REFUSED]");
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused_and_not_taken_for_one() {
+        let empty = [r#"{"result":{}}"#, r#"{"result":[]}"#, r#"{"result":{"contents":[{"text":"{"}]}}"#];
+        for line in ["", "[]", "null", "{}", "x"].into_iter().chain(empty) {
+            assert_eq!(of_tool(line).unwrap_err().code, "UNEXPECTED_ANSWER", "{line}");
+            assert_eq!(of_resource(line).unwrap_err().code, "UNEXPECTED_ANSWER", "{line}");
+        }
+    }
+
+    #[test]
+    fn advice_comes_behind_the_hint() {
+        let refused = fault("No", json!({ "hint": "Ask." })).advised("Or wait.");
+        assert_eq!(refused.to_string(), "No. Ask. Or wait. [REFUSED]");
+        let error = json!({ "code": "REFUSED", "message": "No", "hint": "Ask. Or wait." });
+        assert_eq!(refused.to_json(), json!({ "error": error }));
+    }
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        let is_passing = |code: &str| {
+            let content = json!({ "error": { "code": code, "message": "x", "hint": "" } });
+            let line = json!({ "result": { "isError": true, "structuredContent": content } });
+            of_tool(&line.to_string()).unwrap_err().is_passing()
+        };
+        assert!(is_passing("UNREACHABLE") && is_passing("BUSY"));
+        assert!(!is_passing("AGENT_NOT_FOUND") && !is_passing("UNAUTHORIZED"));
+    }
+}

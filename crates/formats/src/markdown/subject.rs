@@ -1,0 +1,267 @@
+//! The subject of a coordination message: its kind, and perhaps the work it is about.
+//!
+//! People and agents write subjects freely, so a word counts as a kind by its place and its case. The body is not read
+//! here.
+
+use super::Kind;
+use super::lines::without_mark;
+
+/// How much of a subject is looked at, in bytes. What comes later is a body in the wrong place.
+const LOOKED_AT: usize = 4096;
+/// What mail programs put before the subject of a message that they answer or pass on.
+const REPLY_MARKS: [&str; 4] = ["re:", "fwd:", "fw:", "aw:"];
+
+/// How long the shortest name of a kind is, in bytes.
+const SHORTEST_KIND: usize = 4;
+
+/// Whether a subject is that of an answer, or of a message that was passed on.
+pub fn is_answer(subject: &str) -> bool {
+    split_reply_mark(trim(subject)).is_some()
+}
+
+/// The kind that a subject means, when it is misspelt and so names none.
+pub fn meant(subject: &str) -> Option<Kind> {
+    Subject::read(subject).slip
+}
+
+/// What a subject says.
+#[derive(Default)]
+pub(super) struct Subject<'t> {
+    /// The kind, when the subject names one.
+    pub kind: Option<Kind>,
+    /// The kind that was meant, when it is misspelt. Nothing else is read then.
+    pub slip: Option<Kind>,
+    /// The id in brackets, else the one before a colon.
+    pub id: Option<&'t str>,
+}
+
+impl<'t> Subject<'t> {
+    pub fn read(subject: &'t str) -> Self {
+        let mut rest = trim(subject);
+        rest = &rest[..rest.floor_char_boundary(LOOKED_AT)];
+        while let Some(after) = split_reply_mark(rest) {
+            rest = after;
+        }
+        let brackets = Brackets::read(rest);
+        let (named, prefix, rest) = first_place(brackets.rest);
+        match brackets.named.or(named).or_else(|| words(rest).find_map(later_kind).map(Named::Kind)) {
+            Some(Named::Kind(kind)) => Self { kind: Some(kind), slip: None, id: brackets.id.or(prefix) },
+            Some(Named::Slip(kind)) => Self { slip: Some(kind), ..Self::default() },
+            // Brackets are used for much else, as in `[URGENT] please look`.
+            None => Self { id: brackets.id.filter(|id| looks_like_an_id(id)), ..Self::default() },
+        }
+    }
+}
+
+/// A kind, by its name or by what was meant for its name.
+#[derive(Clone, Copy)]
+enum Named {
+    Kind(Kind),
+    Slip(Kind),
+}
+
+/// What stands in brackets at the start of a subject.
+struct Brackets<'t> {
+    named: Option<Named>,
+    id: Option<&'t str>,
+    rest: &'t str,
+}
+
+impl<'t> Brackets<'t> {
+    fn read(subject: &'t str) -> Self {
+        let mut found = Self { named: None, id: None, rest: subject };
+        while let Some((inside, after)) = found.rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            let inside = inside.trim_start_matches('[').trim();
+            if let Some(named) = whole_kind(inside) {
+                found.named = found.named.or(Some(named));
+            } else if !inside.is_empty() {
+                found.id = found.id.or(Some(inside));
+            }
+            found.rest = after.trim_start_matches(']').trim_start();
+        }
+        found
+    }
+}
+
+/// What is named at the first place after brackets, the id before a colon, and where to look on.
+fn first_place(text: &str) -> (Option<Named>, Option<&str>, &str) {
+    if let Some(named) = kind_at_start(text) {
+        return (Some(named), None, text);
+    }
+    if let Some(torn) = text.strip_prefix('[') {
+        // A bracket that is never closed holds no id, but does not hide the kind behind it either.
+        let after = torn.split_once(char::is_whitespace).map_or("", |(_, after)| after);
+        return (kind_at_start(after), None, text);
+    }
+    match split_prefix(text) {
+        Some((id, after)) => (kind_at_start(after), Some(id), after),
+        None => (None, None, text),
+    }
+}
+
+fn kind_at_start(text: &str) -> Option<Named> {
+    let word = words(text).next()?;
+    Kind::parse(word).map(Named::Kind).or_else(|| slip_at_start(text).map(|(kind, _)| Named::Slip(kind)))
+}
+
+fn whole_kind(text: &str) -> Option<Named> {
+    let word = bare(text);
+    if word.len() < SHORTEST_KIND {
+        return None;
+    }
+    let slip = || slip_at_start(word).filter(|(_, after)| after.is_empty()).map(|(kind, _)| kind);
+    Kind::parse(word).map(Named::Kind).or_else(|| slip().map(Named::Slip))
+}
+
+/// A kind further on: prose has these words too, but not in capitals.
+fn later_kind(word: &str) -> Option<Kind> {
+    Kind::parse(word).filter(|kind| word == kind.as_str() || word.contains('_'))
+}
+
+/// The kind that is meant by `OFFERING-READY` or `Help request`, and what follows it.
+fn slip_at_start(text: &str) -> Option<(Kind, &str)> {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    Kind::ALL.into_iter().filter(|kind| kind.as_str().contains('_')).find_map(|kind| {
+        let after = strip_spaced(text, kind.as_str())?;
+        let end = after.find(is_between_words).unwrap_or(after.len());
+        bare(&after[..end]).is_empty().then_some((kind, after))
+    })
+}
+
+/// Strips the letters of `name`, in any case, with any gaps between them.
+fn strip_spaced<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let is_gap = |c: char| c == '-' || c == '_' || c.is_whitespace();
+    let mut rest = text;
+    for (at, word) in name.split('_').enumerate() {
+        rest = if at == 0 { rest } else { rest.trim_start_matches(is_gap) };
+        let (start, after) = rest.split_at_checked(word.len())?;
+        rest = start.eq_ignore_ascii_case(word).then_some(after)?;
+    }
+    Some(rest)
+}
+
+/// Splits `ol-1: DONE` or `ol-1:DONE` at its colon. `Status: DONE` and `12:30` begin with no id.
+fn split_prefix(text: &str) -> Option<(&str, &str)> {
+    let (id, after) = text.split_once(':')?;
+    let is_id = id.contains(|c: char| c == '-' || c.is_ascii_digit()) && !id.contains(char::is_whitespace);
+    let stands_apart = after.starts_with(char::is_whitespace) || kind_at_start(after).is_some();
+    (is_id && stands_apart).then_some((id, after))
+}
+
+fn split_reply_mark(subject: &str) -> Option<&str> {
+    REPLY_MARKS.iter().find_map(|mark| {
+        let (start, after) = subject.split_at_checked(mark.len())?;
+        start.eq_ignore_ascii_case(mark).then(|| after.trim_start())
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_between_words).map(bare).filter(|word| !word.is_empty())
+}
+
+fn is_between_words(c: char) -> bool {
+    c == ':' || c.is_whitespace()
+}
+
+/// A word without the punctuation around it, as in `**DONE**` or `DONE!`.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn trim(subject: &str) -> &str {
+    without_mark(subject).trim()
+}
+
+fn looks_like_an_id(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && !text.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(subject: &str) -> Option<Kind> {
+        Subject::read(subject).kind
+    }
+
+    fn id(subject: &str) -> Option<&str> {
+        Subject::read(subject).id
+    }
+
+    #[test]
+    fn a_kind_is_a_whole_word_whatever_stands_around_it() {
+        let subjects = [
+            "DONE",
+            "**DONE**",
+            "(DONE)",
+            "DONE!",
+            "ol-1:DONE",
+            "[ol-1] DONE: all green",
+            "✅ done",
+            "[DONE] x",
+            "Work DONE",
+        ];
+        for subject in subjects {
+            assert_eq!(kind(subject), Some(Kind::Done), "{subject}");
+        }
+        for subject in ["DONE.md is missing", "FAILED-tests", "Undone", "DONE_LIST", "ＤＯＮＥ", "faıled", ""] {
+            assert_eq!(kind(subject), None, "{subject}");
+        }
+    }
+
+    #[test]
+    fn any_case_counts_at_the_first_place_and_capitals_further_on() {
+        assert_eq!(kind("Done with the parser"), Some(Kind::Done));
+        assert_eq!(kind("Fwd: Re: [ol-1] a-2: failed"), Some(Kind::Failed));
+        assert_eq!(kind("PROGRESS after FAILED build"), Some(Kind::Progress));
+        assert_eq!(kind("We are not done yet"), None);
+        assert_eq!(kind("a new help_request for you"), Some(Kind::HelpRequest));
+        assert_eq!(kind("Status: done"), None);
+        assert_eq!(kind("[ol-1 done"), Some(Kind::Done));
+        assert_eq!(kind("[DONE"), Some(Kind::Done));
+    }
+
+    #[test]
+    fn a_misspelt_kind_is_a_slip_and_nothing_else_is_read() {
+        for subject in [
+            "OFFERING-READY",
+            "[ol-1] Offering ready: x",
+            "a-1: OfferingReady",
+            "[offering-ready] x",
+            "**OFFERING - READY**",
+        ] {
+            let read = Subject::read(subject);
+            assert_eq!((read.kind, read.slip, read.id), (None, Some(Kind::OfferingReady), None), "{subject}");
+        }
+        for subject in ["Help: request", "Help requested", "OFFERING-READY.md", "Please help request"] {
+            assert_eq!(Subject::read(subject).slip, None, "{subject}");
+        }
+    }
+
+    #[test]
+    fn the_first_bracket_with_an_id_wins_over_a_prefix() {
+        assert_eq!(id("[][ a-1 ][a-2] a-3: DONE"), Some("a-1"));
+        assert_eq!(id("[DONE] [a-1] x"), Some("a-1"));
+        assert_eq!(id("[[a-1]] DONE"), Some("a-1"));
+        assert_eq!(id("a-3: parser FAILED"), Some("a-3"));
+        assert_eq!(id("a-3:DONE"), Some("a-3"));
+    }
+
+    #[test]
+    fn what_is_no_id_gives_none() {
+        for subject in
+            ["Status: DONE", "12:30 DONE", "[a-1 DONE", "[a-1: DONE", "all of a-1: DONE", "DONE: a-1", "a-1: hello"]
+        {
+            assert_eq!(id(subject), None, "{subject}");
+        }
+        assert_eq!(id("[URGENT] please look"), None);
+        assert_eq!(id("[step 2] please look"), None);
+        assert_eq!(id("[ol-1] please look"), Some("ol-1"));
+    }
+
+    #[test]
+    fn an_answer_is_known_by_its_mark() {
+        assert!(is_answer("  re: DONE") && is_answer("Fwd:x") && is_answer("AW: Re: y"));
+        assert!(!is_answer("Refactor: x") && !is_answer("[Re: x] y") && !is_answer(""));
+    }
+}

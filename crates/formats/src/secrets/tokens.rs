@@ -1,0 +1,219 @@
+//! Tokens that carry their maker's mark at the front, and JSON Web Tokens.
+//!
+//! A mark counts only at the start of a word, and what follows must have the maker's length and look like chance.
+
+use std::ops::RangeInclusive;
+
+use super::Rule;
+use super::scan::{Secret, is_word, run};
+use super::values::looks_random;
+
+/// How the tokens of one maker look.
+struct Shape {
+    rule: Rule,
+    marks: &'static [&'static str],
+    alphabet: fn(u8) -> bool,
+    lengths: RangeInclusive<usize>,
+}
+
+/// Longer marks come before those that they begin with.
+const SHAPES: [Shape; 13] = [
+    shape(Rule::AwsAccessKey, &["AKIA", "ASIA"], is_upper_or_digit, 16..=16),
+    shape(Rule::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], is_alphanumeric, 36..=255),
+    shape(Rule::GithubToken, &["github_pat_"], is_word, 36..=255),
+    shape(Rule::GitlabToken, &["glpat-"], is_word, 20..=512),
+    shape(Rule::SlackToken, &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], is_word, 20..=255),
+    shape(Rule::StripeKey, &["sk_live_", "rk_live_"], is_alphanumeric, 16..=255),
+    shape(Rule::AnthropicKey, &["sk-ant-"], is_word, 32..=255),
+    shape(Rule::OpenaiKey, &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-", "sk-or-v1-"], is_word, 32..=255),
+    // Anything may begin with `sk-`, so a name with hyphens is none.
+    shape(Rule::OpenaiKey, &["sk-"], is_alphanumeric, 32..=128),
+    shape(Rule::GoogleApiKey, &["AIza"], is_word, 35..=35),
+    shape(Rule::NpmToken, &["npm_"], is_alphanumeric, 36..=36),
+    shape(Rule::PypiToken, &["pypi-AgEI"], is_word, 50..=512),
+    shape(Rule::PypiToken, &["pypi-AgEN"], is_word, 50..=512),
+];
+
+/// No token is shorter, its mark included; of a JSON Web Token, no first part.
+pub const SHORTEST: usize = 16;
+
+const fn shape(
+    rule: Rule,
+    marks: &'static [&'static str],
+    alphabet: fn(u8) -> bool,
+    lengths: RangeInclusive<usize>,
+) -> Shape {
+    Shape { rule, marks, alphabet, lengths }
+}
+
+/// The token that begins at `start` or behind the hyphens and underscores there.
+pub fn at(text: &[u8], start: usize) -> Option<Secret> {
+    let start = start + run(&text[start..], |byte| matches!(byte, b'-' | b'_'));
+    let rest = &text[start..];
+    if !may_be_a_mark(rest) {
+        return None;
+    }
+    if rest.starts_with(b"eyJ") {
+        return json_web_token(rest).map(|length| Secret { rule: Rule::Jwt, start, end: start + length });
+    }
+    let word = &rest[..run(rest, is_word)];
+    if word.len() < SHORTEST {
+        return None;
+    }
+    let marked = |shape: &Shape| shape.marks.iter().copied().find(|mark| word.starts_with(mark.as_bytes()));
+    let (shape, mark) = SHAPES.iter().find_map(|shape| Some((shape, marked(shape)?)))?;
+    let length = mark.len() + shape.body_length(&word[mark.len()..])?;
+    Some(Secret { rule: shape.rule, start, end: start + length })
+}
+
+/// Whether the first two bytes are those of any token: a sieve that nearly every word falls through.
+fn may_be_a_mark(rest: &[u8]) -> bool {
+    let [first, second, ..] = rest else { return false };
+    match first {
+        b'A' => matches!(second, b'K' | b'S' | b'I'),
+        b'g' => matches!(second, b'h' | b'i' | b'l'),
+        b's' | b'r' => *second == b'k',
+        b'e' | b'p' => *second == b'y',
+        b'x' => *second == b'o',
+        b'n' => *second == b'p',
+        _ => false,
+    }
+}
+
+impl Shape {
+    /// The length of the token behind its mark, where `body` is the rest of the word.
+    fn body_length(&self, body: &[u8]) -> Option<usize> {
+        let length = run(body, self.alphabet).min(*self.lengths.end());
+        let (token, rest) = body.split_at(length);
+        // Markdown puts underscores around words, and prose a hyphen behind them.
+        let ends = rest.iter().all(|byte| matches!(byte, b'-' | b'_'));
+        (ends && self.lengths.contains(&length) && looks_random(token)).then_some(length)
+    }
+}
+
+/// The length of a token of three parts: two that open as JSON objects do, and a signature.
+fn json_web_token(text: &[u8]) -> Option<usize> {
+    /// `{"sub":"1234567890`, the payload of the token that every page on the matter shows.
+    const SHOWN_EVERYWHERE: &[u8] = b"eyJzdWIiOiIxMjM0NTY3ODkw";
+    let head = run(text, is_word);
+    let payload = match text[head..].strip_prefix(b".") {
+        Some(rest) if head >= SHORTEST && rest.starts_with(b"eyJ") && !rest.starts_with(SHOWN_EVERYWHERE) => {
+            run(rest, is_word)
+        }
+        _ => return None,
+    };
+    let end = head + 1 + payload;
+    let signature = text[end..].strip_prefix(b".").map(|rest| &rest[..run(rest, is_word)])?;
+    let is_token = payload >= 12 && signature.len() >= 20 && looks_random(signature);
+    is_token.then_some(end + 1 + signature.len())
+}
+
+fn is_upper_or_digit(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit()
+}
+
+fn is_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{REMOVED, find, redact};
+    use super::*;
+
+    /// As many letters and digits as asked for, which look like chance and are none.
+    fn chance(length: usize) -> String {
+        let alphabet = b"0Q7xZ2mK9vB4tR6yN1wL8cH3gJ5dF";
+        (0..length).map(|place| char::from(alphabet[(place * place * 5 + place * 3 + length) % 29])).collect()
+    }
+
+    fn tokens() -> Vec<(Rule, String)> {
+        let upper = chance(16).to_uppercase();
+        vec![
+            (Rule::AwsAccessKey, format!("AKIA{upper}")),
+            (Rule::AwsAccessKey, format!("ASIA{upper}")),
+            (Rule::GithubToken, format!("ghp_{}", chance(36))),
+            (Rule::GithubToken, format!("ghs_{}", chance(36))),
+            (Rule::GithubToken, format!("github_pat_{}_{}", chance(22), chance(59))),
+            (Rule::GitlabToken, format!("glpat-{}", chance(20))),
+            (Rule::SlackToken, format!("xoxb-17653672481-19874698323-{}", chance(24))),
+            (Rule::StripeKey, format!("sk_live_{}", chance(24))),
+            (Rule::StripeKey, format!("rk_live_{}", chance(99))),
+            (Rule::AnthropicKey, format!("sk-ant-api03-{}-{}AA", chance(40), chance(50))),
+            (Rule::OpenaiKey, format!("sk-{}", chance(48))),
+            (Rule::OpenaiKey, format!("sk-proj-{}_{}-x", chance(60), chance(60))),
+            (Rule::GoogleApiKey, format!("AIza{}", chance(35))),
+            (Rule::GoogleApiKey, format!("AIza{}_", chance(34))),
+            (Rule::NpmToken, format!("npm_{}", chance(36))),
+            (Rule::PypiToken, format!("pypi-AgEIcHlwaS5vcmc{}", chance(120))),
+            (Rule::Jwt, format!("eyJhbGciOiJIUzI1NiJ9.eyJ{}.{}", chance(40), chance(43))),
+        ]
+    }
+
+    #[test]
+    fn every_token_is_found_and_removed_wherever_it_stands() {
+        for (rule, token) in tokens() {
+            for (before, after) in [
+                ("", ""),
+                ("Use ", " for now."),
+                ("KEY=", "\n"),
+                ("{\"body\": \"first\\n", "\\nlast\"}"),
+                ("`", "`"),
+                ("(see '", "')"),
+                ("密钥", "。"),
+                ("https://x-access-token:", "@example.com/a.git"),
+                ("-H \"Authorization: Bearer ", "\""),
+                ("password: ", ""),
+            ] {
+                let text = format!("{before}{token}{after}");
+                let found: Vec<_> = find(&text).into_iter().map(|finding| finding.rule).collect();
+                assert_eq!(found, [rule], "{text}");
+                assert_eq!(redact(&text), format!("{before}{REMOVED}{after}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_within_a_longer_word_is_none() {
+        for (_, token) in tokens() {
+            let text = format!("x{token} and {token}-and.more");
+            let text =
+                if token.starts_with("eyJ") { text.replace("-and.more", ".more").replace('.', "!") } else { text };
+            let found: Vec<_> = find(&text).into_iter().map(|finding| finding.rule).collect();
+            // A token whose alphabet has hyphens and a free length may go on.
+            assert!(found.len() <= 1, "{text}: {found:?}");
+            assert_eq!(find(&format!("x{token}")), []);
+        }
+        assert_eq!(find(&format!("AKIA{}-and", chance(16).to_uppercase())), []);
+        assert_eq!(find(&format!("AKIA{}", chance(17).to_uppercase())), []);
+        assert_eq!(find(&format!("npm_{}", chance(37))), []);
+        assert_eq!(find(&format!("ghp_{}", chance(35))), []);
+        assert_eq!(find(&format!("AIza{}", chance(34))), []);
+    }
+
+    #[test]
+    fn examples_and_placeholders_are_no_tokens() {
+        for text in [
+            concat!("AKIA", "IOSFODNN7EXAMPLE"),
+            "AKIAXXXXXXXXXXXXXXXX",
+            "AKIA1234567890ABCDEF",
+            "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "ghp_1234567890abcdefghijklmnopqrstuvwxyz",
+            "ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+            "github_pat_your_token_goes_here_and_nowhere_else",
+            "glpat-your-token-goes-here",
+            "xoxb-your-token-goes-here-please",
+            "sk-ant-api03-...",
+            "sk-ant-your-key-goes-here-and-nowhere-else",
+            "sk-learn-is-not-the-name-of-the-package-v2",
+            "sk-proj-put-your-key-here-and-do-not-commit",
+            "npm_config_registry_and_its_many_settings2",
+            "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+            "eyJhbGciOiJIUzI1NiJ9",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx...",
+        ] {
+            assert_eq!(find(text), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A message read for what it says, in whichever of the two formats it is written.
+//!
+//! A body that is one JSON object with a `type` is JSON; everything else is Markdown, which at the worst is prose.
+
+use crate::{Kind, Parsed, json, markdown};
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Typed {
+    /// Markdown; of an unknown kind when it is prose.
+    Markdown(markdown::Message),
+    /// JSON, and the work that the subject names.
+    Json {
+        /// The body.
+        message: Box<json::Message>,
+        /// The id in the subject, which counts when the body names no task.
+        subject_id: Option<String>,
+    },
+}
+
+impl Typed {
+    /// Reads a message. Never fails: what is neither format is Markdown of an unknown kind.
+    pub fn read(subject: &str, body: &str) -> Parsed<Self> {
+        if let Some(text) = json::find_in(body) {
+            let parsed = json::read(text);
+            if let Some(message) = parsed.value
+                && !message.type_name().is_empty()
+            {
+                let subject_id = markdown::read(subject, "").value.work_id().map(str::to_owned);
+                let message = Box::new(message);
+                return Parsed { value: Self::Json { message, subject_id }, problems: parsed.problems };
+            }
+        }
+        let parsed = markdown::read(subject, body);
+        Parsed { value: Self::Markdown(parsed.value), problems: parsed.problems }
+    }
+
+    /// The kind, if it is one that is known.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Markdown(message) => message.kind().map(Kind::Markdown),
+            Self::Json { message, .. } => message.kind().map(Kind::Json),
+        }
+    }
+
+    /// The work that it is about, if it names one that can be an id.
+    pub fn work_id(&self) -> Option<&str> {
+        match self {
+            Self::Markdown(message) => message.work_id(),
+            Self::Json { message, subject_id } => {
+                message.task_id().and_then(markdown::usable_id).or(subject_id.as_deref())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(subject: &str, body: &str) -> (Option<&'static str>, Option<String>) {
+        let typed = Typed::read(subject, body).value;
+        (typed.kind().map(Kind::as_str), typed.work_id().map(str::to_owned))
+    }
+
+    #[test]
+    fn a_body_that_is_json_with_a_type_is_json() {
+        let body = r#"{"type":"status_update","task_id":"bd-47"}"#;
+        assert_eq!(read("how it goes", body), (Some("status_update"), Some("bd-47".into())));
+        assert_eq!(read("x", &format!("```json\n{body}\n```\n")), (Some("status_update"), Some("bd-47".into())));
+    }
+
+    #[test]
+    fn the_subject_names_the_work_when_the_json_does_not() {
+        assert_eq!(read("[a-1] DONE", r#"{"type":"task_completion"}"#), (Some("task_completion"), Some("a-1".into())));
+    }
+
+    #[test]
+    fn json_without_a_type_says_nothing_and_the_subject_counts() {
+        assert_eq!(read("[a-1] DONE", r#"{"a":1}"#), (Some("DONE"), Some("a-1".into())));
+        assert_eq!(read("[a-1] DONE", r#"{"type":"#), (Some("DONE"), Some("a-1".into())));
+    }
+
+    #[test]
+    fn an_unknown_type_is_of_no_kind_and_a_problem() {
+        let parsed = Typed::read("x", r#"{"type":"chat"}"#);
+        assert_eq!(parsed.value.kind(), None);
+        assert!(parsed.problems.iter().any(|problem| problem.path == "type"));
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_one_is_none() {
+        assert_eq!(read("x", r#"{"type":"status_update","task_id":"a\nb"}"#), (Some("status_update"), None));
+    }
+}

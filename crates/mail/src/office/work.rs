@@ -1,0 +1,140 @@
+//! Asking how it stands with the work.
+
+use jiff::Timestamp;
+
+use super::{NEAR_MISSES, Office};
+use crate::error::{Error, shown};
+use crate::ids::MessageId;
+use crate::messages::{Message, PAGE_BYTES};
+use crate::nearest::nearest;
+use crate::projects::Project;
+use crate::work::{State, WorkItem, WorkQuery, WorkRecord, item_of};
+
+/// How many items are read at a time.
+const STEP: usize = 100;
+/// How many items one question looks at, at most; what is beyond them is on the next page.
+const MOST_LOOKED_AT: usize = 10_000;
+/// What can be asked for beside the names of states.
+const OVERDUE: &str = "overdue";
+
+/// Which items are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Only items in the state of this name; `overdue` for those where help is wanted and overdue.
+    pub state: Option<&'a str>,
+    /// Only items that this agent is on.
+    pub agent: Option<&'a str>,
+    /// Only items whose newest typed message has a lower number.
+    pub before: Option<MessageId>,
+    /// At most so many, those that changed last.
+    pub limit: usize,
+}
+
+/// A part of the board.
+#[derive(Clone, Debug)]
+pub struct WorkPage {
+    /// The project.
+    pub project: Project,
+    /// Items, those that changed last first.
+    pub items: Vec<WorkItem>,
+    /// Where the next page begins, if there may be one: `before` this.
+    pub next: Option<MessageId>,
+}
+
+/// One item, and what was said of it.
+#[derive(Clone, Debug)]
+pub struct WorkStory {
+    /// The project.
+    pub project: Project,
+    /// The item as it stands.
+    pub item: WorkItem,
+    /// Messages, oldest first.
+    pub messages: Vec<Message>,
+    /// Whether there are more messages after these.
+    pub more: bool,
+}
+
+impl Office {
+    /// The work of a project, as its mail tells it.
+    pub async fn work(&self, ask: WorkAsk<'_>) -> Result<WorkPage, Error> {
+        check_state(ask.state)?;
+        let project = self.project(ask.project_key).await?;
+        let (mut items, mut before, mut looked_at) = (Vec::new(), ask.before, 0);
+        loop {
+            let query = WorkQuery { project: project.id, id: None, before, limit: STEP };
+            let records = self.store.work(&query).await?;
+            if records.is_empty() {
+                return Ok(WorkPage { project, items, next: None });
+            }
+            for record in records {
+                before = Some(record.newest);
+                looked_at += 1;
+                items.extend(self.item(record).filter(|item| is_wanted(item, &ask)));
+                if items.len() >= ask.limit || looked_at >= MOST_LOOKED_AT {
+                    return Ok(WorkPage { project, items, next: before });
+                }
+            }
+        }
+    }
+
+    /// One item and its story, from the message after `after` on.
+    pub async fn work_story(
+        &self,
+        project_key: &str,
+        id: &str,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> Result<WorkStory, Error> {
+        let project = self.project(project_key).await?;
+        let query = WorkQuery { project: project.id, id: Some(id.to_owned()), before: None, limit: 1 };
+        let record = self.store.work(&query).await?.pop();
+        let Some(item) = record.and_then(|record| self.item(record)) else {
+            return Err(self.unknown_work(&project, id).await?);
+        };
+        let messages = self.store.work_story(project.id, id, after, limit).await?;
+        let bytes: usize = messages.iter().map(|message| message.body.len()).sum();
+        let more = messages.len() == limit || bytes > PAGE_BYTES;
+        Ok(WorkStory { project, item, messages, more })
+    }
+
+    fn item(&self, record: WorkRecord) -> Option<WorkItem> {
+        let mut item = item_of(record)?;
+        if let State::HelpWanted(question) = &mut item.state {
+            question.overdue = has_passed(question.asked_at, self.rules.help_overdue.as_micros(), self.clock.now());
+        }
+        Some(item)
+    }
+
+    async fn unknown_work(&self, project: &Project, id: &str) -> Result<Error, Error> {
+        let query = WorkQuery { project: project.id, id: None, before: None, limit: STEP };
+        let known = self.store.work(&query).await?;
+        let near = nearest(id, known.iter().map(|record| record.id.as_str()), NEAR_MISSES);
+        Ok(Error::UnknownWork { id: shown(id), near: near.into_iter().map(str::to_owned).collect() })
+    }
+}
+
+fn check_state(state: Option<&str>) -> Result<(), Error> {
+    match state {
+        Some(name) if name != OVERDUE && !State::NAMES.contains(&name) => {
+            let wanted = format!("{} or {OVERDUE}", State::NAMES.join(", "));
+            Err(Error::Invalid { what: "state", value: shown(name), wanted })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_wanted(item: &WorkItem, ask: &WorkAsk<'_>) -> bool {
+    let in_state = match ask.state {
+        Some(OVERDUE) => matches!(&item.state, State::HelpWanted(question) if question.overdue),
+        Some(name) => item.state.name() == name,
+        None => true,
+    };
+    in_state && ask.agent.is_none_or(|agent| item.agent == agent)
+}
+
+fn has_passed(since: Timestamp, micros: u128, now: Timestamp) -> bool {
+    let waited = now.as_microsecond().saturating_sub(since.as_microsecond());
+    u128::try_from(waited).is_ok_and(|waited| waited >= micros)
+}

@@ -1,0 +1,233 @@
+//! Work items: what the mail says of each piece of work.
+//!
+//! A work item is only an id that typed messages share; nobody has to make one. How it stands is read from the last
+//! word of each sender in each kind, oldest first, every time somebody asks: nothing is kept that could disagree with
+//! the mail.
+
+mod board;
+mod story;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::{MessageId, ProjectId};
+use crate::messages::Message;
+
+pub use board::item_of;
+pub use story::gist;
+
+/// How it stands with a piece of work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Somebody was asked to do it.
+    Assigned,
+    /// A worker took it on.
+    Accepted,
+    /// A worker is at it.
+    InProgress(Progress),
+    /// A worker is stuck, and nobody has answered yet.
+    HelpWanted(Question),
+    /// It is complete.
+    Done(Outcome),
+    /// It failed.
+    Failed(Failure),
+    /// A worker stopped halfway and left notes.
+    Checkpointed(Checkpoint),
+    /// A worker for it is wanted.
+    SpawnRequested {
+        /// Who wants one.
+        orchestrator: String,
+        /// The commit to start from; empty for a fresh start.
+        from_commit: String,
+    },
+    /// A worker for it was started.
+    Spawned {
+        /// Where it runs; empty if nobody said.
+        session: String,
+    },
+}
+
+impl State {
+    /// The names of all states, in the order in which work usually passes through them.
+    pub const NAMES: [&'static str; 9] = [
+        "spawn_requested",
+        "spawned",
+        "assigned",
+        "accepted",
+        "in_progress",
+        "help_wanted",
+        "checkpointed",
+        "done",
+        "failed",
+    ];
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SpawnRequested { .. } => "spawn_requested",
+            Self::Spawned { .. } => "spawned",
+            Self::Assigned => "assigned",
+            Self::Accepted => "accepted",
+            Self::InProgress(_) => "in_progress",
+            Self::HelpWanted(_) => "help_wanted",
+            Self::Checkpointed(_) => "checkpointed",
+            Self::Done(_) => "done",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// How far a worker is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// How much is done, 0 to 100, when the worker counts it.
+    pub percent: Option<f64>,
+    /// The step it is at; empty if it did not say.
+    pub step: String,
+    /// What it says of it; empty if nothing.
+    pub status: String,
+    /// How full its context window is, in percent.
+    pub context_usage: Option<u8>,
+}
+
+/// What a worker asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The message that asks.
+    pub message: MessageId,
+    /// Who asks.
+    pub asked_by: String,
+    /// When.
+    pub asked_at: Timestamp,
+    /// Such as `STUCK` or `BLOCKED`; empty if it did not say.
+    pub issue: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What it wants to know.
+    pub question: String,
+    /// Whether it has waited for an answer longer than this office thinks right.
+    pub overdue: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The commit; empty if none was named.
+    pub commit: String,
+    /// Whether the tests passed, if it says.
+    pub tests: Option<bool>,
+    /// Whether the lints passed, if it says.
+    pub lint: Option<bool>,
+    /// Whether it builds, if it says.
+    pub build: Option<bool>,
+    /// The worker's summary.
+    pub summary: String,
+    /// Whether it waits for a review.
+    pub offered: bool,
+}
+
+/// Why it failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Failure {
+    /// Such as `TESTS_FAIL`; empty if it did not say.
+    pub failure_type: String,
+    /// Why.
+    pub reason: String,
+    /// What would have to happen.
+    pub recommendation: String,
+    /// What there is of it, as a commit; empty if none.
+    pub commit: String,
+}
+
+/// What a worker left behind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoint {
+    /// Such as `CONTEXT_HIGH`; empty if it did not say.
+    pub reason: String,
+    /// What there is of it, as a commit; empty if none.
+    pub commit: String,
+    /// What is done, and what remains.
+    pub progress: String,
+    /// What its successor should do.
+    pub next_steps: String,
+}
+
+/// An acknowledgement that is still due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenAck {
+    /// The message.
+    pub message: MessageId,
+    /// Who has not acknowledged it.
+    pub agent: String,
+}
+
+/// A piece of work as the board shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkItem {
+    /// Its id.
+    pub id: String,
+    /// What it is called; empty if nobody said.
+    pub title: String,
+    /// How it stands.
+    pub state: State,
+    /// Who is on it, or was last; empty if nobody is known.
+    pub agent: String,
+    /// When that was last said.
+    pub changed_at: Timestamp,
+    /// The message that said so.
+    pub changed_by: MessageId,
+    /// What still has to be acknowledged.
+    pub open_acks: Vec<OpenAck>,
+}
+
+/// What is asked of the store.
+#[derive(Clone, Debug)]
+pub struct WorkQuery {
+    /// The project.
+    pub project: ProjectId,
+    /// Only this item.
+    pub id: Option<String>,
+    /// Only items whose newest typed message has a number below this one.
+    pub before: Option<MessageId>,
+    /// At most so many, those that changed last.
+    pub limit: usize,
+}
+
+/// What the mail says of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkRecord {
+    /// The item's id.
+    pub id: String,
+    /// Its newest typed message.
+    pub newest: MessageId,
+    /// The last word of each sender in each kind, oldest first; at least the newest 200. Bodies may be cut to their
+    /// first 256 KiB, and older words are left out once bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    pub words: Vec<Message>,
+    /// The acknowledgements that are due for any message about it, blind copies left out, oldest first, at most 100.
+    pub open_acks: Vec<OpenAck>,
+}
+
+/// What finds the mail about pieces of work.
+#[async_trait]
+pub trait WorkStore: Send + Sync {
+    /// The items that typed messages of the project name, those that changed last first. A page ends early once its
+    /// bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError>;
+
+    /// Everything that was said about an item or in the thread of its name, typed or not, oldest first, with a number
+    /// above `after`. A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    async fn work_story(
+        &self,
+        project: ProjectId,
+        id: &str,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError>;
+
+    /// The work item that the newest message of a thread with one is about.
+    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError>;
+
+    /// A number that rises whenever mail of the project is sent or acknowledged.
+    async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError>;
+}

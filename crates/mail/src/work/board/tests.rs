@@ -1,0 +1,197 @@
+//! What the board makes of the words about one piece of work.
+
+use formats::Typed;
+
+use super::*;
+use crate::clock::from_micros;
+use crate::ids::{MessageId, ProjectId};
+use crate::messages::{Importance, Vouched};
+
+const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
+
+/// The item after these words, each `(from, subject, body)`.
+fn item(words: &[(&str, &str, &str)]) -> Option<WorkItem> {
+    let words: Vec<Message> =
+        (1..).zip(words).map(|(id, (from, subject, body))| word(id, from, subject, body)).collect();
+    let newest = words.last().map_or(MessageId(0), |word| word.id);
+    item_of(WorkRecord { id: "a-1".into(), newest, words, open_acks: vec![] })
+}
+
+fn state(words: &[(&str, &str, &str)]) -> State {
+    item(words).expect("the words say how the work stands").state
+}
+
+fn word(id: i64, from: &str, subject: &str, body: &str) -> Message {
+    Message {
+        id: MessageId(id),
+        project: ProjectId(1),
+        from: from.into(),
+        to: vec!["worker".into()],
+        cc: vec![],
+        subject: subject.into(),
+        body: body.into(),
+        thread: "a-1".into(),
+        reply_to: None,
+        importance: Importance::Normal,
+        ack_required: false,
+        kind: Typed::read(subject, body).value.kind(),
+        work_id: Some("a-1".into()),
+        door: "mcp".into(),
+        vouched: Vouched::Claimed,
+        created_at: from_micros(id),
+    }
+}
+
+#[test]
+fn the_last_word_counts() {
+    let accepted = ("w", "BEAD_ACCEPTED", "Accepted bead: a-1\nTitle: Parser");
+    let progress = ("w", "PROGRESS", "Bead: a-1\nStep: 2\nStatus: busy\nContext usage: 45%");
+    let done =
+        ("w", "DONE", "Bead: a-1\n\n## Changes\n- Commit: abc\n\n## Self-Validation\n- Tests: PASS\n- Lint: FAIL");
+    assert_eq!(state(&[accepted]), State::Accepted);
+    let at = Progress { percent: None, step: "2".into(), status: "busy".into(), context_usage: Some(45) };
+    assert_eq!(state(&[accepted, progress]), State::InProgress(at));
+    let item = item(&[accepted, progress, done]).unwrap();
+    let outcome = Outcome { commit: "abc".into(), tests: Some(true), lint: Some(false), ..Outcome::default() };
+    assert_eq!(item.state, State::Done(outcome));
+    assert_eq!((item.title.as_str(), item.agent.as_str(), item.changed_by), ("Parser", "w", MessageId(3)));
+    assert_eq!(item.changed_at, from_micros(3));
+}
+
+#[test]
+fn an_offering_is_done_and_waits_for_a_review() {
+    let offered = |subject| match state(&[("w", subject, "Bead: a-1")]) {
+        State::Done(outcome) => outcome.offered,
+        other => panic!("{other:?}"),
+    };
+    assert!(offered("OFFERING_READY") && !offered("DONE"));
+}
+
+#[test]
+fn a_question_is_open_until_somebody_else_answers() {
+    let asks = ("w", "HELP_REQUEST", ASKS);
+    let State::HelpWanted(question) = state(&[asks]) else { panic!() };
+    assert_eq!((question.message, question.asked_by.as_str(), question.issue.as_str()), (MessageId(1), "w", "STUCK"));
+    assert_eq!((question.problem.as_str(), question.question.as_str()), ("No module.", "Where is it?"));
+    let answer = |from| (from, "HELP_RESPONSE", "In lib.");
+    assert_eq!(state(&[asks, answer("w")]).name(), "help_wanted", "nobody answers itself");
+    assert_eq!(state(&[asks, answer("chiron")]).name(), "in_progress");
+    assert_eq!(state(&[asks, answer("chiron"), asks]).name(), "help_wanted", "asked again");
+}
+
+#[test]
+fn an_answer_gives_back_the_state_from_before() {
+    let progress = ("w", "PROGRESS", "Bead: a-1\nStep: 2");
+    let (asks, answer) = (("w", "HELP_REQUEST", ASKS), ("chiron", "HELP_RESPONSE", "In lib."));
+    let item = item(&[progress, asks, answer]).unwrap();
+    assert_eq!(item.state, State::InProgress(Progress { step: "2".into(), ..Progress::default() }));
+    assert_eq!((item.agent.as_str(), item.changed_by), ("w", MessageId(3)), "who answers is not on the work");
+}
+
+#[test]
+fn going_on_answers_no_question_and_an_end_settles_it() {
+    let asks = ("w", "HELP_REQUEST", ASKS);
+    assert_eq!(state(&[asks, ("w", "PROGRESS", "Step: 3")]).name(), "help_wanted");
+    for (end, name) in [("DONE", "done"), ("FAILED", "failed"), ("CHECKPOINT", "checkpointed")] {
+        assert_eq!(state(&[asks, ("w", end, "Bead: a-1")]).name(), name);
+    }
+    assert_eq!(state(&[asks, ("boss", "SPAWN_REQUEST", "Issue: a-1")]).name(), "spawn_requested");
+}
+
+#[test]
+fn a_failure_and_a_checkpoint_tell_why_and_what_next() {
+    let failed = "Bead: a-1\n\n## Failure\nType: TESTS_FAIL\nReason: two of ten\n\n## Recommendation\nPin the clock.";
+    let State::Failed(failure) = state(&[("w", "FAILED", failed)]) else { panic!() };
+    assert_eq!((failure.failure_type.as_str(), failure.reason.as_str()), ("TESTS_FAIL", "two of ten"));
+    assert_eq!(failure.recommendation, "Pin the clock.");
+    let left = "Bead: a-1\nReason: CONTEXT_HIGH\n\n## Progress\n- Commit: abc\n- Description: half\n\n\
+                ## Next Steps for Successor\n1. The rest";
+    let State::Checkpointed(left) = state(&[("w", "CHECKPOINT", left)]) else { panic!() };
+    assert_eq!((left.reason.as_str(), left.commit.as_str()), ("CONTEXT_HIGH", "abc"));
+    assert_eq!((left.progress.as_str(), left.next_steps.as_str()), ("half", "1. The rest"));
+}
+
+#[test]
+fn a_worker_is_wanted_started_or_could_not_be() {
+    let wish = ("boss", "SPAWN_REQUEST", "Issue: a-1\nResume: true\nCheckpoint: abc\nOrchestrator: boss");
+    let wanted = State::SpawnRequested { orchestrator: "boss".into(), from_commit: "abc".into() };
+    assert_eq!(state(&[wish]), wanted);
+    let ack = |status| ("spawner", "SPAWN_ACK", status);
+    let spawned = ack("Issue: a-1\nStatus: spawned\nSession: s-1");
+    assert_eq!(state(&[wish, spawned]), State::Spawned { session: "s-1".into() });
+    assert_eq!(state(&[wish, ack("Issue: a-1\nStatus: failed")]).name(), "failed");
+    assert_eq!(item(&[wish, spawned]).unwrap().agent, "", "neither of them is on the work");
+}
+
+#[test]
+fn a_successor_takes_over() {
+    let left = ("w1", "CHECKPOINT", "Bead: a-1\nReason: TIMEOUT");
+    let item = item(&[left, ("w2", "BEAD_ACCEPTED", "Accepted bead: a-1")]).unwrap();
+    assert_eq!((item.state, item.agent.as_str()), (State::Accepted, "w2"));
+}
+
+#[test]
+fn json_tells_the_same() {
+    let task = r#"{"type":"task_assignment","task_id":"a-1","description":"Parser"}"#;
+    let assigned = item(&[("boss", "x", task)]).unwrap();
+    assert_eq!(
+        (assigned.state, assigned.agent.as_str(), assigned.title.as_str()),
+        (State::Assigned, "worker", "Parser")
+    );
+    let update = r#"{"type":"status_update","update_type":"progress","status_summary":"s","progress":{"percentage":70,"current_step":"c"}}"#;
+    let at = Progress { percent: Some(70.0), step: "c".into(), status: "s".into(), context_usage: None };
+    assert_eq!(state(&[("w", "x", update)]), State::InProgress(at));
+    let blocked = r#"{"type":"status_update","update_type":"blocker","status_summary":"s","blockers":["b"]}"#;
+    let State::HelpWanted(question) = state(&[("w", "x", blocked)]) else { panic!() };
+    assert_eq!((question.problem.as_str(), question.question.as_str()), ("s", "b"));
+    let free = r#"{"type":"status_update","update_type":"unblocker","status_summary":"s"}"#;
+    assert_eq!(state(&[("w", "x", blocked), ("w", "x", free)]).name(), "in_progress");
+}
+
+#[test]
+fn json_completions_and_errors_count_by_what_they_say() {
+    let completion = |status: &str, failed: u8| {
+        format!(
+            r#"{{"type":"task_completion","status":"{status}","test_results":{{"unit_tests":{{"failed":{failed}}}}}}}"#
+        )
+    };
+    let done = |body: &str| match state(&[("w", "x", body)]) {
+        State::Done(outcome) => outcome.tests,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((done(&completion("complete", 0)), done(&completion("complete", 1))), (Some(true), Some(false)));
+    assert_eq!(done(r#"{"type":"task_completion","status":"complete"}"#), None);
+    assert_eq!(state(&[("w", "x", &completion("partial", 0))]).name(), "checkpointed");
+    assert_eq!(state(&[("w", "x", &completion("blocked", 0))]).name(), "help_wanted");
+    let error = |severity: &str| format!(r#"{{"type":"error_report","severity":"{severity}","error":{{"code":"E"}}}}"#);
+    assert_eq!(state(&[("w", "x", &error("blocking"))]).name(), "help_wanted");
+    assert_eq!(item(&[("w", "x", &error("low"))]), None, "a small error is no state");
+}
+
+#[test]
+fn what_says_nothing_about_the_state_changes_nothing() {
+    let files = r#"{"type":"file_reservation","task_id":"a-1"}"#;
+    assert_eq!(item(&[("w", "x", files)]), None);
+    assert_eq!(item(&[("chiron", "HELP_RESPONSE", "In lib.")]), None);
+    assert_eq!(item(&[]), None);
+    let item = item(&[("w", "DONE", "Bead: a-1"), ("w", "x", files)]).unwrap();
+    assert_eq!((item.state.name(), item.changed_by), ("done", MessageId(1)));
+}
+
+#[test]
+fn every_state_has_a_name_in_the_list() {
+    let states = [
+        State::Assigned,
+        State::Accepted,
+        State::InProgress(Progress::default()),
+        State::Done(Outcome::default()),
+        State::Failed(Failure::default()),
+        State::Checkpointed(Checkpoint::default()),
+        State::SpawnRequested { orchestrator: String::new(), from_commit: String::new() },
+        State::Spawned { session: String::new() },
+        state(&[("w", "HELP_REQUEST", ASKS)]),
+    ];
+    let mut names: Vec<&str> = states.iter().map(State::name).collect();
+    names.sort_by_key(|name| State::NAMES.iter().position(|known| known == name));
+    assert_eq!(names, State::NAMES);
+}

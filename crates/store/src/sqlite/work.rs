@@ -1,0 +1,125 @@
+//! The mail about pieces of work, in SQLite: which items there are is read from one index alone.
+
+use async_trait::async_trait;
+use mail::StoreError;
+use mail::events::EventKind;
+use mail::ids::{MessageId, ProjectId};
+use mail::messages::{Message, PAGE_BYTES};
+use mail::work::{OpenAck, WorkQuery, WorkRecord, WorkStore};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::messages::rows::{BODY, COLUMNS, page_of};
+use super::{Sqlite, limit_of};
+
+/// How many characters of a body are read for the board.
+const BODY_READ: usize = 256 * 1024;
+/// How many last words are read of one item, the newest.
+const MOST_WORDS: usize = 200;
+/// How many acknowledgements are told of one item.
+const MOST_ACKS: usize = 100;
+
+#[async_trait]
+impl WorkStore for Sqlite {
+    async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
+        self.read("read the work board", |connection| {
+            // One transaction, so that an item's words are those that its place in the list comes from.
+            let tx = connection.unchecked_transaction()?;
+            let mut records = Vec::new();
+            let mut bytes = 0;
+            for (id, newest) in items(&tx, query)? {
+                let words = words(&tx, query.project, &id)?;
+                bytes += words.iter().map(|word| word.body.len()).sum::<usize>();
+                let open_acks = open_acks(&tx, query.project, &id)?;
+                records.push(WorkRecord { id, newest, words, open_acks });
+                if bytes > PAGE_BYTES {
+                    break;
+                }
+            }
+            Ok(records)
+        })
+    }
+
+    async fn work_story(
+        &self,
+        project: ProjectId,
+        id: &str,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM message m WHERE m.id IN (
+                 SELECT id FROM message INDEXED BY message_by_work WHERE project_id = ?1 AND work_id = ?2 AND id > ?3
+                 UNION
+                 SELECT id FROM message INDEXED BY message_by_thread WHERE project_id = ?1 AND thread = ?2 AND id > ?3
+             ) ORDER BY m.id LIMIT ?4"
+        );
+        self.read("read the story of a work item", |connection| {
+            let values = (project.0, id, after.map_or(0, |id| id.0), limit_of(limit));
+            page_of(&mut *connection.prepare_cached(&sql)?, values)
+        })
+    }
+
+    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError> {
+        self.read("find the work of a thread", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT work_id FROM message INDEXED BY message_by_thread
+                     WHERE project_id = ?1 AND thread = ?2 AND work_id IS NOT NULL ORDER BY id DESC LIMIT 1",
+                )?
+                .query_row((project.0, thread), |row| row.get(0))
+                .optional()
+        })
+    }
+
+    async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError> {
+        let kinds = (EventKind::MessageSent.as_str(), EventKind::MessageAcknowledged.as_str());
+        let newest = self.read("look whether work changed", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT seq FROM event WHERE project_id = ?1 AND kind IN (?2, ?3) ORDER BY seq DESC LIMIT 1",
+                )?
+                .query_row((project.0, kinds.0, kinds.1), |row| row.get(0))
+                .optional()
+        })?;
+        Ok(newest.unwrap_or(0))
+    }
+}
+
+fn items(connection: &Connection, query: &WorkQuery) -> rusqlite::Result<Vec<(String, MessageId)>> {
+    let only = if query.id.is_some() { "work_id = ?4" } else { "work_id IS NOT NULL AND ?4 IS NULL" };
+    let sql = format!(
+        "SELECT work_id, max(id) AS newest FROM message INDEXED BY message_by_work
+         WHERE project_id = ?1 AND {only} AND kind IS NOT NULL
+         GROUP BY work_id HAVING newest < ?2 ORDER BY newest DESC LIMIT ?3"
+    );
+    let values =
+        (query.project.0, query.before.map_or(i64::MAX, |id| id.0), limit_of(query.limit), query.id.as_deref());
+    connection.prepare_cached(&sql)?.query_map(values, |row| Ok((row.get(0)?, row.get(1).map(MessageId)?)))?.collect()
+}
+
+fn words(connection: &Connection, project: ProjectId, id: &str) -> rusqlite::Result<Vec<Message>> {
+    let sql = format!(
+        "SELECT {COLUMNS}, substr(m.body, 1, {BODY_READ}) FROM message m WHERE m.id IN (
+             SELECT max(id) FROM message INDEXED BY message_by_work
+             WHERE project_id = ?1 AND work_id = ?2 AND kind IS NOT NULL GROUP BY kind, sender_id
+         ) ORDER BY m.id DESC LIMIT ?3"
+    );
+    let mut newest_first = page_of(&mut *connection.prepare_cached(&sql)?, (project.0, id, limit_of(MOST_WORDS)))?;
+    newest_first.reverse();
+    Ok(newest_first)
+}
+
+fn open_acks(connection: &Connection, project: ProjectId, id: &str) -> rusqlite::Result<Vec<OpenAck>> {
+    connection
+        .prepare_cached(
+            "SELECT m.id, a.name FROM message m INDEXED BY message_by_work
+             CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id AND d.role < 2
+             CROSS JOIN agent a ON a.id = d.recipient_id
+             WHERE m.project_id = ?1 AND m.work_id = ?2 AND m.ack_required = 1 AND d.acked_at IS NULL
+             ORDER BY m.id, d.role, d.position LIMIT ?3",
+        )?
+        .query_map((project.0, id, limit_of(MOST_ACKS)), |row| {
+            Ok(OpenAck { message: MessageId(row.get(0)?), agent: row.get(1)? })
+        })?
+        .collect()
+}

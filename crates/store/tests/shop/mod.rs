@@ -1,0 +1,133 @@
+//! A post office over a store of its own, with two agents that have no tokens, and a clock that stands still.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mail::Office;
+use mail::clock::ManualClock;
+use mail::ids::{AgentId, ProjectId};
+use mail::messages::Importance;
+use mail::office::{Chance, Claim, Draft, Registration, Rules};
+use mail::wake::{Signal, Wake};
+use store::Sqlite;
+
+use crate::team::{Team, at, open, team};
+
+/// The project that the agents work in.
+pub const PROJECT: &str = "/projects/shop";
+
+/// The office and what it works with.
+pub struct Shop {
+    folder: tempfile::TempDir,
+    pub store: Arc<Sqlite>,
+    pub office: Arc<Office>,
+    pub clock: Arc<ManualClock>,
+    pub heard: Arc<Heard>,
+    pub team: Team,
+}
+
+impl Shop {
+    pub fn path(&self) -> impl AsRef<Path> {
+        self.folder.path().join("mail.db")
+    }
+}
+
+/// An office with these rules.
+pub async fn shop(rules: Rules) -> Shop {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("mail.db"));
+    let team = team(&store, 2).await;
+    let clock = Arc::new(ManualClock::at(at(0)));
+    let heard = Arc::new(Heard::default());
+    let office = Office::new(store.clone(), clock.clone(), heard.clone(), Arc::new(Counting::default()), rules);
+    Shop { folder, store, office: Arc::new(office), clock, heard, team }
+}
+
+/// Who introduces itself.
+pub fn named<'a>(name: Option<&'a str>, token: Option<&'a str>) -> Registration<'a> {
+    Registration { project_key: PROJECT, name, token, ..Registration::default() }
+}
+
+/// A plain message to the second agent.
+pub fn draft<'a>(from: &'a str, token: Option<&'a str>) -> Draft<'a> {
+    Draft {
+        project_key: PROJECT,
+        from: Claim { name: from, token },
+        to: vec!["agent-1".to_owned()],
+        cc: vec![],
+        bcc: vec![],
+        subject: "Hello",
+        body: "Hi",
+        thread: None,
+        importance: Importance::Normal,
+        ack_required: None,
+        idempotency_key: None,
+        strict: false,
+        door: "test",
+    }
+}
+
+/// Tokens that differ, and always the same seed, so that all draw the same names.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Chance for Counting {
+    fn token(&self) -> String {
+        format!("token {}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn seed(&self) -> u64 {
+        7
+    }
+}
+
+/// Notes whom it was to wake; nobody waits here.
+#[derive(Default)]
+pub struct Heard {
+    pub mail: Mutex<Vec<AgentId>>,
+    pub leases: AtomicU64,
+    pub projects: AtomicU64,
+}
+
+impl Wake for Heard {
+    fn mail_for(&self, agents: &[AgentId]) {
+        self.mail.lock().unwrap().extend(agents);
+    }
+
+    fn leases_changed(&self, _: ProjectId) {
+        self.leases.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
+        Box::new(AtOnce)
+    }
+
+    fn project_changed(&self, _: ProjectId) {
+        self.projects.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn project(&self, _: ProjectId) -> Box<dyn Signal> {
+        Box::new(AtOnce)
+    }
+
+    fn closing(&self) -> bool {
+        true
+    }
+
+    fn leases(&self, _: ProjectId) -> Box<dyn Signal> {
+        Box::new(AtOnce)
+    }
+}
+
+struct AtOnce;
+
+#[async_trait]
+impl Signal for AtOnce {
+    async fn wait(&mut self, _: Duration) {}
+}

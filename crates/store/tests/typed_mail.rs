@@ -1,0 +1,209 @@
+//! What the post office makes of typed messages: their kind and work, strictness, secrets, and the board of work.
+
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
+mod shop;
+mod team;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mail::Error;
+use mail::ids::MessageId;
+use mail::messages::Message;
+use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkAsk};
+use mail::work::{State, WorkItem};
+use shop::{PROJECT, Shop, draft, shop};
+
+const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
+
+#[tokio::test]
+async fn a_typed_message_sets_kind_work_thread_and_ack() {
+    let shop = shop(Rules::default()).await;
+    let message = sent(&shop, "HELP_REQUEST", ASKS).await.message;
+    assert_eq!((kind(&message), message.work_id.as_deref()), (Some("HELP_REQUEST"), Some("a-1")));
+    assert_eq!((message.thread.as_str(), message.ack_required), ("a-1", true));
+    let json = r#"{"type":"status_update","task_id":"bd-1"}"#;
+    let message = sent(&shop, "how it goes", json).await.message;
+    assert_eq!((kind(&message), message.work_id.as_deref()), (Some("status_update"), Some("bd-1")));
+    assert_eq!((message.thread.as_str(), message.ack_required), ("bd-1", false));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_typed_message_is_told_and_it_is_kept() {
+    let shop = shop(Rules::default()).await;
+    let sent_done = sent(&shop, "[a-1] DONE", "Status: DONE").await;
+    let paths: Vec<&str> = sent_done.notes.problems.iter().map(|problem| problem.path.as_str()).collect();
+    assert!(paths.contains(&"commit_sha") && paths.contains(&"summary"), "{paths:?}");
+    assert_eq!(kind(&sent_done.message), Some("DONE"));
+    let near = sent(&shop, "OFFERING-READY", "Bead: a-1").await;
+    assert_eq!((kind(&near.message), near.notes.problems.len()), (None, 1));
+    assert_eq!(sent(&shop, "Lunch?", "At one.").await.notes.problems, [], "prose has no faults");
+}
+
+#[tokio::test]
+async fn strict_refuses_with_every_problem_at_once_and_keeps_nothing() {
+    let shop = shop(Rules::default()).await;
+    let strict = |subject, body| Draft { subject, body, strict: true, ..draft("agent-0", None) };
+    let Err(Error::Malformed { problems, rejection }) = shop.office.send(strict("DONE", "Status: DONE")).await else {
+        panic!("it was to be refused")
+    };
+    assert!(problems.len() >= 3 && rejection.is_none(), "{problems:?}");
+    let json = r#"{"type":"status_update","message_id":"msg-3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b","version":"1.0.0",
+        "timestamp":"2026-01-06T10:20:30Z","sender_id":"a","update_type":"progress","status_summary":"s","blockers":[]}"#;
+    let Err(Error::Malformed { rejection: Some(rejection), .. }) = shop.office.send(strict("x", json)).await else {
+        panic!("it was to be refused")
+    };
+    assert_eq!((rejection.error, rejection.details.as_str()), ("invalid_format", "Missing required field: task_id"));
+    assert_eq!(rejection.message_id.as_deref(), Some("msg-3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b"));
+    let prose = shop.office.send(strict("Lunch?", "At one.")).await;
+    assert!(matches!(prose, Err(Error::Malformed { .. })), "who asks for strict means a typed message");
+    assert_eq!(work(&shop).await, []);
+    shop.office.send(strict("HELP_REQUEST", ASKS)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_is_told_or_refused_and_never_repeated() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).unwrap());
+    let body = format!("The token:\n{secret}");
+    let warned = sent(&shop(Rules::default()).await, "Keys", &body).await.notes.secrets;
+    assert_eq!(warned.len(), 1);
+    assert_eq!((warned[0].place, warned[0].line, warned[0].rule), ("body_md", 2, "github_token"));
+    let careful = shop(Rules { secrets: Secrets::Refuse, ..Rules::default() }).await;
+    for (subject, body) in [("Keys", body.as_str()), (secret.as_str(), "Hello")] {
+        let refused = careful.office.send(Draft { subject, body, ..draft("agent-0", None) }).await.unwrap_err();
+        assert!(matches!(refused, Error::HoldsSecret { .. }), "{refused:?}");
+        assert!(!format!("{refused:?} {refused}").contains(&secret[4..20]), "{refused:?}");
+    }
+    let shop = shop(Rules::default()).await;
+    let json = format!(r#"{{"type":"status_update","task_id":"bd-1","update_type":"{secret}"}}"#);
+    let strict = Draft { subject: "x", body: &json, strict: true, ..draft("agent-0", None) };
+    let refused = shop.office.send(strict).await.unwrap_err();
+    assert!(!format!("{refused:?} {refused}").contains(&secret[4..20]), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_is_help_and_an_answer_to_anything_else_is_a_comment() {
+    let shop = shop(Rules::default()).await;
+    let question = sent(&shop, "HELP_REQUEST", ASKS).await.message.id;
+    let more = reply(&shop, question, "agent-0", "More: it is gone.").await;
+    assert_eq!((kind(&more), more.work_id.as_deref()), (None, Some("a-1")), "nobody helps itself");
+    assert_eq!(item(&shop, "a-1").await.state.name(), "help_wanted");
+    let help = reply(&shop, question, "agent-1", "Look in lib.").await;
+    assert_eq!(
+        (kind(&help), help.work_id.as_deref(), help.thread.as_str()),
+        (Some("HELP_RESPONSE"), Some("a-1"), "a-1")
+    );
+    assert_eq!(item(&shop, "a-1").await.state.name(), "in_progress");
+    let done = sent(&shop, "DONE", "Bead: a-1").await.message.id;
+    assert_eq!(kind(&reply(&shop, done, "agent-1", "Well done.").await), None);
+    let by_subject = Draft { subject: "Re: DONE", body: "Well done.", ..draft("agent-1", None) };
+    assert_eq!(kind(&shop.office.send(by_subject).await.unwrap().message), None);
+    let by_subject = Draft { subject: "Re: HELP_REQUEST", body: "In lib.", ..draft("agent-1", None) };
+    assert_eq!(kind(&shop.office.send(by_subject).await.unwrap().message), Some("HELP_RESPONSE"));
+}
+
+#[tokio::test]
+async fn a_typed_message_without_an_id_is_about_what_its_thread_is_about() {
+    let shop = shop(Rules::default()).await;
+    let in_thread = |subject, body, thread| Draft { subject, body, thread: Some(thread), ..draft("agent-1", None) };
+    shop.office.send(in_thread("HELP_REQUEST", ASKS, "standup")).await.unwrap();
+    let help = Draft { to: vec!["agent-0".into()], ..in_thread("HELP_RESPONSE", "In lib.", "standup") };
+    assert_eq!(shop.office.send(help).await.unwrap().message.work_id.as_deref(), Some("a-1"));
+    let named = shop.office.send(in_thread("PROGRESS", "Step: 1", "a-2")).await.unwrap();
+    assert_eq!(named.message.work_id.as_deref(), Some("a-2"), "a thread is named after its work");
+    let prose = shop.office.send(in_thread("Hello", "Hi", "a-2")).await.unwrap();
+    assert_eq!(prose.message.work_id, None, "prose is about nothing unless it says so");
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answered_in_time_is_overdue() {
+    let rules = Rules { help_overdue: Duration::from_secs(60), ..Rules::default() };
+    let shop = shop(rules).await;
+    sent(&shop, "HELP_REQUEST", ASKS).await;
+    let overdue = async || match item(&shop, "a-1").await.state {
+        State::HelpWanted(question) => question.overdue,
+        other => panic!("{other:?}"),
+    };
+    shop.clock.advance_seconds(59);
+    assert!(!overdue().await);
+    shop.clock.advance_seconds(1);
+    assert!(overdue().await);
+    assert_eq!(ids(&asked(&shop, Some("overdue"), None, 10).await), ["a-1"]);
+}
+
+#[tokio::test]
+async fn the_board_is_asked_by_state_and_agent_in_pages() {
+    let shop = shop(Rules::default()).await;
+    for id in 1..=5 {
+        let subject = if id % 2 == 0 { format!("[a-{id}] DONE") } else { format!("[a-{id}] PROGRESS") };
+        sent(&shop, &subject, "Hello").await;
+    }
+    assert_eq!(ids(&asked(&shop, Some("done"), None, 10).await), ["a-4", "a-2"]);
+    assert_eq!(ids(&asked(&shop, Some("in_progress"), Some("agent-0"), 10).await), ["a-5", "a-3", "a-1"]);
+    assert_eq!(asked(&shop, None, Some("agent-1"), 10).await, []);
+    let mut found = Vec::new();
+    let mut before = None;
+    loop {
+        let ask = WorkAsk { project_key: PROJECT, state: Some("in_progress"), agent: None, before, limit: 1 };
+        let page = shop.office.work(ask).await.unwrap();
+        found.extend(ids(&page.items).into_iter().map(str::to_owned));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, ["a-5", "a-3", "a-1"]);
+    let ask = WorkAsk { project_key: PROJECT, state: Some("finished"), agent: None, before: None, limit: 1 };
+    assert!(matches!(shop.office.work(ask).await, Err(Error::Invalid { what: "state", .. })));
+}
+
+#[tokio::test]
+async fn an_item_that_is_not_there_is_refused_with_the_nearest() {
+    let shop = shop(Rules::default()).await;
+    sent(&shop, "[parser-17] PROGRESS", "Hello").await;
+    let told = shop.office.work_story(PROJECT, "parser-17", None, 10).await.unwrap();
+    assert_eq!((told.item.id.as_str(), told.messages.len(), told.more), ("parser-17", 1, false));
+    let refused = shop.office.work_story(PROJECT, "parser-71", None, 10).await.unwrap_err();
+    assert_eq!((refused.code(), refused.hint().as_str()), ("WORK_NOT_FOUND", "Did you mean 'parser-17'?"));
+}
+
+#[tokio::test]
+async fn mail_and_acks_wake_those_who_watch_the_board() {
+    let shop = shop(Rules::default()).await;
+    let rung = || shop.heard.projects.load(Ordering::Relaxed);
+    let id = sent(&shop, "[a-1] DONE", "Hello").await.message.id;
+    assert_eq!(rung(), 1);
+    shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
+    assert_eq!(rung(), 2);
+}
+
+async fn sent(shop: &Shop, subject: &str, body: &str) -> Sent {
+    shop.office.send(Draft { subject, body, ..draft("agent-0", None) }).await.unwrap()
+}
+
+async fn reply(shop: &Shop, to: MessageId, from: &str, body: &str) -> Message {
+    let draft = Draft { to: vec![], body, ..draft(from, None) };
+    shop.office.reply(ReplyDraft { reply_to: to, subject: None, draft }).await.unwrap().message
+}
+
+async fn work(shop: &Shop) -> Vec<WorkItem> {
+    asked(shop, None, None, 100).await
+}
+
+async fn item(shop: &Shop, id: &str) -> WorkItem {
+    work(shop).await.into_iter().find(|item| item.id == id).unwrap()
+}
+
+async fn asked(shop: &Shop, state: Option<&str>, agent: Option<&str>, limit: usize) -> Vec<WorkItem> {
+    let ask = WorkAsk { project_key: PROJECT, state, agent, before: None, limit };
+    shop.office.work(ask).await.unwrap().items
+}
+
+fn ids(items: &[WorkItem]) -> Vec<&str> {
+    items.iter().map(|item| item.id.as_str()).collect()
+}
+
+fn kind(message: &Message) -> Option<&'static str> {
+    message.kind.map(|kind| kind.as_str())
+}
