@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use futures_core::stream::BoxStream;
-use serde_json::json;
+use serde_json::Value;
 
 use crate::outcome::Refusal;
 use crate::registry::Context;
@@ -43,8 +43,8 @@ pub struct ResourceTemplate {
 /// Why a resource cannot be read or watched.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadError {
-    /// There is no such resource. Holds the message.
-    NotFound(String),
+    /// There is no such resource.
+    NotFound(Refusal),
     /// There is, but it cannot be had this way.
     Refused(Refusal),
 }
@@ -80,37 +80,47 @@ impl Resources for NoResources {
     }
 
     async fn read(&self, uri: &str, _: &Context) -> Result<String, ReadError> {
-        Err(ReadError::NotFound(format!("Resource {} not found", quoted(uri))))
+        Err(no_such(uri))
     }
 
     async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
-        Err(ReadError::NotFound(format!("Resource {} not found", quoted(uri))))
+        Err(no_such(uri))
     }
+}
+
+fn no_such(uri: &str) -> ReadError {
+    ReadError::NotFound(Refusal::new("RESOURCE_NOT_FOUND", format!("Resource {} not found", quoted(uri))))
 }
 
 impl ReadError {
     /// A word for the log. The messages are for the caller alone, for they may repeat what it sent.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            ReadError::NotFound(_) => "NOT_FOUND",
-            ReadError::Refused(refusal) => refusal.code,
+            ReadError::NotFound(refusal) | ReadError::Refused(refusal) => refusal.code,
         }
     }
 
     /// The protocol's form. `not_found` is the code of the era for a resource that is not there.
     pub(crate) fn into_fault(self, uri: &str, not_found: i32) -> Fault {
         match self {
-            ReadError::NotFound(message) => {
-                let mut fault = Fault::invalid_params(message).with(json!({ "uri": uri }));
+            ReadError::NotFound(refusal) => {
+                // Said in full, for some clients show their model the message alone.
+                let mut fault = Fault::invalid_params(refusal.text()).with(data_of(refusal, uri));
                 fault.code = not_found;
                 fault
             }
-            ReadError::Refused(refusal) => {
-                let data = json!({ "code": refusal.code, "hint": refusal.hint, "uri": uri });
-                Fault::invalid_params(refusal.message).with(data)
-            }
+            ReadError::Refused(refusal) => Fault::invalid_params(refusal.message.clone()).with(data_of(refusal, uri)),
         }
     }
+}
+
+/// What programs are told beside the message.
+fn data_of(refusal: Refusal, uri: &str) -> Value {
+    let mut data = refusal.data.unwrap_or_default();
+    data.insert("code".to_owned(), refusal.code.into());
+    data.insert("hint".to_owned(), refusal.hint.into());
+    data.insert("uri".to_owned(), uri.into());
+    Value::Object(data)
 }
 
 /// Renders the members of a page of resources.
@@ -168,6 +178,8 @@ pub(crate) fn content_members(uri: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -186,8 +198,11 @@ mod tests {
 
     #[test]
     fn a_resource_that_is_not_there_has_the_code_of_its_era() {
-        let fault = ReadError::NotFound("gone".into()).into_fault("toy://x", -32002);
-        assert_eq!((fault.code, fault.data), (-32002, Some(json!({"uri": "toy://x"}))));
+        let refusal = Refusal::new("GONE", "It is gone").hint("Look elsewhere.").with("suggestions", json!(["y"]));
+        let fault = ReadError::NotFound(refusal).into_fault("toy://x", -32002);
+        assert_eq!((fault.code, fault.message.as_str()), (-32002, "It is gone. Look elsewhere. [GONE]"));
+        let data = json!({"code": "GONE", "hint": "Look elsewhere.", "suggestions": ["y"], "uri": "toy://x"});
+        assert_eq!(fault.data, Some(data));
     }
 
     #[test]

@@ -188,7 +188,8 @@ async fn resources_are_listed_page_by_page_and_read() {
 async fn a_resource_that_cannot_be_read_says_why() {
     let toy = toy();
     let gone = toy.bare("resources/read", json!({"uri": "toy://gone"})).await;
-    assert_eq!((&gone["error"]["code"], &gone["error"]["data"]), (&json!(-32002), &json!({"uri": "toy://gone"})));
+    let data = json!({"code": "NOT_FOUND", "hint": "", "uri": "toy://gone"});
+    assert_eq!((&gone["error"]["code"], &gone["error"]["data"]), (&json!(-32002), &data));
     let locked = toy.bare("resources/read", json!({"uri": "toy://locked"})).await;
     let data = json!({"code": "LOCKED", "hint": "Ask.", "uri": "toy://locked"});
     assert_eq!(locked["error"], json!({"code": -32602, "message": "It is locked", "data": data}));

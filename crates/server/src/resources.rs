@@ -200,7 +200,7 @@ fn refused(error: Error) -> ReadError {
         | Error::UnknownAgent { .. }
         | Error::UnknownMessage { .. }
         | Error::UnknownThread { .. }
-        | Error::UnknownWork { .. } => ReadError::NotFound(refusal(error).text()),
+        | Error::UnknownWork { .. } => ReadError::NotFound(refusal(error)),
         other => ReadError::Refused(refusal(other)),
     }
 }

@@ -77,13 +77,20 @@ impl Refused {
     }
 
     /// A refusal of the protocol. Its text may end with the hint and the code in brackets, which then are not said twice.
-    fn of_fault(fault: &Fault) -> Self {
-        let member = |name: &str| fault.data[name].as_str().unwrap_or_default();
+    fn of_fault(mut fault: Fault) -> Self {
+        let mut take = |name: &str| match fault.data.as_object_mut().and_then(|data| data.remove(name)) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let (said, hint, _) = (take("code"), take("hint"), take("uri"));
         let (text, bracketed) = without_code(&fault.message);
-        let code = [member("code"), bracketed].into_iter().find(|code| !code.is_empty()).unwrap_or(NO_CODE);
-        let hint = member("hint");
-        let message = text.strip_suffix(hint).unwrap_or(text).trim_end();
-        Self::new(code, message, hint)
+        let code = [said.as_str(), bracketed].into_iter().find(|code| !code.is_empty()).unwrap_or(NO_CODE);
+        let message = text.strip_suffix(hint.as_str()).unwrap_or(text).trim_end();
+        let mut refused = Self::new(code, message, &hint);
+        if let Value::Object(more) = fault.data {
+            refused.more = more;
+        }
+        refused
     }
 }
 
@@ -137,7 +144,7 @@ pub(super) fn of_resource(line: &str) -> Result<Value, Refused> {
 
 fn result_of(line: &str) -> Result<Value, Refused> {
     match serde_json::from_str(line) {
-        Ok(Answer { error: Some(fault), .. }) => Err(Refused::of_fault(&fault)),
+        Ok(Answer { error: Some(fault), .. }) => Err(Refused::of_fault(fault)),
         Ok(Answer { result: Some(result), .. }) if result.is_object() => Ok(result),
         _ => Err(Refused::unreadable()),
     }

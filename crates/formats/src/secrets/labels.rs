@@ -24,6 +24,9 @@ pub fn after(text: &[u8], word: Word) -> Option<Secret> {
     if !promises_a_secret(name) {
         return None;
     }
+    if is_only_a_name(text, word.end) {
+        return None;
+    }
     let (separator, value) = separator(text, word.end)?;
     let candidate = read_value(text, word, separator, value)?;
     if candidate.end - candidate.start < SHORTEST_VALUE {
@@ -35,6 +38,14 @@ pub fn after(text: &[u8], word: Word) -> Option<Secret> {
     let Value { start, end, form } = candidate;
     let is_secret = is_real(&text[start..end], form) && (form != Form::Listed || stands_alone(text, start, end));
     is_secret.then_some(Secret { rule: Rule::PasswordAssignment, start, end })
+}
+
+/// Whether a word too short for a value and one more separator follow, as in `password:user:`. A text can be full of
+/// these, so they are told quickly.
+fn is_only_a_name(text: &[u8], separator: usize) -> bool {
+    let [first @ (b':' | b'='), rest @ ..] = &text[separator..] else { return false };
+    let next = rest.iter().take(SHORTEST_VALUE).find(|byte| !is_word(**byte));
+    next == Some(first)
 }
 
 fn promises_a_secret(word: &[u8]) -> bool {

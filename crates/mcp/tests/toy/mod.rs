@@ -64,13 +64,13 @@ impl Resources for Counter {
             COUNTER => Ok(json!({ "count": *self.0.borrow(), "client": context.client }).to_string()),
             "toy://locked" => Err(ReadError::Refused(Refusal::new("LOCKED", "It is locked").hint("Ask."))),
             "toy://crash" => panic!("on purpose"),
-            _ => Err(ReadError::NotFound(format!("Resource '{uri}' not found"))),
+            _ => Err(ReadError::NotFound(Refusal::new("NOT_FOUND", format!("Resource '{uri}' not found")))),
         }
     }
 
     async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
         if uri != COUNTER {
-            return Err(ReadError::NotFound(format!("Resource '{uri}' not found")));
+            return Err(ReadError::NotFound(Refusal::new("NOT_FOUND", format!("Resource '{uri}' not found"))));
         }
         let changes = stream::unfold(self.0.subscribe(), |mut counter| async move {
             counter.changed().await.ok()?;

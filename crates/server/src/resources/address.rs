@@ -47,7 +47,7 @@ pub struct Address {
 impl Address {
     /// Reads an address. Nothing is looked up.
     pub fn parse(uri: &str) -> Result<Self, ReadError> {
-        let unknown = || ReadError::NotFound(not_found(uri));
+        let unknown = || not_found(uri);
         let rest = uri.strip_prefix("resource://").ok_or_else(unknown)?;
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (kind, name) = path.split_once('/').unwrap_or((path, ""));
@@ -136,7 +136,7 @@ impl Address {
 
     /// That nothing is there.
     pub fn unknown(&self) -> ReadError {
-        ReadError::NotFound(not_found(&self.uri))
+        not_found(&self.uri)
     }
 
     fn wrong(&self, key: &str, value: &str, wanted: &str) -> ReadError {
@@ -159,8 +159,10 @@ fn decode(value: &str) -> String {
     percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
-fn not_found(uri: &str) -> String {
-    format!("Resource '{}' not found. resources/templates/list names what there is.", shown(uri))
+fn not_found(uri: &str) -> ReadError {
+    let message = format!("Resource '{}' not found", shown(uri));
+    let hint = "resources/templates/list names what there is.";
+    ReadError::NotFound(Refusal::new("RESOURCE_NOT_FOUND", message).hint(hint))
 }
 
 /// An address as an error may show it: without its keys, one of which is a secret.
