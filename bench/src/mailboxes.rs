@@ -157,6 +157,7 @@ fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
         ack_required: false,
         kind: None,
         work_id: None,
+        is_passing: false,
         door: "mcp",
         vouched: Vouched::Claimed,
         idempotency: None,

@@ -15,6 +15,7 @@ mod leases;
 mod load;
 mod mailboxes;
 mod process;
+mod readers;
 mod report;
 mod samples;
 mod searches;
@@ -76,6 +77,7 @@ enum Part {
     WakeUps,
     Starts,
     Footprint,
+    Readers,
 }
 
 fn main() -> ExitCode {
@@ -94,33 +96,43 @@ fn main() -> ExitCode {
 }
 
 fn measure(cli: &Cli) -> anyhow::Result<()> {
-    let setting = Setting::prepare(cli.seconds, cli.quick)?;
     let wanted = |part| cli.only.is_empty() || cli.only.contains(&part);
     let mut report = Report::default();
-    if wanted(Part::Sends) {
-        sends::measure(&setting, &mut report)?;
+    if wanted(Part::Readers) {
+        readers::measure(if cli.quick { 1 } else { 3 }, &mut report)?;
     }
-    if [Part::Inboxes, Part::Searches, Part::Starts].into_iter().any(wanted) {
-        let filled = FilledHome::make(&setting)?;
+    // The readers need no server, and so no build of one.
+    if cli.only.is_empty() || cli.only.iter().any(|part| *part != Part::Readers) {
+        measure_server(&Setting::prepare(cli.seconds, cli.quick)?, wanted, &mut report)?;
+    }
+    println!("{}", if cli.json { report.json() } else { report.table() });
+    Ok(())
+}
+
+fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut Report) -> anyhow::Result<()> {
+    if wanted(Part::Sends) {
+        sends::measure(setting, report)?;
+    }
+    if [Part::Inboxes, Part::Searches, Part::Starts].into_iter().any(&wanted) {
+        let filled = FilledHome::make(setting)?;
         if wanted(Part::Inboxes) {
-            inboxes::measure(&setting, &filled, &mut report)?;
+            inboxes::measure(setting, &filled, report)?;
         }
         if wanted(Part::Searches) {
-            searches::measure(&setting, &filled, &mut report)?;
+            searches::measure(setting, &filled, report)?;
         }
         if wanted(Part::Starts) {
-            starts::measure(&setting, &filled, &mut report)?;
+            starts::measure(setting, &filled, report)?;
         }
     }
     if wanted(Part::Leases) {
-        leases::measure(&setting, &mut report)?;
+        leases::measure(setting, report)?;
     }
     if wanted(Part::WakeUps) {
-        wake_ups::measure(&setting, &mut report)?;
+        wake_ups::measure(setting, report)?;
     }
     if wanted(Part::Footprint) {
-        footprint::measure(&setting, &mut report)?;
+        footprint::measure(setting, report)?;
     }
-    println!("{}", if cli.json { report.json() } else { report.table() });
     Ok(())
 }

@@ -14,8 +14,12 @@ pub enum Unit {
     Millis,
     /// Microseconds.
     Micros,
+    /// Nanoseconds.
+    Nanos,
     /// Bytes.
     Bytes,
+    /// Millions of bytes in a second.
+    MegabytesPerSecond,
 }
 
 impl Unit {
@@ -24,7 +28,9 @@ impl Unit {
             Self::PerSecond => "/s",
             Self::Millis => "ms",
             Self::Micros => "µs",
+            Self::Nanos => "ns",
             Self::Bytes => "B",
+            Self::MegabytesPerSecond => "MB/s",
         }
     }
 
@@ -32,7 +38,8 @@ impl Unit {
         match self {
             Self::PerSecond => format!("{} /s", thousands(value)),
             Self::Bytes => format!("{} B", thousands(value)),
-            Self::Millis | Self::Micros => format!("{value:.2} {}", self.name()),
+            Self::MegabytesPerSecond => format!("{} MB/s", thousands(value)),
+            Self::Millis | Self::Micros | Self::Nanos => format!("{value:.2} {}", self.name()),
         }
     }
 }

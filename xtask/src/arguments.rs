@@ -1,6 +1,7 @@
 //! What may stand behind `cargo xtask`, read by hand so that the commands build in a moment.
 
 use crate::crash::Plan;
+use crate::fuzz;
 
 /// The commands, for `--help` and after a mistake.
 pub const USAGE: &str = "\
@@ -10,6 +11,7 @@ usage: cargo xtask <command>
   tidy                         check the rules of the house
   crash --rounds N             kill the server N times and look for lost mail
         [--clients C] [--seed S]
+  fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
   clients                      install real coding agents and see that each connects to a server";
 
@@ -27,6 +29,11 @@ pub enum Request {
     },
     /// Look for lost mail.
     Crash(Plan),
+    /// Try many texts on the readers.
+    Fuzz {
+        /// How many on each property.
+        cases: u64,
+    },
     /// Run the conformance suite.
     Conformance {
         /// One revision of the protocol instead of all.
@@ -46,6 +53,7 @@ impl Request {
             "tidy" => Self::Tidy,
             "test" => Self::Test { quick: options.flag("--quick") },
             "crash" => Self::Crash(crash_plan(&mut options)?),
+            "fuzz" => Self::Fuzz { cases: options.cases()? },
             "conformance" => Self::Conformance { revision: options.revision()? },
             "clients" => Self::Clients,
             other => return Err(format!("there is no command '{other}'")),
@@ -86,6 +94,12 @@ impl Options<'_> {
         given
     }
 
+    fn cases(&mut self) -> Result<u64, String> {
+        let cases = if self.flag("--cases") { self.number("--cases")? } else { fuzz::CASES };
+        // The tests count their cases in 32 bits.
+        if (1..=u64::from(u32::MAX)).contains(&cases) { Ok(cases) } else { Err(format!("--cases cannot be {cases}")) }
+    }
+
     fn revision(&mut self) -> Result<Option<String>, String> {
         if self.flag("--revision") { self.value("--revision").map(Some) } else { Ok(None) }
     }
@@ -118,6 +132,8 @@ mod tests {
         assert_eq!(read("clients"), Ok(Request::Clients));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));
         assert_eq!(read("conformance --revision x"), Ok(Request::Conformance { revision: Some("x".into()) }));
+        assert_eq!(read("fuzz"), Ok(Request::Fuzz { cases: 100_000 }));
+        assert_eq!(read("fuzz --cases 5"), Ok(Request::Fuzz { cases: 5 }));
         let plan = Plan { rounds: 9, clients: Some(4), seed: Some(7) };
         assert_eq!(read("crash --seed 7 --rounds 9 --clients 4"), Ok(Request::Crash(plan)));
     }
@@ -135,6 +151,9 @@ mod tests {
             ("crash --rounds", "needs a value"),
             ("crash --rounds 1 --speed 2", "'--speed'"),
             ("conformance --revision", "needs a value"),
+            ("fuzz --cases 0", "cannot be 0"),
+            ("fuzz --cases 4294967296", "cannot be"),
+            ("fuzz --case 1", "'--case'"),
         ] {
             let problem = read(line).unwrap_err();
             assert!(problem.contains(named), "{line}: {problem}");
@@ -143,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_usage_names_every_command() {
-        for command in ["test", "tidy", "crash", "conformance", "clients"] {
+        for command in ["test", "tidy", "crash", "fuzz", "conformance", "clients"] {
             assert!(USAGE.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
         }
     }

@@ -9,6 +9,7 @@ mod arguments;
 mod clients;
 mod conformance;
 mod crash;
+mod fuzz;
 mod npm;
 mod process;
 mod running;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Ok(Request::Tidy) => tidy::run(&root),
         Ok(Request::Test { quick }) => test::run(&root, quick),
         Ok(Request::Crash(plan)) => crash::run(&root, &plan),
+        Ok(Request::Fuzz { cases }) => fuzz::run(&root, cases),
         Ok(Request::Conformance { revision }) => conformance::run(&root, revision.as_deref()),
         Ok(Request::Clients) => clients::run(&root),
         Err(problem) => {

@@ -4,6 +4,7 @@
 //! `cargo xtask fuzz` runs these with many more cases than a plain test does. What only one reader promises is tested
 //! beside the others of its kind.
 
+use formats::secrets::Finding;
 use formats::{Problem, Typed, json, markdown, secrets};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -57,7 +58,8 @@ const SECRETS: &[&str] = &[
     "Authorization: Bearer ", "AKIA", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk_live_", "sk-ant-", "sk-", "AIza",
     "npm_", "pypi-AgEI", "eyJ", "eyJhbGciOiJIUzI1NiJ9.", "0Q7XZ2MK9VB4TR6Y", "q7Zx2mK9vB4tR6yN1wL8cH3gJ5dF0sPa4Tb2",
     "-----BEGIN ", "-----END ", "PRIVATE KEY-----", "OPENSSH PRIVATE KEY-----", "Private-Lines: 2", "\n", "\r\n", " ", "é",
-    "export ", "漢", "_", "-",
+    "export ", "漢", "_", "-", "TOKEN", "pass", "API key", " is ", " for the db is ", "--token ", "-u ", "curl ", "<secret>",
+    "</secret>", "Authorization: Basic ", "YWRtaW46dHIwdWI0", "SG.", "hvs.", "hf_", "https://hooks.slack.com/services/T0/",
 ];
 
 /// Text of fragments, with a long run of one of them now and then.
@@ -159,22 +161,13 @@ proptest! {
     }
 
     #[test]
-    fn secrets_are_found_in_order_and_tokens_once_removed_are_gone(text in prop_oneof![4 => made_of(SECRETS), 1 => any_text()]) {
+    fn secrets_are_found_in_order_and_the_first_whatever_follows(text in prop_oneof![4 => made_of(SECRETS), 1 => any_text()]) {
         let found = secrets::find(&text);
-        let redacted = secrets::redact(&text);
         prop_assert!(found.len() <= secrets::MOST_FINDINGS);
         prop_assert!(found.is_sorted_by_key(|finding| finding.line));
         prop_assert!(found.iter().all(|finding| (1..=text.split('\n').count()).contains(&finding.line)));
-        prop_assert_eq!(found.is_empty(), matches!(redacted, std::borrow::Cow::Borrowed(_)));
-        // Whether a password is real is judged by all of its value, which is another one when a token was taken out of it.
-        let by_its_value = |rule| rule >= secrets::Rule::BearerHeader;
-        prop_assert!(secrets::find(&redacted).iter().all(|finding| by_its_value(finding.rule)), "{}", redacted);
-        // What is left of the text stands there as before, in its order.
-        let mut rest = text.as_str();
-        for kept in redacted.split(secrets::REMOVED) {
-            let at = rest.find(kept);
-            prop_assert!(at.is_some(), "{:?} is not in {:?}", kept, rest);
-            rest = &rest[at.unwrap_or_default() + kept.len()..];
-        }
+        let token = concat!("ghp_", "q7Zx2mK9vB4tR6yN1wL8cH3gJ5dF0sPa4Tb2");
+        let first = secrets::find(&format!("{token}\n{text}")).first().copied();
+        prop_assert_eq!(first, Some(Finding { rule: secrets::Rule::GithubToken, line: 1 }));
     }
 }
