@@ -50,7 +50,7 @@ enum Command {
     /// Read mail that was exported
     Import(transfer::Import),
     /// Write a coordination message, and print or send it
-    Compose(compose::Compose),
+    Compose(Box<compose::Compose>),
     /// Read a coordination message and say what is in it
     Parse(parse::Parse),
     /// Check a JSON message against the rules of its type

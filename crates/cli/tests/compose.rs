@@ -79,12 +79,15 @@ fn kinds() -> Vec<(&'static str, Vec<&'static str>, Value)> {
         (
             "SPAWN_REQUEST",
             vec!["--issue", "bd-1", "--resume", "--checkpoint", "c", "--orchestrator", "crank"],
-            json!({ "issue_id": "bd-1", "resume": true, "partial_commit_sha": "c", "orchestrator": "crank" }),
+            json!({
+                "bead_id": "bd-1", "issue_id": "bd-1", "resume": true, "partial_commit_sha": "c",
+                "orchestrator": "crank",
+            }),
         ),
         (
             "SPAWN_ACK",
             vec!["--issue", "bd-1", "--status", "spawned", "--session", "s"],
-            json!({ "issue_id": "bd-1", "status": "spawned", "session": "s" }),
+            json!({ "bead_id": "bd-1", "issue_id": "bd-1", "status": "spawned", "session": "s" }),
         ),
     ]
 }
@@ -99,7 +102,10 @@ fn each_kind_is_printed_so_that_it_is_read_back_without_problems() {
             let read = parsed(&composed);
             assert_eq!((&read["type"], &read["problems"]), (&json!(kind), &json!([])), "{composed}");
             assert_eq!(read["parsed"], fields);
-            assert_eq!(composed["thread_id"], "bd-1", "{composed}");
+            assert_eq!(
+                (&composed["thread_id"], &composed["subject"]),
+                (&json!("bd-1"), &json!(format!("[bd-1] {kind}")))
+            );
             let ack = ["HELP_REQUEST", "OFFERING_READY", "SPAWN_REQUEST"].contains(&kind);
             assert_eq!(composed["ack_required"], ack, "{kind}");
         }
@@ -147,10 +153,12 @@ fn what_is_missing_or_wrong_is_refused_all_at_once() {
         assert!(told.stderr.contains(flag), "no '{flag}' in {}", told.stderr);
     }
     assert!(!told.stderr.contains("--bead"), "{}", told.stderr);
+    assert!(told.stderr.contains("this DONE message is neither complete nor right:"), "{}", told.stderr);
     let json = place.run(&[&words[..], &["--json"]].concat());
     let error = serde_json::from_str::<Value>(&json.stdout).unwrap()["error"].clone();
     assert_eq!((json.code, &error["code"]), (Some(1), &json!("MALFORMED_MESSAGE")));
     assert_eq!(error["problems"].as_array().unwrap().len(), 5, "{error}");
+    assert_eq!(error["hint"], "Pass --commit, --lint, --build, --summary. Correct --tests.");
     for words in [&["compose"][..], &["compose", "chat"], &["compose", "done", "--step", "x"]] {
         assert_eq!(place.run(words).code, Some(1), "{words:?}");
     }
@@ -201,13 +209,115 @@ fn a_message_that_cannot_be_sent_is_refused_with_the_way_out() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{more:?}");
         ran.stderr
     };
-    assert!(refused(&["--to", "Chief"]).contains("--send"));
+    let in_vain = [
+        ["--to", "Chief"],
+        ["--cc", "Chief"],
+        ["--thread", "t"],
+        ["--reply-to", "1"],
+        ["--importance", "low"],
+        ["--idempotency-key", "k"],
+    ];
+    for given in in_vain {
+        let told = refused(&given);
+        assert!(told.contains("--send") && told.contains(given[0]), "{told}");
+    }
     assert!(refused(&["--send", "--from", "Worker"]).contains("--to"));
     assert!(refused(&["--send", "--to", "Chief"]).contains("POSTRIDER_AGENT"));
-    assert!(refused(&["--send", "--from", "Worker", "--to", "Chief"]).contains("--project"));
+    let elsewhere = refused(&["--send", "--from", "Worker", "--to", "Chief"]);
+    assert!(elsewhere.contains("no mail yet") && elsewhere.contains("--project"), "{elsewhere}");
+    assert!(!elsewhere.contains("ensure_project"), "{elsewhere}");
+    let both = refused(&["--send", "--from", "Worker", "--to", "Chief", "--thread", "t", "--reply-to", "1"]);
+    assert!(both.contains("--thread") && both.contains("--reply-to"), "{both}");
     let unknown = refused(&["--send", "--from", "Worker", "--to", "Cheif", "--project", PROJECT]);
     assert!(unknown.contains("Cheif") && unknown.contains("Chief"), "{unknown}");
     assert!(refused(&["--send", "--importance", "huge"]).contains("urgent"));
     let inbox = server.call("fetch_inbox", as_agent("Chief", json!({})));
     assert_eq!(inbox, json!([]));
+}
+
+/// A command that is sent in the tests' project.
+fn sent<'a>(words: &[&'a str], way: &[&'a str]) -> Vec<&'a str> {
+    [&["compose"], words, &["--send", "--project", PROJECT], way].concat()
+}
+
+const PROGRESS: [&str; 7] = ["progress", "--bead", "bd-7", "--step", "1", "--status", "going"];
+
+#[test]
+fn where_names_are_proved_a_message_is_sent_with_the_token_of_its_sender() {
+    let server = Place::with_settings("identity = \"strict\"").serve();
+    server.call("ensure_project", json!({ "human_key": PROJECT }));
+    let token = |name: &str| {
+        let agent = server.call("register_agent", json!({ "project_key": PROJECT, "name": name }));
+        agent["registration_token"].as_str().expect("registering returns a token").to_owned()
+    };
+    let (worker, chief) = (token("Worker"), token("Chief"));
+    let way = ["--from", "Worker", "--to", "Chief"];
+    for wrong in [&[][..], &["--token", ""], &["--token", &chief]] {
+        let ran = server.place.run(&sent(&PROGRESS, &[&way, wrong].concat()));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("--token") && ran.stderr.contains("POSTRIDER_REGISTRATION_TOKEN"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains(&chief), "no token is told: {}", ran.stderr);
+    }
+    assert_eq!(server.place.json(&sent(&PROGRESS, &[&way[..], &["--token", &worker]].concat()))["count"], 1);
+    let by_environment = |arguments: &[&str]| -> Ran {
+        server.place.command(arguments).env("POSTRIDER_REGISTRATION_TOKEN", &worker).output().unwrap().into()
+    };
+    let ran = by_environment(&sent(&PROGRESS, &way));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for shown in [by_environment(&["compose", "--help"]), by_environment(&sent(&["chat"], &way))] {
+        assert!(!shown.stdout.contains(&worker) && !shown.stderr.contains(&worker), "{}{}", shown.stdout, shown.stderr);
+    }
+}
+
+#[test]
+fn a_message_that_is_sent_again_with_its_key_is_there_once() {
+    let server = Server::start();
+    server.register(&["Worker", "Chief"]);
+    let way = ["--from", "Worker", "--to", "Chief", "--idempotency-key", "k-1"];
+    let first = server.place.json(&sent(&PROGRESS, &way));
+    assert_eq!(server.place.json(&sent(&PROGRESS, &way))["id"], first["id"]);
+    let other = server.place.run(&sent(&["spawn-ack", "--issue", "bd-7", "--status", "failed"], &way));
+    assert!(other.code == Some(1) && other.stderr.contains("IDEMPOTENCY_CONFLICT"), "{}", other.stderr);
+    let inbox = server.call("fetch_inbox", as_agent("Chief", json!({})));
+    assert_eq!(inbox.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn names_stand_apart_or_have_commas_between_them() {
+    let server = Server::start();
+    server.register(&["Worker", "Chief", "Clerk", "Cook"]);
+    for to in [&["--to", "Chief,Clerk"][..], &["--to", "Chief, Clerk,"], &["--to", "Chief", "Clerk"]] {
+        let words = sent(&PROGRESS, &[&["--from", "Worker", "--cc", "Cook,Worker"], to].concat());
+        let sent = server.place.json(&words);
+        assert_eq!((&sent["to"], &sent["cc"]), (&json!(["Chief", "Clerk"]), &json!(["Cook", "Worker"])), "{to:?}");
+    }
+}
+
+#[test]
+fn an_answer_reaches_its_question() {
+    let server = Server::start();
+    server.register(&["Worker", "Chief"]);
+    let help = ["help-request", "--bead", "bd-7", "--issue-type", "STUCK", "--problem", "p", "--question", "q"];
+    let ask = || server.place.json(&sent(&help, &["--from", "Worker", "--to", "Chief"]));
+    let state = || server.place.json(&["work", "--project", PROJECT])["items"][0]["state"].clone();
+    let answer = ["help-response", "--guidance", "In lib."];
+    let question = ask();
+    assert_eq!(state(), "help_wanted");
+    let reply = server.place.json(&sent(&answer, &["--from", "Chief", "--reply-to", &question["id"].to_string()]));
+    assert_eq!((&reply["to"], &reply["reply_to"]), (&json!(["Worker"]), &question["id"]), "{reply}");
+    assert_eq!((&reply["subject"], &reply["thread_id"]), (&json!("HELP_RESPONSE"), &json!("bd-7")), "{reply}");
+    assert_ne!(state(), "help_wanted");
+    ask();
+    assert_eq!(state(), "help_wanted");
+    let reply = server.place.json(&sent(&answer, &["--from", "Chief", "--to", "Worker", "--thread", "bd-7"]));
+    assert_eq!((&reply["thread_id"], &reply["kind"]), (&json!("bd-7"), &json!("HELP_RESPONSE")), "{reply}");
+    assert_ne!(state(), "help_wanted");
+    let gone = server.place.run(&sent(&answer, &["--from", "Chief", "--reply-to", "99"]));
+    assert!(gone.code == Some(1) && gone.stderr.contains("MESSAGE_NOT_FOUND"), "{}", gone.stderr);
+    let word = server.place.run(&sent(&answer, &["--from", "Chief", "--reply-to", "x"]));
+    assert!(word.code == Some(1) && word.stderr.contains("--reply-to"), "{}", word.stderr);
 }

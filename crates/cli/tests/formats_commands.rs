@@ -243,7 +243,35 @@ fn a_person_sees_the_fields_of_a_message_and_what_is_wrong() {
     let place = Place::new();
     std::fs::write(place.file("body.md"), body).unwrap();
     assert_eq!(place.done(&["parse", "--subject", "FAILED", "--file", "body.md"]), told.stdout);
-    assert_eq!(place.run(&["parse"]).code, Some(1), "a subject or --jsonl");
+    let neither = place.run(&["parse"]);
+    assert_eq!(neither.code, Some(1), "a subject or --jsonl");
+    assert!(neither.stderr.contains("--subject") && !neither.stderr.contains("--home"), "{}", neither.stderr);
+}
+
+#[test]
+fn mail_that_was_fetched_is_read_as_it_is() {
+    let fetched =
+        json!({ "id": 7, "subject": "[a-1] HELP_RESPONSE", "body_md": "Bead: a-2\n\nIn lib.", "from": "Chief" });
+    let answer = parsed(&[fetched.to_string()]).remove(0);
+    assert_eq!((&answer["parsed"], &answer["problems"]), (&json!({ "bead_id": "a-2" }), &json!([])), "{answer}");
+}
+
+#[test]
+fn a_person_with_a_json_message_is_told_who_checks_it() {
+    let message = vectors(JSON_FORMATS)[0]["message"].to_string();
+    let advice = "The body is a JSON message of type 'status_update'; 'postrider validate' checks it.";
+    for body in [message.clone(), format!("```json\n{message}\n```\n")] {
+        let told = fed(&["parse", "--subject", "half way"], body.clone());
+        assert!(told.code == Some(0) && told.stdout.trim_end().ends_with(advice), "{}", told.stdout);
+        let program = fed(&["parse", "--subject", "half way", "--json"], body);
+        let members = serde_json::from_str::<Map<String, Value>>(&program.stdout).unwrap();
+        let names = ["is_completion", "is_pending", "is_success", "parsed", "problems", "type"];
+        assert_eq!(members.keys().collect::<Vec<_>>(), names);
+    }
+    for other in ["Bead: a-1", "{\"type\":\"chat\"}", "{\"type\":"] {
+        let told = fed(&["parse", "--subject", "half way"], other);
+        assert!(!told.stdout.contains("postrider validate"), "{}", told.stdout);
+    }
 }
 
 #[test]
@@ -287,12 +315,32 @@ fn the_sender_of_an_invalid_message_can_be_told_in_a_valid_one() {
         told[1]["error_report"]["message_id"], told[3]["error_report"]["message_id"],
         "each has an id of its own"
     );
-    let person = fed(&arguments[..1].iter().chain(&arguments[2..]).copied().collect::<Vec<_>>(), invalid);
-    let report: Value = serde_json::from_str(person.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((person.code, &report["type"]), (Some(1), &json!("error_report")));
-    let nobody = fed(&["validate", "--error-report", "--sender", ""], "{}");
-    assert!(nobody.code == Some(1) && nobody.stderr.contains("POSTRIDER_AGENT"), "somebody has to report");
     assert_eq!(fed(&["validate", "--sender", ""], valid).code, Some(0), "nobody has to be named without a report");
+}
+
+#[test]
+fn a_report_is_all_that_a_person_can_pipe_on() {
+    let valid = vectors(JSON_FORMATS)[0]["message"].to_string();
+    let invalid = valid.replace("progress\"", "status\"");
+    let arguments = ["validate", "--error-report", "--sender", "Postmaster"];
+    let told = fed(&arguments, invalid.clone());
+    let report: Value = serde_json::from_str(&told.stdout).expect("the report alone");
+    assert_eq!((told.code, &report["type"]), (Some(1), &json!("error_report")));
+    assert!(told.stderr.contains("Not valid") && told.stderr.contains("update_type"), "{}", told.stderr);
+    assert!(!told.stderr.contains("error_report"), "{}", told.stderr);
+    let praised = fed(&arguments, valid);
+    assert_eq!((praised.code, praised.stdout.as_str()), (Some(0), ""), "there is nothing to report");
+    assert!(praised.stderr.starts_with("Valid: status_update"), "{}", praised.stderr);
+    let program = fed(&[&arguments[..], &["--json"]].concat(), invalid);
+    assert_eq!(program.stderr, "");
+    assert_eq!(serde_json::from_str::<Value>(&program.stdout).unwrap()["error_report"]["type"], "error_report");
+    for nobody in [&["validate", "--error-report"][..], &["validate", "--error-report", "--sender", ""]] {
+        let told = fed(nobody, "{}");
+        assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""), "somebody has to report");
+        for part in ["--error-report has to say who reports", "POSTRIDER_AGENT", "Usage: postrider validate"] {
+            assert!(told.stderr.contains(part), "no '{part}' in {}", told.stderr);
+        }
+    }
 }
 
 #[test]

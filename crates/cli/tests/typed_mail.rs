@@ -63,7 +63,7 @@ fn a_secret_is_warned_of_and_stands_in_no_log() {
     server.register(&["GreenDog", "BlueLake"]);
     let sent = server.call("send_message", typed("Keys", &format!("The token is\n{}", secret())));
     assert_eq!(sent["warnings"][0]["code"], "SECRET_SUSPECTED");
-    assert_eq!(sent["warnings"][0]["message"], "body_md line 2 looks like 'github_token'");
+    assert_eq!(sent["warnings"][0]["message"], "body_md line 2 looks like a GitHub token ('github_token')");
     server.stop();
     assert!(!place.log().contains(&secret()[4..20]), "the log repeats it");
 }

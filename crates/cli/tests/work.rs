@@ -138,11 +138,13 @@ fn a_refusal_says_what_is_wrong_and_what_to_do() {
         (work(&["--state", "dnoe"]), "INVALID_ARGUMENT", "'dnoe'"),
         (work(&["show", "bd-11"]), "WORK_NOT_FOUND", "'postrider work' lists"),
         (vec!["work", "--project", "/data/projects/ap"], "PROJECT_NOT_FOUND", "'/data/projects/app'"),
+        (vec!["work"], "PROJECT_NOT_FOUND", "The current folder has no mail yet"),
         (vec!["work"], "PROJECT_NOT_FOUND", "--project"),
     ] {
         let ran = server.place.run(&arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert!(ran.stderr.contains(code) && ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("ensure_project"), "a terminal has no tools: {}", ran.stderr);
         let ran = server.place.run(&[&arguments[..], &["--json"]].concat());
         let told: Value = serde_json::from_str(&ran.stdout).expect("a refusal is JSON too");
         assert_eq!((ran.code, &told["error"]["code"]), (Some(1), &json!(code)), "{told}");
@@ -151,6 +153,9 @@ fn a_refusal_says_what_is_wrong_and_what_to_do() {
     let ran = server.place.run(&work(&["--watch", "show", "bd-1"]));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert!(ran.stderr.contains("--watch"), "{}", ran.stderr);
+    let ran = server.place.run(&work(&["show"]));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("Usage: postrider work show [OPTIONS] <ID>\n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -159,6 +164,9 @@ fn a_project_without_work_is_told_what_would_make_some() {
     server.register(&["GreenDog"]);
     let nothing = server.place.done(&work(&[]));
     assert!(nothing.starts_with("No work yet.") && nothing.contains("[bd-42] PROGRESS"), "{nothing}");
+    assert!(!nothing.contains("Bead:"), "{nothing}");
+    say(&server, "GreenDog", "GreenDog", "hello", "Bead: bd-1");
+    assert_eq!(server.place.done(&work(&[])), nothing, "a message of no type makes no item");
     assert_eq!(server.place.json(&work(&[])), json!({ "project": "data-projects-app", "items": [] }));
 }
 

@@ -4,6 +4,7 @@
 //! all the same, and a field that cannot be read is left out and told of. Messages are text in and values out; who sends
 //! them, and what becomes of them, is not known here.
 
+mod body;
 mod fields;
 mod filters;
 mod labels;
@@ -29,7 +30,7 @@ pub use message::{
 };
 pub use normal::{block, files, line};
 pub use read::read;
-pub use subject::{is_answer, meant};
+pub use subject::{is_answer, is_plain, meant};
 pub use timestamp::read_timestamp;
 pub use words::{CheckpointReason, FailureType, IssueType, SpawnStatus};
 pub use write::Written;

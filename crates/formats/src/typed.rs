@@ -16,23 +16,40 @@ pub enum Typed {
         /// The id in the subject, which counts when the body names no task.
         subject_id: Option<String>,
     },
+    /// What was meant to be JSON and cannot be read, under a subject that names no kind.
+    BrokenJson {
+        /// The id in the subject.
+        subject_id: Option<String>,
+    },
 }
 
 impl Typed {
     /// Reads a message. Never fails: what is neither format is Markdown of an unknown kind.
     pub fn read(subject: &str, body: &str) -> Parsed<Self> {
-        if let Some(text) = json::find_in(body) {
-            let parsed = json::read(text);
-            if let Some(message) = parsed.value
-                && !message.type_name().is_empty()
-            {
-                let subject_id = markdown::read(subject, "").value.work_id().map(str::to_owned);
-                let message = Box::new(message);
-                return Parsed { value: Self::Json { message, subject_id }, problems: parsed.problems };
-            }
+        if let Some(text) = json::find_in(body)
+            && let Some(read) = Self::read_json(subject, text)
+        {
+            return read;
         }
         let parsed = markdown::read(subject, body);
         Parsed { value: Self::Markdown(parsed.value), problems: parsed.problems }
+    }
+
+    /// Reads what begins as a JSON object; `None` if it is none of ours.
+    fn read_json(subject: &str, text: &str) -> Option<Parsed<Self>> {
+        let Parsed { value, problems } = json::read(text);
+        let subject = markdown::read(subject, "").value;
+        let subject_id = subject.work_id().map(str::to_owned);
+        match value {
+            Some(message) if !message.type_name().is_empty() => {
+                Some(Parsed { value: Self::Json { message: Box::new(message), subject_id }, problems })
+            }
+            // Prose may begin with a brace too, but has no such member.
+            None if subject.kind().is_none() && text.contains("\"type\"") => {
+                Some(Parsed { value: Self::BrokenJson { subject_id }, problems })
+            }
+            _ => None,
+        }
     }
 
     /// The kind, if it is one that is known.
@@ -40,6 +57,7 @@ impl Typed {
         match self {
             Self::Markdown(message) => message.kind().map(Kind::Markdown),
             Self::Json { message, .. } => message.kind().map(Kind::Json),
+            Self::BrokenJson { .. } => None,
         }
     }
 
@@ -50,6 +68,7 @@ impl Typed {
             Self::Json { message, subject_id } => {
                 message.task_id().and_then(markdown::usable_id).or(subject_id.as_deref())
             }
+            Self::BrokenJson { subject_id } => subject_id.as_deref(),
         }
     }
 }
@@ -79,6 +98,15 @@ mod tests {
     fn json_without_a_type_says_nothing_and_the_subject_counts() {
         assert_eq!(read("[a-1] DONE", r#"{"a":1}"#), (Some("DONE"), Some("a-1".into())));
         assert_eq!(read("[a-1] DONE", r#"{"type":"#), (Some("DONE"), Some("a-1".into())));
+    }
+
+    #[test]
+    fn json_that_is_broken_is_told_as_such_unless_the_subject_names_a_kind() {
+        let broken = Typed::read("[a-1] news", r#"{"type":"status_update",}"#);
+        assert_eq!((broken.value.kind(), broken.value.work_id()), (None, Some("a-1")));
+        assert!(broken.problems[0].wanted.contains("a JSON object"), "{:?}", broken.problems);
+        assert_eq!(read("DONE", r#"{"type":"status_update",}"#).0, Some("DONE"));
+        assert!(matches!(Typed::read("x", "{ braces } are not JSON").value, Typed::Markdown(_)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! No time is measured: a reader that took time by the square of the length would not finish these at all.
 
-use formats::markdown::{Kind, Message, block, files, line, prose_lines, read, read_timestamp};
+use formats::markdown::{Kind, Message, block, files, is_plain, line, prose_lines, read, read_timestamp};
 use proptest::prelude::*;
 
 const SIZE: usize = 1 << 20;
@@ -49,9 +49,23 @@ fn bodies() -> Vec<String> {
         "\0",
         "\\",
         "*",
+        "*\r",
+        "_Bead:\r",
+        "*Bead: a\r",
+        "1",
+        "1. Bead:\r",
+        "-\r1)\r",
+        "-Files:\n-\n",
+        "    a\n",
+        "\t\n",
+        "  ```\n",
     ];
     let mut bodies: Vec<_> = parts.map(filled_with).into();
     bodies.push(format!("Files touched: {}", filled_with("a,")));
+    bodies.push(format!("````\n{}````", filled_with("```\n")));
+    bodies.push(format!("````\n{}\n````", filled_with("   Bead:\n")));
+    bodies.push(format!("{}a\n{}b", " ".repeat(SIZE / 2), " ".repeat(SIZE / 2)));
+    bodies.push((0..1_400).map(|depth| format!("{}a\n", " ".repeat(1_400 - depth))).collect());
     bodies.push(format!("## Changes\n- Files:\n{}", filled_with("  - a\n")));
     bodies.push((0..1_400).map(|depth| format!("{}- Files:\n", " ".repeat(depth))).collect());
     bodies.push((0..1_400).map(|length| format!("{}\n", "`".repeat(length + 3))).rev().collect());
@@ -99,6 +113,9 @@ fn a_mebibyte_of_subject_is_read_in_time_that_grows_with_its_length() {
         " ",
         "-",
         "done ",
+        "done/",
+        "-.",
+        "_",
         "HELP ",
         "HELP-",
         "help\u{a0}",
@@ -128,6 +145,8 @@ proptest! {
         }
         let message = read(&subject, &body).value;
         message.fields();
+        message.has_fields();
+        is_plain(&subject);
         message.write();
         read_timestamp(&subject);
         block(&body);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Pieces of text that mean something to the reader.
-const PIECES: [&str; 62] = [
+const PIECES: [&str; 70] = [
     "\n",
     "\n",
     "\n",
@@ -54,6 +54,14 @@ const PIECES: [&str; 62] = [
     "Bead: b-2",
     "Accepted bead: b-3",
     "**Bead:** b-4",
+    "*Bead:* b-6",
+    "_",
+    "*",
+    "1. ",
+    "• ",
+    "    ",
+    "+5%",
+    "/",
     "Step: s",
     "Status: FAILED",
     "Issue: b-5",
@@ -185,8 +193,14 @@ fn read_back(written: &Written) -> Message {
     read(&written.subject, &written.body).value
 }
 
+/// A longer run asks for more by the environment.
+fn cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { usual } else { ProptestConfig { cases: 2_000, ..usual } }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(cases())]
 
     #[test]
     fn a_well_formed_message_is_read_back_as_it_was_and_without_a_problem(message in well_formed()) {

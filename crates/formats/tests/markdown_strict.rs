@@ -79,8 +79,8 @@ fn a_value_that_its_rule_does_not_allow_is_told_with_what_stands_there() {
     is_wrong("DONE", "Status: nearly", "status", "nearly");
     is_wrong("DONE", "## Self-Validation\n- Lint: PASSED", "lint_pass", "PASSED");
     is_wrong("FAILED", "Status: DONE", "status", "DONE");
-    is_wrong("FAILED", "## Failure\nType: BAD\nInternal Attempts: +3", "failure_type", "BAD");
-    is_wrong("FAILED", "## Failure\nType: BAD\nInternal Attempts: +3", "internal_attempts", "+3");
+    is_wrong("FAILED", "## Failure\nType: BAD\nInternal Attempts: ++3", "failure_type", "BAD");
+    is_wrong("FAILED", "## Failure\nType: BAD\nInternal Attempts: ++3", "internal_attempts", "++3");
     is_wrong("CHECKPOINT", "Reason: tired", "checkpoint_reason", "tired");
     is_wrong("SPAWN_REQUEST", "Resume: maybe", "resume", "maybe");
     is_wrong("SPAWN_ACK", "Status: perhaps", "status", "perhaps");
@@ -94,6 +94,7 @@ fn work_to_resume_needs_its_checkpoint() {
 #[test]
 fn a_bead_will_do_where_an_issue_is_asked_for() {
     assert!(missing("[a-1] SPAWN_ACK", "Status: failed").is_empty());
+    assert_eq!(missing("SPAWN_ACK", "Bead: a-1"), ["status"]);
 }
 
 #[test]

@@ -280,7 +280,8 @@ macro_rules! store_contract {
             work: [
                 items_that_changed_last_come_first_and_a_limit_keeps_them,
                 pages_of_items_meet_without_gap_or_repeat,
-                an_item_is_told_by_the_last_word_of_each_sender_in_each_kind,
+                an_item_is_told_by_all_words_but_those_that_were_replaced,
+                of_very_many_words_about_an_item_the_newest_are_told,
                 only_typed_messages_make_an_item,
                 work_of_another_project_is_not_told,
                 ids_of_work_are_compared_exactly,

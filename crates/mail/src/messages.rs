@@ -178,6 +178,8 @@ pub struct NewMessage {
     pub kind: Option<Kind>,
     /// The work item it is about.
     pub work_id: Option<String>,
+    /// Whether the sender's next word of this kind about this work replaces it on the board of work.
+    pub is_passing: bool,
     /// The door it came in by.
     pub door: &'static str,
     /// Who vouched for the sender.

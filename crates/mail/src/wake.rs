@@ -15,12 +15,12 @@ pub trait Wake: Send + Sync {
     fn mail_for(&self, agents: &[AgentId]);
     /// Leases of this project, or the line for them, changed.
     fn leases_changed(&self, project: ProjectId);
-    /// Something of this project changed that its work board shows: mail, or what became of it.
-    fn project_changed(&self, project: ProjectId);
+    /// What the work board of this project shows changed: mail, or what became of it.
+    fn work_changed(&self, project: ProjectId);
     /// A signal for mail of one agent. What is committed after this call is not missed.
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal>;
     /// A signal for the work board of a project. What is committed after this call is not missed.
-    fn project(&self, project: ProjectId) -> Box<dyn Signal>;
+    fn work(&self, project: ProjectId) -> Box<dyn Signal>;
     /// Whether the office closes: whoever waits comes back with what there is.
     fn closing(&self) -> bool;
     /// A signal for the leases of a project. What is committed after this call is not missed.

@@ -1,10 +1,10 @@
 //! Work items: what the mail says of each piece of work.
 //!
-//! A work item is only an id that typed messages share; nobody has to make one. How it stands is read from the last
-//! word of each sender in each kind, oldest first, every time somebody asks: nothing is kept that could disagree with
-//! the mail.
+//! A work item is only an id that typed messages share; nobody has to make one. How it stands is read from these
+//! messages, oldest first, every time somebody asks: no state is kept that could disagree with the mail.
 
 mod board;
+mod said;
 mod story;
 
 use async_trait::async_trait;
@@ -15,11 +15,15 @@ use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 
 pub use board::item_of;
+pub(crate) use said::asks;
+pub use said::is_passing;
 pub use story::gist;
 
 /// How it stands with a piece of work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
+    /// It was named, and nobody said how it stands.
+    Mentioned,
     /// Somebody was asked to do it.
     Assigned,
     /// A worker took it on.
@@ -50,7 +54,8 @@ pub enum State {
 
 impl State {
     /// The names of all states, in the order in which work usually passes through them.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
+        "mentioned",
         "spawn_requested",
         "spawned",
         "assigned",
@@ -65,6 +70,7 @@ impl State {
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Mentioned => "mentioned",
             Self::SpawnRequested { .. } => "spawn_requested",
             Self::Spawned { .. } => "spawned",
             Self::Assigned => "assigned",
@@ -94,11 +100,11 @@ pub struct Progress {
 /// What a worker asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The message that asks.
+    /// The message that asks; the newest, if it was asked more than once.
     pub message: MessageId,
     /// Who asks.
     pub asked_by: String,
-    /// When.
+    /// When it was first asked.
     pub asked_at: Timestamp,
     /// Such as `STUCK` or `BLOCKED`; empty if it did not say.
     pub issue: String,
@@ -181,6 +187,39 @@ pub struct WorkItem {
     pub open_acks: Vec<OpenAck>,
 }
 
+/// How much of a text the board shows, in characters. One item by itself is shown whole.
+const SHOWN: usize = 500;
+
+impl WorkItem {
+    /// The same with long texts cut, for a list of many.
+    pub fn shortened(mut self) -> Self {
+        let Self { title, state, .. } = &mut self;
+        let texts: Vec<&mut String> = match state {
+            State::Mentioned | State::Assigned | State::Accepted => vec![],
+            State::InProgress(Progress { step, status, .. }) => vec![step, status],
+            State::HelpWanted(Question { issue, problem, question, .. }) => vec![issue, problem, question],
+            State::Done(Outcome { commit, summary, .. }) => vec![commit, summary],
+            State::Failed(Failure { failure_type, reason, recommendation, commit }) => {
+                vec![failure_type, reason, recommendation, commit]
+            }
+            State::Checkpointed(Checkpoint { reason, commit, progress, next_steps }) => {
+                vec![reason, commit, progress, next_steps]
+            }
+            State::SpawnRequested { orchestrator, from_commit } => vec![orchestrator, from_commit],
+            State::Spawned { session } => vec![session],
+        };
+        texts.into_iter().chain([title]).for_each(cut);
+        self
+    }
+}
+
+fn cut(text: &mut String) {
+    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
 /// What is asked of the store.
 #[derive(Clone, Debug)]
 pub struct WorkQuery {
@@ -201,8 +240,8 @@ pub struct WorkRecord {
     pub id: String,
     /// Its newest typed message.
     pub newest: MessageId,
-    /// The last word of each sender in each kind, oldest first; at least the newest 200. Bodies may be cut to their
-    /// first 256 KiB, and older words are left out once bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    /// The typed messages about it, oldest first, without those that were passing ([`is_passing`]) and that their sender
+    /// replaced. The newest 200, and fewer once bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
     pub words: Vec<Message>,
     /// The acknowledgements that are due for any message about it, blind copies left out, oldest first, at most 100.
     pub open_acks: Vec<OpenAck>,
@@ -225,7 +264,7 @@ pub trait WorkStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// The work item that the newest message of a thread with one is about.
+    /// The work item that the newest message of a thread with one is about; looks at the newest 200 at least.
     async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError>;
 
     /// A number that rises whenever mail of the project is sent or acknowledged.

@@ -22,7 +22,7 @@ const FOREIGN_COMMITS: Duration = Duration::from_millis(20);
 pub struct Bells {
     mailboxes: Row<AgentId>,
     leases: Row<ProjectId>,
-    projects: Row<ProjectId>,
+    boards: Row<ProjectId>,
     /// Told when somebody begins to wait.
     arrived: Notify,
     closing: AtomicBool,
@@ -64,11 +64,11 @@ impl Bells {
     fn ring_all(&self) {
         self.mailboxes.ring_all();
         self.leases.ring_all();
-        self.projects.ring_all();
+        self.boards.ring_all();
     }
 
     fn anybody_waits(&self) -> bool {
-        self.mailboxes.anybody_waits() || self.leases.anybody_waits() || self.projects.anybody_waits()
+        self.mailboxes.anybody_waits() || self.leases.anybody_waits() || self.boards.anybody_waits()
     }
 
     fn listen<K: Copy + Eq + Hash>(&self, row: &Row<K>, key: K) -> Box<dyn Signal> {
@@ -87,16 +87,16 @@ impl Wake for Bells {
         self.leases.ring(&[project]);
     }
 
-    fn project_changed(&self, project: ProjectId) {
-        self.projects.ring(&[project]);
+    fn work_changed(&self, project: ProjectId) {
+        self.boards.ring(&[project]);
     }
 
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
         self.listen(&self.mailboxes, agent)
     }
 
-    fn project(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(&self.projects, project)
+    fn work(&self, project: ProjectId) -> Box<dyn Signal> {
+        self.listen(&self.boards, project)
     }
 
     fn closing(&self) -> bool {

@@ -156,8 +156,7 @@ impl Shelves {
         let (limit, after) = (address.limit(100)?, address.number("after")?.map(MessageId));
         let told = self.office.work_story(address.project_or_name()?, id, after, limit).await.map_err(refused)?;
         let story: Vec<_> = told.messages.iter().map(StoryAnswer::from).collect();
-        let got = if told.more { limit } else { 0 };
-        let next = address.next("after", limit, told.messages.last().map(|message| message.id.0), got);
+        let next = address.next("after", limit, told.next.map(|id| id.0), limit);
         let item = WorkAnswer::from(&told.item);
         Ok(text(&json!({ "project": told.project.slug, "item": item, "story": story, "next": next })))
     }

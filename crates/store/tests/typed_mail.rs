@@ -13,7 +13,7 @@ use mail::ids::MessageId;
 use mail::messages::Message;
 use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkAsk};
 use mail::work::{State, WorkItem};
-use shop::{PROJECT, Shop, draft, shop};
+use shop::{PROJECT, Shop, draft, named, shop};
 
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
 
@@ -68,7 +68,7 @@ async fn a_secret_is_told_or_refused_and_never_repeated() {
     let body = format!("The token:\n{secret}");
     let warned = sent(&shop(Rules::default()).await, "Keys", &body).await.notes.secrets;
     assert_eq!(warned.len(), 1);
-    assert_eq!((warned[0].place, warned[0].line, warned[0].rule), ("body_md", 2, "github_token"));
+    assert_eq!((warned[0].place, warned[0].line, warned[0].rule.as_str()), ("body_md", 2, "github_token"));
     let careful = shop(Rules { secrets: Secrets::Refuse, ..Rules::default() }).await;
     for (subject, body) in [("Keys", body.as_str()), (secret.as_str(), "Hello")] {
         let refused = careful.office.send(Draft { subject, body, ..draft("agent-0", None) }).await.unwrap_err();
@@ -76,10 +76,12 @@ async fn a_secret_is_told_or_refused_and_never_repeated() {
         assert!(!format!("{refused:?} {refused}").contains(&secret[4..20]), "{refused:?}");
     }
     let shop = shop(Rules::default()).await;
-    let json = format!(r#"{{"type":"status_update","task_id":"bd-1","update_type":"{secret}"}}"#);
-    let strict = Draft { subject: "x", body: &json, strict: true, ..draft("agent-0", None) };
-    let refused = shop.office.send(strict).await.unwrap_err();
-    assert!(!format!("{refused:?} {refused}").contains(&secret[4..20]), "{refused:?}");
+    for field in ["version", "timestamp", "sender_id", "message_id", "type", "task_id", "update_type"] {
+        let json = format!(r#"{{"type":"status_update","{field}":"{secret}"}}"#);
+        let strict = Draft { subject: "x", body: &json, strict: true, ..draft("agent-0", None) };
+        let refused = shop.office.send(strict).await.unwrap_err();
+        assert!(!format!("{refused:?} {refused}").contains(&secret[4..20]), "{field}: {refused:?}");
+    }
 }
 
 #[tokio::test]
@@ -104,14 +106,76 @@ async fn an_answer_to_a_question_is_help_and_an_answer_to_anything_else_is_a_com
 }
 
 #[tokio::test]
+async fn whoever_was_asked_helps_by_an_answer_in_plain_words_and_nobody_else_does() {
+    let shop = shop(Rules::default()).await;
+    shop.office.register(named(Some("agent-2"), None)).await.unwrap();
+    let blocked = r#"{"type":"status_update","task_id":"a-1","update_type":"blocker","blockers":["staging"]}"#;
+    for (subject, body) in [("HELP_REQUEST", ASKS), ("[a-1] stuck", blocked)] {
+        let question = sent(&shop, subject, body).await.message.id;
+        assert_eq!(kind(&reply(&shop, question, "agent-2", "Not me.").await), None, "it was not asked");
+        assert_eq!(item(&shop, "a-1").await.state.name(), "help_wanted");
+        let answer = Draft { to: vec![], subject: "", body: "Look in lib.", ..draft("agent-1", None) };
+        let answer = ReplyDraft { reply_to: question, subject: Some("Here is how"), draft: answer };
+        let answer = shop.office.reply(answer).await.unwrap().message;
+        assert_eq!(kind(&answer), Some("HELP_RESPONSE"), "whatever its subject");
+        assert_eq!(item(&shop, "a-1").await.state.name(), "in_progress");
+    }
+}
+
+#[tokio::test]
+async fn a_subject_that_merely_speaks_of_a_kind_moves_nothing() {
+    let shop = shop(Rules::default()).await;
+    sent(&shop, "[a-1] PROGRESS", "Step: 1").await;
+    for subject in
+        ["[a-1] please mark DONE when the tests pass", "a-1: not DONE yet", "[a-1] Done?", "Re: [a-1] FAILED"]
+    {
+        assert_eq!(kind(&sent(&shop, subject, "Thanks").await.message), None, "{subject}");
+    }
+    assert_eq!(item(&shop, "a-1").await.state.name(), "in_progress");
+    let meant = sent(&shop, "[a-1] work is DONE", "## Changes\n- Commit: abc").await.message;
+    assert_eq!((kind(&meant), item(&shop, "a-1").await.state.name()), (Some("DONE"), "done"));
+}
+
+#[tokio::test]
+async fn prose_in_a_thread_makes_no_work_of_its_name() {
+    let shop = shop(Rules::default()).await;
+    let in_thread = |subject, body, thread| Draft { subject, body, thread: Some(thread), ..draft("agent-0", None) };
+    for (subject, body, thread) in [
+        ("PROGRESS on the docs", "We talk on Monday.", "weekly-sync"),
+        ("HELP_RESPONSE", "Look in lib.", "weekly-sync"),
+        ("PROGRESS", "Step: 1\nStatus: busy", "17"),
+    ] {
+        let message = shop.office.send(in_thread(subject, body, thread)).await.unwrap().message;
+        assert_eq!(message.work_id, None, "{subject}");
+    }
+    assert_eq!(work(&shop).await, []);
+}
+
+#[tokio::test]
+async fn broken_json_is_told_as_broken_json() {
+    let shop = shop(Rules::default()).await;
+    let broken = r#"{"type":"status_update","task_id":"a-1",}"#;
+    let problems = sent(&shop, "news", broken).await.notes.problems;
+    assert!(problems[0].to_string().contains("trailing comma"), "{problems:?}");
+    let strict = Draft { subject: "news", body: broken, strict: true, ..draft("agent-0", None) };
+    let Err(Error::Malformed { rejection: Some(rejection), .. }) = shop.office.send(strict).await else {
+        panic!("it was to be refused")
+    };
+    assert_eq!(rejection.error, "invalid_format");
+    let theirs = sent(&shop, "package.json", r#"{"type":"module","name":"x"}"#).await;
+    assert_eq!(theirs.notes.problems, [], "JSON of others is mail all the same");
+}
+
+#[tokio::test]
 async fn a_typed_message_without_an_id_is_about_what_its_thread_is_about() {
     let shop = shop(Rules::default()).await;
     let in_thread = |subject, body, thread| Draft { subject, body, thread: Some(thread), ..draft("agent-1", None) };
     shop.office.send(in_thread("HELP_REQUEST", ASKS, "standup")).await.unwrap();
     let help = Draft { to: vec!["agent-0".into()], ..in_thread("HELP_RESPONSE", "In lib.", "standup") };
     assert_eq!(shop.office.send(help).await.unwrap().message.work_id.as_deref(), Some("a-1"));
-    let named = shop.office.send(in_thread("PROGRESS", "Step: 1", "a-2")).await.unwrap();
-    assert_eq!(named.message.work_id.as_deref(), Some("a-2"), "a thread is named after its work");
+    let by_thread = shop.office.send(in_thread("PROGRESS", "Step: 1\nStatus: busy", "a-2")).await.unwrap();
+    assert_eq!(by_thread.message.work_id.as_deref(), Some("a-2"), "a thread is named after its work");
+    assert_eq!(by_thread.notes.problems, []);
     let prose = shop.office.send(in_thread("Hello", "Hi", "a-2")).await.unwrap();
     assert_eq!(prose.message.work_id, None, "prose is about nothing unless it says so");
 }
@@ -163,7 +227,7 @@ async fn an_item_that_is_not_there_is_refused_with_the_nearest() {
     let shop = shop(Rules::default()).await;
     sent(&shop, "[parser-17] PROGRESS", "Hello").await;
     let told = shop.office.work_story(PROJECT, "parser-17", None, 10).await.unwrap();
-    assert_eq!((told.item.id.as_str(), told.messages.len(), told.more), ("parser-17", 1, false));
+    assert_eq!((told.item.id.as_str(), told.messages.len(), told.next), ("parser-17", 1, None));
     let refused = shop.office.work_story(PROJECT, "parser-71", None, 10).await.unwrap_err();
     assert_eq!((refused.code(), refused.hint().as_str()), ("WORK_NOT_FOUND", "Did you mean 'parser-17'?"));
 }
@@ -171,7 +235,7 @@ async fn an_item_that_is_not_there_is_refused_with_the_nearest() {
 #[tokio::test]
 async fn mail_and_acks_wake_those_who_watch_the_board() {
     let shop = shop(Rules::default()).await;
-    let rung = || shop.heard.projects.load(Ordering::Relaxed);
+    let rung = || shop.heard.boards.load(Ordering::Relaxed);
     let id = sent(&shop, "[a-1] DONE", "Hello").await.message.id;
     assert_eq!(rung(), 1);
     shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();

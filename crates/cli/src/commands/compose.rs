@@ -32,7 +32,8 @@ says. All that is missing is told at once, and nothing is sent then.
 Examples:
   postrider compose progress --bead bd-42 --step 3 --status 'tests are green' --context-usage 45
   postrider compose help-request --bead bd-42 --issue-type STUCK --problem @problem.md --question 'Where is auth?' \\
-      --send --from GreenDog --to BlueLake";
+      --send --from GreenDog --to BlueLake
+  postrider compose help-response --guidance 'In lib/auth.' --send --from BlueLake --reply-to 7";
 
 /// Write a coordination message, and print or send it.
 #[derive(Args, Debug)]
@@ -50,7 +51,7 @@ impl Compose {
         let now = SystemClock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let envelope = self.sending.envelope()?;
         let draft = Draft::new(self.given, &now)?;
-        if !draft.problems.is_empty() {
+        if !draft.is_sound() {
             return refuse(&draft, as_json);
         }
         if let Some(envelope) = envelope {
@@ -62,14 +63,46 @@ impl Compose {
 }
 
 fn refuse(draft: &Draft, as_json: bool) -> anyhow::Result<ExitCode> {
-    let Draft { message, problems, .. } = draft;
+    let name = draft.message.type_name();
     if as_json {
-        let hint = format!("Pass {}.", flags(message.kind(), problems).join(", "));
-        output::answer(true, &malformed(message.type_name(), problems, &hint), String::new);
+        let problems: Vec<Problem> = draft.all_problems().cloned().collect();
+        output::answer(true, &malformed(name, &problems, &hint(draft)), String::new);
         return Ok(ExitCode::FAILURE);
     }
-    let told: Vec<String> = problems.iter().map(|problem| complaint(message.kind(), problem)).collect();
-    bail!("this {} message is not complete:\n{}", message.type_name(), told.join("\n"))
+    bail!("this {name} message {}:\n{}", fault(draft), complaints(draft).join("\n"))
+}
+
+/// What is wrong with the message on the whole.
+fn fault(draft: &Draft) -> &'static str {
+    let lacks_something = draft.problems.iter().any(|problem| problem.found.is_none());
+    let is_wrong = draft.problems.iter().any(|problem| problem.found.is_some());
+    match (lacks_something, is_wrong) {
+        (true, false) => "is not complete",
+        (true, true) => "is neither complete nor right",
+        (false, true) => "is not right",
+        (false, false) => "would not be read as it was meant",
+    }
+}
+
+/// What to do about it.
+fn hint(draft: &Draft) -> String {
+    let (missing, wrong): (Vec<&Problem>, Vec<&Problem>) =
+        draft.all_problems().partition(|problem| problem.found.is_none());
+    let sentences = [("Pass", missing), ("Correct", wrong)].into_iter().filter(|(_, problems)| !problems.is_empty());
+    let said = sentences.map(|(verb, problems)| {
+        let flags: Vec<String> = problems.iter().map(|problem| flag(draft.message.kind(), &problem.path)).collect();
+        format!("{verb} {}.", flags.join(", "))
+    });
+    said.collect::<Vec<_>>().join(" ")
+}
+
+fn complaints(draft: &Draft) -> Vec<String> {
+    let kind = draft.message.kind();
+    let misread = draft.misread.iter().map(|problem| {
+        let found = unbroken(problem.found.as_deref().unwrap_or_default());
+        format!("  {} would be read as '{found}'; wanted {}", flag(kind, &problem.path), problem.wanted)
+    });
+    draft.problems.iter().map(|problem| complaint(kind, problem)).chain(misread).collect()
 }
 
 fn complaint(kind: Option<Kind>, problem: &Problem) -> String {
@@ -80,10 +113,6 @@ fn complaint(kind: Option<Kind>, problem: &Problem) -> String {
         None => format!("  {flag} is missing; wanted {}", problem.wanted),
         Some(found) => format!("  {flag} is '{}'; wanted {}", unbroken(found), problem.wanted),
     }
-}
-
-fn flags(kind: Option<Kind>, problems: &[Problem]) -> Vec<String> {
-    problems.iter().map(|problem| flag(kind, &problem.path)).collect()
 }
 
 /// The flag that gives the field of this name.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use formats::markdown::{self, Field, Message, read_timestamp};
-use formats::{Parsed, Problem};
+use formats::{Parsed, Problem, json};
 use serde_json::{Map, Value, json};
 
 use super::given::{open, text_of};
@@ -22,16 +22,21 @@ use crate::output::text::{lines, unbroken};
 use parcel::{Members, Parcel};
 
 const EXAMPLES: &str = "\
-With --jsonl each line is a JSON object with 'subject' and 'body', and perhaps 'timestamp', 'ack_required' and 'acked'.
-Each gets one line of JSON, in order; a line that cannot be read gets an 'error', and the exit code is 0.
+With --jsonl each line is a JSON object with 'subject' and 'body' (or 'body_md'), and perhaps 'timestamp', 'ack_required'
+and 'acked'. Each gets one line of JSON, in order; a line that cannot be read gets an 'error', and the exit code is 0.
 
 Examples:
   postrider parse --subject '[bd-42] DONE' < body.md
   postrider parse --jsonl --strict < messages.jsonl";
 
+/// As clap writes it, what the environment sets looks required too.
+const USAGE: &str = "\
+postrider parse [OPTIONS] --subject <TEXT>
+       postrider parse [OPTIONS] --jsonl";
+
 /// Read a coordination message and say what is in it.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(override_usage = USAGE, after_help = EXAMPLES)]
 pub struct Parse {
     /// The subject, which tells the type
     #[arg(long, value_name = "TEXT", required_unless_present = "jsonl", conflicts_with = "jsonl")]
@@ -61,8 +66,19 @@ impl Parse {
         let body = text_of(self.file.as_deref())?;
         let reading = Reading::new(self.subject.as_deref().unwrap_or_default(), &body);
         let is_refused = self.strict && !reading.parsed.problems.is_empty();
-        output::answer(as_json, &reading.to_value(self.strict), || reading.to_text());
+        output::answer(as_json, &reading.to_value(self.strict), || reading.to_text() + &advice(&body));
         Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Where a person should turn whose message is not for this command.
+fn advice(body: &str) -> String {
+    let message = json::find_in(body).and_then(|text| json::read(text).value);
+    match message.and_then(|message| message.kind()) {
+        Some(kind) => {
+            format!("\n\nThe body is a JSON message of type '{}'; 'postrider validate' checks it.", kind.as_str())
+        }
+        None => String::new(),
     }
 }
 

@@ -17,15 +17,19 @@ use serde_json::{Value, json};
 use super::given::{open, text_of};
 use super::lines::{LONGEST, Line, answer_each};
 use crate::output;
-use crate::output::text::{json_line, unbroken};
+use crate::output::text::unbroken;
 
 const EXAMPLES: &str = "\
-Exit code 1 if the message is not valid. With --jsonl each line is a message and gets one line of JSON with the verdict,
-in order, and the exit code is 0.
+Exit code 1 if the message is not valid. With --error-report the report alone is printed, and what people read goes to
+standard error. With --jsonl each line is a message and gets one line of JSON with the verdict, in order, and the exit
+code is 0.
 
 Examples:
   postrider validate message.json
+  postrider validate --error-report --sender GreenDog message.json > report.json
   postrider validate --jsonl --error-report --sender GreenDog < messages.jsonl";
+
+const USAGE: &str = "Usage: postrider validate --error-report --sender <NAME> [OPTIONS] [FILE]";
 
 /// Check a JSON message against the rules of its type.
 #[derive(Args, Debug)]
@@ -56,7 +60,9 @@ impl Validate {
     /// Prints the verdict.
     pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
         if self.error_report && self.reporter().is_none() {
-            bail!("nobody is named who reports; pass --sender NAME or set POSTRIDER_AGENT");
+            bail!(
+                "--error-report has to say who reports; pass --sender NAME as well, or set POSTRIDER_AGENT\n\n{USAGE}"
+            );
         }
         if self.jsonl {
             let input = open(self.file.as_deref())?;
@@ -65,7 +71,16 @@ impl Validate {
         }
         let text = text_of(self.file.as_deref())?;
         let verdict = self.verdict(json::read(json::find_in(&text).unwrap_or(&text)));
-        output::answer(as_json, &verdict.to_value(), || verdict.to_text());
+        match &verdict.report {
+            // Whoever pipes the report on wants nothing else there.
+            Some(report) if !as_json => {
+                output::note(&verdict.to_text());
+                if let Some(report) = report {
+                    output::answer(true, &report.to_value(), String::new);
+                }
+            }
+            _ => output::answer(as_json, &verdict.to_value(), || verdict.to_text()),
+        }
         Ok(if verdict.rejection.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -136,9 +151,6 @@ impl Verdict {
             vec![place.to_owned(), unbroken(&problem.to_string())]
         });
         text.push_str(&output::table(&["field", "problem"], rows));
-        if let Some(Some(report)) = &self.report {
-            text.push_str(&format!("\n\n{}", json_line(&report.to_value())));
-        }
         text
     }
 

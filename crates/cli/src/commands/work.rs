@@ -24,7 +24,7 @@ use item::Item;
 use pages::Pages;
 
 const EXAMPLES: &str = "\
-Items come from typed messages, such as '[bd-42] PROGRESS' or a task_assignment in JSON; nobody has to make them.
+Items come from typed messages that name them, such as '[bd-42] PROGRESS' or JSON with a task_id; nobody has to make them.
 
 Examples:
   postrider work                            the work of the project in the current folder
@@ -32,6 +32,9 @@ Examples:
   postrider work --state overdue            who has waited too long for help
   postrider work --agent GreenDog --json    what GreenDog is on, for a program
   postrider work show bd-42                 one item in full, and its story";
+
+/// As clap writes it, what the environment sets looks required too.
+const SHOW_USAGE: &str = "postrider work show [OPTIONS] <ID>";
 
 const SHOW_EXAMPLE: &str = "\
 Example:
@@ -52,8 +55,8 @@ pub struct Work {
 /// What the table shows.
 #[derive(Args, Debug)]
 struct Table {
-    /// Only items in this state: assigned, accepted, in-progress, help-wanted, overdue, done, failed, checkpointed,
-    /// spawn-requested or spawned
+    /// Only items in this state: mentioned, assigned, accepted, in_progress, help_wanted, overdue, done, failed, checkpointed,
+    /// spawn_requested or spawned
     #[arg(long, value_name = "NAME")]
     state: Option<String>,
     /// Only items that this agent is on
@@ -67,7 +70,7 @@ struct Table {
 #[derive(Subcommand, Debug)]
 enum More {
     /// Show one item in full, and every message about it
-    #[command(after_help = SHOW_EXAMPLE)]
+    #[command(override_usage = SHOW_USAGE, after_help = SHOW_EXAMPLE)]
     Show {
         /// The id of the item, as the table shows it
         id: String,
@@ -149,8 +152,8 @@ impl Question {
     /// What is said instead of a table without rows.
     fn nothing(&self) -> String {
         if self.state.is_none() && self.agent.is_none() {
-            return "No work yet. An item appears with the first message that names it: a subject such as \
-                    '[bd-42] PROGRESS', a body with a line 'Bead: bd-42', or a task_assignment in JSON."
+            return "No work yet. An item appears with the first typed message that names it: a subject such as \
+                    '[bd-42] PROGRESS', or JSON with a task_id."
                 .to_owned();
         }
         let state = self.state.as_deref().map(|state| format!(" that is {}", board::state_name(state)));
@@ -190,8 +193,7 @@ async fn show(postbox: &Postbox, key: &str, id: &str, as_json: bool) -> anyhow::
 fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
     match error.downcast::<Refused>() {
         Ok(refused) => match refused.code.as_str() {
-            "PROJECT_NOT_FOUND" if project.is_given() => refused,
-            "PROJECT_NOT_FOUND" => refused.advised("Or say which project with --project."),
+            "PROJECT_NOT_FOUND" => project.advised(refused),
             "WORK_NOT_FOUND" => refused.advised("'postrider work' lists what there is."),
             _ => refused,
         }

@@ -15,8 +15,6 @@ const GAP: &str = "  ";
 pub struct Column {
     /// Its head.
     pub head: &'static str,
-    /// How narrow it may become where there is no room.
-    pub least: usize,
     /// How wide it may be.
     pub most: usize,
 }
@@ -36,11 +34,11 @@ impl From<String> for Cell {
     }
 }
 
-/// The lines of a table, its head first. Where there is no room the columns that `giving` names give way, one after the
-/// other.
+/// The lines of a table, its head first. Where there is no room columns give way, one after the other: `giving` names them,
+/// and how narrow each may become at its turn.
 pub fn lines<const N: usize>(
     columns: &[Column; N],
-    giving: &[usize],
+    giving: &[(usize, usize)],
     rows: &[[Cell; N]],
     screen: &Screen,
 ) -> Vec<String> {
@@ -52,16 +50,16 @@ pub fn lines<const N: usize>(
         .collect();
     let wanted: [usize; N] =
         std::array::from_fn(|at| fitted.iter().map(|row| text::width(&row[at].text)).max().unwrap_or(0));
-    let widths = widths(wanted, columns, giving, screen.width);
+    let widths = widths(wanted, giving, screen.width);
     fitted.iter().map(|row| one_line(row, &widths, screen)).collect()
 }
 
 /// How wide each column is, so that all of them fit if they can.
-fn widths<const N: usize>(mut widths: [usize; N], columns: &[Column; N], giving: &[usize], room: usize) -> [usize; N] {
+fn widths<const N: usize>(mut widths: [usize; N], giving: &[(usize, usize)], room: usize) -> [usize; N] {
     let gaps = GAP.len() * N.saturating_sub(1);
-    for at in giving {
+    for (at, least) in giving {
         let too_much = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
-        let spare = widths[*at].saturating_sub(columns[*at].least);
+        let spare = widths[*at].saturating_sub(*least);
         widths[*at] -= too_much.min(spare);
     }
     widths
@@ -90,18 +88,16 @@ mod tests {
 
     use super::*;
 
-    const COLUMNS: [Column; 3] = [
-        Column { head: "A", least: 3, most: 10 },
-        Column { head: "WHAT", least: 6, most: 50 },
-        Column { head: "B", least: 3, most: 10 },
-    ];
+    const COLUMNS: [Column; 3] =
+        [Column { head: "A", most: 10 }, Column { head: "WHAT", most: 50 }, Column { head: "B", most: 10 }];
+    const GIVING: [(usize, usize); 4] = [(1, 6), (2, 3), (0, 3), (1, 4)];
 
     fn row(cells: [&str; 3]) -> [Cell; 3] {
         cells.map(|text| Cell::from(text.to_owned()))
     }
 
     fn shown(rows: &[[Cell; 3]], width: usize) -> Vec<String> {
-        lines(&COLUMNS, &[1, 2, 0], rows, &Screen { width, height: None, is_coloured: false })
+        lines(&COLUMNS, &GIVING, rows, &Screen { width, height: None, is_coloured: false })
     }
 
     #[test]
@@ -113,13 +109,14 @@ mod tests {
     #[test]
     fn what_may_give_way_does_and_every_line_fits() {
         let rows = [row(["first", &"word ".repeat(30), "someone"])];
-        for width in 16..80 {
+        for width in 14..80 {
             let lines = shown(&rows, width);
             assert_eq!(lines.len(), 2);
             assert!(lines.iter().all(|line| text::width(line) <= width), "{width}: {lines:?}");
         }
         assert_eq!(shown(&rows, 30)[1], "first  word word wor…  someone");
         assert_eq!(shown(&rows, 16)[1], "fi…  word…   so…");
+        assert_eq!(shown(&rows, 14)[1], "fi…  wor…  so…", "what gave way first gives way again");
     }
 
     #[test]
@@ -127,7 +124,7 @@ mod tests {
         let screen = Screen { width: 40, height: None, is_coloured: true };
         let style = Style::new().fg_color(Some(AnsiColor::Red.into()));
         let red = Cell { text: "x\x1b[0m".to_owned(), style };
-        let lines = lines(&COLUMNS, &[1], &[[red, Cell::from("y".to_owned()), Cell::default()]], &screen);
+        let lines = lines(&COLUMNS, &GIVING, &[[red, Cell::from("y".to_owned()), Cell::default()]], &screen);
         assert_eq!(lines[1], "\x1b[31mx�[0m\x1b[0m  y");
         assert!(shown(&[row(["x", "y", "z"])], 40).iter().all(|line| !line.contains('\x1b')));
     }

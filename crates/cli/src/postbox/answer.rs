@@ -30,7 +30,7 @@ impl Refused {
     }
 
     /// The office went away without a word.
-    pub(super) fn unanswered() -> Self {
+    pub fn unanswered() -> Self {
         Self::new("UNANSWERED", "The post office gave no answer", "Try again.")
     }
 
@@ -46,6 +46,18 @@ impl Refused {
         }
         self.hint.push_str(advice);
         self
+    }
+
+    /// The same refusal with other advice, for somebody to whom the office's says nothing.
+    pub fn hinted(mut self, hint: &str) -> Self {
+        hint.clone_into(&mut self.hint);
+        self
+    }
+
+    /// What may have been meant instead, as the refusal names it.
+    pub fn suggestions(&self) -> Vec<&str> {
+        let named = self.more.get("suggestions").and_then(Value::as_array);
+        named.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// Whether the office may be back later, and nothing is wrong with the question.

@@ -7,6 +7,8 @@ use std::path::{Component, Path};
 use anyhow::Context;
 use clap::Args;
 
+use super::Refused;
+
 /// The project that a command is about.
 #[derive(Args, Debug)]
 pub struct InProject {
@@ -25,6 +27,19 @@ impl InProject {
     pub fn key(&self) -> anyhow::Result<String> {
         let here = std::env::current_dir().context("there is no current folder; say which project with --project")?;
         key_of(self.given(), &here)
+    }
+
+    /// The refusal of a project that is not there, in words for somebody at a terminal, where no project can be made.
+    pub fn advised(&self, refused: Refused) -> Refused {
+        let meant = match refused.suggestions().as_slice() {
+            [] => String::new(),
+            near => format!(" Did you mean '{}'?", near.join("', '")),
+        };
+        let place = if self.is_given() { "It" } else { "The current folder" };
+        refused.hinted(&format!(
+            "{place} has no mail yet: a project begins when its first agent registers. Name another with --project PATH \
+             or SLUG.{meant}"
+        ))
     }
 
     /// An empty variable of the environment is not set.

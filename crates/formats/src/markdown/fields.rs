@@ -34,87 +34,105 @@ impl Message {
     ///
     /// Empty text, zero, false and empty lists are left out, and so is the text of a help response.
     pub fn fields(&self) -> Vec<(&'static str, Field<'_>)> {
-        let mut fields = vec![("bead_id", Field::Text(self.bead_id()))];
-        fields.extend(self.own_fields());
-        fields.retain(|(_, field)| field.says_something());
-        fields
+        let fields = [("bead_id", text(self.bead_id()))].into_iter().chain(self.own_fields());
+        fields.filter_map(|(name, field)| Some((name, field.filter(|field| field.says_something())?))).collect()
     }
 
-    fn own_fields(&self) -> Vec<(&'static str, Field<'_>)> {
+    /// Whether there is a field of its kind besides the work and the status, which any message may name in passing.
+    ///
+    /// A check that failed and a count of zero are fields; not to resume is what a spawn request says by default.
+    pub fn has_fields(&self) -> bool {
+        if let Self::HelpResponse(response) = self {
+            return !response.guidance.is_empty();
+        }
+        let is_own = |name| !matches!(name, "issue_id" | "status");
+        self.own_fields().into_iter().any(|(name, field)| is_own(name) && field.is_some())
+    }
+
+    /// The fields of its kind, in their order; none for those that the message does not have.
+    fn own_fields(&self) -> Vec<(&'static str, Option<Field<'_>>)> {
         match self {
             Self::BeadAccepted(it) => {
-                vec![("title", Field::Text(&it.title)), ("started_at", Field::Text(&it.started_at))]
+                vec![("title", text(&it.title)), ("started_at", text(&it.started_at))]
             }
             Self::Progress(it) => vec![
-                ("status", Field::Text(&it.status)),
-                ("step", Field::Text(&it.step)),
+                ("status", text(&it.status)),
+                ("step", text(&it.step)),
                 ("context_usage", number(it.context_usage)),
-                ("files_touched", Field::List(&it.files_touched)),
+                ("files_touched", list(&it.files_touched)),
             ],
             Self::HelpRequest(it) => vec![
-                ("files_touched", Field::List(&it.files_touched)),
+                ("files_touched", list(&it.files_touched)),
                 ("issue_type", word(it.issue_type.as_ref().map(|word| word.as_str()))),
-                ("problem", Field::Text(&it.problem)),
-                ("what_tried", Field::Text(&it.what_tried)),
-                ("question", Field::Text(&it.question)),
+                ("problem", text(&it.problem)),
+                ("what_tried", text(&it.what_tried)),
+                ("question", text(&it.question)),
             ],
             Self::HelpResponse(_) | Self::Unknown(_) => vec![],
             Self::OfferingReady(it) | Self::Done(it) => vec![
-                ("status", Field::Text(&it.status)),
-                ("commit_sha", Field::Text(&it.commit_sha)),
-                ("files", Field::List(&it.files)),
+                ("status", text(&it.status)),
+                ("commit_sha", text(&it.commit_sha)),
+                ("files", list(&it.files)),
                 ("tests_pass", flag(it.tests)),
                 ("lint_pass", flag(it.lint)),
                 ("build_pass", flag(it.build)),
-                ("summary", Field::Text(&it.summary)),
+                ("summary", text(&it.summary)),
             ],
             Self::Failed(it) => vec![
-                ("status", Field::Text("FAILED")),
+                ("status", text("FAILED")),
                 ("failure_type", word(it.failure_type.as_ref().map(|word| word.as_str()))),
-                ("reason", Field::Text(&it.reason)),
+                ("reason", text(&it.reason)),
                 ("internal_attempts", number(it.internal_attempts)),
-                ("partial_commit_sha", Field::Text(&it.partial_commit_sha)),
-                ("files", Field::List(&it.files)),
-                ("recommendation", Field::Text(&it.recommendation)),
+                ("partial_commit_sha", text(&it.partial_commit_sha)),
+                ("files", list(&it.files)),
+                ("recommendation", text(&it.recommendation)),
             ],
             Self::Checkpoint(it) => vec![
                 ("context_usage", number(it.context_usage)),
                 ("checkpoint_reason", word(it.reason.as_ref().map(|word| word.as_str()))),
-                ("partial_commit_sha", Field::Text(&it.partial_commit_sha)),
-                ("progress", Field::Text(&it.progress)),
-                ("next_steps", Field::Text(&it.next_steps)),
+                ("partial_commit_sha", text(&it.partial_commit_sha)),
+                ("progress", text(&it.progress)),
+                ("next_steps", text(&it.next_steps)),
             ],
             Self::SpawnRequest(it) => vec![
-                ("partial_commit_sha", Field::Text(&it.partial_commit_sha)),
-                ("issue_id", Field::Text(&it.issue_id)),
-                ("resume", Field::Flag(it.resume)),
-                ("orchestrator", Field::Text(&it.orchestrator)),
+                ("partial_commit_sha", text(&it.partial_commit_sha)),
+                ("issue_id", text(&it.issue_id)),
+                ("resume", it.resume.then_some(Field::Flag(true))),
+                ("orchestrator", text(&it.orchestrator)),
             ],
             Self::SpawnAck(it) => vec![
                 ("status", word(it.status.as_ref().map(|word| word.as_str()))),
-                ("issue_id", Field::Text(&it.issue_id)),
-                ("session", Field::Text(&it.session)),
+                ("issue_id", text(&it.issue_id)),
+                ("session", text(&it.session)),
             ],
         }
     }
 }
 
-fn word(word: Option<&str>) -> Field<'_> {
-    Field::Text(word.unwrap_or_default())
+fn text(text: &str) -> Option<Field<'_>> {
+    (!text.is_empty()).then_some(Field::Text(text))
 }
 
-fn number(number: Option<impl Into<u64>>) -> Field<'static> {
-    Field::Number(number.map_or(0, Into::into))
+fn list(items: &[String]) -> Option<Field<'_>> {
+    (!items.is_empty()).then_some(Field::List(items))
 }
 
-fn flag(flag: Option<bool>) -> Field<'static> {
-    Field::Flag(flag.unwrap_or_default())
+fn word(word: Option<&str>) -> Option<Field<'_>> {
+    word.and_then(text)
+}
+
+fn number(number: Option<impl Into<u64>>) -> Option<Field<'static>> {
+    number.map(|number| Field::Number(number.into()))
+}
+
+fn flag(flag: Option<bool>) -> Option<Field<'static>> {
+    flag.map(Field::Flag)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markdown::{Failed, FailureType, Offering, Unknown};
+    use crate::markdown::{Failed, FailureType, Kind, Offering, Unknown, read};
 
     #[test]
     fn what_says_nothing_is_left_out() {
@@ -134,5 +152,28 @@ mod tests {
         };
         let names: Vec<_> = Message::Failed(failed).fields().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["status", "failure_type", "internal_attempts", "partial_commit_sha", "files"]);
+    }
+
+    #[test]
+    fn a_field_that_the_body_gave_tells_a_message_from_a_mere_subject() {
+        let has_fields = |kind: Kind, body: &str| read(&format!("[a-1] {kind}"), body).value.has_fields();
+        for (kind, field) in [
+            (Kind::BeadAccepted, "Title: t"),
+            (Kind::Progress, "Context usage: 0%"),
+            (Kind::HelpRequest, "## Question\nq"),
+            (Kind::HelpResponse, "Bead: a-1\nlook there"),
+            (Kind::OfferingReady, "## Changes\n- Files: a"),
+            (Kind::Done, "## Self-Validation\n- Tests: FAIL"),
+            (Kind::Failed, "## Failure\nInternal Attempts: 0"),
+            (Kind::Checkpoint, "Reason: MANUAL"),
+            (Kind::SpawnRequest, "Resume: true"),
+            (Kind::SpawnAck, "Session: s"),
+        ] {
+            assert!(has_fields(kind, field), "{kind}");
+            assert!(!has_fields(kind, "Bead: a-1") && !has_fields(kind, ""), "{kind}");
+            let is_prose = kind == Kind::HelpResponse;
+            assert_eq!(has_fields(kind, "Status: s\nIssue: a-1\nhello"), is_prose, "{kind}");
+        }
+        assert!(!read("hello", "Bead: a-1\nTitle: t").value.has_fields());
     }
 }

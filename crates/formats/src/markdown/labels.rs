@@ -5,10 +5,18 @@
 
 use super::lines::lines;
 
+/// How many blank lines may stand between a label and its list, or between two items.
+const MOST_BLANKS: usize = 3;
 /// How many items of a list are read. More are no list that anybody reads, and each costs.
 pub(super) const MOST_ITEMS: usize = 10_000;
-/// The other spelling of `Bead`, in the message that accepts one.
-const ACCEPTED_BEAD: &str = "Accepted bead";
+/// The label of the bead.
+pub(super) const BEAD: &str = "Bead";
+/// The same in the message that accepts one.
+pub(super) const ACCEPTED_BEAD: &str = "Accepted bead";
+/// Emphasis and bold type together take three marks; more are no emphasis.
+const LONGEST_EMPHASIS: usize = 3;
+/// How many digits the number of a list item may have in Markdown.
+const LONGEST_NUMBER: usize = 9;
 
 /// What the wanted labels say, as far as they have been met.
 pub(super) struct Labels<'t> {
@@ -19,7 +27,7 @@ pub(super) struct Labels<'t> {
 }
 
 impl<'t> Labels<'t> {
-    /// Looks for these labels and the list; `Bead` stands for both of its spellings.
+    /// Looks for these labels and the list.
     pub fn wanted(names: &'static [&'static str], list: Option<&'static str>) -> Self {
         Self { names, list_name: list, values: Vec::new(), list: None }
     }
@@ -28,7 +36,7 @@ impl<'t> Labels<'t> {
     pub fn meet(&mut self, line: &'t str, below: &'t str) {
         let mut rest = line.trim_start();
         let indent = line.len() - rest.len();
-        if rest.starts_with('>') {
+        if rest.is_empty() || rest.starts_with('>') {
             return;
         }
         // Some texts end their lines with a carriage return alone; a value still goes on to the end of the line.
@@ -40,14 +48,13 @@ impl<'t> Labels<'t> {
     }
 
     fn meet_one(&mut self, text: &'t str, indent: usize, below: &'t str) {
-        let item = bullet(text);
-        let Some(label) = self.label(item.unwrap_or(text)) else { return };
+        let Some(label) = self.label(text) else { return };
         if Some(label.name) == self.list_name {
             if self.list.is_some() {
                 return;
             }
             let inline: Vec<_> = label.value().split(',').filter_map(non_empty).take(MOST_ITEMS + 1).collect();
-            let deeper_than = item.map(|_| indent);
+            let deeper_than = label.is_item.then_some(indent);
             let list = if label.value().is_empty() { self.bullets(below, deeper_than) } else { inline };
             self.list = Some(list).filter(|list| !list.is_empty());
         } else if self.value(label.name).is_none() {
@@ -65,38 +72,60 @@ impl<'t> Labels<'t> {
         self.list.unwrap_or_default()
     }
 
+    /// The label that `text` begins with, behind the marker of a list or not.
     fn label(&self, text: &'t str) -> Option<Label<'t>> {
-        let (text, is_bold) = text.strip_prefix("**").map_or((text, false), |text| (text, true));
-        let named = |name: &&'static str| {
-            // Nearly every line begins with another letter, which is quickly seen.
-            let begins_alike = name.as_bytes().first() == text.as_bytes().first();
-            let after = if begins_alike { text.strip_prefix(name)? } else { return None };
-            after.starts_with([':', '*']).then_some((*name, after))
+        // `*Bead:* x` is emphasis rather than an item without its space, so this is tried first.
+        self.emphasised(text).or_else(|| {
+            let item = bullet(text);
+            let label = self.emphasised(item.or_else(|| other_item(text))?)?;
+            Some(Label { is_item: item.is_some(), ..label })
+        })
+    }
+
+    /// The label that `text` begins with, in emphasis or not.
+    fn emphasised(&self, text: &'t str) -> Option<Label<'t>> {
+        let inside = text.trim_start_matches(['*', '_']);
+        let emphasis = &text[..text.len() - inside.len()];
+        if emphasis.len() > LONGEST_EMPHASIS {
+            return None;
+        }
+        // Every label begins with a capital, and nearly every line with another letter, which is quickly seen.
+        let initial = inside.bytes().next().filter(u8::is_ascii_uppercase)?;
+        let (name, after) = self.names.iter().chain(&self.list_name).find_map(|name| {
+            let begins_alike = name.as_bytes().first() == Some(&initial);
+            let after = if begins_alike { inside.strip_prefix(name)? } else { return None };
+            after.starts_with([':', '*', '_']).then_some((*name, after))
+        })?;
+        let Some(rest) = after.strip_prefix(':') else {
+            let rest = without_close(after, emphasis)?.strip_prefix(':')?;
+            return Some(Label { name, rest, emphasis: "", is_item: false });
         };
-        let accepted =
-            || named(&ACCEPTED_BEAD).filter(|_| self.names.contains(&"Bead")).map(|(_, after)| ("Bead", after));
-        let (name, after) = self.names.iter().chain(&self.list_name).find_map(named).or_else(accepted)?;
-        let (bold_end, rest) = match (is_bold, after.strip_prefix(':')) {
-            (true, None) => ("", after.strip_prefix("**:")?),
-            (true, Some(rest)) => rest.strip_prefix("**").map_or(("**", rest), |rest| ("", rest)),
-            (false, rest) => ("", rest?),
-        };
-        Some(Label { name, rest, bold_end })
+        Some(match without_close(rest, emphasis) {
+            Some(rest) => Label { name, rest, emphasis: "", is_item: false },
+            // One star that nothing closes is a bullet.
+            None => Label { name, rest, emphasis, is_item: emphasis == "*" },
+        })
     }
 
     /// The bullets that directly follow a label, up to the next label.
     fn bullets(&self, below: &str, deeper_than: Option<usize>) -> Vec<String> {
-        let mut items = Vec::new();
+        let (mut items, mut blanks) = (Vec::new(), 0);
         for line in lines(below).take_while(|line| line.is_prose) {
             if items.len() > MOST_ITEMS {
                 break;
             }
             let text = line.text.trim_start();
             if text.is_empty() {
+                blanks += 1;
+                // What stands far below belongs to something else.
+                if blanks > MOST_BLANKS {
+                    break;
+                }
                 continue;
             }
+            blanks = 0;
             let is_deep = deeper_than.is_none_or(|indent| line.text.len() - text.len() > indent);
-            let item = bullet(text).filter(|item| is_deep && self.label(item).is_none());
+            let item = bullet(text).filter(|_| is_deep && self.label(text).is_none());
             let Some(item) = item else { break };
             items.extend(non_empty(item));
         }
@@ -108,15 +137,23 @@ impl<'t> Labels<'t> {
 struct Label<'t> {
     name: &'static str,
     rest: &'t str,
-    /// What closes the bold type that label and value share.
-    bold_end: &'static str,
+    /// What opens the emphasis that label and value share.
+    emphasis: &'t str,
+    /// Whether it stands in an item of a list that bullets make.
+    is_item: bool,
 }
 
 impl<'t> Label<'t> {
     fn value(&self) -> &'t str {
         let value = self.rest.trim();
-        value.strip_suffix(self.bold_end).unwrap_or(value).trim_end()
+        let closed = self.emphasis.chars().try_fold(value, |value, mark| value.strip_suffix(mark));
+        closed.unwrap_or(value).trim_end()
     }
+}
+
+/// What follows the close of `emphasis`, which is its opening turned around.
+fn without_close<'t>(text: &'t str, emphasis: &str) -> Option<&'t str> {
+    emphasis.chars().rev().try_fold(text, |text, mark| text.strip_prefix(mark))
 }
 
 /// The bullets of a section that is a list, however deep, without the lines between them; one more than may be at most.
@@ -125,10 +162,22 @@ pub(super) fn all_bullets(section: &str) -> Vec<String> {
     prose.filter_map(|line| bullet(line.text.trim_start())).filter_map(non_empty).take(MOST_ITEMS + 1).collect()
 }
 
-/// What follows the bullet that `text` begins with.
+/// What follows the bullet that `text` begins with. Two of them begin bold type or draw a line.
 fn bullet(text: &str) -> Option<&str> {
-    let item = text.strip_prefix(['-', '*'])?;
-    (item.is_empty() || item.starts_with(char::is_whitespace)).then(|| item.trim_start())
+    let mark = text.chars().next().filter(|first| matches!(first, '-' | '*'))?;
+    let item = &text[mark.len_utf8()..];
+    (!item.starts_with(mark)).then(|| item.trim_start())
+}
+
+/// What follows another marker of a list. Its items are not read as such, but may have a label.
+fn other_item(text: &str) -> Option<&str> {
+    let numbered = || {
+        let after = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let has_number = (1..=LONGEST_NUMBER).contains(&(text.len() - after.len()));
+        after.strip_prefix(['.', ')']).filter(|_| has_number)
+    };
+    let item = text.strip_prefix(['+', '•']).or_else(numbered)?;
+    item.starts_with(char::is_whitespace).then(|| item.trim_start())
 }
 
 fn non_empty(item: &str) -> Option<String> {
@@ -140,7 +189,7 @@ fn non_empty(item: &str) -> Option<String> {
 mod tests {
     use super::super::outline::{Outline, Wanted};
 
-    const WANTED: Wanted = Wanted { labels: &["Bead", "Step"], list: Some("Files"), sections: &[] };
+    const WANTED: Wanted = Wanted { labels: &["Bead", "Step", "Accepted bead"], list: Some("Files"), sections: &[] };
 
     fn bead(body: &str) -> Option<&str> {
         Outline::read(body, &WANTED).value("Bead")
@@ -151,11 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_label_counts_at_the_start_of_a_line_however_decorated() {
-        let lines =
-            ["Bead: x", "\t- Bead:x", "* Bead:\tx", "**Bead:** x", "- **Bead**: x", "**Bead: x**", "Accepted bead: x"];
-        for line in lines {
-            assert_eq!(bead(&format!("a\n{line} \nBead: y")), Some("x"), "{line}");
+    fn a_label_counts_at_the_start_of_a_line_behind_any_marker_of_a_list() {
+        for marker in ["", "\t- ", "-", "* ", "*", "*\t", "+ ", "• ", "1. ", "  27) "] {
+            assert_eq!(bead(&format!("a\n{marker}Bead: x \nBead: y")), Some("x"), "{marker}");
+        }
+        for marker in ["- ", "-", "* ", "+ ", "• ", "1. "] {
+            assert_eq!(bead(&format!("{marker}**Bead:** x\nBead: y")), Some("x"), "{marker}");
         }
         let others = [
             "The Bead: y",
@@ -164,13 +214,47 @@ mod tests {
             "> q\rBead: y",
             "Beads: y",
             "Bead : y",
-            "-Bead: y",
-            "+ Bead: y",
-            "Bead**: y",
+            "--Bead: y",
+            "+Bead: y",
+            "1.Bead: y",
+            "1234567890. Bead: y",
+            ". Bead: y",
+            "1 Bead: y",
+            "- - Bead: y",
         ];
         for line in others {
             assert_eq!(bead(&format!("{line}\nBead: x")), Some("x"), "{line}");
         }
+    }
+
+    #[test]
+    fn a_label_counts_in_any_emphasis() {
+        for (open, close) in [("*", "*"), ("**", "**"), ("***", "***"), ("_", "_"), ("__", "__"), ("**_", "_**")] {
+            for line in
+                [format!("{open}Bead:{close} x"), format!("{open}Bead{close}: x"), format!("{open}Bead: x{close}")]
+            {
+                assert_eq!(bead(&line), Some("x"), "{line}");
+                assert_eq!(bead(&format!("- {line}")), Some("x"), "{line}");
+            }
+        }
+        for line in ["****Bead:**** y", "Bead**: y", "_Bead*: y", "*_Bead*_: y"] {
+            assert_eq!(bead(&format!("{line}\nBead: x")), Some("x"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bullet_needs_no_space_but_two_of_them_are_none() {
+        assert_eq!(files("Files:\n-a\n*b\n- -c\n-**d**\n--e"), ["a", "b", "-c", "**d**"]);
+        for line in ["---", "--x", "**x**", "***", "+ x", "1. x", "• x"] {
+            assert!(files(&format!("Files:\n{line}\n- a")).is_empty(), "{line}");
+            assert_eq!(super::all_bullets(&format!("-a.py\n{line}\n* b.py")), ["a.py", "b.py"], "{line}");
+        }
+    }
+
+    #[test]
+    fn the_two_spellings_of_a_bead_are_two_labels() {
+        let body = Outline::read("Accepted bead: x\nBead: y", &WANTED);
+        assert_eq!((body.value("Bead"), body.value("Accepted bead")), (Some("y"), Some("x")));
     }
 
     #[test]
@@ -195,12 +279,17 @@ mod tests {
     #[test]
     fn bullets_below_a_bullet_are_its_own_only_if_deeper() {
         assert_eq!(files("- Files:\n  - a\n    - b\n- c"), ["a", "b"]);
-        assert!(files(" - Files:\n - a").is_empty());
+        for sibling in [" - Files:\n - a", "-Files:\n-a", "*Files:\n*a"] {
+            assert!(files(sibling).is_empty(), "{sibling}");
+        }
+        assert_eq!(files("*Files:*\n*a"), ["a"]);
+        assert_eq!(files("1. Files:\n- a"), ["a"]);
     }
 
     #[test]
     fn a_label_among_the_bullets_ends_the_list() {
         assert_eq!(files("Files:\n- a\n- Step: b\n- c"), ["a"]);
+        assert_eq!(files("Files:\n\n\n\n- a\n\n\n\n\n- b"), ["a"], "so does much empty space");
         assert_eq!(Outline::read("Files:\n- a\n- Step: b", &WANTED).value("Step"), Some("b"));
     }
 }

@@ -16,6 +16,20 @@ pub(super) fn without_mark(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
 
+/// What stands behind and within the fence that encloses all of `text`, white space around it aside.
+pub(super) fn whole_block(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let mut lines = lines(text);
+    let first = lines.next().filter(|line| !line.is_prose)?;
+    while let Some(line) = lines.next() {
+        if lines.open.is_none() {
+            let info = first.text.trim_start_matches(['`', '~']).trim();
+            return (line.end == text.len()).then(|| (info, &text[first.end..line.start]));
+        }
+    }
+    None
+}
+
 /// All lines of `text`, which must not begin within a fence.
 pub(super) fn lines(text: &str) -> Lines<'_> {
     Lines { text, at: 0, open: None }
@@ -62,7 +76,8 @@ impl<'t> Iterator for Lines<'t> {
         };
         let start = self.at;
         self.at += length;
-        Some(Line { text, start, end: self.at, is_prose: self.meet(Fence::at_start_of(text)) })
+        let fence = if may_be_a_fence(text) { Fence::at_start_of(text) } else { None };
+        Some(Line { text, start, end: self.at, is_prose: self.meet(fence) })
     }
 }
 
@@ -77,6 +92,12 @@ impl Lines<'_> {
         }
         false
     }
+}
+
+/// Whether a line is worth a second look. Nearly none is, and its first letter tells.
+fn may_be_a_fence(line: &str) -> bool {
+    let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
+    first.is_some_and(|byte| matches!(byte, b'`' | b'~') || byte.is_ascii_whitespace() || !byte.is_ascii())
 }
 
 /// A row of backticks or tildes at the start of a line.
@@ -135,6 +156,14 @@ mod tests {
         let text = "a\r\n\n\u{e9}\rb";
         let places: Vec<_> = lines(text).map(|line| (line.text, line.start, line.end)).collect();
         assert_eq!(places, [("a", 0, 3), ("", 3, 4), ("\u{e9}\rb", 4, text.len())]);
+    }
+
+    #[test]
+    fn a_text_that_is_one_block_is_known_with_what_it_holds() {
+        assert_eq!(whole_block(" \n ~~~ sh -e \r\na\r\n```\n~~~ \n"), Some(("sh -e", "a\r\n```\n")));
+        assert_eq!(whole_block("```\na\n```\n\nb"), None);
+        assert_eq!(whole_block("```\na"), None);
+        assert_eq!(whole_block("a"), None);
     }
 
     #[test]

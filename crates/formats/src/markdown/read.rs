@@ -5,7 +5,8 @@
 
 mod values;
 
-use super::lines::without_mark;
+use super::body::unwrapped;
+use super::labels::{ACCEPTED_BEAD, BEAD};
 use super::message::usable_id;
 use super::normal::{plain, with_line_feeds};
 use super::outline::{Outline, Wanted};
@@ -21,13 +22,13 @@ use values::{bounded, optional, without_bead_line};
 /// Reads a message. Its kind comes from the subject, everything else from the body, and the piece of work from either.
 pub fn read(subject: &str, body: &str) -> Parsed<Message> {
     let head = Subject::read(subject);
-    let body = without_mark(body);
+    let body = unwrapped(body);
     let mut problems = Vec::new();
     let value = match head.kind {
-        Some(kind) => Reader::new(kind, body, head.id, &mut problems).message(kind),
+        Some(kind) => Reader::new(kind, &body, head.id, &mut problems).message(kind),
         None => {
             problems.push(no_kind(subject, head.slip));
-            Message::Unknown(if head.slip.is_some() { Unknown::default() } else { unknown(body, head.id) })
+            Message::Unknown(if head.slip.is_some() { Unknown::default() } else { unknown(&body, head.id) })
         }
     };
     Parsed { value, problems }
@@ -47,12 +48,12 @@ fn unknown(body: &str, subject_id: Option<&str>) -> Unknown {
     // `Issue:` also opens many a sentence, and an id has no spaces.
     let issue_id = body.value("Issue").filter(|id| !id.contains(char::is_whitespace));
     Unknown {
-        bead_id: body.value("Bead").or(subject_id).unwrap_or_default().to_owned(),
+        bead_id: body.value(BEAD).or_else(|| body.value(ACCEPTED_BEAD)).or(subject_id).unwrap_or_default().to_owned(),
         issue_id: issue_id.unwrap_or_default().to_owned(),
     }
 }
 
-const UNKNOWN: Wanted = Wanted { labels: &["Bead", "Issue"], list: None, sections: &[] };
+const UNKNOWN: Wanted = Wanted { labels: &[BEAD, ACCEPTED_BEAD, "Issue"], list: None, sections: &[] };
 const VALIDATION: Wanted = Wanted { labels: &["Tests", "Lint", "Build"], list: None, sections: &[] };
 const FAILURE: Wanted = Wanted { labels: &["Type", "Reason", "Internal Attempts"], list: None, sections: &[] };
 /// What stands in `## Changes` and `## Partial Progress`.
@@ -62,15 +63,21 @@ const STATE: Wanted = Wanted { labels: &["Commit", "Description", "Context usage
 /// What a kind has anywhere in its body.
 fn wanted(kind: Kind) -> Wanted {
     let (labels, list, sections): (&[_], _, &[_]) = match kind {
-        Kind::BeadAccepted => (&["Bead", "Title", "Starting implementation at"], None, &[]),
-        Kind::Progress => (&["Bead", "Step", "Status", "Context usage"], Some("Files touched"), &[]),
-        Kind::HelpRequest => (&["Bead", "Issue Type"], None, &["Problem", "What I Tried", "Files Touched", "Question"]),
-        Kind::HelpResponse => (&["Bead"], None, &[]),
-        Kind::OfferingReady | Kind::Done => (&["Bead", "Status"], None, &["Changes", "Self-Validation", "Summary"]),
-        Kind::Failed => (&["Bead", "Status"], None, &["Failure", "Partial Progress", "Recommendation"]),
-        Kind::Checkpoint => (&["Bead", "Reason"], None, &["Progress", "Next Steps for Successor", "Next Steps"]),
-        Kind::SpawnRequest => (&["Bead", "Issue", "Resume", "Checkpoint", "Orchestrator"], None, &[]),
-        Kind::SpawnAck => (&["Bead", "Issue", "Status", "Session"], None, &[]),
+        Kind::BeadAccepted => (&[BEAD, ACCEPTED_BEAD, "Title", "Starting implementation at"], None, &[]),
+        Kind::Progress => (&[BEAD, ACCEPTED_BEAD, "Step", "Status", "Context usage"], Some("Files touched"), &[]),
+        Kind::HelpRequest => {
+            (&[BEAD, ACCEPTED_BEAD, "Issue Type"], None, &["Problem", "What I Tried", "Files Touched", "Question"])
+        }
+        Kind::HelpResponse => (&[BEAD, ACCEPTED_BEAD], None, &[]),
+        Kind::OfferingReady | Kind::Done => {
+            (&[BEAD, ACCEPTED_BEAD, "Status"], None, &["Changes", "Self-Validation", "Summary"])
+        }
+        Kind::Failed => (&[BEAD, ACCEPTED_BEAD, "Status"], None, &["Failure", "Partial Progress", "Recommendation"]),
+        Kind::Checkpoint => {
+            (&[BEAD, ACCEPTED_BEAD, "Reason"], None, &["Progress", "Next Steps for Successor", "Next Steps"])
+        }
+        Kind::SpawnRequest => (&[BEAD, ACCEPTED_BEAD, "Issue", "Resume", "Checkpoint", "Orchestrator"], None, &[]),
+        Kind::SpawnAck => (&[BEAD, ACCEPTED_BEAD, "Issue", "Status", "Session"], None, &[]),
     };
     Wanted { labels, list, sections }
 }
@@ -79,13 +86,19 @@ fn wanted(kind: Kind) -> Wanted {
 struct Reader<'t, 'p> {
     text: &'t str,
     body: Outline<'t>,
+    /// Where the body names the bead, if it does.
+    bead_label: Option<&'static str>,
     subject_id: Option<&'t str>,
     problems: &'p mut Vec<Problem>,
 }
 
 impl<'t, 'p> Reader<'t, 'p> {
     fn new(kind: Kind, text: &'t str, subject_id: Option<&'t str>, problems: &'p mut Vec<Problem>) -> Self {
-        Self { text, body: Outline::read(text, &wanted(kind)), subject_id, problems }
+        let body = Outline::read(text, &wanted(kind));
+        // A kind's own label is meant before the other one, wherever they stand.
+        let labels = if kind == Kind::BeadAccepted { [ACCEPTED_BEAD, BEAD] } else { [BEAD, ACCEPTED_BEAD] };
+        let bead_label = labels.into_iter().find(|label| body.value(label).is_some());
+        Self { text, body, bead_label, subject_id, problems }
     }
 
     fn message(self, kind: Kind) -> Message {
@@ -133,7 +146,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 
     fn help_response(mut self) -> HelpResponse {
-        let guidance = plain(without_bead_line(self.text));
+        let guidance = plain(self.bead_label.map_or(self.text, |label| without_bead_line(self.text, label)));
         HelpResponse {
             bead_id: self.bead_id().to_owned(),
             guidance: self.required("guidance", Some(&guidance), "a text that helps"),

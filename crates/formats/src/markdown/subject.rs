@@ -11,12 +11,16 @@ const LOOKED_AT: usize = 4096;
 /// What mail programs put before the subject of a message that they answer or pass on.
 const REPLY_MARKS: [&str; 4] = ["re:", "fwd:", "fw:", "aw:"];
 
-/// How long the shortest name of a kind is, in bytes.
-const SHORTEST_KIND: usize = 4;
-
 /// Whether a subject is that of an answer, or of a message that was passed on.
 pub fn is_answer(subject: &str) -> bool {
     split_reply_mark(trim(subject)).is_some()
+}
+
+/// Whether a subject names its kind plainly: in capitals, before any other word, and not as an answer that took it over.
+///
+/// What stands in brackets, and the id before a colon, are no other words.
+pub fn is_plain(subject: &str) -> bool {
+    !is_answer(subject) && Subject::read(subject).is_plain
 }
 
 /// The kind that a subject means, when it is misspelt and so names none.
@@ -29,6 +33,8 @@ pub fn meant(subject: &str) -> Option<Kind> {
 pub(super) struct Subject<'t> {
     /// The kind, when the subject names one.
     pub kind: Option<Kind>,
+    /// Whether the kind is named in capitals at the first place.
+    pub is_plain: bool,
     /// The kind that was meant, when it is misspelt. Nothing else is read then.
     pub slip: Option<Kind>,
     /// The id in brackets, else the one before a colon.
@@ -44,11 +50,12 @@ impl<'t> Subject<'t> {
         }
         let brackets = Brackets::read(rest);
         let (named, prefix, rest) = first_place(brackets.rest);
+        let id = brackets.id.or(prefix);
         match brackets.named.or(named).or_else(|| words(rest).find_map(later_kind).map(Named::Kind)) {
-            Some(Named::Kind(kind)) => Self { kind: Some(kind), slip: None, id: brackets.id.or(prefix) },
+            Some(Named::Plainly(kind)) => Self { kind: Some(kind), is_plain: true, id, ..Self::default() },
+            Some(Named::Kind(kind)) => Self { kind: Some(kind), id, ..Self::default() },
             Some(Named::Slip(kind)) => Self { slip: Some(kind), ..Self::default() },
-            // Brackets are used for much else, as in `[URGENT] please look`.
-            None => Self { id: brackets.id.filter(|id| looks_like_an_id(id)), ..Self::default() },
+            None => Self { id: brackets.likely_id().or(prefix.filter(|id| is_likely_prefix(id))), ..Self::default() },
         }
     }
 }
@@ -56,8 +63,16 @@ impl<'t> Subject<'t> {
 /// A kind, by its name or by what was meant for its name.
 #[derive(Clone, Copy)]
 enum Named {
+    Plainly(Kind),
     Kind(Kind),
     Slip(Kind),
+}
+
+impl Named {
+    fn by(word: &str) -> Option<Self> {
+        let kind = Kind::parse(word)?;
+        Some(if word == kind.as_str() { Self::Plainly(kind) } else { Self::Kind(kind) })
+    }
 }
 
 /// What stands in brackets at the start of a subject.
@@ -81,6 +96,11 @@ impl<'t> Brackets<'t> {
         }
         found
     }
+
+    /// The id, when no kind tells that it is one: brackets are used for much else, as in `[URGENT] please look`.
+    fn likely_id(&self) -> Option<&'t str> {
+        self.id.filter(|id| looks_like_an_id(id))
+    }
 }
 
 /// What is named at the first place after brackets, the id before a colon, and where to look on.
@@ -101,16 +121,19 @@ fn first_place(text: &str) -> (Option<Named>, Option<&str>, &str) {
 
 fn kind_at_start(text: &str) -> Option<Named> {
     let word = words(text).next()?;
-    Kind::parse(word).map(Named::Kind).or_else(|| slip_at_start(text).map(|(kind, _)| Named::Slip(kind)))
+    Named::by(word).or_else(|| slip_at_start(text).map(|(kind, _)| Named::Slip(kind)))
 }
 
+/// The kind that `text` names and says nothing besides.
 fn whole_kind(text: &str) -> Option<Named> {
-    let word = bare(text);
-    if word.len() < SHORTEST_KIND {
-        return None;
+    let mut words = words(text);
+    let word = words.next()?;
+    if words.next().is_none()
+        && let Some(named) = Named::by(word)
+    {
+        return Some(named);
     }
-    let slip = || slip_at_start(word).filter(|(_, after)| after.is_empty()).map(|(kind, _)| kind);
-    Kind::parse(word).map(Named::Kind).or_else(|| slip().map(Named::Slip))
+    slip_at_start(text).filter(|(_, after)| self::words(after).next().is_none()).map(|(kind, _)| Named::Slip(kind))
 }
 
 /// A kind further on: prose has these words too, but not in capitals.
@@ -144,6 +167,8 @@ fn strip_spaced<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 fn split_prefix(text: &str) -> Option<(&str, &str)> {
     let (id, after) = text.split_once(':')?;
     let is_id = id.contains(|c: char| c == '-' || c.is_ascii_digit()) && !id.contains(char::is_whitespace);
+    // In `a-1/DONE: all green` the kind stands before the colon.
+    let is_id = is_id && words(id).find_map(later_kind).is_none();
     let stands_apart = after.starts_with(char::is_whitespace) || kind_at_start(after).is_some();
     (is_id && stands_apart).then_some((id, after))
 }
@@ -159,13 +184,15 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between_words).map(bare).filter(|word| !word.is_empty())
 }
 
+/// Slashes, brackets, arrows and the like part words; hyphens and dots do not, for `FAILED-tests` and `DONE.md` are
+/// other words.
 fn is_between_words(c: char) -> bool {
-    c == ':' || c.is_whitespace()
+    !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
-/// A word without the punctuation around it, as in `**DONE**` or `DONE!`.
+/// A word without the dashes and dots around it, as in `DONE...`.
 fn bare(word: &str) -> &str {
-    word.trim_matches(|c: char| !c.is_alphanumeric())
+    word.trim_matches(['-', '.'])
 }
 
 fn trim(subject: &str) -> &str {
@@ -174,6 +201,12 @@ fn trim(subject: &str) -> &str {
 
 fn looks_like_an_id(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit()) && !text.contains(char::is_whitespace)
+}
+
+/// Whether what stands before a colon is an id although no kind follows; `utf8: broken` and `Step-by-step: how` have none.
+fn is_likely_prefix(id: &str) -> bool {
+    // A date has no letter to begin with.
+    id.starts_with(char::is_alphabetic) && id.contains('-') && looks_like_an_id(id)
 }
 
 #[cfg(test)]
@@ -200,13 +233,36 @@ mod tests {
             "✅ done",
             "[DONE] x",
             "Work DONE",
+            "DONE/FAILED",
+            "DONE(3/5)",
+            "a-1/DONE",
+            "a-1/DONE: all green",
+            "DONE→x",
+            "...DONE-",
+            "[**DONE**] x",
         ];
         for subject in subjects {
             assert_eq!(kind(subject), Some(Kind::Done), "{subject}");
         }
-        for subject in ["DONE.md is missing", "FAILED-tests", "Undone", "DONE_LIST", "ＤＯＮＥ", "faıled", ""] {
+        let others = [
+            "DONE.md is missing",
+            "FAILED-tests",
+            "DONE-ish",
+            "a-42-DONE",
+            "Undone",
+            "DONE_LIST",
+            "_DONE_",
+            "a-1/done",
+            "ＤＯＮＥ",
+            "faıled",
+            "-.-",
+            "",
+        ];
+        for subject in others {
             assert_eq!(kind(subject), None, "{subject}");
         }
+        assert_eq!(kind("PROGRESS/DONE"), Some(Kind::Progress));
+        assert_eq!(kind("PROGRESS(3/5)"), Some(Kind::Progress));
     }
 
     #[test]
@@ -229,6 +285,8 @@ mod tests {
             "a-1: OfferingReady",
             "[offering-ready] x",
             "**OFFERING - READY**",
+            "[Offering ready!]",
+            "offering-ready/x",
         ] {
             let read = Subject::read(subject);
             assert_eq!((read.kind, read.slip, read.id), (None, Some(Kind::OfferingReady), None), "{subject}");
@@ -250,13 +308,50 @@ mod tests {
     #[test]
     fn what_is_no_id_gives_none() {
         for subject in
-            ["Status: DONE", "12:30 DONE", "[a-1 DONE", "[a-1: DONE", "all of a-1: DONE", "DONE: a-1", "a-1: hello"]
+            ["Status: DONE", "12:30 DONE", "[a-1 DONE", "[a-1: DONE", "all of a-1: DONE", "DONE: a-1", "a-1/DONE: x"]
         {
             assert_eq!(id(subject), None, "{subject}");
         }
-        assert_eq!(id("[URGENT] please look"), None);
-        assert_eq!(id("[step 2] please look"), None);
-        assert_eq!(id("[ol-1] please look"), Some("ol-1"));
+    }
+
+    #[test]
+    fn without_a_kind_an_id_must_look_like_one() {
+        for subject in ["[URGENT] please look", "[step 2] please look", "all of a-1: hello", "a-1:hello", "a-1, hello"]
+        {
+            assert_eq!(id(subject), None, "{subject}");
+        }
+        for subject in ["utf8: broken", "Step-by-step: how", "Note: a-1", "[URGENT] Note: a-1"] {
+            assert_eq!(id(subject), None, "{subject}");
+        }
+        for subject in ["[ol-1] please look", "ol-1: hello", "Re: ol-1: GUIDANCE", "[URGENT] ol-1: hello"] {
+            assert_eq!(id(subject), Some("ol-1"), "{subject}");
+        }
+        assert_eq!(id("[a-1] ol-1: hello"), Some("a-1"));
+    }
+
+    #[test]
+    fn a_kind_is_plain_in_capitals_at_the_first_place_of_what_is_no_answer() {
+        for subject in
+            ["DONE", "[a-1] DONE: x", "a-1: DONE", "[a-1] b-2: **DONE**!", "[DONE] x", "✅ SPAWN_ACK", "DONE/x"]
+        {
+            assert!(is_plain(subject), "{subject}");
+        }
+        for subject in [
+            "",
+            "hello",
+            "Done",
+            "[a-1] done: x",
+            "[Done] x",
+            "Work DONE",
+            "a-1/DONE",
+            "Re: DONE",
+            "[a-1] Re: DONE",
+            "Status: DONE",
+            "new HELP_REQUEST",
+            "HELP-REQUEST",
+        ] {
+            assert!(!is_plain(subject), "{subject}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! What is written is read back as the same message, provided that its values are in their normal form; others are
 //! brought into it. Nothing is checked: a message that lacks a field is written without it.
 
+use super::body::fenced;
+use super::labels::{ACCEPTED_BEAD, BEAD};
 use super::normal::{block, line, plain};
 use super::outline::{Outline, Wanted};
 use super::subject::Subject;
@@ -23,23 +25,24 @@ impl Message {
     /// Writes the message down.
     pub fn write(&self) -> Written {
         let subject = self.subject();
+        let head = Subject::read(&subject);
         let mut page = Page::default();
         match self {
             Self::BeadAccepted(message) => page.bead_accepted(message),
             Self::Progress(message) => page.progress(message),
             Self::HelpRequest(message) => page.help_request(message),
-            Self::HelpResponse(message) => page.help_response(message, &subject),
+            Self::HelpResponse(message) => page.help_response(message, &head),
             Self::OfferingReady(message) | Self::Done(message) => page.offering(message),
             Self::Failed(message) => page.failed(message),
             Self::Checkpoint(message) => page.checkpoint(message),
-            Self::SpawnRequest(message) => page.spawn_request(message),
-            Self::SpawnAck(message) => page.spawn_ack(message),
+            Self::SpawnRequest(message) => page.spawn_request(message, &head),
+            Self::SpawnAck(message) => page.spawn_ack(message, &head),
             Self::Unknown(message) => {
-                page.label("Bead", &message.bead_id);
+                page.label(BEAD, &message.bead_id);
                 page.label("Issue", &message.issue_id);
             }
         }
-        Written { subject, body: page.text }
+        Written { body: page.text, subject }
     }
 
     fn subject(&self) -> String {
@@ -61,13 +64,13 @@ struct Page {
 
 impl Page {
     fn bead_accepted(&mut self, message: &BeadAccepted) {
-        self.label("Accepted bead", &message.bead_id);
+        self.label(ACCEPTED_BEAD, &message.bead_id);
         self.label("Title", &message.title);
         self.label("Starting implementation at", &message.started_at);
     }
 
     fn progress(&mut self, message: &Progress) {
-        self.label("Bead", &message.bead_id);
+        self.label(BEAD, &message.bead_id);
         self.label("Step", &message.step);
         self.label("Status", &message.status);
         self.label("Context usage", &percent(message.context_usage));
@@ -75,7 +78,7 @@ impl Page {
     }
 
     fn help_request(&mut self, message: &HelpRequest) {
-        self.label("Bead", &message.bead_id);
+        self.label(BEAD, &message.bead_id);
         self.label("Issue Type", message.issue_type.as_ref().map_or("", |word| word.as_str()));
         self.section("Problem", &block(&message.problem));
         self.section("What I Tried", &block(&message.what_tried));
@@ -84,23 +87,31 @@ impl Page {
         self.section("Question", &block(&message.question));
     }
 
-    fn help_response(&mut self, message: &HelpResponse, subject: &str) {
+    fn help_response(&mut self, message: &HelpResponse, head: &Subject<'_>) {
         let guidance = plain(&message.guidance);
-        let named_within = Outline::read(&guidance, &BEAD).value("Bead").is_some();
-        // The protocol shows the text alone, which will do as long as the subject names the bead and is believed.
-        if named_within || Subject::read(subject).id.is_none() {
-            self.label("Bead", &message.bead_id);
+        let within = Outline::read(&guidance, &BEADS);
+        let is_named_within = within.value(BEAD).or_else(|| within.value(ACCEPTED_BEAD)).is_some();
+        let is_fenced = fenced(&guidance).is_some();
+        // The protocol shows the text alone, which will do as long as the subject names the bead and is believed, and
+        // the text is not taken for its wrapping.
+        if is_named_within || is_fenced || head.id.is_none() {
+            self.label(BEAD, &message.bead_id);
         }
-        if !guidance.is_empty() {
-            self.gap();
+        if guidance.is_empty() {
+            return;
+        }
+        let is_all = self.text.is_empty();
+        self.gap();
+        match is_all {
+            true if is_fenced => self.text.push_str(&in_another_fence(&guidance)),
             // At the start of a body it would be taken for a mark of the editor.
-            let is_marked = self.text.is_empty() && guidance.starts_with('\u{feff}');
-            self.text.extend([if is_marked { "\n" } else { "" }, &guidance]);
+            true if guidance.starts_with('\u{feff}') => self.text.extend(["\n", &guidance]),
+            _ => self.text.push_str(&guidance),
         }
     }
 
     fn offering(&mut self, message: &Offering) {
-        self.label("Bead", &message.bead_id);
+        self.label(BEAD, &message.bead_id);
         self.label("Status", &message.status);
         self.commit("Changes", &message.commit_sha, &message.files);
         let mut validation = Page::default();
@@ -112,7 +123,7 @@ impl Page {
     }
 
     fn failed(&mut self, message: &Failed) {
-        self.label("Bead", &message.bead_id);
+        self.label(BEAD, &message.bead_id);
         self.label("Status", "FAILED");
         let mut failure = Page::default();
         failure.label("Type", message.failure_type.as_ref().map_or("", |word| word.as_str()));
@@ -125,7 +136,7 @@ impl Page {
     }
 
     fn checkpoint(&mut self, message: &Checkpoint) {
-        self.label("Bead", &message.bead_id);
+        self.label(BEAD, &message.bead_id);
         self.label("Reason", message.reason.as_ref().map_or("", |word| word.as_str()));
         let mut state = Page::default();
         state.item("Commit", &message.partial_commit_sha);
@@ -135,19 +146,25 @@ impl Page {
         self.section("Next Steps for Successor", &block(&message.next_steps));
     }
 
-    fn spawn_request(&mut self, message: &SpawnRequest) {
-        self.label("Bead", &message.bead_id);
-        self.label("Issue", &message.issue_id);
+    fn spawn_request(&mut self, message: &SpawnRequest, head: &Subject<'_>) {
+        self.bead_and_issue(&message.bead_id, &message.issue_id, head);
         self.label("Resume", if message.resume { "true" } else { "false" });
         self.label("Checkpoint", &message.partial_commit_sha);
         self.label("Orchestrator", &message.orchestrator);
     }
 
-    fn spawn_ack(&mut self, message: &SpawnAck) {
-        self.label("Bead", &message.bead_id);
-        self.label("Issue", &message.issue_id);
+    fn spawn_ack(&mut self, message: &SpawnAck, head: &Subject<'_>) {
+        self.bead_and_issue(&message.bead_id, &message.issue_id, head);
         self.label("Status", message.status.as_ref().map_or("", |word| word.as_str()));
         self.label("Session", &message.session);
+    }
+
+    fn bead_and_issue(&mut self, bead: &str, issue: &str, head: &Subject<'_>) {
+        // A bead in the body is read as the issue too, unless there is another.
+        if head.id.is_none() || !line(issue).is_empty() {
+            self.label(BEAD, bead);
+        }
+        self.label("Issue", issue);
     }
 
     fn commit(&mut self, section: &str, commit: &str, files: &[String]) {
@@ -206,7 +223,14 @@ impl Page {
     }
 }
 
-const BEAD: Wanted = Wanted { labels: &["Bead"], list: None, sections: &[] };
+const BEADS: Wanted = Wanted { labels: &[BEAD, ACCEPTED_BEAD], list: None, sections: &[] };
+
+/// Puts a text that is all in a fence into one that no line of it closes.
+fn in_another_fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}
 
 fn lines(items: &[String]) -> impl Iterator<Item = String> {
     items.iter().map(|item| line(item)).filter(|item| !item.is_empty())

@@ -1,43 +1,68 @@
-//! Values behind a name that promises a secret: assignments of every notation, and `Authorization: Bearer`.
+//! Values behind a name that promises a secret: assignments of every notation, flags, tags, and prose that tells one.
 //!
-//! Names are compared without case, hyphens and underscores, by their end: `DB_PASSWORD`, `dbPassword` and
-//! `--db-password` are one. A value with spaces in it is prose.
+//! A value with spaces in it is prose. What the names are is not known here.
 
+use super::names::{self, Name, Promise};
 use super::scan::{Secret, Word, is_word, run};
-use super::values::{Form, SHORTEST_VALUE, is_real};
+use super::values::{Form, SHORTEST_VALUE, is_chance, is_hex, is_passphrase, is_real, is_uuid};
 use super::{Rule, tokens};
 
-/// No such name is shorter.
-pub const SHORTEST: usize = 3;
-/// A bearer token that is shorter is an example.
-const SHORTEST_BEARER: usize = 20;
-/// How far spaces and types are followed.
+/// A token that is shorter can be guessed.
+const SHORTEST_CHANCE: usize = 12;
+/// How far spaces, marks and types are followed.
 const MOST_SPACES: usize = 16;
 const LONGEST_TYPE: usize = 40;
+/// How far the words go in `the password for the database is`.
+const LONGEST_OWNER: usize = 48;
 
-/// A secret behind `word`, if that is a name which promises one.
+/// A secret behind `word`, if that ends a name which promises one.
 pub fn after(text: &[u8], word: Word) -> Option<Secret> {
-    let name = &text[word.start..word.end];
-    if name.eq_ignore_ascii_case(b"bearer") {
-        return bearer(text, word);
-    }
-    if !promises_a_secret(name) {
+    let name = names::ending_with(text, word)?;
+    if is_only_a_name(text, name.end) {
         return None;
     }
-    if is_only_a_name(text, word.end) {
+    let (separator, value) = separator(text, name)?;
+    let value = read_value(text, name, separator, value)?;
+    let Value { start, end, form } = value;
+    // Most values are words, which this alone tells.
+    if end - start < form.shortest() || (form != Form::Variable && !text[start..end].iter().any(u8::is_ascii_digit)) {
         return None;
     }
-    let (separator, value) = separator(text, word.end)?;
-    let candidate = read_value(text, word, separator, value)?;
-    if candidate.end - candidate.start < SHORTEST_VALUE {
-        return None;
-    }
-    if let Some(token) = tokens::at(text, candidate.start).filter(|token| token.end <= candidate.end) {
+    if let Some(token) = tokens::at(text, start).filter(|token| token.end <= end) {
         return Some(token);
     }
-    let Value { start, end, form } = candidate;
-    let is_secret = is_real(&text[start..end], form) && (form != Form::Listed || stands_alone(text, start, end));
-    is_secret.then_some(Secret { rule: Rule::PasswordAssignment, start, end })
+    is_secret(text, name, separator, &value).then_some(Secret { rule: Rule::PasswordAssignment, start, end })
+}
+
+/// Whether the value is what its name promises: the less a name promises, the less the value may look like a word.
+fn is_secret(text: &[u8], name: Name, separator: Separator, value: &Value) -> bool {
+    let bytes = &text[value.start..value.end];
+    let is_password = matches!(name.promise, Promise::Password | Promise::Pass);
+    if value.form == Form::Variable && is_password && is_passphrase(bytes) {
+        return true;
+    }
+    if !is_real(bytes, value.form) {
+        return false;
+    }
+    if name.promise == Promise::Token && (bytes.len() < SHORTEST_CHANCE || !is_chance(bytes) || is_uuid(bytes)) {
+        return false;
+    }
+    if !matches!(value.form, Form::Entry | Form::Said) {
+        return true;
+    }
+    let is_told = separator == Separator::Is;
+    match name.promise {
+        Promise::Password if is_told => is_chance(bytes) || stands_alone(text, value),
+        Promise::Secret if is_told => is_chance(bytes),
+        Promise::Token if is_told => !is_hex(bytes),
+        Promise::Pass => !is_told && is_no_word(bytes) && stands_alone(text, value),
+        Promise::Token => !is_hex(bytes) && stands_alone(text, value),
+        Promise::Password | Promise::Secret => stands_alone(text, value),
+    }
+}
+
+fn is_no_word(value: &[u8]) -> bool {
+    is_chance(value) || value.iter().any(|byte| b"!#$%^+?~".contains(byte))
 }
 
 /// Whether a word too short for a value and one more separator follow, as in `password:user:`. A text can be full of
@@ -48,53 +73,59 @@ fn is_only_a_name(text: &[u8], separator: usize) -> bool {
     next == Some(first)
 }
 
-fn promises_a_secret(word: &[u8]) -> bool {
-    const KEYS: [&str; 5] = ["apikey", "accesskey", "privatekey", "secretkey", "signingkey"];
-    const TOKENS: [&str; 5] = ["authtoken", "accesstoken", "refreshtoken", "bearertoken", "registrationtoken"];
-    let ends_with =
-        |name: &str| word.len() >= name.len() && word[word.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes());
-    let [.., before, last] = word else { return false };
-    // By the last two letters, because nearly every word is told from all names by those.
-    match &[before.to_ascii_lowercase(), last.to_ascii_lowercase()] {
-        b"rd" => ends_with("password"),
-        b"wd" => ends_with("pwd") || ends_with("passwd"),
-        b"et" => ends_with("secret"),
-        b"se" => ends_with("passphrase"),
-        b"ey" => KEYS.iter().any(|name| ends_in_two_words(word, name)),
-        b"en" => TOKENS.iter().any(|name| ends_in_two_words(word, name)),
-        _ => false,
-    }
-}
-
-/// Whether the word ends as the name does, however its parts are joined.
-fn ends_in_two_words(word: &[u8], name: &str) -> bool {
-    let mut letters = word.iter().rev().filter(|byte| byte.is_ascii_alphanumeric());
-    name.bytes().rev().all(|wanted| letters.next().is_some_and(|letter| letter.to_ascii_lowercase() == wanted))
-}
-
 /// What stands between a name and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Separator {
+    /// `name: value`
     Colon,
+    /// `name = value`
     Equals,
+    /// `the name is value`
+    Is,
+    /// `--name value`
+    Space,
+    /// `<name>value</name>`
+    Tag,
 }
 
-/// The separator behind a name that ends at `at`, and where the value begins.
-fn separator(text: &[u8], at: usize) -> Option<(Separator, usize)> {
+/// The separator behind a name, and where the value begins.
+fn separator(text: &[u8], name: Name) -> Option<(Separator, usize)> {
+    if text[name.end..].starts_with(b">") {
+        return text[..name.start].ends_with(b"<").then_some((Separator::Tag, name.end + 1));
+    }
     // The name may be quoted, in JSON within JSON too, or bold.
-    let mut at = at + run_of_at_most(&text[at..], 3, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'*' | b'\\'));
-    at += run_of_at_most(&text[at..], MOST_SPACES, is_space);
+    let marks = run_of_at_most(&text[name.end..], 3, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'*' | b'\\'));
+    let mut at = name.end + marks;
+    let spaces = run_of_at_most(&text[at..], MOST_SPACES, is_space);
+    at += spaces;
     let (separator, length) = match text.get(at..)? {
         [b'=' | b':', b'=', b'=', ..] | [b'=', b'=' | b'~', ..] | [b':', b':', ..] => return None,
         [b'=', b'>', ..] | [b':', b'=', ..] => (Separator::Equals, 2),
         [b'=', ..] => (Separator::Equals, 1),
         [b':', ..] => (Separator::Colon, 1),
-        _ => return None,
+        _ if spaces == 0 => return None,
+        _ if marks == 0 && text[name.start..].starts_with(b"--") => (Separator::Space, 0),
+        rest => (Separator::Is, is_told(rest)?),
     };
     at += length;
     at += run_of_at_most(&text[at..], 2, |byte| byte == b'*');
     at += run_of_at_most(&text[at..], MOST_SPACES, is_space);
     Some((separator, at))
+}
+
+/// The length of `is ` or `for the database is ` at the start of `rest`.
+fn is_told(rest: &[u8]) -> Option<usize> {
+    const IS: &[u8] = b" is ";
+    if rest.starts_with(b"is ") || rest.starts_with(b"is:") {
+        return Some(3);
+    }
+    if !["for ", "of ", "to "].iter().any(|word| rest.starts_with(word.as_bytes())) {
+        return None;
+    }
+    let near = &rest[..rest.len().min(LONGEST_OWNER)];
+    let owner = near.windows(IS.len()).position(|window| window == IS)?;
+    let is_one_sentence = near[..owner].iter().all(|byte| is_word(*byte) || matches!(byte, b' ' | b'`' | b'@' | b'/'));
+    is_one_sentence.then_some(owner + IS.len())
 }
 
 struct Value {
@@ -103,16 +134,39 @@ struct Value {
     form: Form,
 }
 
-fn read_value(text: &[u8], name: Word, separator: Separator, at: usize) -> Option<Value> {
+fn read_value(text: &[u8], name: Name, separator: Separator, at: usize) -> Option<Value> {
+    if separator == Separator::Tag {
+        return within_tags(text, at);
+    }
+    let is_variable = separator == Separator::Equals && name.is_variable && at == name.end + 1;
     if let Some(value) = quoted(text, at) {
-        return Some(value);
+        let form = if is_variable { Form::Variable } else { value.form };
+        return Some(Value { form, ..value });
     }
     if separator == Separator::Colon
         && let Some(value) = behind_type(text, at).and_then(|at| quoted(text, at))
     {
         return Some(value);
     }
-    bare(text, name, separator, at)
+    let form = match separator {
+        _ if is_variable => Form::Variable,
+        Separator::Colon if opens_line(text, name.start) => Form::Entry,
+        Separator::Colon | Separator::Is => Form::Said,
+        _ => Form::Assigned,
+    };
+    if separator == Separator::Equals && at == name.end + 1 && is_own_line(text, name.start) {
+        // A line of an environment file holds whatever a password may.
+        let end = at + run(&text[at..], |byte| byte.is_ascii_graphic() && byte != b'\\');
+        return Some(Value { start: at, end, form });
+    }
+    bare(text, at, form)
+}
+
+/// A value between a tag and the end of its element.
+fn within_tags(text: &[u8], start: usize) -> Option<Value> {
+    let length = run(&text[start..], |byte| byte.is_ascii_graphic() && byte != b'<');
+    let is_closed = text[start + length..].starts_with(b"</");
+    is_closed.then_some(Value { start, end: start + length, form: Form::Quoted })
 }
 
 /// A value in quotes, which may be a string of some language with a letter before it.
@@ -144,17 +198,9 @@ fn behind_type(text: &[u8], at: usize) -> Option<usize> {
 }
 
 /// A value without quotes.
-fn bare(text: &[u8], name: Word, separator: Separator, start: usize) -> Option<Value> {
+fn bare(text: &[u8], start: usize, form: Form) -> Option<Value> {
     let rest = &text[start..];
-    if separator == Separator::Equals && start == name.end + 1 && is_own_line(text, name) {
-        // A line of an environment file holds whatever a password may.
-        let end = start + run(rest, |byte| byte.is_ascii_graphic() && byte != b'\\');
-        return Some(Value { start, end, form: Form::Assigned });
-    }
-    let (again, form) = match separator {
-        Separator::Equals => (b'=', Form::Assigned),
-        Separator::Colon => (b':', Form::Listed),
-    };
+    let again = if matches!(form, Form::Entry | Form::Said) { b':' } else { b'=' };
     // Ends where the next name's value could begin, so that no byte is read for many names.
     let mut length = run(rest, |byte| is_bare(byte) && byte != again);
     // The padding of base64.
@@ -190,42 +236,31 @@ fn is_bare(byte: u8) -> bool {
 }
 
 /// Whether nothing but `export` and spaces stands before the name on its line.
-fn is_own_line(text: &[u8], name: Word) -> bool {
-    if name.start > 0 && !text[name.start - 1].is_ascii_whitespace() {
-        return false;
-    }
-    let before = &text[name.start.saturating_sub(MOST_SPACES)..name.start];
-    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let begins_here = line.len() < before.len() || name.start <= MOST_SPACES;
-    begins_here && matches!(line.trim_ascii(), b"" | b"export")
+fn is_own_line(text: &[u8], name: usize) -> bool {
+    let before = without(&text[..name], is_space);
+    let before = before.strip_suffix(b"export").map_or(before, |before| without(before, is_space));
+    matches!(before, [] | [.., b'\n'])
+}
+
+/// Whether the name opens its line, as it does in a file of settings and in a list.
+fn opens_line(text: &[u8], name: usize) -> bool {
+    let before = without(&text[..name], |byte| is_space(byte) || matches!(byte, b'-' | b'*' | b'>' | b'"' | b'\''));
+    matches!(before, [] | [.., b'\n'] | [.., b'\\', b'n'])
+}
+
+fn without(text: &[u8], is_mark: impl Fn(u8) -> bool) -> &[u8] {
+    &text[..text.len() - text.iter().rev().take(MOST_SPACES).take_while(|byte| is_mark(**byte)).count()]
 }
 
 /// Whether prose that puts the value behind a colon says nothing more, or the value could be no word of it.
-fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
-    let rest = text[end..].strip_prefix(b".").unwrap_or(&text[end..]);
+fn stands_alone(text: &[u8], value: &Value) -> bool {
+    let rest = text[value.end..].strip_prefix(b".").unwrap_or(&text[value.end..]);
     let rest = rest.strip_prefix(b"**").unwrap_or(rest);
     let spaces = run_of_at_most(rest, MOST_SPACES, is_space);
-    let is_last = matches!(rest.get(spaces), None | Some(b'\n' | b'\r' | b'\\' | b',' | b';' | b'}' | b'#' | b'"'));
-    let within = &text[start..end.max(start + 1) - 1];
+    let is_last =
+        matches!(rest.get(spaces), None | Some(b'\n' | b'\r' | b'\\' | b',' | b';' | b'&' | b'}' | b')' | b'#' | b'"'));
+    let within = &text[value.start..value.end.max(value.start + 1) - 1];
     is_last || within.iter().any(|byte| b"!#$%^+?~".contains(byte))
-}
-
-/// The token of `Authorization: Bearer token`, where `word` is `Bearer`.
-fn bearer(text: &[u8], word: Word) -> Option<Secret> {
-    let before = &text[word.start.saturating_sub(24)..word.start];
-    let marks =
-        before.iter().rev().take_while(|byte| matches!(byte, b' ' | b':' | b'=' | b'"' | b'\'' | b'\\')).count();
-    let header = &before[..before.len() - marks];
-    let header = &header[header.len().saturating_sub("authorization".len())..];
-    if marks == 0 || text.get(word.end) != Some(&b' ') || !header.eq_ignore_ascii_case(b"authorization") {
-        return None;
-    }
-    let start = word.end + 1;
-    let is_token = |byte: u8| is_word(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=');
-    let end = start + run(&text[start..], is_token);
-    let token = tokens::at(text, start);
-    let is_secret = end - start >= SHORTEST_BEARER && is_real(&text[start..end], Form::Quoted);
-    token.or(is_secret.then_some(Secret { rule: Rule::BearerHeader, start, end }))
 }
 
 fn is_space(byte: u8) -> bool {

@@ -126,7 +126,7 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{REMOVED, find, redact};
+    use super::super::{Finding, Rule, find};
 
     /// Base64 of nothing in particular, `lines` lines of 64.
     fn base64(lines: usize) -> String {
@@ -139,46 +139,47 @@ mod tests {
         format!("-----BEGIN {name}-----\n{body}-----END {name}-----")
     }
 
+    /// Says that the text holds one private key, from `line` on.
+    fn assert_one_key(text: &str, line: usize) {
+        assert_eq!(find(text), [Finding { rule: Rule::PrivateKey, line }], "{text}");
+    }
+
     #[test]
-    fn a_private_key_of_every_maker_is_removed_whole() {
+    fn a_private_key_of_every_maker_is_found_once() {
         for name in ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY"]
         {
-            let text = format!("Use this:\n{}\nThanks", pem(name, &base64(12)));
-            assert_eq!(redact(&text), format!("Use this:\n{REMOVED}\nThanks"), "{name}");
-            assert_eq!(find(&text)[0].line, 2);
+            assert_one_key(&format!("Use this:\n{}\nThanks", pem(name, &base64(12))), 2);
         }
-        let pgp = pem("PGP PRIVATE KEY BLOCK", &format!("Version: GnuPG v2\n\n{}=Ab1d\n", base64(20)));
-        assert_eq!(redact(&pgp), REMOVED);
-        let old = pem("RSA PRIVATE KEY", &format!("Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0F\n\n{}", base64(9)));
-        assert_eq!(redact(&old), REMOVED);
-        assert_eq!(redact(&pem("PRIVATE KEY", &base64(1))), REMOVED);
+        assert_one_key(&pem("PGP PRIVATE KEY BLOCK", &format!("Version: GnuPG v2\n\n{}=Ab1d\n", base64(20))), 1);
+        let headers = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0F\n\n";
+        assert_one_key(&pem("RSA PRIVATE KEY", &format!("{headers}{}", base64(9))), 1);
+        assert_one_key(&pem("PRIVATE KEY", &base64(1)), 1);
+    }
+
+    #[test]
+    fn what_follows_a_key_is_looked_at_again() {
+        let text = format!("{}\nDB_PASSWORD=tr0ub4dor-and-3", pem("PRIVATE KEY", &base64(2)));
+        let password = Finding { rule: Rule::PasswordAssignment, line: 5 };
+        assert_eq!(find(&text), [Finding { rule: Rule::PrivateKey, line: 1 }, password]);
+        let cut = format!("-----BEGIN PRIVATE KEY-----\n{}and DB_PASSWORD=tr0ub4dor-and-3", base64(3));
+        assert_eq!(find(&cut), [Finding { rule: Rule::PrivateKey, line: 1 }, password]);
     }
 
     #[test]
     fn a_key_in_a_json_string_or_a_quote_is_a_key() {
-        let json = format!("{{\"key\": \"{}\\n\"}}", pem("PRIVATE KEY", &base64(9)).replace('\n', "\\n"));
-        assert_eq!(redact(&json), format!("{{\"key\": \"{REMOVED}\\n\"}}"));
-        let quote = pem("PRIVATE KEY", &base64(9)).replace('\n', "\n> ");
-        assert_eq!(redact(&format!("> {quote}")), format!("> {REMOVED}"));
+        assert_one_key(&format!("{{\"key\": \"{}\\n\"}}", pem("PRIVATE KEY", &base64(9)).replace('\n', "\\n")), 1);
+        assert_one_key(&format!("> {}", pem("PRIVATE KEY", &base64(9)).replace('\n', "\n> ")), 1);
     }
 
     #[test]
-    fn a_key_that_was_cut_off_is_a_key_as_far_as_it_goes() {
-        let text = format!("-----BEGIN RSA PRIVATE KEY-----\n{}and so on", base64(3));
-        assert_eq!(redact(&text), format!("{REMOVED}\nand so on"));
-    }
-
-    #[test]
-    fn the_private_lines_of_a_putty_key_are_removed() {
+    fn the_private_lines_of_a_putty_key_are_found() {
         let (public, private) = (base64(2), base64(1));
         let text = format!(
             "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 2\n{public}Private-Lines: 1\n\
              {private}Private-MAC: 00ff\n"
         );
-        assert_eq!(
-            redact(&text),
-            text.replace(&format!("Private-Lines: 1\n{private}"), &format!("Private-Lines: 1\n{REMOVED}\n"))
-        );
+        assert_one_key(&text, 7);
+        assert_eq!(find(&text.replace("Private-Lines", "Other-Lines")), []);
     }
 
     #[test]

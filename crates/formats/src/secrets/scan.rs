@@ -3,7 +3,7 @@
 //! A word is a run of ASCII letters, digits, `_` and `-`. Letters of other alphabets end it: many languages put no space
 //! before a token.
 
-use super::{Rule, labels, private_keys, tokens, urls};
+use super::{Rule, headers, labels, names, private_keys, tokens, urls};
 
 /// The secrets of a text, in their order. No two overlap.
 pub struct Scan<'a> {
@@ -11,7 +11,7 @@ pub struct Scan<'a> {
     at: usize,
 }
 
-/// A secret, by its place in the text. Both ends lie beside an ASCII character, so the text can be cut there.
+/// A secret, by its place in the text. The walk goes on behind its end, so that nothing is told twice.
 #[derive(Debug, Clone, Copy)]
 pub struct Secret {
     pub rule: Rule,
@@ -63,14 +63,17 @@ fn secret_at(text: &[u8], word: Word) -> Option<Secret> {
     let next = text.get(word.end).copied();
     let length = word.end - word.start;
     // Most words are too short for most rules, or followed by the wrong thing.
-    if length >= tokens::SHORTEST
-        && let Some(token) = tokens::at(text, word.start)
-    {
+    let may_be_a_token = length >= tokens::SHORTEST || (length <= tokens::LONGEST_DOTTED_MARK && next == Some(b'.'));
+    if may_be_a_token && let Some(token) = tokens::at(text, word.start) {
         return Some(token);
     }
     match next? {
         b':' if text[word.end..].starts_with(b"://") => urls::after(text, word),
-        b':' | b'=' | b'"' | b'\'' | b'`' | b'*' | b'\\' | b' ' | b'\t' if length >= labels::SHORTEST => {
+        b' ' => {
+            let told = if length >= names::SHORTEST { labels::after(text, word) } else { None };
+            told.or_else(|| headers::after(text, word)).or_else(|| private_keys::after(text, word))
+        }
+        b':' | b'=' | b'"' | b'\'' | b'`' | b'*' | b'>' | b'\\' | b'\t' if length >= names::SHORTEST => {
             labels::after(text, word).or_else(|| private_keys::after(text, word))
         }
         _ => None,

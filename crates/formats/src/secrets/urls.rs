@@ -1,13 +1,32 @@
-//! Passwords in URLs: `scheme://user:password@host`.
+//! Secrets in URLs: `scheme://user:password@host`, and webhooks, whose last part lets anybody write to a room.
 //!
 //! A password that is also the user's name, as `postgres:postgres` is, stands in every manual and is no secret.
 
 use super::scan::{Secret, Word, is_word, run};
-use super::values::{Form, is_real};
+use super::values::{Form, is_real, looks_random};
 use super::{Rule, tokens};
 
-/// A password in the URL whose scheme ends with `word`.
+/// The last part of a webhook that is shorter is an example.
+const SHORTEST_WEBHOOK: usize = 20;
+
+/// A secret in the URL whose scheme ends with `word`.
 pub fn after(text: &[u8], word: Word) -> Option<Secret> {
+    webhook(text, word).or_else(|| password(text, word))
+}
+
+/// The path of a webhook of Slack or Discord.
+fn webhook(text: &[u8], word: Word) -> Option<Secret> {
+    const HOSTS: [&[u8]; 3] =
+        [b"://hooks.slack.com/", b"://discord.com/api/webhooks/", b"://discordapp.com/api/webhooks/"];
+    let path = HOSTS.iter().find_map(|host| text[word.end..].strip_prefix(*host))?;
+    let start = text.len() - path.len();
+    let length = run(path, |byte| is_word(byte) || byte == b'/');
+    let last = path[..length].rsplit(|byte| *byte == b'/').next()?;
+    let is_secret = last.len() >= SHORTEST_WEBHOOK && last.len() < length && looks_random(last);
+    is_secret.then_some(Secret { rule: Rule::WebhookUrl, start, end: start + length })
+}
+
+fn password(text: &[u8], word: Word) -> Option<Secret> {
     let rest = text[word.end..].strip_prefix(b"://")?;
     let authority = &rest[..run(rest, may_stand_before_the_path)];
     // The last `@` ends the password: people forget to escape one within it.
@@ -52,10 +71,10 @@ fn may_stand_before_the_path(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Finding, REMOVED, Rule, find, redact};
+    use super::super::{Finding, Rule, find};
 
     #[test]
-    fn a_password_in_a_url_is_found_and_only_it_is_removed() {
+    fn a_password_in_a_url_is_found() {
         for (before, after) in [
             ("postgres://app:", "@db.internal:5432/mail"),
             ("DATABASE_URL=postgresql+asyncpg://app:", "@[::1]/mail?sslmode=require"),
@@ -66,19 +85,36 @@ mod tests {
             for password in ["tr0ub4dor-and-3", "Winter2024", "a@b#c1!d", "f81d4fae-7dec"] {
                 let text = format!("{before}{password}{after}");
                 assert_eq!(find(&text), [Finding { rule: Rule::UrlPassword, line: 1 }], "{text}");
-                assert_eq!(redact(&text), format!("{before}{REMOVED}{after}"));
             }
         }
     }
 
     #[test]
-    fn a_token_that_is_the_user_is_removed_with_the_password() {
+    fn a_token_that_is_the_user_is_told_once_with_the_password() {
         let token = format!("ghp_{}", "q7Zx2mK9vB4tR6yN1wL8cH3gJ5dF0sPa4Tb2");
         for password in ["x-oauth-basic", "tr0ub4dor-and-3", ""] {
             let text = format!("https://{token}:{password}@github.com/a/b.git");
-            let kept = if password == "tr0ub4dor-and-3" { String::new() } else { format!(":{password}") };
             assert_eq!(find(&text), [Finding { rule: Rule::GithubToken, line: 1 }]);
-            assert_eq!(redact(&text), format!("https://{REMOVED}{kept}@github.com/a/b.git"));
+        }
+    }
+
+    #[test]
+    fn a_webhook_is_found_and_its_placeholder_is_not() {
+        for path in ["slack.com/services/T0Q7ZX2MK/B09VB4TR6YN/", "slack.com/workflows/T0Q7ZX2MK/A09VB4TR6YN/52/"] {
+            let url = format!("https://hooks.{path}q7Zx2mK9vB4tR6yN1wL8cH3g");
+            assert_eq!(find(&format!("curl -X POST {url}.")), [Finding { rule: Rule::WebhookUrl, line: 1 }], "{url}");
+        }
+        let discord = "https://discord.com/api/webhooks/1098273645546372819/q7Zx2mK9vB4tR6yN-wL8cH3gJ5dF0sPa4Tb2";
+        assert_eq!(find(discord), [Finding { rule: Rule::WebhookUrl, line: 1 }]);
+        for url in [
+            "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+            "https://hooks.slack.com/services/",
+            "https://hooks.slack.com/q7Zx2mK9vB4tR6yN1wL8cH3g",
+            "https://hooks.slack.com/services/T0Q7ZX2MK/B09VB4TR6YN/$SLACK_HOOK_2",
+            "https://discord.com/api/webhooks/1098273645546372819",
+            "https://example.com/services/T0Q7ZX2MK/B09VB4TR6YN/q7Zx2mK9vB4tR6yN1wL8cH3g",
+        ] {
+            assert_eq!(find(url), [], "{url}");
         }
     }
 

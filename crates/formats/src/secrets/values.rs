@@ -5,101 +5,173 @@
 
 /// A shorter value guards nothing.
 pub const SHORTEST_VALUE: usize = 8;
-
-/// Where a secret was removed before, up to the space in it.
-const REMOVED_ALREADY: &[u8] = b"[secret";
+/// A shorter value of a variable is an example.
+const SHORTEST_VARIABLE: usize = 6;
+/// More words are a sentence.
+const LONGEST_PASSPHRASE: usize = 80;
+/// Shorter hex digits name a commit or a place.
+const SHORTEST_HEX: usize = 20;
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Between quotes, or otherwise certain to be a value.
     Quoted,
-    /// Bare behind `=`: it may be code.
+    /// Behind `NAME=`, as environment files have it: people set short ones there.
+    Variable,
+    /// Bare behind `=`, or a flag: it may be code.
     Assigned,
-    /// Bare behind `:`: it may be code or prose.
-    Listed,
+    /// Bare behind the `:` of a name that opens its line: it may be code or prose.
+    Entry,
+    /// Bare within a sentence: it may be code, prose, or the id of what the sentence is about.
+    Said,
+}
+
+impl Form {
+    /// The length of the shortest value that counts.
+    pub fn shortest(self) -> usize {
+        if self == Self::Variable { SHORTEST_VARIABLE } else { SHORTEST_VALUE }
+    }
 }
 
 /// Whether the value is one to keep secret.
 pub fn is_real(value: &[u8], form: Form) -> bool {
-    // Most values are words, which this alone tells.
-    if value.len() < SHORTEST_VALUE || !value.iter().any(u8::is_ascii_digit) {
+    if value.len() < form.shortest() || !value.iter().all(u8::is_ascii_graphic) {
         return false;
     }
     let looks = Looks::of(value);
-    looks.all_visible
-        && looks.letters_and_digits
-        && looks.different >= 5
-        && !looks.blanked
-        && !looks.in_a_row
+    looks.has_letters_and_digits()
+        && looks.different() >= 5
+        && !is_blanked(value, &looks)
+        && !is_placeholder(value)
+        && !is_row(value)
         && value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':' | b'@')).any(is_mixed)
         && !is_variable(value)
         && !is_place(value, &looks)
         && !is_pattern(value, &looks)
         && !(looks.has(b'@') && is_email(value))
-        && !(looks.has(b'[') && contains(value, REMOVED_ALREADY))
-        && !is_placeholder(value)
+        && !contains(value, b"example")
         && (form == Form::Quoted || !is_code(value))
-        && (form != Form::Listed || !is_id(value))
+        && match form {
+            Form::Entry => !is_uuid(value) && (value.len() >= SHORTEST_HEX || !is_hex(value)),
+            Form::Said => !is_id(value),
+            _ => true,
+        }
 }
 
-/// Whether the body of a token looks like chance: letters and digits, many different ones, in no order.
+/// Whether the value changes between letters, capitals and digits more often than names and words do.
+pub fn is_chance(value: &[u8]) -> bool {
+    let is_joint = |pair: &[u8]| match pair {
+        [one, next] if !one.is_ascii_alphanumeric() || !next.is_ascii_alphanumeric() => false,
+        [one, next] => {
+            one.is_ascii_digit() != next.is_ascii_digit() || (one.is_ascii_lowercase() && next.is_ascii_uppercase())
+        }
+        _ => false,
+    };
+    let joints = value.windows(2).filter(|pair| is_joint(pair)).count();
+    joints * 5 > value.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
+}
+
+/// Whether the value is words joined by hyphens, as people are told to make passwords, and says nothing else.
+pub fn is_passphrase(value: &[u8]) -> bool {
+    const SPEAKING: [&str; 22] = [
+        "and",
+        "ask",
+        "default",
+        "empty",
+        "env",
+        "file",
+        "for",
+        "from",
+        "generated",
+        "in",
+        "insert",
+        "new",
+        "none",
+        "not",
+        "random",
+        "replace",
+        "see",
+        "set",
+        "some",
+        "this",
+        "use",
+        "vault",
+    ];
+    let mut words = 0;
+    let is_word = |piece: &[u8]| {
+        words += 1;
+        let is_letters = piece.len() >= 3 && piece.iter().all(u8::is_ascii_alphabetic);
+        let speaks = SPEAKING.iter().any(|word| piece.eq_ignore_ascii_case(word.as_bytes()));
+        is_letters && !speaks && !is_placeholder(piece)
+    };
+    value.len() <= LONGEST_PASSPHRASE && value.split(|byte| *byte == b'-').all(is_word) && words >= 3
+}
+
+/// Whether the body of a token looks like chance: letters and digits, or letters of both cases, many different ones,
+/// in no order.
 pub fn looks_random(token: &[u8]) -> bool {
     let looks = Looks::of(token);
-    looks.letters_and_digits
-        && looks.different >= 8
-        && !looks.blanked
-        && !looks.in_a_row
+    (looks.has_letters_and_digits() || (looks.has_both_cases() && looks.different() >= 14))
+        && looks.different() >= 8
+        && !is_row(token)
+        && !is_blanked(token, &looks)
         && !contains(token, b"example")
         && !contains(token, b"your")
 }
 
 /// How many different bytes there are.
 pub fn different_bytes(bytes: &[u8]) -> u32 {
-    Looks::of(bytes).different
+    Looks::of(bytes).different()
 }
 
-/// What one pass over a value tells.
+/// Which bytes there are in a value, as a bit for each ASCII character.
 struct Looks {
-    /// A bit for each ASCII character.
     seen: [u64; 2],
-    all_visible: bool,
-    letters_and_digits: bool,
-    /// How many different bytes there are.
-    different: u32,
-    /// Somebody took the secret out: `***`, `abc...`, `xxxx`, `____`.
-    blanked: bool,
-    /// Most bytes follow from the one before: `12345678`, `abcdefgh`, `aaaaaaaa`.
-    in_a_row: bool,
 }
 
 impl Looks {
     fn of(value: &[u8]) -> Self {
-        const DIGITS: u64 = ((1 << 10) - 1) << b'0';
-        const LETTERS: u64 = ((1 << 26) - 1) << (b'a' - 64) | ((1 << 26) - 1) << (b'A' - 64);
-        let (mut seen, mut all_visible, mut blanked) = ([0u64; 2], true, false);
-        let (mut before, mut same, mut following) = (0, 0, 0);
-        for byte in value.iter().copied() {
+        let mut seen = [0; 2];
+        for byte in value {
             seen[usize::from(byte >> 6 & 1)] |= 1 << (byte & 63);
-            all_visible &= byte.is_ascii_graphic();
-            following += usize::from(byte.abs_diff(before) <= 1);
-            same = if byte.eq_ignore_ascii_case(&before) { same + 1 } else { 1 };
-            blanked |= same >= 3 && (matches!(byte, b'*' | b'.') || (same >= 4 && matches!(byte, b'x' | b'X' | b'_')));
-            before = byte;
         }
-        Self {
-            seen,
-            all_visible,
-            letters_and_digits: seen[0] & DIGITS != 0 && seen[1] & LETTERS != 0,
-            different: seen[0].count_ones() + seen[1].count_ones(),
-            blanked,
-            in_a_row: following * 2 > value.len(),
-        }
+        Self { seen }
     }
 
     fn has(&self, byte: u8) -> bool {
         self.seen[usize::from(byte >> 6 & 1)] & 1 << (byte & 63) != 0
     }
+
+    fn has_letters_and_digits(&self) -> bool {
+        const DIGITS: u64 = ((1 << 10) - 1) << b'0';
+        const LETTERS: u64 = ((1 << 26) - 1) << (b'a' - 64) | ((1 << 26) - 1) << (b'A' - 64);
+        self.seen[0] & DIGITS != 0 && self.seen[1] & LETTERS != 0
+    }
+
+    fn has_both_cases(&self) -> bool {
+        const CAPITALS: u64 = ((1 << 26) - 1) << (b'A' - 64);
+        const SMALL: u64 = ((1 << 26) - 1) << (b'a' - 64);
+        self.seen[1] & CAPITALS != 0 && self.seen[1] & SMALL != 0
+    }
+
+    fn different(&self) -> u32 {
+        self.seen[0].count_ones() + self.seen[1].count_ones()
+    }
+}
+
+/// Somebody took the secret out: `***`, `abc...`, `xxxx`, `____`.
+fn is_blanked(value: &[u8], looks: &Looks) -> bool {
+    (looks.has(b'*') && contains(value, b"***"))
+        || (looks.has(b'.') && contains(value, b"..."))
+        || (looks.has(b'_') && contains(value, b"____"))
+        || ((looks.has(b'x') || looks.has(b'X')) && contains(value, b"xxxx"))
+}
+
+/// Most bytes follow from the one before: `12345678`, `abcdefgh`, `aaaaaaaa`.
+fn is_row(value: &[u8]) -> bool {
+    let pairs = value.iter().zip(value.iter().skip(1));
+    pairs.filter(|(one, next)| one.abs_diff(**next) <= 1).count() * 2 > value.len()
 }
 
 /// A piece of a value that has letters and digits and is not a usual name of something, such as `m2m`.
@@ -113,8 +185,7 @@ fn is_usual(piece: &[u8]) -> bool {
     const NAMES: [&str; 10] =
         ["ed25519", "x25519", "secp256k1", "argon2", "argon2id", "pbkdf2", "oauth2", "base64", "base64url", "base32"];
     const UNITS: [&str; 9] = ["char", "chars", "characters", "byte", "bytes", "bit", "bits", "digits", "days"];
-    let is = |word: &&str| piece.eq_ignore_ascii_case(word.as_bytes());
-    if NAMES.iter().any(is) {
+    if NAMES.iter().any(|name| name.len() == piece.len() && piece.eq_ignore_ascii_case(name.as_bytes())) {
         return true;
     }
     let digits = piece.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -186,10 +257,11 @@ fn is_placeholder(value: &[u8]) -> bool {
 fn placeholders_with(first: u8) -> &'static [&'static str] {
     match first.to_ascii_lowercase() {
         b'a' => &["access", "admin", "api", "auth"],
+        b'b' => &["bar", "baz"],
         b'c' => &["changeme", "change", "client"],
         b'd' => &["demo", "dummy", "db"],
         b'e' => &["example"],
-        b'f' => &["fake"],
+        b'f' => &["fake", "foo"],
         b'h' => &["here"],
         b'k' => &["key"],
         b'm' => &["me", "my"],
@@ -220,18 +292,30 @@ fn is_code(value: &[u8]) -> bool {
     is_path || (is_name(value) && (says_what_it_holds || is_type_name(value)))
 }
 
-/// `Auth2Provider`: a capital first, and one short number within.
+/// `Auth2Provider`: a capital first, one short number within, and a word somewhere.
 fn is_type_name(value: &[u8]) -> bool {
     let mut numbers = value.split(|byte| !byte.is_ascii_digit()).filter(|number| !number.is_empty());
     let one_short_number = numbers.next().is_some_and(|number| number.len() <= 3) && numbers.next().is_none();
+    let has_word = value.split(|byte| !byte.is_ascii_lowercase()).any(|letters| letters.len() >= 4);
     one_short_number
+        && has_word
         && value.first().is_some_and(u8::is_ascii_uppercase)
         && value.last().is_some_and(u8::is_ascii_lowercase)
 }
 
 /// A commit, a digest or a UUID, which prose names behind a colon.
 fn is_id(value: &[u8]) -> bool {
-    value.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f' | b'-'))
+    is_uuid(value) || (is_hex(value) && (value.len() < SHORTEST_HEX || matches!(value.len(), 40 | 64)))
+}
+
+/// Whether the value is hex digits in small letters, as commits and digests are.
+pub fn is_hex(value: &[u8]) -> bool {
+    value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether the value is hex digits with hyphens between them, as UUIDs are.
+pub fn is_uuid(value: &[u8]) -> bool {
+    value.contains(&b'-') && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }
 
 /// Whether `value` holds `wanted`, which is in lower case, in any case.
@@ -244,88 +328,4 @@ fn contains(value: &[u8], wanted: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn forms_in_which_it_is_real(value: &str) -> Vec<Form> {
-        let forms = [Form::Quoted, Form::Assigned, Form::Listed];
-        forms.into_iter().filter(|form| is_real(value.as_bytes(), *form)).collect()
-    }
-
-    #[test]
-    fn a_value_that_mixes_letters_and_digits_is_real_in_every_form() {
-        for value in ["tr0ub4dor", "Winter2024", "hunter-2024x", "Xk9$mmQ2v", "wJalrXUtn7/K7MDENG+bPx", "P4ss.w0rd!"] {
-            assert_eq!(forms_in_which_it_is_real(value).len(), 3, "{value}");
-        }
-    }
-
-    #[test]
-    fn what_stands_for_a_value_is_real_in_no_form() {
-        for value in [
-            "hunter2",
-            "required",
-            "correct-horse-battery",
-            "12345678",
-            "20240131",
-            "password123",
-            "Password-1",
-            "changeme1234",
-            "your-api-key-1",
-            "$DB_PASSWORD2",
-            "${DB_PASSWORD2}",
-            "$(cat key1)",
-            "{{password2}}",
-            "<password2>",
-            "[password2]",
-            "%s-suffix1",
-            "%(pass2)s",
-            "%PASS2WORD%",
-            "***abc123",
-            "abc123...",
-            "xxxxxxx1",
-            "XXXX-1a2b-XXXX",
-            "abcdefgh1",
-            "a1a1a1a1",
-            "/etc/mail/k3y0x",
-            "~/.ssh/id_k3y0x",
-            "./k3y0x0.x",
-            "prod01db.pem",
-            "https://x.example/k3y0x",
-            "arn:aws:k3y0x",
-            "data:image/png;base64,iVBOR0",
-            "bob2go@mail.example",
-            "^[a-zA-Z0-9]{8,}$",
-            "sha256-hmac",
-            "argon2id-v1",
-            "ed25519-key",
-            "8-64chars",
-            "2026-01-31T10:00:00Z",
-            "v1.2.3-rc1",
-            "ol-527.1-redo",
-            "test-m2m-secret",
-            "pässw0rd12",
-        ] {
-            assert_eq!(forms_in_which_it_is_real(value), [], "{value}");
-        }
-    }
-
-    #[test]
-    fn bare_code_and_bare_ids_are_told_from_quoted_values() {
-        for value in ["config.db2prod.word", "new_passwd_k3y0x", "Auth2Provider"] {
-            assert_eq!(forms_in_which_it_is_real(value), [Form::Quoted], "{value}");
-        }
-        for value in ["3ac16045d7f0e9b8a1c2", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"] {
-            assert_eq!(forms_in_which_it_is_real(value), [Form::Quoted, Form::Assigned], "{value}");
-        }
-    }
-
-    #[test]
-    fn chance_is_told_from_rows_and_blanks() {
-        assert!(looks_random(b"0Q7xZ2mK9vB4tR6y"));
-        for token in
-            ["Q7XZQ7XZQ7XZQ7XZ", "abcdefghijklmnop1", "zQxXxXxZ2mK9vB4tR6y", "onlyLettersAreHere", "9081726354"]
-        {
-            assert!(!looks_random(token.as_bytes()), "{token}");
-        }
-    }
-}
+mod tests;

@@ -32,18 +32,32 @@ pub async fn pages_of_items_meet_without_gap_or_repeat(store: &Shared) {
     assert_eq!((names(&first), names(&rest)), (vec!["a-3", "a-2"], vec!["a-1"]));
 }
 
-pub async fn an_item_is_told_by_the_last_word_of_each_sender_in_each_kind(store: &Shared) {
+pub async fn an_item_is_told_by_all_words_but_those_that_were_replaced(store: &Shared) {
     let team = team(store).await;
-    team.send(word("alice", PROGRESS, "a-1")).await;
-    let alice = team.send(word("alice", PROGRESS, "a-1")).await;
+    let passing = |from: &str, kind| Draft { is_passing: true, ..word(from, kind, "a-1") };
+    team.send(passing("alice", PROGRESS)).await;
+    let alice = team.send(passing("alice", PROGRESS)).await;
     let done = team.send(word("alice", DONE, "a-1")).await;
-    let bob = team.send(word("bob", PROGRESS, "a-1")).await;
-    let json = team.send(word("alice", UPDATE, "a-1")).await;
-    team.send(word("alice", PROGRESS, "a-2")).await;
+    let again = team.send(word("alice", DONE, "a-1")).await;
+    let bob = team.send(passing("bob", PROGRESS)).await;
+    let blocked = team.send(word("alice", UPDATE, "a-1")).await;
+    let json = team.send(passing("alice", UPDATE)).await;
+    team.send(passing("alice", PROGRESS)).await;
+    let newest = team.send(passing("alice", PROGRESS)).await;
+    team.send(Draft { is_passing: true, ..word("alice", PROGRESS, "a-2") }).await;
     let record = item(store, &team, "a-1").await.unwrap();
-    assert_eq!(ids(&record.words), [alice, done, bob, json]);
-    assert_eq!(record.newest, json);
-    assert_eq!(record.words[1], team.message(done).await);
+    assert_eq!(ids(&record.words), [done, again, bob, blocked, json, newest], "without {alice}");
+    assert_eq!(record.newest, newest);
+    assert_eq!(record.words[0], team.message(done).await);
+}
+
+pub async fn of_very_many_words_about_an_item_the_newest_are_told(store: &Shared) {
+    let team = team(store).await;
+    let mut sent = Vec::new();
+    for _ in 0..205 {
+        sent.push(team.send(word("alice", DONE, "a-1")).await);
+    }
+    assert_eq!(ids(&item(store, &team, "a-1").await.unwrap().words), sent[5..]);
 }
 
 pub async fn only_typed_messages_make_an_item(store: &Shared) {
@@ -61,7 +75,9 @@ pub async fn work_of_another_project_is_not_told(store: &Shared) {
     assert_eq!(item(store, &bank, "a-1").await, None);
     assert_eq!(store.work_story(bank.id(), "a-1", None, PLENTY).await.unwrap(), []);
     assert_eq!(store.work_of_thread(bank.id(), "a-1").await.unwrap(), None);
-    assert_eq!(store.work_stamp(bank.id()).await.unwrap(), 0);
+    let before = store.work_stamp(bank.id()).await.unwrap();
+    shop.send(word("alice", PROGRESS, "a-1")).await;
+    assert_eq!(store.work_stamp(bank.id()).await.unwrap(), before);
 }
 
 pub async fn ids_of_work_are_compared_exactly(store: &Shared) {

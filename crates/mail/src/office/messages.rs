@@ -120,7 +120,7 @@ impl Office {
     ) -> Result<DeliveryState, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         if let Some(state) = self.store.mark(agent.id, id, &mark, self.clock.now()).await? {
-            self.wake.project_changed(project.id);
+            self.wake.work_changed(project.id);
             return Ok(state);
         }
         match self.store.message(project.id, id).await? {

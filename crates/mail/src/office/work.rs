@@ -52,13 +52,15 @@ pub struct WorkStory {
     pub item: WorkItem,
     /// Messages, oldest first.
     pub messages: Vec<Message>,
-    /// Whether there are more messages after these.
-    pub more: bool,
+    /// Where the next page begins, if there may be one: `after` this.
+    pub next: Option<MessageId>,
 }
 
 impl Office {
     /// The work of a project, as its mail tells it.
     pub async fn work(&self, ask: WorkAsk<'_>) -> Result<WorkPage, Error> {
+        let state = ask.state.map(|name| name.replace('-', "_"));
+        let ask = WorkAsk { state: state.as_deref(), ..ask };
         check_state(ask.state)?;
         let project = self.project(ask.project_key).await?;
         let (mut items, mut before, mut looked_at) = (Vec::new(), ask.before, 0);
@@ -71,7 +73,7 @@ impl Office {
             for record in records {
                 before = Some(record.newest);
                 looked_at += 1;
-                items.extend(self.item(record).filter(|item| is_wanted(item, &ask)));
+                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &ask)).map(WorkItem::shortened));
                 if items.len() >= ask.limit || looked_at >= MOST_LOOKED_AT {
                     return Ok(WorkPage { project, items, next: before });
                 }
@@ -90,21 +92,22 @@ impl Office {
         let project = self.project(project_key).await?;
         let query = WorkQuery { project: project.id, id: Some(id.to_owned()), before: None, limit: 1 };
         let record = self.store.work(&query).await?.pop();
-        let Some(item) = record.and_then(|record| self.item(record)) else {
+        let Some(item) = record.map(|record| self.item(record)) else {
             return Err(self.unknown_work(&project, id).await?);
         };
         let messages = self.store.work_story(project.id, id, after, limit).await?;
         let bytes: usize = messages.iter().map(|message| message.body.len()).sum();
-        let more = messages.len() == limit || bytes > PAGE_BYTES;
-        Ok(WorkStory { project, item, messages, more })
+        let is_full = messages.len() == limit || bytes > PAGE_BYTES;
+        let next = messages.last().map(|message| message.id).filter(|_| is_full);
+        Ok(WorkStory { project, item, messages, next })
     }
 
-    fn item(&self, record: WorkRecord) -> Option<WorkItem> {
-        let mut item = item_of(record)?;
+    fn item(&self, record: WorkRecord) -> WorkItem {
+        let mut item = item_of(record);
         if let State::HelpWanted(question) = &mut item.state {
             question.overdue = has_passed(question.asked_at, self.rules.help_overdue.as_micros(), self.clock.now());
         }
-        Some(item)
+        item
     }
 
     async fn unknown_work(&self, project: &Project, id: &str) -> Result<Error, Error> {

@@ -12,6 +12,7 @@ pub fn gist(message: &Message) -> String {
     let told = match Typed::read(&message.subject, &message.body).value {
         Typed::Markdown(said) => of_markdown(&said),
         Typed::Json { message: said, .. } => of_json(&said),
+        Typed::BrokenJson { .. } => vec![],
     };
     let told: Vec<String> = told.into_iter().flatten().collect();
     one_line(&if told.is_empty() { first_words(message) } else { told.join(" · ") })

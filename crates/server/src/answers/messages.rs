@@ -31,7 +31,7 @@ pub struct MessageAnswer<'a> {
     pub importance: &'static str,
     /// Whether the sender waits for an acknowledgement.
     pub ack_required: bool,
-    /// What kind of coordination message it is, or null.
+    /// What kind of typed message it is, or null.
     pub kind: Option<&'static str>,
     /// The conversation.
     pub thread_id: &'a str,

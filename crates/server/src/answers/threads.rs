@@ -118,10 +118,13 @@ pub struct FoundAnswer<'a> {
     pub importance: &'static str,
     /// Whether the sender waits for an acknowledgement.
     pub ack_required: bool,
-    /// What kind of coordination message it is, or null.
+    /// What kind of typed message it is, or null.
     pub kind: Option<&'static str>,
     /// The conversation.
     pub thread_id: &'a str,
+    /// The work item it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_id: Option<&'a str>,
 }
 
 impl<'a> From<&'a Found> for FoundAnswer<'a> {
@@ -138,6 +141,7 @@ impl<'a> From<&'a Found> for FoundAnswer<'a> {
             ack_required: message.ack_required,
             kind: message.kind.map(|kind| kind.as_str()),
             thread_id: &message.thread,
+            work_id: message.work_id.as_deref(),
         }
     }
 }

@@ -167,7 +167,7 @@ impl<'a> From<&'a State> for DetailAnswer<'a> {
     fn from(state: &'a State) -> Self {
         let nothing = Self::default();
         match state {
-            State::Assigned | State::Accepted => nothing,
+            State::Mentioned | State::Assigned | State::Accepted => nothing,
             State::InProgress(at) => Self {
                 percent: at.percent,
                 step: &at.step,

@@ -37,7 +37,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
         }
         "work" => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
-            (Watched::Work(project.id), office.wake().project(project.id))
+            (Watched::Work(project.id), office.wake().work(project.id))
         }
         other => {
             let message = format!("'{other}' cannot be subscribed to");

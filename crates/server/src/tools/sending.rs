@@ -41,7 +41,7 @@ fn send_message(desk: &Desk) -> Tool {
         IMPORTANCE,
         ACK,
         KEY,
-        Param::optional("strict", ParamKind::Flag, "Refuse a typed message with faults").rare(),
+        Param::optional("strict", ParamKind::Flag, "Refuse unless a faultless typed message").rare(),
         TOKEN,
     ];
     desk.tool(

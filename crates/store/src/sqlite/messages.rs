@@ -135,7 +135,7 @@ fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<In
         only("m.work_id", work);
     }
     if let Some(kind) = &kind {
-        only("m.kind", kind);
+        only("d.kind", kind);
     }
     let sql = format!(
         "SELECT {COLUMNS}, {body}, {STATE} FROM {from}
@@ -163,6 +163,9 @@ fn walk(query: &InboxQuery) -> (&'static str, &'static str) {
              AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)",
             "m.id",
         ),
+        (None, None, ..) if query.about.kind.is_some() => {
+            ("delivery d INDEXED BY delivery_by_kind CROSS JOIN message m ON m.id = d.message_id", "d.message_id")
+        }
         (None, None, true, _) => {
             ("delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id", "d.message_id")
         }
@@ -219,9 +222,13 @@ fn note(
             "UPDATE delivery SET read_at = ?3, acked_at = ?4, ack_note = ?5 WHERE recipient_id = ?1 AND message_id = ?2",
         )?
         .execute((agent.0, message.0, micros(state.read_at), micros(state.acked_at), &state.ack_note))?;
+    let given = i64::from(kind == EventKind::MessageAcknowledged);
     let project = connection
-        .prepare_cached("SELECT project_id FROM message WHERE id = ?1")?
-        .query_row([message.0], |row| row.get(0).map(ProjectId))?;
+        .prepare_cached(
+            "UPDATE project SET acks = acks + ?2 WHERE id = (SELECT project_id FROM message WHERE id = ?1)
+             RETURNING id",
+        )?
+        .query_row((message.0, given), |row| row.get(0).map(ProjectId))?;
     record(connection, project, kind, message.0, Some(agent), now)?;
     Ok(Some(state))
 }

@@ -158,6 +158,38 @@ mod tests {
     }
 
     #[test]
+    fn mail_from_before_there_was_a_board_is_on_it() {
+        let mut old = Connection::open_in_memory().unwrap();
+        migrate(&mut old, &ALL[..1]).unwrap();
+        old.execute_batch(
+            "INSERT INTO project (id, slug, human_key, created_at) VALUES (1, 'a', '/a', 1);
+             INSERT INTO agent VALUES (7, 1, 'alice', '', '', '', 1, 1);",
+        )
+        .unwrap();
+        for (id, kind) in
+            [(1, Some("PROGRESS")), (2, Some("PROGRESS")), (3, Some("DONE")), (4, Some("DONE")), (5, None)]
+        {
+            let row =
+                "INSERT INTO message (id, project_id, sender_id, created_at, thread, importance, ack_required, kind,
+                           work_id, door, vouched, from_name, to_names, cc_names, subject, body)
+                       VALUES (?1, 1, 7, ?1, 't', 1, 0, ?2, 'w-1', 'mcp', 'claimed', 'alice', 'alice', '', 's', 'b')";
+            old.execute(row, (id, kind)).unwrap();
+            let copy = "INSERT INTO delivery (recipient_id, message_id, role, position, ack_required)
+                        VALUES (7, ?1, 0, 0, 0)";
+            old.execute(copy, [id]).unwrap();
+        }
+        migrate(&mut old, ALL).unwrap();
+        let numbers = |sql: &str| -> Vec<i64> {
+            let mut all = old.prepare(sql).unwrap();
+            all.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        assert_eq!(numbers("SELECT newest FROM work"), [4]);
+        assert_eq!(numbers("SELECT message_id FROM work_word ORDER BY message_id"), [2, 3, 4], "1 was replaced");
+        assert_eq!(numbers("SELECT message_id FROM delivery WHERE kind = 'DONE' ORDER BY message_id"), [3, 4]);
+        assert_eq!(numbers("SELECT message_id FROM delivery WHERE kind IS NULL"), [5]);
+    }
+
+    #[test]
     fn a_newer_file_is_refused() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, ALL).unwrap();

@@ -1,20 +1,21 @@
-//! The mail about pieces of work, in SQLite: which items there are is read from one index alone.
+//! The mail about pieces of work, in SQLite: which items there are, and which messages tell how they stand, is noted
+//! with each typed message; what these say is read from the messages themselves.
 
 use async_trait::async_trait;
 use mail::StoreError;
-use mail::events::EventKind;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Message, PAGE_BYTES};
 use mail::work::{OpenAck, WorkQuery, WorkRecord, WorkStore};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::messages::Placed;
 use super::messages::rows::{BODY, COLUMNS, page_of};
 use super::{Sqlite, limit_of};
 
-/// How many characters of a body are read for the board.
-const BODY_READ: usize = 256 * 1024;
-/// How many last words are read of one item, the newest.
+/// How many words are read of one item, the newest.
 const MOST_WORDS: usize = 200;
+/// How many messages of a thread are looked at for the work that it is about, the newest.
+const MOST_LOOKED_AT: usize = 200;
 /// How many acknowledgements are told of one item.
 const MOST_ACKS: usize = 100;
 
@@ -60,37 +61,56 @@ impl WorkStore for Sqlite {
     }
 
     async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError> {
+        // Bounded, for this is on the path of a send.
         self.read("find the work of a thread", |connection| {
             connection
                 .prepare_cached(
-                    "SELECT work_id FROM message INDEXED BY message_by_thread
-                     WHERE project_id = ?1 AND thread = ?2 AND work_id IS NOT NULL ORDER BY id DESC LIMIT 1",
+                    "SELECT work_id FROM (
+                         SELECT id, work_id FROM message INDEXED BY message_by_thread
+                         WHERE project_id = ?1 AND thread = ?2 ORDER BY id DESC LIMIT ?3
+                     ) WHERE work_id IS NOT NULL ORDER BY id DESC LIMIT 1",
                 )?
-                .query_row((project.0, thread), |row| row.get(0))
+                .query_row((project.0, thread, limit_of(MOST_LOOKED_AT)), |row| row.get(0))
                 .optional()
         })
     }
 
     async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError> {
-        let kinds = (EventKind::MessageSent.as_str(), EventKind::MessageAcknowledged.as_str());
-        let newest = self.read("look whether work changed", |connection| {
+        self.read("look whether work changed", |connection| {
             connection
-                .prepare_cached(
-                    "SELECT seq FROM event WHERE project_id = ?1 AND kind IN (?2, ?3) ORDER BY seq DESC LIMIT 1",
-                )?
-                .query_row((project.0, kinds.0, kinds.1), |row| row.get(0))
-                .optional()
-        })?;
-        Ok(newest.unwrap_or(0))
+                .prepare_cached("SELECT last_message_at + acks FROM project WHERE id = ?1")?
+                .query_row([project.0], |row| row.get(0))
+        })
     }
 }
 
+/// Notes what a typed message says of the work, in the transaction that keeps the message.
+pub(super) fn hear(connection: &Connection, message: &Placed<'_>) -> rusqlite::Result<()> {
+    let (Some(kind), Some(work_id)) = (message.kind, message.work_id) else { return Ok(()) };
+    let place = if message.is_passing { 0 } else { message.id.0 };
+    connection
+        .prepare_cached(
+            "INSERT INTO work (project_id, work_id, newest) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET newest = excluded.newest",
+        )?
+        .execute((message.project.0, work_id, message.id.0))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO work_word (project_id, work_id, kind, sender_id, place, message_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET message_id = excluded.message_id",
+        )?
+        .execute((message.project.0, work_id, kind, message.sender.0, place, message.id.0))?;
+    Ok(())
+}
+
 fn items(connection: &Connection, query: &WorkQuery) -> rusqlite::Result<Vec<(String, MessageId)>> {
-    let only = if query.id.is_some() { "work_id = ?4" } else { "work_id IS NOT NULL AND ?4 IS NULL" };
+    let (index, by) = match query.id {
+        Some(_) => ("", "work_id = ?4"),
+        None => ("INDEXED BY work_by_newest", "?4 IS NULL"),
+    };
     let sql = format!(
-        "SELECT work_id, max(id) AS newest FROM message INDEXED BY message_by_work
-         WHERE project_id = ?1 AND {only} AND kind IS NOT NULL
-         GROUP BY work_id HAVING newest < ?2 ORDER BY newest DESC LIMIT ?3"
+        "SELECT work_id, newest FROM work {index} WHERE project_id = ?1 AND newest < ?2 AND {by}
+         ORDER BY newest DESC LIMIT ?3"
     );
     let values =
         (query.project.0, query.before.map_or(i64::MAX, |id| id.0), limit_of(query.limit), query.id.as_deref());
@@ -99,10 +119,9 @@ fn items(connection: &Connection, query: &WorkQuery) -> rusqlite::Result<Vec<(St
 
 fn words(connection: &Connection, project: ProjectId, id: &str) -> rusqlite::Result<Vec<Message>> {
     let sql = format!(
-        "SELECT {COLUMNS}, substr(m.body, 1, {BODY_READ}) FROM message m WHERE m.id IN (
-             SELECT max(id) FROM message INDEXED BY message_by_work
-             WHERE project_id = ?1 AND work_id = ?2 AND kind IS NOT NULL GROUP BY kind, sender_id
-         ) ORDER BY m.id DESC LIMIT ?3"
+        "SELECT {COLUMNS}, {BODY} FROM message m WHERE m.id IN (
+             SELECT message_id FROM work_word WHERE project_id = ?1 AND work_id = ?2 ORDER BY message_id DESC LIMIT ?3
+         ) ORDER BY m.id DESC"
     );
     let mut newest_first = page_of(&mut *connection.prepare_cached(&sql)?, (project.0, id, limit_of(MOST_WORDS)))?;
     newest_first.reverse();

@@ -92,7 +92,7 @@ impl Chance for Counting {
 pub struct Heard {
     pub mail: Mutex<Vec<AgentId>>,
     pub leases: AtomicU64,
-    pub projects: AtomicU64,
+    pub boards: AtomicU64,
 }
 
 impl Wake for Heard {
@@ -108,11 +108,11 @@ impl Wake for Heard {
         Box::new(AtOnce)
     }
 
-    fn project_changed(&self, _: ProjectId) {
-        self.projects.fetch_add(1, Ordering::Relaxed);
+    fn work_changed(&self, _: ProjectId) {
+        self.boards.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn project(&self, _: ProjectId) -> Box<dyn Signal> {
+    fn work(&self, _: ProjectId) -> Box<dyn Signal> {
         Box::new(AtOnce)
     }
 

@@ -58,6 +58,7 @@ impl Team {
             ack_required: false,
             kind: None,
             work_id: None,
+            is_passing: false,
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,

@@ -14,6 +14,10 @@ use formats::markdown::{
 
 use super::kinds::{self, Given};
 use crate::commands::given::text_of;
+use crate::output::text;
+
+/// How much of a value is shown beside what would be read for it.
+const SHOWN: usize = 80;
 
 /// A message as it was given, and what is wrong with it.
 pub struct Draft {
@@ -23,36 +27,85 @@ pub struct Draft {
     pub written: Written,
     /// What is missing or wrong.
     pub problems: Vec<Problem>,
+    /// What would be read otherwise than it was meant.
+    pub misread: Vec<Problem>,
 }
 
 impl Draft {
     /// Makes the message that was given; a worker that does not say when it began, begins `now`.
     pub fn new(given: Given, now: &str) -> anyhow::Result<Self> {
         let mut desk = Desk { problems: Vec::new(), stdin_is_for: None };
-        let message = desk.message(given, now)?;
-        let written = message.write();
+        let mut message = desk.message(given, now)?;
+        let written = write(&mut message);
         let mut problems = desk.problems;
         let read = markdown::read(&written.subject, &written.body);
-        for problem in read.problems.into_iter().chain(misread(&message, &read.value)) {
+        for problem in read.problems {
             // A value that could not be taken is missing in the text as well.
             if problems.iter().all(|known| known.path != problem.path) {
                 problems.push(problem);
             }
         }
-        Ok(Self { message, written, problems })
+        let mut misread = misread(&message, &read.value);
+        misread.retain(|problem| problems.iter().all(|known| known.path != problem.path));
+        Ok(Self { message, written, problems, misread })
+    }
+
+    /// Whether it can be sent as it is.
+    pub fn is_sound(&self) -> bool {
+        self.all_problems().next().is_none()
+    }
+
+    /// All that is wrong with it.
+    pub fn all_problems(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().chain(&self.misread)
     }
 }
 
-/// What would be read otherwise than it was meant, as when a label stands within the text of another field.
-fn misread(message: &Message, read: &Message) -> Vec<Problem> {
-    let (meant, found) = (message.fields(), read.fields());
-    let differs = |(name, field): &(&'static str, Field<'_>), others: &[(&'static str, Field<'_>)]| {
-        !others.iter().any(|(other, value)| other == name && value == field)
+/// Writes the message. The subject names the work in brackets, also where the body calls it an issue: it is the bead then.
+fn write(message: &mut Message) -> Written {
+    let (kind, plain) = (message.kind(), message.write());
+    let (Message::SpawnRequest(SpawnRequest { bead_id, issue_id, .. })
+    | Message::SpawnAck(SpawnAck { bead_id, issue_id, .. })) = message
+    else {
+        return plain;
     };
-    let lost = meant.iter().filter(|field| differs(field, &found));
-    let added = found.iter().filter(|field| differs(field, &meant));
-    let wanted = "a value of its own that no other field's text can be taken for";
-    lost.chain(added).map(|(name, _)| Problem::missing(*name, wanted)).collect()
+    let named = format!("[{issue_id}] {}", plain.subject);
+    let read = markdown::read(&named, "").value;
+    // An id with a bracket in it, or one that is itself the name of a kind, would be misread.
+    if issue_id.is_empty() || read.kind() != kind || read.bead_id() != issue_id {
+        return plain;
+    }
+    bead_id.clone_from(issue_id);
+    Written { subject: named, ..plain }
+}
+
+/// What would be read otherwise than it was meant, as when a label stands within the text of another field.
+pub(super) fn misread(message: &Message, read: &Message) -> Vec<Problem> {
+    let (meant, found) = (message.fields(), read.fields());
+    let lost = meant.iter().filter(|(name, field)| value_of(&found, name) != Some(*field));
+    let added = found.iter().filter(|(name, _)| value_of(&meant, name).is_none());
+    let names = lost.chain(added).map(|(name, _)| *name);
+    let told = names.map(|name| {
+        let wanted = value_of(&meant, name).map_or_else(
+            || "a value of its own, for this stands in the text of another field".to_owned(),
+            |field| format!("'{}', as it was given", text::line(&said(field), SHOWN)),
+        );
+        Problem::wrong(name, &value_of(&found, name).map(said).unwrap_or_default(), wanted)
+    });
+    told.collect()
+}
+
+fn value_of<'a>(fields: &[(&'static str, Field<'a>)], name: &str) -> Option<Field<'a>> {
+    fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
+}
+
+fn said(field: Field<'_>) -> String {
+    match field {
+        Field::Text(text) => text.to_owned(),
+        Field::Number(number) => number.to_string(),
+        Field::Flag(flag) => flag.to_string(),
+        Field::List(list) => list.join(", "),
+    }
 }
 
 /// Takes what was given, and notes what cannot be taken.
@@ -89,14 +142,14 @@ impl Desk {
             Given::SpawnRequest(it) => Message::SpawnRequest(SpawnRequest {
                 bead_id: String::new(),
                 issue_id: one_line(it.issue),
-                resume: self.choice("resume", Some(it.resume), "true", "false").unwrap_or_default(),
+                resume: self.verdict("resume", Some(it.resume), "true or false").unwrap_or_default(),
                 partial_commit_sha: one_line(it.checkpoint),
                 orchestrator: one_line(it.orchestrator),
             }),
             Given::SpawnAck(it) => Message::SpawnAck(SpawnAck {
                 bead_id: String::new(),
                 issue_id: one_line(it.issue),
-                status: it.status.as_deref().and_then(filled).map(SpawnStatus::read),
+                status: it.status.as_deref().and_then(filled).map(spawn_status),
                 session: one_line(it.session),
             }),
         })
@@ -119,9 +172,9 @@ impl Desk {
             status: "DONE".to_owned(),
             commit_sha: one_line(it.commit),
             files: files(it.files),
-            tests: self.choice("tests_pass", it.tests, "pass", "fail"),
-            lint: self.choice("lint_pass", it.lint, "pass", "fail"),
-            build: self.choice("build_pass", it.build, "pass", "fail"),
+            tests: self.verdict("tests_pass", it.tests, "pass or fail"),
+            lint: self.verdict("lint_pass", it.lint, "pass or fail"),
+            build: self.verdict("build_pass", it.build, "pass or fail"),
             summary: block(&self.long("--summary", it.summary)?),
         })
     }
@@ -180,15 +233,10 @@ impl Desk {
         self.taken(path, text, text.parse().ok().filter(|_| is_plain), wanted)
     }
 
-    fn choice(&mut self, path: &'static str, given: Option<String>, yes: &str, no: &str) -> Option<bool> {
+    fn verdict(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<bool> {
         let given = given?;
         let text = filled(&given)?;
-        let chosen = match text {
-            _ if text.eq_ignore_ascii_case(yes) => Some(true),
-            _ if text.eq_ignore_ascii_case(no) => Some(false),
-            _ => None,
-        };
-        self.taken(path, text, chosen, &format!("{yes} or {no}"))
+        self.taken(path, text, read_verdict(text), wanted)
     }
 
     fn taken<T>(&mut self, path: &'static str, text: &str, value: Option<T>, wanted: &str) -> Option<T> {
@@ -196,6 +244,22 @@ impl Desk {
             self.problems.push(Problem::wrong(path, text, wanted));
         }
         value
+    }
+}
+
+/// A yes or a no, in whichever word the reader takes for one.
+fn read_verdict(text: &str) -> Option<bool> {
+    match markdown::read("DONE", &format!("## Self-Validation\n- Tests: {}", line(text))).value {
+        Message::Done(offering) => offering.tests,
+        _ => None,
+    }
+}
+
+/// The word in any case, for the reader takes it as it is written.
+fn spawn_status(text: &str) -> SpawnStatus {
+    match SpawnStatus::read(&text.to_ascii_lowercase()) {
+        SpawnStatus::Other(_) => SpawnStatus::read(text),
+        known => known,
     }
 }
 

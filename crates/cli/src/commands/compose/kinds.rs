@@ -192,7 +192,7 @@ pub struct SpawnRequest {
     #[arg(long, value_name = "ID")]
     pub issue: Option<String>,
     /// Whether to go on from a checkpoint
-    #[arg(long, value_name = "true|false", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
+    #[arg(long, value_name = "yes|no", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
     pub resume: String,
     /// The commit to go on from
     #[arg(long, value_name = "SHA")]

@@ -1,7 +1,7 @@
 //! Where a composed message goes, and in whose name.
 //!
-//! The office decides the thread and whether an acknowledgement is due, from the message itself. Whether the names are
-//! known is for the office to say as well.
+//! The office decides the thread, unless one is named, and whether an acknowledgement is due, from the message itself.
+//! Whether the names are known and proved is for the office to say as well.
 
 use std::process::ExitCode;
 
@@ -22,83 +22,133 @@ pub struct Sending {
     /// Send the message instead of printing it
     #[arg(long, global = true)]
     send: bool,
-    /// Who gets it; `all` for everybody
-    #[arg(long, global = true, value_name = "NAME", num_args = 1..)]
+    /// Who gets it, with commas between names; `all` for everybody
+    #[arg(long, global = true, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     to: Vec<String>,
     /// Who else gets it
-    #[arg(long, global = true, value_name = "NAME", num_args = 1..)]
+    #[arg(long, global = true, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     cc: Vec<String>,
     /// In whose name
     #[arg(long, global = true, value_name = "NAME", env = "POSTRIDER_AGENT")]
     from: Option<String>,
+    /// The registration token of that name, where names have to be proved
+    #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// The message that this one answers; goes to its sender if --to names nobody
+    #[arg(long, global = true, value_name = "ID")]
+    reply_to: Option<u64>,
+    /// The thread it belongs to [default: the piece of work]
+    #[arg(long, global = true, value_name = "ID")]
+    thread: Option<String>,
     /// low, normal, high or urgent
     #[arg(long, global = true, value_name = "WORD", value_parser = Importance::NAMES, hide_possible_values = true)]
     importance: Option<String>,
+    /// Makes a repetition safe: what has the same key is sent once
+    #[arg(long, global = true, value_name = "KEY")]
+    idempotency_key: Option<String>,
     #[command(flatten)]
     project: InProject,
 }
 
 /// All that is written on the outside.
 pub struct Envelope {
-    project: String,
-    project_is_given: bool,
+    key: String,
     from: String,
-    to: Vec<String>,
-    cc: Vec<String>,
-    importance: Option<String>,
+    sending: Sending,
 }
 
 impl Sending {
     /// Where to send, if the message is to be sent.
-    pub fn envelope(self) -> anyhow::Result<Option<Envelope>> {
+    pub fn envelope(mut self) -> anyhow::Result<Option<Envelope>> {
         if !self.send {
-            if !self.to.is_empty() || !self.cc.is_empty() || self.importance.is_some() {
-                bail!("--to, --cc and --importance are for a message that is sent; pass --send as well");
+            if let Some(flag) = self.given_in_vain() {
+                bail!("{flag} is for a message that is sent; pass --send as well");
             }
             return Ok(None);
         }
-        if self.to.is_empty() {
+        self.to = names(&self.to);
+        self.cc = names(&self.cc);
+        if self.to.is_empty() && self.reply_to.is_none() {
             bail!("nobody is named to send to; pass --to NAME");
         }
-        let from = self.from.filter(|name| !name.is_empty());
-        Ok(Some(Envelope {
-            project: self.project.key()?,
-            project_is_given: self.project.is_given(),
-            from: from.context("nobody is named as the sender; pass --from NAME or set POSTRIDER_AGENT")?,
-            to: self.to,
-            cc: self.cc,
-            importance: self.importance,
-        }))
+        if self.thread.is_some() && self.reply_to.is_some() {
+            bail!("an answer is in the thread of what it answers; pass either --thread or --reply-to");
+        }
+        let from = self.from.clone().filter(|name| !name.is_empty());
+        let from = from.context("nobody is named as the sender; pass --from NAME or set POSTRIDER_AGENT")?;
+        Ok(Some(Envelope { key: self.project.key()?, from, sending: self }))
     }
+
+    /// A flag that says nothing about a message that is printed. What the environment may say is not among them.
+    fn given_in_vain(&self) -> Option<&'static str> {
+        let given = [
+            ("--to", !self.to.is_empty()),
+            ("--cc", !self.cc.is_empty()),
+            ("--reply-to", self.reply_to.is_some()),
+            ("--thread", self.thread.is_some()),
+            ("--importance", self.importance.is_some()),
+            ("--idempotency-key", self.idempotency_key.is_some()),
+        ];
+        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+}
+
+/// The names in a list, in which there may be blanks beside the commas.
+fn names(given: &[String]) -> Vec<String> {
+    given.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 impl Envelope {
     /// Sends the message and prints what became of it.
     pub fn send(self, config: Config, message: &Written, as_json: bool) -> anyhow::Result<ExitCode> {
+        let tool = if self.sending.reply_to.is_some() { "reply_message" } else { "send_message" };
         let arguments = self.arguments(message);
         postbox::visit(config, async |postbox: &Postbox| {
-            let sent = postbox.call("send_message", arguments).await.map_err(|refused| self.advised(refused))?;
+            let sent = postbox.call(tool, arguments).await.map_err(|refused| self.advised(refused))?;
             output::answer(as_json, &sent, || receipt(&sent));
             Ok(ExitCode::SUCCESS)
         })
     }
 
-    /// What the office is asked to send. It is strict: what it reads must be what was written.
+    /// What the office is asked to send.
     fn arguments(&self, message: &Written) -> Value {
+        let Sending { to, cc, token, reply_to, thread, importance, idempotency_key, .. } = &self.sending;
         let mut arguments = json!({
-            "project_key": self.project, "sender_name": self.from, "to": self.to, "cc": self.cc,
-            "subject": message.subject, "body_md": message.body, "strict": true,
+            "project_key": self.key, "sender_name": self.from, "cc": cc,
+            "subject": message.subject, "body_md": message.body,
         });
-        if let Some(importance) = &self.importance {
-            arguments["importance"] = importance.as_str().into();
+        if !to.is_empty() {
+            arguments["to"] = json!(to);
+        }
+        match reply_to {
+            Some(id) => arguments["message_id"] = (*id).into(),
+            // What the office reads must be what was written.
+            None => arguments["strict"] = true.into(),
+        }
+        // An empty variable of the environment is not set.
+        let token = token.clone().filter(|token| !token.is_empty());
+        for (name, value) in [
+            ("registration_token", &token),
+            ("thread_id", thread),
+            ("importance", importance),
+            ("idempotency_key", idempotency_key),
+        ] {
+            if let Some(value) = value {
+                arguments[name] = value.as_str().into();
+            }
         }
         arguments
     }
 
-    /// Adds what somebody at a terminal can do about a refusal.
+    /// Says what somebody at a terminal can do about a refusal.
     fn advised(&self, refused: Refused) -> Refused {
         match refused.code.as_str() {
-            "PROJECT_NOT_FOUND" if !self.project_is_given => refused.advised("Or say which project with --project."),
+            "PROJECT_NOT_FOUND" => self.sending.project.advised(refused),
+            "IDENTITY_REQUIRED" => refused.hinted(
+                "Pass the token that the sender got when it registered with --token, or set \
+                 POSTRIDER_REGISTRATION_TOKEN.",
+            ),
+            "IDEMPOTENCY_CONFLICT" => refused.advised("What is repeated has to be the same, --started-at included."),
             _ => refused,
         }
     }

@@ -13,9 +13,10 @@ fn draft<T: AsRef<str> + std::fmt::Debug>(words: &[T]) -> Draft {
     Draft::new(Given::from_arg_matches(&matches).unwrap(), "2026-01-31T10:00:00Z").unwrap()
 }
 
-fn complaints(words: &[&str]) -> Vec<String> {
+/// The flags that are complained of.
+fn flags(words: &[&str]) -> Vec<String> {
     let draft = draft(words);
-    flags(draft.message.kind(), &draft.problems)
+    draft.all_problems().map(|problem| flag(draft.message.kind(), &problem.path)).collect()
 }
 
 /// Each kind with all that it can say, `text` in every place that takes any text.
@@ -58,7 +59,7 @@ fn whatever_is_said_is_read_back_without_problems_and_as_it_was_meant() {
     for text in HOSTILE {
         for words in complete(text) {
             let draft = draft(&words);
-            assert_eq!(draft.problems, [], "{words:?}\n{}", draft.written.body);
+            assert!(draft.is_sound(), "{words:?}\n{}\n{:?}", draft.written.body, complaints(&draft));
             let read = markdown::read(&draft.written.subject, &draft.written.body);
             assert_eq!(read.problems, [], "{words:?}");
             assert_eq!(read.value.fields(), draft.message.fields(), "{words:?}");
@@ -69,36 +70,102 @@ fn whatever_is_said_is_read_back_without_problems_and_as_it_was_meant() {
 
 #[test]
 fn all_that_is_missing_is_told_at_once_by_its_flag() {
-    assert_eq!(complaints(&["bead-accepted"]), ["--bead", "--title"]);
-    assert_eq!(complaints(&["progress"]), ["--bead", "--step", "--status"]);
-    assert_eq!(complaints(&["help-request"]), ["--bead", "--issue-type", "--problem", "--question"]);
-    assert_eq!(complaints(&["help-response"]), ["--guidance"]);
-    assert_eq!(complaints(&["done"]), ["--bead", "--commit", "--tests", "--lint", "--build", "--summary"]);
-    assert_eq!(complaints(&["failed"]), ["--bead", "--type", "--reason"]);
-    assert_eq!(complaints(&["checkpoint"]), ["--bead", "--reason", "--commit", "--description", "--next-steps"]);
-    assert_eq!(complaints(&["spawn-request", "--resume"]), ["--issue", "--checkpoint", "--orchestrator"]);
-    assert_eq!(complaints(&["spawn-ack"]), ["--issue", "--status"]);
+    assert_eq!(flags(&["bead-accepted"]), ["--bead", "--title"]);
+    assert_eq!(flags(&["progress"]), ["--bead", "--step", "--status"]);
+    assert_eq!(flags(&["help-request"]), ["--bead", "--issue-type", "--problem", "--question"]);
+    assert_eq!(flags(&["help-response"]), ["--guidance"]);
+    assert_eq!(flags(&["done"]), ["--bead", "--commit", "--tests", "--lint", "--build", "--summary"]);
+    assert_eq!(flags(&["failed"]), ["--bead", "--type", "--reason"]);
+    assert_eq!(flags(&["checkpoint"]), ["--bead", "--reason", "--commit", "--description", "--next-steps"]);
+    assert_eq!(flags(&["spawn-request", "--resume"]), ["--issue", "--checkpoint", "--orchestrator"]);
+    assert_eq!(flags(&["spawn-ack"]), ["--issue", "--status"]);
 }
 
 #[test]
 fn a_wrong_value_is_told_beside_what_is_missing() {
     let wrong = ["progress", "--context-usage", "101", "--step", "x"];
-    assert_eq!(complaints(&wrong), ["--context-usage", "--bead", "--status"]);
+    assert_eq!(flags(&wrong), ["--context-usage", "--bead", "--status"]);
     for percent in ["-5", "~45", "4.5", "99999999999"] {
         let words = ["progress", "--bead", "a", "--step", "x", "--status", "y", "--context-usage", percent];
-        assert_eq!(complaints(&words), ["--context-usage"], "{percent}");
+        assert_eq!(flags(&words), ["--context-usage"], "{percent}");
     }
-    let words = ["spawn-ack", "--issue", "a", "--status", "SPAWNED"];
-    assert_eq!(complaints(&words), ["--status"]);
-    assert!(complaint(None, &draft(&words).problems[0]).contains("'SPAWNED'; wanted spawned | failed"));
-    assert_eq!(complaints(&["bead-accepted", "--bead", "a", "--title", "x", "--started-at", "noon"]), ["--started-at"]);
+    let words = ["spawn-ack", "--issue", "a", "--status", "Gone"];
+    assert_eq!(flags(&words), ["--status"]);
+    assert!(complaint(None, &draft(&words).problems[0]).contains("'Gone'; wanted spawned | failed"));
+    assert_eq!(flags(&["bead-accepted", "--bead", "a", "--title", "x", "--started-at", "noon"]), ["--started-at"]);
 }
 
 #[test]
 fn a_field_that_is_missing_is_not_taken_from_the_text_of_another() {
     let problem = "x\n\nBead: b-2\nIssue Type: STUCK";
     let words = ["help-request", "--problem", problem, "--question", "why?"];
-    assert_eq!(complaints(&words), ["--bead", "--issue-type"]);
+    assert_eq!(flags(&words), ["--bead", "--issue-type"]);
+    let told = complaints(&draft(&words)).join("\n");
+    assert!(told.contains("--bead would be read as 'b-2'; wanted a value of its own"), "{told}");
+    assert!(!told.contains("missing"), "{told}");
+}
+
+#[test]
+fn a_value_that_would_be_misread_is_told_with_what_was_given_and_what_would_be_read() {
+    let meant = Message::Failed(markdown::Failed { reason: "late".to_owned(), ..Default::default() });
+    let read = Message::Failed(markdown::Failed { reason: "soon".to_owned(), ..Default::default() });
+    let told = drafting::misread(&meant, &read);
+    assert_eq!(told, [Problem::wrong("reason", "soon", "'late', as it was given")]);
+    assert_eq!(drafting::misread(&meant, &meant), []);
+}
+
+#[test]
+fn the_fault_is_called_what_it_is() {
+    let of = |words: &[&str]| {
+        let draft = draft(words);
+        (fault(&draft), hint(&draft))
+    };
+    assert_eq!(of(&["spawn-ack", "--issue", "a"]), ("is not complete", "Pass --status.".to_owned()));
+    assert_eq!(of(&["spawn-ack", "--issue", "a", "--status", "x"]), ("is not right", "Correct --status.".to_owned()));
+    let both = ("is neither complete nor right", "Pass --issue. Correct --status.".to_owned());
+    assert_eq!(of(&["spawn-ack", "--status", "x"]), both);
+    let (fault, hint) = of(&["help-response", "--guidance", "x\nBead: b-2"]);
+    assert_eq!((fault, hint.as_str()), ("would not be read as it was meant", "Correct --bead."));
+}
+
+#[test]
+fn a_verdict_is_taken_in_every_word_that_is_read_as_one_and_in_any_case() {
+    let offering = ["done", "--bead", "a", "--commit", "c", "--summary", "s"];
+    let verdict = |word: &str| {
+        let draft = draft(&[&offering[..], &["--tests", word, "--lint", word, "--build", word]].concat());
+        match draft.message {
+            Message::Done(done) => draft.problems.is_empty().then_some([done.tests, done.lint, done.build]),
+            other => panic!("{other:?}"),
+        }
+    };
+    for word in ["pass", "TRUE", "Yes", "ok"] {
+        assert_eq!(verdict(word), Some([Some(true); 3]), "{word}");
+    }
+    for word in ["FAIL", "false", "No"] {
+        assert_eq!(verdict(word), Some([Some(false); 3]), "{word}");
+    }
+    for word in ["passed", "1", "x\n- Tests: PASS"] {
+        assert_eq!(verdict(word), None, "{word}");
+    }
+    let resumes = |more: &[&str]| match draft(&[&["spawn-request"], more].concat()).message {
+        Message::SpawnRequest(request) => request.resume,
+        other => panic!("{other:?}"),
+    };
+    assert!(resumes(&["--resume"]) && resumes(&["--resume", "Yes"]) && !resumes(&["--resume", "no"]) && !resumes(&[]));
+    let words = ["spawn-ack", "--issue", "a", "--status", "Spawned"];
+    assert!(draft(&words).is_sound() && draft(&words).written.body.contains("Status: spawned"));
+}
+
+#[test]
+fn the_subject_names_the_work_of_every_kind_unless_it_would_be_misread() {
+    for words in complete("x") {
+        assert!(draft(&words).written.subject.starts_with("[a-1] "), "{words:?}");
+    }
+    for id in ["a]b", "DONE", "[a"] {
+        let draft = draft(&["spawn-ack", "--issue", id, "--status", "failed"]);
+        assert!(draft.is_sound(), "{id}: {:?}", complaints(&draft));
+        assert_eq!((draft.written.subject.as_str(), draft.message.work_id()), ("SPAWN_ACK", Some(id)));
+    }
 }
 
 #[test]

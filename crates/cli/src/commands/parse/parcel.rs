@@ -24,6 +24,8 @@ pub struct Members<'t> {
 }
 
 const NAMES: [&str; 5] = ["subject", "body", "timestamp", "ack_required", "acked"];
+/// What the body is called in mail that was fetched.
+const BODY_OF_MAIL: &str = "body_md";
 
 impl<'t> Parcel<'t> {
     /// Reads a line, or says what stands there instead.
@@ -39,7 +41,7 @@ impl<'t> Parcel<'t> {
 impl<'t> Members<'t> {
     /// A member as it is written; `None` if it is not there or `null`.
     pub fn written(&self, name: &str) -> Option<&'t str> {
-        let place = NAMES.iter().position(|known| *known == name)?;
+        let place = place_of(name)?;
         self.values[place].map(RawValue::get).filter(|written| *written != "null")
     }
 
@@ -59,6 +61,11 @@ impl<'t> Members<'t> {
             Some(other) => Err(Problem::wrong(name, other, "true or false")),
         }
     }
+}
+
+fn place_of(name: &str) -> Option<usize> {
+    let name = if name == BODY_OF_MAIL { "body" } else { name };
+    NAMES.iter().position(|known| *known == name)
 }
 
 /// The text that is written as JSON, if it is one.
@@ -89,7 +96,7 @@ impl<'de> Visitor<'de> for Opener {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Members::default();
         while let Some(name) = map.next_key::<String>()? {
-            match NAMES.iter().position(|known| *known == name) {
+            match place_of(&name) {
                 Some(place) => members.values[place] = Some(map.next_value()?),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -131,6 +138,13 @@ mod tests {
         let members = members(&line);
         assert_eq!((members.text("subject").unwrap().as_str(), members.text("body").unwrap().as_str()), ("b", ""));
         assert_eq!(members.text("timestamp").unwrap(), "");
+    }
+
+    #[test]
+    fn mail_that_was_fetched_has_its_body_under_another_name() {
+        assert_eq!(members(r#"{"subject":"a","body_md":"b"}"#).text("body").unwrap(), "b");
+        assert_eq!(members(r#"{"body_md":"b","body":"c"}"#).text("body").unwrap(), "c");
+        assert_eq!(members(r#"{"body":"c","body_md":"b"}"#).text("body").unwrap(), "b");
     }
 
     #[test]

@@ -11,15 +11,16 @@ use crate::output::grid::{self, Cell, Column};
 use crate::output::text;
 
 const COLUMNS: [Column; 6] = [
-    Column { head: "WORK", least: 8, most: 30 },
-    Column { head: "STATE", least: 5, most: 20 },
-    Column { head: "AGENT", least: 6, most: 24 },
-    Column { head: "WHAT", least: 16, most: 400 },
-    Column { head: "CHANGED", least: 7, most: 7 },
-    Column { head: "ACKS", least: 4, most: 30 },
+    Column { head: "WORK", most: 30 },
+    Column { head: "STATE", most: 20 },
+    Column { head: "AGENT", most: 24 },
+    Column { head: "WHAT", most: 400 },
+    Column { head: "CHANGED", most: 7 },
+    Column { head: "ACKS", most: 30 },
 ];
-/// Who gives way first where there is no room: what, acknowledgements, agent, id, state.
-const GIVING: [usize; 5] = [3, 5, 2, 0, 1];
+/// Who gives way where there is no room, and how far: what, acknowledgements, agent, id, state, and what once more. Fifty
+/// columns are enough.
+const GIVING: [(usize, usize); 6] = [(3, 16), (5, 4), (2, 6), (0, 8), (1, 5), (3, 10)];
 /// Lines of a terminal that are no rows: head, blank line, sum, the line that says what was left out, and the cursor.
 const OTHER_LINES: usize = 5;
 
@@ -118,7 +119,7 @@ mod tests {
             "work_id": long, "state": "failed", "agent": long, "reason": long, "changed_ts": "2026-01-11T16:00:00Z",
             "open_acks": [{ "message_id": 1, "agent": long }],
         });
-        for width in [60, 100, 250] {
+        for width in [50, 60, 100, 250] {
             let text = shown(&items(json!([hostile])), Screen { width, ..PIPE });
             assert_eq!(text.lines().count(), 4, "{text}");
             assert!(text.lines().all(|line| text::width(line) <= width), "{text}");
@@ -131,7 +132,7 @@ mod tests {
         let help = json!({ "asked_ts": "2026-01-11T16:05:00Z", "overdue": true, "question": "Which?" });
         let items = items(json!([{ "work_id": "bd-1", "state": "help_wanted", "help": help }]));
         let text = shown(&items, Screen { is_coloured: true, ..PIPE });
-        assert!(text.contains("\x1b[1m\x1b[31moverdue 25m: Which?\x1b[0m"), "{text:?}");
+        assert!(text.contains("\x1b[1m\x1b[31moverdue, asked 25m ago: Which?\x1b[0m"), "{text:?}");
         assert!(!shown(&items, PIPE).contains('\x1b'));
     }
 

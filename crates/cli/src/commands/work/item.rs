@@ -131,8 +131,9 @@ impl Item {
 
 impl Help {
     fn what(&self, now: Timestamp) -> (Vec<String>, &str) {
-        let overdue = if self.overdue { format!("overdue {}", age(&self.asked_ts, now)) } else { String::new() };
-        (vec![overdue, self.issue_type.clone()], first([&self.question, &self.problem]))
+        let (overdue, age) = if self.overdue { ("overdue", age(&self.asked_ts, now)) } else { ("", String::new()) };
+        let asked = if age.is_empty() { age } else { format!("asked {age} ago") };
+        (vec![overdue.to_owned(), asked, self.issue_type.clone()], first([&self.question, &self.problem]))
     }
 }
 
@@ -190,7 +191,7 @@ mod tests {
         let help = json!({ "asked_ts": "2026-01-11T16:05:00Z", "issue_type": "STUCK", "question": "Which?" });
         assert_eq!(what(json!({ "state": "help_wanted", "help": help })), "STUCK: Which?");
         let help = json!({ "asked_ts": "2026-01-11T16:05:00Z", "overdue": true, "problem": "It hangs" });
-        assert_eq!(what(json!({ "state": "help_wanted", "help": help })), "overdue 25m: It hangs");
+        assert_eq!(what(json!({ "state": "help_wanted", "help": help })), "overdue, asked 25m ago: It hangs");
         let done = json!({
             "state": "done", "commit_sha": sha, "tests_pass": true, "lint_pass": false, "summary": "All of it",
             "offered": true,

@@ -40,13 +40,14 @@ const ORDER: [&str; 20] = [
 const LABEL: usize = 14;
 
 const COLUMNS: [Column; 4] = [
-    Column { head: "TIME", least: 20, most: 20 },
-    Column { head: "FROM → TO", least: 12, most: 50 },
-    Column { head: "KIND", least: 6, most: 24 },
-    Column { head: "WHAT", least: 16, most: 400 },
+    Column { head: "TIME", most: 20 },
+    Column { head: "FROM → TO", most: 50 },
+    Column { head: "KIND", most: 24 },
+    Column { head: "WHAT", most: 400 },
 ];
-/// Who gives way first where there is no room: what, then the names, then the kind.
-const GIVING: [usize; 3] = [3, 1, 2];
+/// Who gives way where there is no room, and how far: what, the names, the kind, and the first two once more. Fifty
+/// columns are enough.
+const GIVING: [(usize, usize); 5] = [(3, 16), (1, 12), (2, 6), (3, 10), (1, 8)];
 
 /// A message of the story.
 #[derive(Debug, Default, Deserialize)]
@@ -185,10 +186,14 @@ mod tests {
             "created_ts": "2026-01-11T16:00:00.123456Z", "from": "Anna", "to": ["Bob", "Eve"], "kind": null,
             "gist": "a\nb".repeat(200),
         });
-        let text = shown_text(json!({ "work_id": "x", "state": "done" }), json!([told]));
-        let last = text.lines().last().unwrap();
+        let whole = shown_text(json!({ "work_id": "x", "state": "done" }), json!([told]));
+        let last = whole.lines().last().unwrap();
         assert!(last.starts_with("2026-01-11 16:00:00Z  Anna → Bob, Eve  -     a ba b"), "{last}");
         assert!(text::width(last) <= 100 && last.ends_with('…'), "{last}");
+        let item = json!({ "work_id": "x", "state": "done" });
+        let narrow = text(&item, &json!([told]), false, Timestamp::UNIX_EPOCH, &Screen { width: 50, ..WIDE }).unwrap();
+        let last = narrow.lines().last().unwrap();
+        assert!(text::width(last) <= 50 && last.ends_with('…'), "{last}");
     }
 
     #[test]

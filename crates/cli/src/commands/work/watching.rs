@@ -21,7 +21,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Shows the table until Ctrl-C, or until nobody reads it any more.
 pub async fn watch(postbox: &Postbox, question: &Question, as_json: bool) -> anyhow::Result<()> {
-    let mut drawing = Drawing { question, as_json, drawn: None };
+    let mut drawing = Drawing { question, as_json, drawn: None, complaint: None };
     tokio::select! {
         ended = drawing.go_on(postbox) => ended,
         pressed = tokio::signal::ctrl_c() => Ok(pressed?),
@@ -33,6 +33,8 @@ struct Drawing<'a> {
     question: &'a Question,
     as_json: bool,
     drawn: Option<Drawn>,
+    /// What was complained of since the last look that succeeded.
+    complaint: Option<String>,
 }
 
 /// What was drawn.
@@ -61,7 +63,7 @@ impl Drawing<'_> {
                 match self.question.ask(postbox).await {
                     Ok(answer) => break answer,
                     // A server that is being started again comes back, and the table is still right.
-                    Err(refused) if refused.is_passing() => self.complain(&refused),
+                    Err(refused) if refused.is_passing() => self.complain(refused),
                     Err(refused) => return Err(refused.into()),
                 }
             };
@@ -82,8 +84,9 @@ impl Drawing<'_> {
         let text =
             if self.as_json { text::json_line(&answer.json) } else { answer.text(self.question, now, screen)? };
         let is_in_place = self.is_in_place(screen);
+        let covers_complaint = self.complaint.take().is_some() && is_in_place;
         let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(answer) };
-        if self.drawn.as_ref() == Some(&drawing) {
+        if self.drawn.as_ref() == Some(&drawing) && !covers_complaint {
             return Ok(None);
         }
         let is_first = self.drawn.replace(drawing).is_none();
@@ -95,8 +98,17 @@ impl Drawing<'_> {
         screen.height.is_some() && !self.as_json
     }
 
-    fn complain(&self, refused: &Refused) {
-        output::note(&text::lines(&format!("postrider: {refused}")));
+    fn complain(&mut self, refused: Refused) {
+        if let Some(complaint) = self.news_of(refused) {
+            output::note(&text::lines(&format!("postrider: {complaint}")));
+        }
+    }
+
+    /// What is to be complained of; none if that would say the same again.
+    fn news_of(&mut self, refused: Refused) -> Option<String> {
+        let complaint = refused.hinted("The table is shown again as soon as there is an answer.").to_string();
+        let is_news = self.complaint.as_ref() != Some(&complaint);
+        is_news.then(|| self.complaint.insert(complaint).clone())
     }
 }
 
@@ -125,7 +137,7 @@ mod tests {
     /// What is drawn, one look after the other.
     fn drawn(as_json: bool, screen: &Screen, looks: &[(Answer, &str)]) -> Vec<Option<String>> {
         let question = Question { project: "app".to_owned(), state: None, agent: None };
-        let mut drawing = Drawing { question: &question, as_json, drawn: None };
+        let mut drawing = Drawing { question: &question, as_json, drawn: None, complaint: None };
         let mut look = |(answer, now): &(Answer, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
         looks.iter().map(|at| look(at).unwrap()).collect()
     }
@@ -141,7 +153,7 @@ mod tests {
         assert!(printed[0].as_ref().is_some_and(|text| text.starts_with("WORK")), "{printed:?}");
         assert_eq!(printed[1], None);
         let overdue = printed[2].as_ref().expect("news");
-        assert!(overdue.starts_with("\nWORK") && overdue.contains("overdue 25m: Which?"), "{overdue}");
+        assert!(overdue.starts_with("\nWORK") && overdue.contains("overdue, asked 25m ago: Which?"), "{overdue}");
         let printed = drawn(true, &TERMINAL, &looks);
         assert_eq!(printed[1], None);
         let line: Value = serde_json::from_str(printed[2].as_ref().expect("news")).unwrap();
@@ -154,5 +166,22 @@ mod tests {
         let drawn = drawn(false, &TERMINAL, &times.map(|now| (answer(false), now)));
         assert!(drawn[0].is_some() && drawn[1].is_none(), "{drawn:?}");
         assert!(drawn[2].as_ref().is_some_and(|text| text.starts_with("WORK") && text.contains("6m")), "{drawn:?}");
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_told_once_and_a_table_in_its_place_covers_that() {
+        let gone = || Refused::unanswered();
+        let question = Question { project: "app".to_owned(), state: None, agent: None };
+        let now = "2026-01-11T16:05:00Z".parse().unwrap();
+        for (screen, is_covered) in [(TERMINAL, true), (PIPE, false)] {
+            let mut drawing = Drawing { question: &question, as_json: false, drawn: None, complaint: None };
+            assert!(drawing.next(answer(false), now, &screen).unwrap().is_some());
+            let told = drawing.news_of(gone()).expect("it is news");
+            assert!(told.contains("as soon as there is an answer") && !told.contains("Try again"), "{told}");
+            assert_eq!(drawing.news_of(gone()), None, "it is no news any more");
+            assert_eq!(drawing.next(answer(false), now, &screen).unwrap().is_some(), is_covered);
+            assert_eq!(drawing.next(answer(false), now, &screen).unwrap(), None);
+            assert!(drawing.news_of(gone()).is_some(), "it came back, and is gone again");
+        }
     }
 }

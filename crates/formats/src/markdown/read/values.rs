@@ -10,7 +10,11 @@ const WANTED_ID: &str = "an id of at most 256 bytes without control characters";
 impl<'t> Reader<'t, '_> {
     /// The bead, which the body names before the subject does.
     pub(super) fn bead_id(&self) -> &'t str {
-        self.body.value("Bead").or(self.subject_id).unwrap_or_default()
+        self.named_bead().or(self.subject_id).unwrap_or_default()
+    }
+
+    fn named_bead(&self) -> Option<&'t str> {
+        self.body.value(self.bead_label?)
     }
 
     pub(super) fn required_bead_id(&mut self) -> String {
@@ -18,9 +22,10 @@ impl<'t> Reader<'t, '_> {
         self.bead_id().to_owned()
     }
 
-    /// The bead and the issue of a message about a new worker. Either names the work.
+    /// The bead and the issue of a message about a new worker. Either names the work, and a bead is an issue too.
     pub(super) fn required_issue(&mut self) -> (String, String) {
-        let (bead, issue) = (self.bead_id(), self.body.value("Issue").unwrap_or_default());
+        let issue = self.body.value("Issue").or_else(|| self.named_bead()).unwrap_or_default();
+        let bead = self.bead_id();
         if usable_id(bead).is_none() {
             self.check_id("issue_id", issue);
         }
@@ -112,16 +117,18 @@ pub(super) fn optional(found: Option<&str>) -> String {
     found.map(with_line_feeds).unwrap_or_default()
 }
 
-/// A body without the first line if that names the bead, for it is no part of the text then.
-pub(super) fn without_bead_line(body: &str) -> &str {
+/// A body without the first line if that names the bead under this label, for it is no part of the text then.
+pub(super) fn without_bead_line<'t>(body: &'t str, bead_label: &str) -> &'t str {
     let body = body.trim_start();
     let (first, below) = body.split_once('\n').unwrap_or((body, ""));
     // A label behind a carriage return has text before it.
     let start = first.split('\r').next().unwrap_or_default();
-    if Outline::read(start, &wanted(Kind::HelpResponse)).value("Bead").is_some() { below } else { body }
+    if Outline::read(start, &wanted(Kind::HelpResponse)).value(bead_label).is_some() { below } else { body }
 }
 
+/// A number, perhaps with a plus before it.
 fn digits(text: &str) -> Option<u32> {
+    let text = text.strip_prefix('+').unwrap_or(text);
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_digits)
 }

@@ -4,11 +4,15 @@
 
 use std::fmt;
 
+use formats::json::Rejection;
+use formats::secrets::Rule;
 use formats::{Kind, Parsed, Problem, Typed, json, markdown, secrets};
 
-use super::send::{Draft, Parent};
+use super::send::Draft;
 use crate::error::Error;
+use crate::messages::Message;
 use crate::office::{Office, Secrets};
+use crate::work;
 
 /// What its sender should know of a message that was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,13 +30,14 @@ pub struct Secret {
     pub place: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// What it looks like, such as `private_key`.
-    pub rule: &'static str,
+    /// What it looks like.
+    pub rule: Rule,
 }
 
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} line {} looks like '{}'", self.place, self.line, self.rule)
+        let Self { place, line, rule } = self;
+        write!(f, "{place} line {line} looks like {} ('{}')", rule.about(), rule.as_str())
     }
 }
 
@@ -40,48 +45,51 @@ impl fmt::Display for Secret {
 pub(super) struct Reading {
     pub(super) kind: Option<Kind>,
     pub(super) work_id: Option<String>,
+    /// Whether nothing is wrong with it, but that it may not name its work.
+    pub(super) is_whole: bool,
     pub(super) notes: Notes,
 }
 
 impl Office {
-    /// Reads a draft by its own subject.
-    pub(super) fn read_draft(&self, draft: &Draft<'_>) -> Result<Reading, Error> {
+    /// Reads a draft, which may answer another message.
+    pub(super) fn read_draft(&self, draft: &Draft<'_>, answered: Option<&Message>) -> Result<Reading, Error> {
+        self.read_as(draft, draft.subject, answered)
+    }
+
+    /// Reads an answer that took its subject from what it answers, and so says nothing by it: "Re: DONE" is no
+    /// completion.
+    pub(super) fn read_answer(&self, draft: &Draft<'_>, answered: &Message) -> Result<Reading, Error> {
+        self.read_as(draft, "", Some(answered))
+    }
+
+    fn read_as(&self, draft: &Draft<'_>, subject: &str, answered: Option<&Message>) -> Result<Reading, Error> {
         let secrets = self.look_for_secrets(draft)?;
-        let mut typed = Typed::read(draft.subject, draft.body);
+        let mut typed = Typed::read(subject, draft.body);
         if !secrets.is_empty() {
             withhold(&mut typed.problems);
         }
         if draft.strict && !typed.problems.is_empty() {
-            let rejection = rejection_of(&typed);
+            let mut rejection = rejection_of(&typed);
+            if let Some(rejection) = rejection.as_mut().filter(|_| !secrets.is_empty()) {
+                // Whatever stands there, it may be the secret.
+                rejection.message_id = None;
+            }
             return Err(Error::Malformed { problems: typed.problems, rejection });
         }
         let work_id = typed.value.work_id().map(str::to_owned);
-        let kind = kind_of(draft.subject, &typed);
-        let problems =
-            if kind.is_some() || is_meant_as_one(draft.subject, &typed.value) { typed.problems } else { Vec::new() };
-        Ok(Reading { kind, work_id, notes: Notes { problems, secrets } })
-    }
-
-    /// Reads an answer that took its subject from what it answers, and so says nothing by it: "Re: DONE" is no
-    /// completion, and an answer to somebody who asked for help is that help.
-    pub(super) fn read_answer(&self, draft: &Draft<'_>, parent: &Parent) -> Result<Reading, Error> {
-        let secrets = self.look_for_secrets(draft)?;
-        let typed = Typed::read("", draft.body);
-        let helps = parent.kind.is_some_and(asks_for_help) && parent.from != draft.from.name;
-        let kind = typed.value.kind().or(helps.then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
-        let mut problems = if typed.value.kind().is_some() { typed.problems } else { Vec::new() };
-        if !secrets.is_empty() {
-            withhold(&mut problems);
-        }
-        let work_id = typed.value.work_id().map(str::to_owned);
-        Ok(Reading { kind, work_id, notes: Notes { problems, secrets } })
+        let own = kind_of(subject, &typed.value);
+        let is_meant = own.is_some() || is_meant_as_one(subject, &typed.value);
+        let problems = if is_meant { typed.problems } else { Vec::new() };
+        let is_whole = problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
+        let kind = own.or_else(|| helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
+        Ok(Reading { kind, work_id, is_whole, notes: Notes { problems, secrets } })
     }
 
     fn look_for_secrets(&self, draft: &Draft<'_>) -> Result<Vec<Secret>, Error> {
         let mut found = Vec::new();
         for (place, text) in [("subject", draft.subject), ("body_md", draft.body)] {
             let here = secrets::find(text).into_iter();
-            found.extend(here.map(|finding| Secret { place, line: finding.line, rule: finding.rule.as_str() }));
+            found.extend(here.map(|finding| Secret { place, line: finding.line, rule: finding.rule }));
         }
         if !found.is_empty() && self.rules.secrets == Secrets::Refuse {
             return Err(Error::HoldsSecret { secrets: found });
@@ -90,37 +98,51 @@ impl Office {
     }
 }
 
-/// A subject that answers another counts as that kind only if the message is one in full: most are not, but comments.
-fn kind_of(subject: &str, typed: &Parsed<Typed>) -> Option<Kind> {
-    let kind = typed.value.kind()?;
-    let is_comment =
-        matches!(typed.value, Typed::Markdown(_)) && markdown::is_answer(subject) && !typed.problems.is_empty();
+/// Where a typed message names its work.
+pub(super) const NAMES_OF_WORK: [&str; 3] = ["bead_id", "issue_id", "task_id"];
+
+/// The kind that a message is kept under.
+///
+/// A subject may merely speak of a kind ("please mark it DONE when the tests pass", "Re: FAILED"). One that does not
+/// name its kind plainly counts only if the body has something of that kind to say.
+fn kind_of(subject: &str, typed: &Typed) -> Option<Kind> {
+    let kind = typed.kind()?;
+    let speaks = match typed {
+        Typed::Markdown(message) => markdown::is_plain(subject) || message.has_fields(),
+        Typed::Json { .. } | Typed::BrokenJson { .. } => true,
+    };
     match kind {
-        _ if !is_comment => Some(kind),
-        Kind::Markdown(markdown::Kind::HelpRequest) => Some(Kind::Markdown(markdown::Kind::HelpResponse)),
+        _ if speaks => Some(kind),
+        // An answer to a question that says nothing of its own but its text is the help that was asked for.
+        Kind::Markdown(markdown::Kind::HelpRequest) if markdown::is_answer(subject) => {
+            Some(Kind::Markdown(markdown::Kind::HelpResponse))
+        }
         _ => None,
     }
 }
 
-fn asks_for_help(kind: Kind) -> bool {
-    matches!(kind, Kind::Markdown(markdown::Kind::HelpRequest) | Kind::Json(json::Type::ErrorReport))
+/// Whether an answer in plain words is the help that was asked for: from one of those who were asked.
+fn helps(draft: &Draft<'_>, answered: &Message) -> bool {
+    let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
+    was_asked && answered.from != draft.from.name && work::asks(answered)
 }
 
 /// Whether a message without a kind was meant to have one, so that its sender wants to know what is wrong.
 fn is_meant_as_one(subject: &str, typed: &Typed) -> bool {
     match typed {
         Typed::Markdown(_) => markdown::meant(subject).is_some(),
-        Typed::Json { .. } => true,
+        Typed::Json { message, .. } => message.sender_id().is_some() || message.message_id().is_some(),
+        Typed::BrokenJson { .. } => true,
     }
 }
 
-fn rejection_of(typed: &Parsed<Typed>) -> Option<json::Rejection> {
-    match &typed.value {
-        Typed::Markdown(_) => None,
-        Typed::Json { message, .. } => {
-            json::rejection(&Parsed { value: Some((**message).clone()), problems: typed.problems.clone() })
-        }
-    }
+fn rejection_of(typed: &Parsed<Typed>) -> Option<Rejection> {
+    let message = match &typed.value {
+        Typed::Markdown(_) => return None,
+        Typed::Json { message, .. } => Some((**message).clone()),
+        Typed::BrokenJson { .. } => None,
+    };
+    json::rejection(&Parsed { value: message, problems: typed.problems.clone() })
 }
 
 /// A problem shows what was found, cut short, and that may be part of the secret.

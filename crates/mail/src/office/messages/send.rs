@@ -1,9 +1,8 @@
 //! Sending: a draft becomes a message that is kept, or is refused whole.
 
-use formats::Kind;
-use formats::markdown::usable_id;
+use formats::{Kind, Problem, markdown};
 
-use super::reading::{Notes, Reading};
+use super::reading::{NAMES_OF_WORK, Notes, Reading};
 use crate::agents::EVERYONE;
 use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
@@ -11,6 +10,7 @@ use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage,
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
+use crate::work::is_passing;
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
@@ -72,20 +72,12 @@ pub struct Sent {
     pub notes: Notes,
 }
 
-/// What a reply takes from the message it answers.
-pub(super) struct Parent {
-    pub(super) id: MessageId,
-    pub(super) from: String,
-    pub(super) kind: Option<Kind>,
-    pub(super) work_id: Option<String>,
-}
-
 impl Office {
     /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
     pub async fn send(&self, draft: Draft<'_>) -> Result<Sent, Error> {
         check_thread(&draft)?;
         self.check(&draft)?;
-        let reading = self.read_draft(&draft)?;
+        let reading = self.read_draft(&draft, None)?;
         self.accept(draft, reading, None).await
     }
 
@@ -98,24 +90,23 @@ impl Office {
         let unknown = Error::UnknownMessage { id: reply.reply_to };
         let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
         if draft.to.is_empty() {
-            draft.to = if parent.from == draft.from.name { parent.to } else { vec![parent.from.clone()] };
+            draft.to = if parent.from == draft.from.name { parent.to.clone() } else { vec![parent.from.clone()] };
         }
         let subject = reply.subject.map_or_else(|| answer_to(&parent.subject), str::to_owned);
         draft.subject = &subject;
         draft.thread = draft.thread.or(Some(&parent.thread));
         self.check(&draft)?;
-        let answered = Parent { id: parent.id, from: parent.from, kind: parent.kind, work_id: parent.work_id };
         let reading = match reply.subject {
-            Some(_) => self.read_draft(&draft)?,
-            None => self.read_answer(&draft, &answered)?,
+            Some(_) => self.read_draft(&draft, Some(&parent))?,
+            None => self.read_answer(&draft, &parent)?,
         };
-        self.accept(draft, reading, Some(answered)).await
+        self.accept(draft, reading, Some(&parent)).await
     }
 
-    async fn accept(&self, draft: Draft<'_>, reading: Reading, parent: Option<Parent>) -> Result<Sent, Error> {
+    async fn accept(&self, draft: Draft<'_>, mut reading: Reading, answered: Option<&Message>) -> Result<Sent, Error> {
         let (project, sender, recipients, vouched) = self.address(&draft).await?;
-        let reply_to = parent.as_ref().map(|parent| parent.id);
-        let work_id = self.work_of(&project, &draft, &reading, parent).await?;
+        let reply_to = answered.map(|answered| answered.id);
+        let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
         let new = NewMessage {
             project: project.id,
             from: sender.id,
@@ -128,6 +119,7 @@ impl Office {
             ack_required: draft.ack_required.unwrap_or_else(|| reading.kind.is_some_and(Kind::ack_by_default)),
             kind: reading.kind,
             work_id,
+            is_passing: reading.kind.is_some() && is_passing(draft.subject, draft.body),
             door: draft.door,
             vouched,
             idempotency: draft
@@ -140,7 +132,7 @@ impl Office {
                 let woken: Vec<AgentId> = new.recipients.iter().map(|(agent, ..)| *agent).collect();
                 // A lost wake-up costs one polling interval, never a message.
                 self.wake.mail_for(&woken);
-                self.wake.project_changed(project.id);
+                self.wake.work_changed(project.id);
                 Ok(sent(new, sender.name, id, created_at, reading.notes))
             }
             Appended::Repeated(id) => self.sent_before(&project, id, reading.notes).await,
@@ -150,23 +142,32 @@ impl Office {
         }
     }
 
-    /// The work that a message is about: what it names itself, else what it answers is about; a typed message that
-    /// names none is about what its thread is about, which by custom is named after the work.
+    /// The work that a message is about: what it names itself, else what it answers is about.
+    ///
+    /// A typed message that names none is about what its thread is about. By custom a thread is named after its work, so
+    /// one that says all else that its kind says may leave it at that. Help has nothing else to say, and names none anew.
     async fn work_of(
         &self,
         project: &Project,
         draft: &Draft<'_>,
-        reading: &Reading,
-        parent: Option<Parent>,
+        reading: &mut Reading,
+        answered: Option<&Message>,
     ) -> Result<Option<String>, Error> {
-        let known = reading.work_id.clone().or_else(|| parent.and_then(|parent| parent.work_id));
-        match draft.thread {
-            Some(thread) if known.is_none() && reading.kind.is_some() => {
-                let of_thread = self.store.work_of_thread(project.id, thread).await?;
-                Ok(of_thread.or_else(|| usable_id(thread).map(str::to_owned)))
-            }
-            _ => Ok(known),
+        let known = reading.work_id.clone().or_else(|| answered.and_then(|answered| answered.work_id.clone()));
+        let Some(kind) = reading.kind.filter(|_| known.is_none()) else { return Ok(known) };
+        let is_help = kind == Kind::Markdown(markdown::Kind::HelpResponse);
+        let mut found = None;
+        if let Some(thread) = draft.thread {
+            found = self.store.work_of_thread(project.id, thread).await?;
+            let is_name = reading.is_whole && !is_help && !thread.bytes().all(|byte| byte.is_ascii_digit());
+            found = found.or_else(|| markdown::usable_id(thread).filter(|_| is_name).map(str::to_owned));
         }
+        if found.is_some() {
+            reading.notes.problems.retain(|problem| !NAMES_OF_WORK.contains(&problem.path.as_str()));
+        } else if is_help {
+            reading.notes.problems.push(Problem::missing("bead_id", "the work that it helps with, or its thread"));
+        }
+        Ok(found)
     }
 
     fn check(&self, draft: &Draft<'_>) -> Result<(), Error> {

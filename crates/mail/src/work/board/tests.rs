@@ -2,23 +2,28 @@
 
 use formats::Typed;
 
+use super::super::{Checkpoint, Failure, Outcome};
 use super::*;
 use crate::clock::from_micros;
-use crate::ids::{MessageId, ProjectId};
+use crate::ids::ProjectId;
 use crate::messages::{Importance, Vouched};
 
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
 
 /// The item after these words, each `(from, subject, body)`.
-fn item(words: &[(&str, &str, &str)]) -> Option<WorkItem> {
+fn item(words: &[(&str, &str, &str)]) -> WorkItem {
     let words: Vec<Message> =
         (1..).zip(words).map(|(id, (from, subject, body))| word(id, from, subject, body)).collect();
+    record(&words)
+}
+
+fn record(words: &[Message]) -> WorkItem {
     let newest = words.last().map_or(MessageId(0), |word| word.id);
-    item_of(WorkRecord { id: "a-1".into(), newest, words, open_acks: vec![] })
+    item_of(WorkRecord { id: "a-1".into(), newest, words: words.to_vec(), open_acks: vec![] })
 }
 
 fn state(words: &[(&str, &str, &str)]) -> State {
-    item(words).expect("the words say how the work stands").state
+    item(words).state
 }
 
 fn word(id: i64, from: &str, subject: &str, body: &str) -> Message {
@@ -26,7 +31,7 @@ fn word(id: i64, from: &str, subject: &str, body: &str) -> Message {
         id: MessageId(id),
         project: ProjectId(1),
         from: from.into(),
-        to: vec!["worker".into()],
+        to: vec!["worker".into(), "w".into()],
         cc: vec![],
         subject: subject.into(),
         body: body.into(),
@@ -51,7 +56,7 @@ fn the_last_word_counts() {
     assert_eq!(state(&[accepted]), State::Accepted);
     let at = Progress { percent: None, step: "2".into(), status: "busy".into(), context_usage: Some(45) };
     assert_eq!(state(&[accepted, progress]), State::InProgress(at));
-    let item = item(&[accepted, progress, done]).unwrap();
+    let item = item(&[accepted, progress, done]);
     let outcome = Outcome { commit: "abc".into(), tests: Some(true), lint: Some(false), ..Outcome::default() };
     assert_eq!(item.state, State::Done(outcome));
     assert_eq!((item.title.as_str(), item.agent.as_str(), item.changed_by), ("Parser", "w", MessageId(3)));
@@ -83,7 +88,7 @@ fn a_question_is_open_until_somebody_else_answers() {
 fn an_answer_gives_back_the_state_from_before() {
     let progress = ("w", "PROGRESS", "Bead: a-1\nStep: 2");
     let (asks, answer) = (("w", "HELP_REQUEST", ASKS), ("chiron", "HELP_RESPONSE", "In lib."));
-    let item = item(&[progress, asks, answer]).unwrap();
+    let item = item(&[progress, asks, answer]);
     assert_eq!(item.state, State::InProgress(Progress { step: "2".into(), ..Progress::default() }));
     assert_eq!((item.agent.as_str(), item.changed_by), ("w", MessageId(3)), "who answers is not on the work");
 }
@@ -120,20 +125,20 @@ fn a_worker_is_wanted_started_or_could_not_be() {
     let spawned = ack("Issue: a-1\nStatus: spawned\nSession: s-1");
     assert_eq!(state(&[wish, spawned]), State::Spawned { session: "s-1".into() });
     assert_eq!(state(&[wish, ack("Issue: a-1\nStatus: failed")]).name(), "failed");
-    assert_eq!(item(&[wish, spawned]).unwrap().agent, "", "neither of them is on the work");
+    assert_eq!(item(&[wish, spawned]).agent, "", "neither of them is on the work");
 }
 
 #[test]
 fn a_successor_takes_over() {
     let left = ("w1", "CHECKPOINT", "Bead: a-1\nReason: TIMEOUT");
-    let item = item(&[left, ("w2", "BEAD_ACCEPTED", "Accepted bead: a-1")]).unwrap();
+    let item = item(&[left, ("w2", "BEAD_ACCEPTED", "Accepted bead: a-1")]);
     assert_eq!((item.state, item.agent.as_str()), (State::Accepted, "w2"));
 }
 
 #[test]
 fn json_tells_the_same() {
     let task = r#"{"type":"task_assignment","task_id":"a-1","description":"Parser"}"#;
-    let assigned = item(&[("boss", "x", task)]).unwrap();
+    let assigned = item(&[("boss", "x", task)]);
     assert_eq!(
         (assigned.state, assigned.agent.as_str(), assigned.title.as_str()),
         (State::Assigned, "worker", "Parser")
@@ -165,22 +170,69 @@ fn json_completions_and_errors_count_by_what_they_say() {
     assert_eq!(state(&[("w", "x", &completion("blocked", 0))]).name(), "help_wanted");
     let error = |severity: &str| format!(r#"{{"type":"error_report","severity":"{severity}","error":{{"code":"E"}}}}"#);
     assert_eq!(state(&[("w", "x", &error("blocking"))]).name(), "help_wanted");
-    assert_eq!(item(&[("w", "x", &error("low"))]), None, "a small error is no state");
+    assert_eq!(state(&[("w", "x", &error("low"))]), State::Mentioned, "a small error is no state");
+    assert_eq!(state(&[("w", "x", &error("high")), ("w", "x", &error("low"))]).name(), "help_wanted");
+    assert_eq!(state(&[("w", "x", &completion("failed", 0))]), State::Mentioned, "no word of the format");
 }
 
 #[test]
 fn what_says_nothing_about_the_state_changes_nothing() {
-    let files = r#"{"type":"file_reservation","task_id":"a-1"}"#;
-    assert_eq!(item(&[("w", "x", files)]), None);
-    assert_eq!(item(&[("chiron", "HELP_RESPONSE", "In lib.")]), None);
-    assert_eq!(item(&[]), None);
-    let item = item(&[("w", "DONE", "Bead: a-1"), ("w", "x", files)]).unwrap();
+    let files = ("w", "x", r#"{"type":"file_reservation","task_id":"a-1"}"#);
+    assert_eq!((state(&[files]), state(&[])), (State::Mentioned, State::Mentioned));
+    assert_eq!(state(&[("chiron", "HELP_RESPONSE", "In lib.")]), State::Mentioned);
+    let item = item(&[("w", "DONE", "Bead: a-1"), files]);
     assert_eq!((item.state.name(), item.changed_by), ("done", MessageId(1)));
+}
+
+#[test]
+fn each_who_asks_waits_for_an_answer_of_its_own() {
+    let to = |name: &str, word: Message| Message { to: vec![name.into()], ..word };
+    let first = word(1, "w1", "HELP_REQUEST", ASKS);
+    let second = word(2, "w2", "HELP_REQUEST", ASKS);
+    let asked_by = |words: &[Message]| match record(words).state {
+        State::HelpWanted(question) => question.asked_by,
+        other => other.name().to_owned(),
+    };
+    let both = [first.clone(), second.clone()];
+    assert_eq!(asked_by(&both), "w1", "who has waited longest");
+    let answer = to("w1", word(3, "chiron", "HELP_RESPONSE", "In lib."));
+    assert_eq!(asked_by(&[first.clone(), second.clone(), answer]), "w2");
+    let other = to("boss", word(3, "chiron", "HELP_RESPONSE", "I told w1."));
+    assert_eq!(asked_by(&[first.clone(), other.clone()]), "w1", "it is written to somebody else");
+    let reply = Message { reply_to: Some(MessageId(2)), ..to("w1", other) };
+    assert_eq!(asked_by(&[first, second, reply]), "w1", "it answers the other question");
+}
+
+#[test]
+fn asking_again_makes_a_question_no_younger() {
+    let words = [word(1, "w", "HELP_REQUEST", ASKS), word(2, "w", "HELP_REQUEST", "## Question\nStill: where?")];
+    let State::HelpWanted(question) = record(&words).state else { panic!() };
+    assert_eq!((question.asked_at, question.message), (from_micros(1), MessageId(2)));
+    assert_eq!(question.question, "Still: where?");
+    let reply = Message { reply_to: Some(MessageId(1)), ..word(3, "chiron", "HELP_RESPONSE", "In lib.") };
+    let words = [words[0].clone(), words[1].clone(), reply, word(4, "w", "HELP_REQUEST", ASKS)];
+    let State::HelpWanted(question) = record(&words).state else { panic!() };
+    assert_eq!(question.asked_at, from_micros(4), "the first was answered");
+}
+
+#[test]
+fn a_worker_is_started_only_if_that_is_said() {
+    let ack = |status: &str| state(&[("s", "SPAWN_ACK", &format!("Issue: a-1\nStatus: {status}"))]).name();
+    assert_eq!((ack("spawned"), ack("Spawned"), ack("FAILED")), ("spawned", "spawned", "failed"));
+    assert_eq!((ack("queued"), ack("")), ("mentioned", "mentioned"));
+}
+
+#[test]
+fn long_texts_are_cut_in_a_list() {
+    let body = format!("Step: {}\nStatus: {}", "x".repeat(500), "é".repeat(501));
+    let State::InProgress(at) = item(&[("w", "PROGRESS", &body)]).shortened().state else { panic!() };
+    assert_eq!((at.step, at.status), ("x".repeat(500), format!("{}…", "é".repeat(500))));
 }
 
 #[test]
 fn every_state_has_a_name_in_the_list() {
     let states = [
+        State::Mentioned,
         State::Assigned,
         State::Accepted,
         State::InProgress(Progress::default()),

@@ -114,9 +114,9 @@ impl Wake for Nothing {
         unreachable!("nobody waits")
     }
 
-    fn project_changed(&self, _: ProjectId) {}
+    fn work_changed(&self, _: ProjectId) {}
 
-    fn project(&self, _: ProjectId) -> Box<dyn Signal> {
+    fn work(&self, _: ProjectId) -> Box<dyn Signal> {
         unreachable!("nobody waits")
     }
 

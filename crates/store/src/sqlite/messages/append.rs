@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::rows::{importance_number, lines_of, role_number};
 use crate::sqlite::events::record_as;
 use crate::sqlite::search::{Words, scope_of};
+use crate::sqlite::work;
 use crate::sqlite::writer::Desk;
 
 /// A message that has its place: everything of it that stands in a row.
@@ -26,6 +27,8 @@ pub(in crate::sqlite) struct Placed<'a> {
     pub(in crate::sqlite) ack_required: bool,
     pub(in crate::sqlite) kind: Option<&'static str>,
     pub(in crate::sqlite) work_id: Option<&'a str>,
+    /// Whether the sender's next word of this kind about this work replaces it on the board.
+    pub(in crate::sqlite) is_passing: bool,
     pub(in crate::sqlite) door: &'a str,
     pub(in crate::sqlite) vouched: Vouched,
     pub(in crate::sqlite) to: String,
@@ -107,6 +110,7 @@ pub(in crate::sqlite) fn insert(connection: &Connection, message: &Placed<'_>) -
             message.body,
         ))?;
     insert_copies(connection, message)?;
+    work::hear(connection, message)?;
     let event = Event {
         seq: message.seq,
         kind: EventKind::MessageSent,
@@ -121,8 +125,8 @@ fn insert_copies(connection: &Connection, message: &Placed<'_>) -> rusqlite::Res
     let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
     let mut statement = connection.prepare_cached(
         "INSERT INTO delivery (recipient_id, message_id, role, position, ack_required,
-             shown_at, read_at, acked_at, ack_note, archived_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+             shown_at, read_at, acked_at, ack_note, archived_at, kind)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     for (position, (recipient, role, state)) in (0_i64..).zip(&message.copies) {
         statement.execute((
@@ -136,6 +140,7 @@ fn insert_copies(connection: &Connection, message: &Placed<'_>) -> rusqlite::Res
             micros(state.acked_at),
             &state.ack_note,
             micros(state.archived_at),
+            message.kind,
         ))?;
     }
     Ok(())
@@ -163,6 +168,7 @@ fn placed<'a>(
         ack_required: message.ack_required,
         kind: message.kind.map(|kind| kind.as_str()),
         work_id: message.work_id.as_deref(),
+        is_passing: message.is_passing,
         door: message.door,
         vouched: message.vouched,
         to: named(Role::To),

@@ -49,6 +49,7 @@ impl Corpus {
             ack_required: false,
             kind: None,
             work_id: None,
+            is_passing: false,
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,

@@ -1,0 +1,128 @@
+//! What is read from messages that are not written quite as the protocol shows them.
+
+use formats::markdown::{Failed, HelpResponse, Message, Progress, SpawnAck, SpawnRequest, read};
+
+fn bead(subject: &str, body: &str) -> String {
+    read(subject, body).value.bead_id().to_owned()
+}
+
+fn progress(body: &str) -> Progress {
+    let Message::Progress(progress) = read("PROGRESS", body).value else { panic!("no progress") };
+    progress
+}
+
+fn guidance(body: &str) -> String {
+    let Message::HelpResponse(response) = read("HELP_RESPONSE", body).value else { panic!("no response") };
+    response.guidance
+}
+
+/// The bead and the issue of a message about a new worker.
+fn spawn(subject: &str, body: &str) -> (String, String) {
+    match read(subject, body).value {
+        Message::SpawnRequest(SpawnRequest { bead_id, issue_id, .. })
+        | Message::SpawnAck(SpawnAck { bead_id, issue_id, .. }) => (bead_id, issue_id),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_issue_of_a_new_worker_is_the_bead_of_the_body_when_there_is_no_other() {
+    let ids = |bead: &str, issue: &str| (bead.to_owned(), issue.to_owned());
+    for kind in ["SPAWN_REQUEST", "SPAWN_ACK"] {
+        assert_eq!(spawn(kind, "Bead: x-1"), ids("x-1", "x-1"));
+        assert_eq!(spawn(kind, "Bead: x-1\nIssue: x-2"), ids("x-1", "x-2"));
+        assert_eq!(spawn(kind, "Issue: x-2"), ids("", "x-2"));
+        assert_eq!(spawn(&format!("[x-3] {kind}"), "Bead: x-1"), ids("x-1", "x-1"));
+        assert_eq!(spawn(&format!("[x-3] {kind}"), ""), ids("x-3", ""));
+    }
+}
+
+#[test]
+fn the_subject_of_a_message_of_no_kind_names_the_work_before_a_colon() {
+    assert_eq!(bead("ol-1: GUIDANCE", "go left"), "ol-1");
+    assert_eq!(bead("ol-1: hello", "Bead: ol-2"), "ol-2");
+    assert_eq!(bead("hello: ol-1", ""), "");
+}
+
+#[test]
+fn a_number_may_have_one_plus() {
+    assert_eq!(progress("Context usage: +45%").context_usage, Some(45));
+    assert_eq!(progress("Context usage: ++45%").context_usage, None);
+    assert_eq!(progress("Context usage: +").context_usage, None);
+    assert_eq!(progress("Context usage: +-4").context_usage, None);
+    let Message::Failed(Failed { internal_attempts, .. }) = read("FAILED", "## Failure\nInternal Attempts: +3").value
+    else {
+        panic!("no failure")
+    };
+    assert_eq!(internal_attempts, Some(3));
+}
+
+#[test]
+fn files_are_listed_with_or_without_a_space_behind_the_bullet() {
+    let body = "## Files Touched\n-e.py\n*f.py\n---\n--x\n**bold**\n***\n+ g.py\n1. h.py\n- i.py";
+    let Message::HelpRequest(request) = read("HELP_REQUEST", body).value else { panic!("no request") };
+    assert_eq!(request.files_touched, ["e.py", "f.py", "i.py"]);
+    assert_eq!(progress("Files touched:\n-a.py\n-b.py\n\nStep: s").files_touched, ["a.py", "b.py"]);
+}
+
+#[test]
+fn the_label_of_the_kind_itself_names_the_bead_wherever_the_other_stands() {
+    for body in ["Bead: x\nAccepted bead: y", "Accepted bead: y\nBead: x"] {
+        assert_eq!(bead("BEAD_ACCEPTED", body), "y");
+        for subject in ["PROGRESS", "HELP_RESPONSE", "SPAWN_ACK", "hello"] {
+            assert_eq!(bead(subject, body), "x", "{subject}");
+        }
+    }
+    for subject in ["BEAD_ACCEPTED", "DONE", "hello"] {
+        assert_eq!(bead(subject, "Bead: x\nAccepted bead:"), "x", "{subject}");
+        assert_eq!(bead(subject, "Bead:\nAccepted bead: y"), "y", "{subject}");
+    }
+}
+
+#[test]
+fn the_text_of_a_help_response_loses_its_first_line_only_if_that_names_the_bead() {
+    assert_eq!(guidance("Accepted bead: y\nlook"), "look");
+    assert_eq!(guidance("Accepted bead: y\nlook\nBead: x"), "Accepted bead: y\nlook\nBead: x");
+}
+
+#[test]
+fn a_body_in_a_fence_is_read_as_what_stands_in_it() {
+    let body = "```markdown\nBead: x-1\nStep: 4\n\nFiles touched:\n- a\n```\n";
+    let wanted = Progress { bead_id: "x-1".into(), step: "4".into(), ..Progress::default() };
+    assert_eq!(progress(body), Progress { files_touched: vec!["a".into()], ..wanted });
+    assert_eq!(guidance("~~~\nBead: x-1\nlook\n~~~"), "look");
+    assert_eq!(bead("hello", "```\nBead: x-1\n```"), "x-1");
+    assert_eq!(bead("PROGRESS", "```json\nBead: x-1\n```"), "");
+    assert_eq!(bead("PROGRESS", "As shown:\n```\nBead: x-1\n```"), "");
+    assert_eq!(bead("PROGRESS", "```\nBead: x-1\n```\n```\nBead: x-2\n```"), "");
+}
+
+#[test]
+fn a_body_that_is_indented_as_a_whole_is_read_without_its_indentation() {
+    let body = "    Bead: x-1\n\n    ## Problem\n    p\n      q\n\n    ## Question\n    why\n";
+    let Message::HelpRequest(request) = read("HELP_REQUEST", body).value else { panic!("no request") };
+    assert_eq!((request.bead_id.as_str(), request.problem.as_str()), ("x-1", "p\n  q"));
+    assert_eq!(request.question, "why");
+    let Message::HelpRequest(request) = read("HELP_REQUEST", &format!("Hi\n{body}")).value else {
+        panic!("no request")
+    };
+    assert_eq!(request.problem, "");
+}
+
+#[test]
+fn an_answer_that_is_all_code_or_of_no_bead_is_written_so_that_it_is_read_back() {
+    for guidance in ["```\ncode\n```", "~~~ sh\n````\n~~~", "```json\n{}\n```", "\u{feff}a", "a\n  b"] {
+        for bead_id in ["", "x-1", "x]1"] {
+            let message = Message::HelpResponse(HelpResponse { bead_id: bead_id.into(), guidance: guidance.into() });
+            let written = message.write();
+            assert_eq!(read(&written.subject, &written.body).value, message, "{written:?}");
+        }
+    }
+}
+
+#[test]
+fn a_new_worker_whose_bead_is_no_issue_is_read_back() {
+    let message = Message::SpawnAck(SpawnAck { bead_id: "x-1".into(), session: "s".into(), ..SpawnAck::default() });
+    let written = message.write();
+    assert_eq!(read(&written.subject, &written.body).value, message);
+}
