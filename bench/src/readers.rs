@@ -58,7 +58,7 @@ const READERS: [Reader; 4] = [
         read: |text| drop(black_box(secrets::find(&text.body))),
         typical: texts::typical_markdown,
         hostile: texts::hostile_secrets,
-        slowest: 30.0,
+        slowest: 40.0,
     },
     Reader {
         name: "all that a send reads",

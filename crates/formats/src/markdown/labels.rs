@@ -32,8 +32,9 @@ impl<'t> Labels<'t> {
         Self { names, list_name: list, values: Vec::new(), list: None }
     }
 
-    /// Takes note of the labels in a line of prose, with `below` following it.
-    pub fn meet(&mut self, line: &'t str, below: &'t str) {
+    /// Takes note of the labels in a line of prose, with `below` following it. Only if it `may_return` is it looked
+    /// through for carriage returns, which few texts have.
+    pub fn meet(&mut self, line: &'t str, below: &'t str, may_return: bool) {
         let mut rest = line.trim_start();
         let indent = line.len() - rest.len();
         if rest.is_empty() || rest.starts_with('>') {
@@ -42,7 +43,7 @@ impl<'t> Labels<'t> {
         // Some texts end their lines with a carriage return alone; a value still goes on to the end of the line.
         loop {
             self.meet_one(rest, indent, below);
-            let Some(at) = rest.find('\r') else { return };
+            let Some(at) = may_return.then(|| rest.find('\r')).flatten() else { return };
             rest = rest[at..].trim_start();
         }
     }
@@ -84,12 +85,17 @@ impl<'t> Labels<'t> {
 
     /// The label that `text` begins with, in emphasis or not.
     fn emphasised(&self, text: &'t str) -> Option<Label<'t>> {
-        let inside = text.trim_start_matches(['*', '_']);
+        // Nearly every line begins with neither, which is quickly seen.
+        let inside = match text.as_bytes().first()? {
+            b'*' | b'_' => text.trim_start_matches(['*', '_']),
+            first if first.is_ascii_uppercase() => text,
+            _ => return None,
+        };
         let emphasis = &text[..text.len() - inside.len()];
         if emphasis.len() > LONGEST_EMPHASIS {
             return None;
         }
-        // Every label begins with a capital, and nearly every line with another letter, which is quickly seen.
+        // Every label begins with a capital.
         let initial = inside.bytes().next().filter(u8::is_ascii_uppercase)?;
         let (name, after) = self.names.iter().chain(&self.list_name).find_map(|name| {
             let begins_alike = name.as_bytes().first() == Some(&initial);

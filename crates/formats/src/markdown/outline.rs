@@ -29,10 +29,11 @@ impl<'t> Outline<'t> {
     pub fn read(text: &'t str, wanted: &Wanted) -> Self {
         let mut labels = Labels::wanted(wanted.labels, wanted.list);
         let mut sections = Sections::wanted(wanted.sections);
+        let may_return = text.contains('\r');
         for line in lines(text).filter(|line| line.is_prose && !line.text.is_empty()) {
             match Heading::at_start_of(line.text) {
                 Some(heading) => sections.meet(&heading, line.start, line.end),
-                None => labels.meet(line.text, &text[line.end..]),
+                None => labels.meet(line.text, &text[line.end..], may_return),
             }
         }
         Self { text, labels, sections }
