@@ -62,7 +62,7 @@ pub struct Sqlite {
     watcher: Readers,
 }
 
-/// The connections for searches, and who may use them.
+/// The connections for searches and other long reading, and who may use them.
 struct Searchers {
     connections: Arc<Readers>,
     turns: Arc<tokio::sync::Semaphore>,

@@ -17,7 +17,7 @@ use mail::search::query::Query;
 use rusqlite::{Connection, ErrorCode};
 
 use super::messages::rows::{COLUMNS, page_of};
-use super::{Sqlite, failed, failure, limit_of};
+use super::{Searchers, Sqlite, failed, failure, limit_of};
 
 /// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
 const BODY_SHOWN: usize = 64 * 1024;
@@ -60,27 +60,38 @@ impl SearchStore for Sqlite {
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let doing = "search";
-        let deadline = Instant::now() + self.searchers.deadline;
-        let (turns, connections) = (self.searchers.turns.clone(), self.searchers.connections.clone());
         let (query, about) = (query.clone(), about.clone());
-        let search = async move {
+        let found = move |connection: &Connection| find(connection, project, &query, &about, before, limit);
+        self.searchers.run("search", found).await
+    }
+}
+
+impl Searchers {
+    /// Runs `work`, which may read much, where it holds up nobody else, and gives up at the deadline.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + self.deadline;
+        let (turns, connections) = (self.turns.clone(), self.connections.clone());
+        let running = async move {
             let turn = turns.acquire_owned().await.map_err(|closed| failure(doing, closed))?;
-            let found = tokio::task::spawn_blocking(move || {
+            let done = tokio::task::spawn_blocking(move || {
                 // Held until the work is done, even when nobody waits for it any more.
                 let _turn = turn;
                 connections.with(|connection| {
                     give_up_at(connection, deadline)?;
-                    find(connection, project, &query, &about, before, limit)
+                    work(connection)
                 })
             });
-            found.await.map_err(|panicked| failure(doing, panicked))?.map_err(|error| match error.sqlite_error_code() {
+            done.await.map_err(|panicked| failure(doing, panicked))?.map_err(|error| match error.sqlite_error_code() {
                 Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
                 _ => failed(doing)(error),
             })
         };
         // SQLite's machine takes no step while FTS5 merges long lists, so the caller is released by a clock of its own.
-        tokio::time::timeout_at(deadline.into(), search).await.unwrap_or(Err(StoreError::TooSlow))
+        tokio::time::timeout_at(deadline.into(), running).await.unwrap_or(Err(StoreError::TooSlow))
     }
 }
 

@@ -22,22 +22,9 @@ const MOST_ACKS: usize = 100;
 #[async_trait]
 impl WorkStore for Sqlite {
     async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
-        self.read("read the work board", |connection| {
-            // One transaction, so that an item's words are those that its place in the list comes from.
-            let tx = connection.unchecked_transaction()?;
-            let mut records = Vec::new();
-            let mut bytes = 0;
-            for (id, newest) in items(&tx, query)? {
-                let words = words(&tx, query.project, &id)?;
-                bytes += words.iter().map(|word| word.body.len()).sum::<usize>();
-                let open_acks = open_acks(&tx, query.project, &id)?;
-                records.push(WorkRecord { id, newest, words, open_acks });
-                if bytes > PAGE_BYTES {
-                    break;
-                }
-            }
-            Ok(records)
-        })
+        let query = query.clone();
+        // Many bodies are read, which would hold up whoever else is served by this thread.
+        self.searchers.run("read the work board", move |connection| records(connection, &query)).await
     }
 
     async fn work_story(
@@ -101,6 +88,23 @@ pub(super) fn hear(connection: &Connection, message: &Placed<'_>) -> rusqlite::R
         )?
         .execute((message.project.0, work_id, kind, message.sender.0, place, message.id.0))?;
     Ok(())
+}
+
+fn records(connection: &Connection, query: &WorkQuery) -> rusqlite::Result<Vec<WorkRecord>> {
+    // One transaction, so that an item's words are those that its place in the list comes from.
+    let tx = connection.unchecked_transaction()?;
+    let mut records = Vec::new();
+    let mut bytes = 0;
+    for (id, newest) in items(&tx, query)? {
+        let words = words(&tx, query.project, &id)?;
+        bytes += words.iter().map(|word| word.body.len()).sum::<usize>();
+        let open_acks = open_acks(&tx, query.project, &id)?;
+        records.push(WorkRecord { id, newest, words, open_acks });
+        if bytes > PAGE_BYTES {
+            break;
+        }
+    }
+    Ok(records)
 }
 
 fn items(connection: &Connection, query: &WorkQuery) -> rusqlite::Result<Vec<(String, MessageId)>> {
