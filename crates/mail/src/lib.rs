@@ -15,6 +15,7 @@ pub mod messages;
 pub mod nearest;
 pub mod office;
 pub mod projects;
+pub mod provider;
 pub mod reservations;
 pub mod search;
 pub mod threads;

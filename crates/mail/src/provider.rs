@@ -1,0 +1,145 @@
+//! Mail as scripts and people at a shell know it: one mailbox for each name, and thirteen verbs.
+//!
+//! A letter here has one recipient, and what is done with it is done to that copy alone. Which backend keeps it, our own
+//! office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`. Nothing
+//! here knows a wire, and nothing destroys: a letter that was deleted is hidden, and can still be got by its id.
+
+#[cfg(any(test, feature = "contract"))]
+pub mod fake;
+#[cfg(feature = "contract")]
+pub mod suite;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+/// One recipient's letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Its id, without white space; acts on this copy alone.
+    pub id: String,
+    /// Who wrote it.
+    pub from: String,
+    /// Whose copy it is.
+    pub to: String,
+    /// The subject; may be empty.
+    pub subject: String,
+    /// The body; may be empty.
+    pub body: String,
+    /// When it was sent. Of two letters the later one has the later time.
+    pub created_at: Timestamp,
+    /// Whether it was read.
+    pub read: bool,
+    /// The conversation it belongs to; empty if the backend knows none.
+    pub thread: String,
+    /// The letter that it answers.
+    pub reply_to: Option<String>,
+    /// How urgent it is, where the backend counts that.
+    pub priority: Option<i64>,
+    /// Who else got a copy.
+    pub cc: Vec<String>,
+}
+
+/// What somebody wants sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words<'a> {
+    /// Who writes.
+    pub from: &'a str,
+    /// The subject.
+    pub subject: &'a str,
+    /// The body.
+    pub body: &'a str,
+}
+
+/// How much open mail there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All of it.
+    pub total: usize,
+    /// What was not read.
+    pub unread: usize,
+}
+
+/// Why a backend did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// The letter was put away before. Whoever puts away what is away has nothing to worry about.
+    #[error("'{id}' is already archived")]
+    AlreadyArchived {
+        /// The letter.
+        id: String,
+    },
+    /// There is no such letter.
+    #[error("Message '{id}' not found")]
+    NotFound {
+        /// What was given.
+        id: String,
+    },
+    /// The backend cannot do this at all.
+    #[error("This mail provider does not support '{verb}'")]
+    Unsupported {
+        /// What it was asked for.
+        verb: &'static str,
+    },
+    /// It was refused.
+    #[error(transparent)]
+    Refused(#[from] crate::Error),
+    /// It could not be done now.
+    #[error("The mail provider failed: {cause}")]
+    Failed {
+        /// What went wrong.
+        cause: String,
+    },
+}
+
+/// A backend that keeps letters.
+///
+/// An empty recipient asks for everybody's mail. Lists are oldest first. What was archived or deleted is hidden from
+/// `inbox`, `check`, `all` and `count`, and still shown by `get` and `thread`.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Sends a letter: unread, open, with a new id and a thread of its own.
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError>;
+
+    /// Answers a letter: to whoever wrote it, in its thread. The letter that is answered does not change.
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError>;
+
+    /// What is open and unread. Changes nothing.
+    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError>;
+
+    /// The same, for whoever only wants to know whether there is mail.
+    async fn check(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        self.inbox(recipient).await
+    }
+
+    /// What is open, read or not.
+    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError>;
+
+    /// Every letter of a thread, by the thread's id or that of any letter in it; nothing if there is none.
+    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError>;
+
+    /// One letter, put away or not. Changes nothing.
+    async fn get(&self, id: &str) -> Result<Letter, ProviderError>;
+
+    /// One letter, which is read from now on. Twice is fine.
+    async fn read(&self, id: &str) -> Result<Letter, ProviderError>;
+
+    /// Notes that a letter was read. Twice is fine; one that was put away stays there.
+    async fn mark_read(&self, id: &str) -> Result<(), ProviderError>;
+
+    /// Takes that back. Twice is fine; one that was put away stays there.
+    async fn mark_unread(&self, id: &str) -> Result<(), ProviderError>;
+
+    /// Puts a letter away for good; a second time is [`ProviderError::AlreadyArchived`].
+    async fn archive(&self, id: &str) -> Result<(), ProviderError>;
+
+    /// The same: nothing is destroyed.
+    async fn delete(&self, id: &str) -> Result<(), ProviderError> {
+        self.archive(id).await
+    }
+
+    /// How much is open.
+    async fn count(&self, recipient: &str) -> Result<Count, ProviderError> {
+        let open = self.all(recipient).await?;
+        Ok(Count { total: open.len(), unread: open.iter().filter(|letter| !letter.read).count() })
+    }
+}

@@ -1,0 +1,138 @@
+//! Letters in memory, for tests: it keeps every promise of a provider, and can be told to fail.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+use super::{Letter, Provider, ProviderError, Words};
+use crate::clock::from_micros;
+
+/// A provider that forgets everything when it is dropped.
+#[derive(Default)]
+pub struct Fake {
+    letters: Mutex<Vec<Kept>>,
+    broken: AtomicBool,
+}
+
+struct Kept {
+    letter: Letter,
+    archived: bool,
+}
+
+impl Fake {
+    /// A provider without letters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From now on every verb fails, or works again.
+    pub fn fail(&self, broken: bool) {
+        self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    fn letters(&self) -> Result<MutexGuard<'_, Vec<Kept>>, ProviderError> {
+        if self.broken.load(Ordering::SeqCst) {
+            return Err(ProviderError::Failed { cause: "told to fail".to_owned() });
+        }
+        // A panic cannot leave a list of letters half changed.
+        Ok(self.letters.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn keep(letters: &mut Vec<Kept>, to: &str, words: Words<'_>, parent: Option<Letter>) -> Letter {
+        let id = format!("fake-{}", letters.len() + 1);
+        let letter = Letter {
+            thread: parent.as_ref().map_or_else(|| format!("thread-{id}"), |parent| parent.thread.clone()),
+            reply_to: parent.map(|parent| parent.id),
+            id,
+            from: words.from.to_owned(),
+            to: to.to_owned(),
+            subject: words.subject.to_owned(),
+            body: words.body.to_owned(),
+            created_at: from_micros(letters.len() as i64 + 1),
+            read: false,
+            priority: None,
+            cc: Vec::new(),
+        };
+        letters.push(Kept { letter: letter.clone(), archived: false });
+        letter
+    }
+
+    fn open(&self, recipient: &str, wanted: impl Fn(&Letter) -> bool) -> Result<Vec<Letter>, ProviderError> {
+        let letters = self.letters()?;
+        let theirs = letters.iter().filter(|kept| !kept.archived).map(|kept| &kept.letter);
+        let theirs = theirs.filter(|letter| recipient.is_empty() || letter.to == recipient);
+        Ok(theirs.filter(|letter| wanted(letter)).cloned().collect())
+    }
+
+    fn change<T>(&self, id: &str, change: impl FnOnce(&mut Kept) -> T) -> Result<T, ProviderError> {
+        let mut letters = self.letters()?;
+        let kept = letters.iter_mut().find(|kept| kept.letter.id == id);
+        kept.map(change).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
+    }
+}
+
+#[async_trait]
+impl Provider for Fake {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        Ok(Self::keep(&mut *self.letters()?, to, words, None))
+    }
+
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        let parent = self.get(id).await?;
+        let to = parent.from.clone();
+        Ok(Self::keep(&mut *self.letters()?, &to, words, Some(parent)))
+    }
+
+    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        self.open(recipient, |letter| !letter.read)
+    }
+
+    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        self.open(recipient, |_| true)
+    }
+
+    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+        let letters = self.letters()?;
+        let named = letters.iter().find(|kept| kept.letter.id == id).map_or(id, |kept| kept.letter.thread.as_str());
+        Ok(letters.iter().map(|kept| &kept.letter).filter(|letter| letter.thread == named).cloned().collect())
+    }
+
+    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+        self.change(id, |kept| kept.letter.clone())
+    }
+
+    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+        self.mark_read(id).await?;
+        self.get(id).await
+    }
+
+    async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
+        self.change(id, |kept| kept.letter.read = true)
+    }
+
+    async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
+        self.change(id, |kept| kept.letter.read = false)
+    }
+
+    async fn archive(&self, id: &str) -> Result<(), ProviderError> {
+        let was_archived = self.change(id, |kept| std::mem::replace(&mut kept.archived, true))?;
+        if was_archived { Err(ProviderError::AlreadyArchived { id: id.to_owned() }) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn it_fails_when_it_was_told_to_and_works_again() {
+        let fake = Fake::new();
+        fake.fail(true);
+        let words = Words { from: "a", subject: "s", body: "b" };
+        assert!(matches!(fake.send("b", words).await, Err(ProviderError::Failed { .. })));
+        assert!(fake.count("").await.is_err());
+        fake.fail(false);
+        assert_eq!(fake.count("").await.unwrap().total, 0, "nothing was kept of what failed");
+    }
+}

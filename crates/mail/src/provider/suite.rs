@@ -1,0 +1,274 @@
+//! The promises of every provider, each written once and run on every backend.
+//!
+//! A promise is a function whose name says it. A backend's tests call
+//! [`provider_suite!`](crate::provider_suite) with a function that makes a provider without letters.
+
+// Each function is a test: its name is its documentation, and it may panic.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Count, Letter, Provider, ProviderError, Words};
+
+/// A provider as the promises get it: some of them use it from several tasks at once.
+pub type Shared = Arc<dyn Provider>;
+
+/// Makes one test of each promise. `$fresh` names an async function that returns a provider without letters as
+/// [`Shared`](crate::provider::suite::Shared), and a guard that is kept until the promise was checked.
+///
+/// A promise that is not in this list is not run.
+#[macro_export]
+macro_rules! provider_suite {
+    ($fresh:path) => {
+        $crate::provider_suite! { @each $fresh:
+            a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own,
+            text_of_any_script_and_length_is_kept,
+            an_inbox_holds_what_is_unread_oldest_first,
+            an_empty_recipient_asks_for_everybodys_mail,
+            looking_changes_nothing,
+            reading_leaves_the_inbox_and_nothing_else,
+            marking_unread_brings_a_letter_back,
+            what_was_archived_is_hidden_and_never_gone,
+            archiving_twice_is_an_error_of_its_own,
+            deleting_is_archiving,
+            marking_what_was_archived_does_not_bring_it_back,
+            a_reply_goes_to_the_sender_in_the_thread,
+            a_reply_does_not_change_what_it_answers,
+            a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived,
+            an_unknown_thread_is_empty,
+            an_unknown_id_is_not_found,
+            what_is_open_is_counted,
+            times_rise_from_letter_to_letter,
+            twelve_who_write_at_once_lose_nothing,
+        }
+    };
+    (@each $fresh:path: $($promise:ident),+ $(,)?) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $promise() {
+            let (provider, _guard) = $fresh().await;
+            $crate::provider::suite::$promise(&provider).await;
+        }
+    )+};
+}
+
+const HELLO: Words<'static> = Words { from: "alice", subject: "Hello", body: "How are you?" };
+
+async fn sent(provider: &Shared, to: &str) -> Letter {
+    provider.send(to, HELLO).await.unwrap()
+}
+
+fn ids(letters: &[Letter]) -> Vec<&str> {
+    letters.iter().map(|letter| letter.id.as_str()).collect()
+}
+
+pub async fn a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own(provider: &Shared) {
+    let (one, other) = (sent(provider, "bob").await, sent(provider, "bob").await);
+    assert_eq!((one.from.as_str(), one.to.as_str()), ("alice", "bob"));
+    assert_eq!((one.subject.as_str(), one.body.as_str()), ("Hello", "How are you?"));
+    assert!(!one.read && one.reply_to.is_none());
+    assert!(one.id != other.id && one.thread != other.thread && !one.thread.is_empty());
+    assert!(!one.id.is_empty() && !one.id.contains(char::is_whitespace), "'{}'", one.id);
+    assert_eq!(provider.get(&one.id).await.unwrap(), one);
+}
+
+pub async fn text_of_any_script_and_length_is_kept(provider: &Shared) {
+    let long = "x".repeat(1 << 20);
+    for (subject, body) in [("", ""), ("Grüße, 漢字 🦀", "a\n\tb \"c\" \\ 'd'\n"), ("long", long.as_str())] {
+        let letter = provider.send("bob", Words { from: "alice", subject, body }).await.unwrap();
+        let kept = provider.get(&letter.id).await.unwrap();
+        assert_eq!((kept.subject.as_str(), kept.body.as_str()), (subject, body));
+    }
+}
+
+pub async fn an_inbox_holds_what_is_unread_oldest_first(provider: &Shared) {
+    let (first, second) = (sent(provider, "bob").await, sent(provider, "bob").await);
+    sent(provider, "carol").await;
+    for letters in [provider.inbox("bob").await.unwrap(), provider.check("bob").await.unwrap()] {
+        assert_eq!(ids(&letters), [first.id.as_str(), second.id.as_str()]);
+    }
+    assert_eq!(provider.inbox("nobody").await.unwrap(), []);
+}
+
+pub async fn an_empty_recipient_asks_for_everybodys_mail(provider: &Shared) {
+    let (one, other) = (sent(provider, "bob").await, sent(provider, "carol").await);
+    let all = [one.id.as_str(), other.id.as_str()];
+    assert_eq!(ids(&provider.inbox("").await.unwrap()), all);
+    assert_eq!(ids(&provider.all("").await.unwrap()), all);
+    assert_eq!(provider.count("").await.unwrap(), Count { total: 2, unread: 2 });
+}
+
+pub async fn looking_changes_nothing(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.get(&letter.id).await.unwrap();
+    provider.check("bob").await.unwrap();
+    provider.all("bob").await.unwrap();
+    provider.thread(&letter.thread).await.unwrap();
+    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+}
+
+pub async fn reading_leaves_the_inbox_and_nothing_else(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    for _ in 0..2 {
+        assert!(provider.read(&letter.id).await.unwrap().read, "twice is fine");
+    }
+    assert_eq!(provider.inbox("bob").await.unwrap(), []);
+    assert_eq!(ids(&provider.all("bob").await.unwrap()), [letter.id.as_str()]);
+    assert!(provider.get(&letter.id).await.unwrap().read);
+}
+
+pub async fn marking_unread_brings_a_letter_back(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    for _ in 0..2 {
+        provider.mark_read(&letter.id).await.unwrap();
+    }
+    assert_eq!(provider.inbox("bob").await.unwrap(), []);
+    for _ in 0..2 {
+        provider.mark_unread(&letter.id).await.unwrap();
+    }
+    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+}
+
+pub async fn what_was_archived_is_hidden_and_never_gone(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.archive(&letter.id).await.unwrap();
+    for letters in [provider.inbox("bob").await, provider.check("bob").await, provider.all("bob").await] {
+        assert_eq!(letters.unwrap(), []);
+    }
+    assert_eq!(provider.count("bob").await.unwrap(), Count::default());
+    assert_eq!(provider.get(&letter.id).await.unwrap().body, letter.body);
+}
+
+pub async fn archiving_twice_is_an_error_of_its_own(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.archive(&letter.id).await.unwrap();
+    for again in [provider.archive(&letter.id).await, provider.delete(&letter.id).await] {
+        assert!(matches!(again, Err(ProviderError::AlreadyArchived { .. })), "{again:?}");
+    }
+}
+
+pub async fn deleting_is_archiving(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.delete(&letter.id).await.unwrap();
+    assert_eq!(provider.all("bob").await.unwrap(), []);
+    assert_eq!(provider.get(&letter.id).await.unwrap().id, letter.id);
+    let again = provider.archive(&letter.id).await;
+    assert!(matches!(again, Err(ProviderError::AlreadyArchived { .. })), "{again:?}");
+}
+
+pub async fn marking_what_was_archived_does_not_bring_it_back(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.archive(&letter.id).await.unwrap();
+    provider.mark_read(&letter.id).await.unwrap();
+    provider.mark_unread(&letter.id).await.unwrap();
+    provider.read(&letter.id).await.unwrap();
+    assert_eq!(provider.all("bob").await.unwrap(), []);
+}
+
+pub async fn a_reply_goes_to_the_sender_in_the_thread(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    let words = Words { from: "bob", subject: "As I like", body: "Well." };
+    let reply = provider.reply(&letter.id, words).await.unwrap();
+    assert_eq!((reply.from.as_str(), reply.to.as_str()), ("bob", "alice"));
+    assert_eq!((reply.subject.as_str(), &reply.thread), ("As I like", &letter.thread));
+    assert_eq!(reply.reply_to.as_deref(), Some(letter.id.as_str()));
+    assert_eq!(ids(&provider.inbox("alice").await.unwrap()), [reply.id.as_str()]);
+}
+
+pub async fn a_reply_does_not_change_what_it_answers(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.reply(&letter.id, Words { from: "bob", ..HELLO }).await.unwrap();
+    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+}
+
+pub async fn a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived(provider: &Shared) {
+    let first = sent(provider, "bob").await;
+    let second = provider.reply(&first.id, Words { from: "bob", ..HELLO }).await.unwrap();
+    sent(provider, "bob").await;
+    provider.archive(&first.id).await.unwrap();
+    for id in [&first.thread, &first.id, &second.id] {
+        let thread = provider.thread(id).await.unwrap();
+        assert_eq!(ids(&thread), [first.id.as_str(), second.id.as_str()], "by '{id}'");
+    }
+}
+
+pub async fn an_unknown_thread_is_empty(provider: &Shared) {
+    sent(provider, "bob").await;
+    assert_eq!(provider.thread("no-such-thread").await.unwrap(), []);
+}
+
+pub async fn an_unknown_id_is_not_found(provider: &Shared) {
+    const GONE: &str = "no-such-letter";
+    let not_found = |answer: Result<(), ProviderError>| {
+        assert!(matches!(answer, Err(ProviderError::NotFound { .. })), "{answer:?}");
+    };
+    not_found(provider.get(GONE).await.map(drop));
+    not_found(provider.read(GONE).await.map(drop));
+    not_found(provider.mark_read(GONE).await);
+    not_found(provider.mark_unread(GONE).await);
+    not_found(provider.archive(GONE).await);
+    not_found(provider.delete(GONE).await);
+    not_found(provider.reply(GONE, HELLO).await.map(drop));
+}
+
+pub async fn what_is_open_is_counted(provider: &Shared) {
+    let letters = [sent(provider, "bob").await, sent(provider, "bob").await, sent(provider, "bob").await];
+    provider.read(&letters[0].id).await.unwrap();
+    provider.archive(&letters[1].id).await.unwrap();
+    assert_eq!(provider.count("bob").await.unwrap(), Count { total: 2, unread: 1 });
+    assert_eq!(provider.count("nobody").await.unwrap(), Count::default());
+}
+
+pub async fn times_rise_from_letter_to_letter(provider: &Shared) {
+    let mut last = sent(provider, "bob").await.created_at;
+    for _ in 0..5 {
+        let next = sent(provider, "bob").await.created_at;
+        assert!(next > last, "{next} is not after {last}");
+        last = next;
+    }
+}
+
+pub async fn twelve_who_write_at_once_lose_nothing(provider: &Shared) {
+    let mut writers = JoinSet::new();
+    for writer in 0..12 {
+        let provider = provider.clone();
+        writers.spawn(async move {
+            let (from, mut ids) = (format!("writer-{writer}"), Vec::new());
+            for _ in 0..5 {
+                let words = Words { from: &from, ..HELLO };
+                ids.push(provider.send("bob", words).await.unwrap().id);
+            }
+            ids
+        });
+    }
+    let written: HashSet<String> = writers.join_all().await.into_iter().flatten().collect();
+    assert_eq!(written.len(), 60, "every id is another");
+    let kept: HashSet<String> = provider.all("bob").await.unwrap().into_iter().map(|letter| letter.id).collect();
+    assert_eq!(kept, written);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+
+    async fn fake() -> (Shared, ()) {
+        (Arc::new(Fake::new()), ())
+    }
+
+    crate::provider_suite!(fake);
+
+    #[test]
+    fn every_promise_is_run() {
+        let source = include_str!("suite.rs");
+        let (listed, promises) = source.split_once("(@each").expect("the macro has two arms");
+        let promises: Vec<&str> =
+            promises.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next()).collect();
+        assert!(promises.len() > 10);
+        for promise in promises {
+            assert!(listed.contains(&format!("            {promise},")), "{promise} is not run");
+        }
+    }
+}
