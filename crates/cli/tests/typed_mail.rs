@@ -65,6 +65,7 @@ fn a_secret_is_warned_of_and_stands_in_no_log() {
     assert_eq!(sent["warnings"][0]["code"], "SECRET_SUSPECTED");
     assert_eq!(sent["warnings"][0]["message"], "body_md line 2 looks like a GitHub token ('github_token')");
     server.stop();
+    assert!(place.log().contains("stopping"), "the log is written: {}", place.log());
     assert!(!place.log().contains(&secret()[4..20]), "the log repeats it");
 }
 
@@ -79,6 +80,7 @@ fn a_careful_office_refuses_a_secret_without_repeating_it() {
     assert!(!refused.structured.to_string().contains(&secret()[4..20]));
     assert_eq!(server.call("fetch_inbox", as_agent("BlueLake", json!({}))), json!([]));
     server.stop();
+    assert!(place.log().contains("stopping"), "the log is written: {}", place.log());
     assert!(!place.log().contains(&secret()[4..20]), "the log repeats it");
 }
 

@@ -15,8 +15,8 @@ use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 
 pub use board::item_of;
-pub(crate) use said::asks;
 pub use said::is_passing;
+pub(crate) use said::{asks, will_pass};
 pub use story::gist;
 
 /// How it stands with a piece of work.

@@ -12,7 +12,7 @@ use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::Message;
 use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkAsk};
-use mail::work::{State, WorkItem};
+use mail::work::{State, WorkItem, WorkQuery, WorkStore};
 use shop::{PROJECT, Shop, draft, named, shop};
 
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
@@ -120,6 +120,21 @@ async fn whoever_was_asked_helps_by_an_answer_in_plain_words_and_nobody_else_doe
         assert_eq!(kind(&answer), Some("HELP_RESPONSE"), "whatever its subject");
         assert_eq!(item(&shop, "a-1").await.state.name(), "in_progress");
     }
+}
+
+#[tokio::test]
+async fn an_answer_is_no_report_of_progress_whatever_its_subject() {
+    let shop = shop(Rules::default()).await;
+    let blocked = r#"{"type":"status_update","task_id":"a-1","update_type":"blocker","blockers":["staging"]}"#;
+    let question = sent(&shop, "[a-1] PROGRESS stuck", blocked).await.message.id;
+    for _ in 0..2 {
+        let answer = reply(&shop, question, "agent-1", "Ask Ann.").await;
+        assert_eq!(kind(&answer), Some("HELP_RESPONSE"));
+    }
+    let query = WorkQuery { project: shop.team.project, id: Some("a-1".into()), before: None, limit: 1 };
+    let record = shop.store.work(&query).await.unwrap().remove(0);
+    assert_eq!(record.words.len(), 3, "no answer takes the place of another");
+    assert!(!record.words.iter().any(mail::work::is_passing));
 }
 
 #[tokio::test]

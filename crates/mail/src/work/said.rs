@@ -27,9 +27,14 @@ pub(super) enum Said {
     Nothing,
 }
 
-/// Whether a message tells only how far its sender is, so that its next word of that kind takes its place.
-pub fn is_passing(subject: &str, body: &str) -> bool {
-    matches!(Said::of(Typed::read(subject, body).value, &[]), Said::GoesOn(_))
+/// Whether a message that was kept tells only how far its sender is, so that its next word of that kind takes its place.
+pub fn is_passing(message: &Message) -> bool {
+    matches!(Said::by(message), Said::GoesOn(_))
+}
+
+/// The same of a message that is to be kept under this kind.
+pub(crate) fn will_pass(kind: Option<Kind>, typed: Typed) -> bool {
+    matches!(Said::under(kind, || typed, &[]), Said::GoesOn(_))
 }
 
 /// Whether the sender of a message is stuck and waits for an answer.
@@ -40,11 +45,16 @@ pub(crate) fn asks(message: &Message) -> bool {
 impl Said {
     /// What a message that was kept says.
     pub(super) fn by(message: &Message) -> Self {
-        match message.kind {
+        Self::under(message.kind, || Typed::read(&message.subject, &message.body).value, &message.to)
+    }
+
+    /// What a message says under the kind that it is kept under.
+    fn under(kind: Option<Kind>, typed: impl FnOnce() -> Typed, to: &[String]) -> Self {
+        match kind {
             None => Self::Nothing,
             // An answer that took its subject from the question is kept as one, and reads as something else.
             Some(Kind::Markdown(markdown::Kind::HelpResponse)) => Self::Answers,
-            Some(_) => Self::of(Typed::read(&message.subject, &message.body).value, &message.to),
+            Some(_) => Self::of(typed(), to),
         }
     }
 

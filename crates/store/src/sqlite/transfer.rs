@@ -189,7 +189,7 @@ fn placed<'a>(record: &'a Record, project: ProjectId, agents: &HashMap<&str, Age
         ack_required: message.ack_required,
         kind: message.kind.map(|kind| kind.as_str()),
         work_id: message.work_id.as_deref(),
-        is_passing: mail::work::is_passing(&message.subject, &message.body),
+        is_passing: mail::work::is_passing(message),
         door: &message.door,
         vouched: message.vouched,
         to: lines_of(message.to.iter().map(String::as_str)),

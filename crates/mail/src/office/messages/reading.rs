@@ -47,6 +47,8 @@ pub(super) struct Reading {
     pub(super) work_id: Option<String>,
     /// Whether nothing is wrong with it, but that it may not name its work.
     pub(super) is_whole: bool,
+    /// Whether its sender's next word of that kind takes its place on the board.
+    pub(super) is_passing: bool,
     pub(super) notes: Notes,
 }
 
@@ -82,7 +84,8 @@ impl Office {
         let problems = if is_meant { typed.problems } else { Vec::new() };
         let is_whole = problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
         let kind = own.or_else(|| helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
-        Ok(Reading { kind, work_id, is_whole, notes: Notes { problems, secrets } })
+        let is_passing = work::will_pass(kind, typed.value);
+        Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets } })
     }
 
     fn look_for_secrets(&self, draft: &Draft<'_>) -> Result<Vec<Secret>, Error> {

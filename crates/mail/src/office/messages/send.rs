@@ -10,7 +10,6 @@ use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage,
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
-use crate::work::is_passing;
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
@@ -119,7 +118,7 @@ impl Office {
             ack_required: draft.ack_required.unwrap_or_else(|| reading.kind.is_some_and(Kind::ack_by_default)),
             kind: reading.kind,
             work_id,
-            is_passing: reading.kind.is_some() && is_passing(draft.subject, draft.body),
+            is_passing: reading.is_passing,
             door: draft.door,
             vouched,
             idempotency: draft
