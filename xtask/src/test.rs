@@ -54,7 +54,7 @@ fn cargo_in(root: &Path) -> Command {
 
 /// Makes ready what tests need beside Rust; says whether the referees from npm are there.
 fn provide(root: &Path, left_out: &mut LeftOut) -> Result<bool> {
-    let missing = timed("looking for node, npm, git, curl", tools::provide)?;
+    let missing = timed("looking for the programs that tests use", tools::provide)?;
     if !missing.is_empty() {
         left_out.add(is_ci(), tools::advice(&missing))?;
     }

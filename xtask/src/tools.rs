@@ -20,17 +20,26 @@ pub struct Tool {
     pub needed_for: &'static str,
 }
 
+impl Tool {
+    /// What it is asked to learn whether it is there.
+    fn asked(&self) -> &'static str {
+        if self.command == "tmux" { "-V" } else { "--version" }
+    }
+}
+
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 4] = [
+pub const TOOLS: [Tool; 6] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
-    Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files" },
+    Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
     Tool { command: "curl", package: "curl", needed_for: "tests of shell clients" },
+    Tool { command: "python3", package: "python3", needed_for: "mail providers that somebody else wrote" },
+    Tool { command: "tmux", package: "tmux", needed_for: "nudges" },
 ];
 
 /// Installs what is missing when that is possible; returns what is missing still.
 pub fn provide() -> Result<Vec<&'static Tool>> {
-    let missing = missing(|tool| answers(tool.command, &["--version"]));
+    let missing = missing(|tool| answers(tool.command, &[tool.asked()]));
     if missing.is_empty() {
         return Ok(missing);
     }
@@ -42,7 +51,7 @@ pub fn provide() -> Result<Vec<&'static Tool>> {
     if let Err(problem) = installed {
         eprintln!("    {problem:#}");
     }
-    Ok(self::missing(|tool| answers(tool.command, &["--version"])))
+    Ok(self::missing(|tool| answers(tool.command, &[tool.asked()])))
 }
 
 /// A line for a developer who is to install them by hand.

@@ -9,6 +9,8 @@ pub mod fake;
 #[cfg(feature = "contract")]
 pub mod suite;
 
+use std::fmt;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -80,15 +82,45 @@ pub enum ProviderError {
         /// What it was asked for.
         verb: &'static str,
     },
-    /// It was refused.
-    #[error(transparent)]
-    Refused(#[from] crate::Error),
+    /// It was refused, for a reason that whoever asked can mend.
+    #[error("{0}")]
+    Refused(Refusal),
     /// It could not be done now.
     #[error("The mail provider failed: {cause}")]
     Failed {
         /// What went wrong.
         cause: String,
     },
+}
+
+/// Why something was refused, in words: backends may be other programs, whose errors are not ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// A stable code, for programs.
+    pub code: String,
+    /// The fact.
+    pub message: String,
+    /// The next thing to try; empty if nobody knows.
+    pub hint: String,
+    /// Names that may have been meant.
+    pub near: Vec<String>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<crate::Error> for ProviderError {
+    fn from(error: crate::Error) -> Self {
+        let near = match &error {
+            crate::Error::UnknownProject { near, .. } | crate::Error::UnknownAgent { near, .. } => near.clone(),
+            _ => Vec::new(),
+        };
+        let (code, message, hint) = (error.code().to_owned(), error.to_string(), error.hint());
+        Self::Refused(Refusal { code, message, hint, near })
+    }
 }
 
 /// A backend that keeps letters.
