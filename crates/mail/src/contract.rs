@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::Store;
 
 pub mod agents;
+pub mod copies;
 pub mod events;
 mod fixtures;
 pub mod mailboxes;
@@ -171,6 +172,20 @@ macro_rules! store_contract {
                 being_shown_again_keeps_the_first_time,
                 what_one_is_shown_is_not_noted_for_others,
                 acknowledging_at_once_counts_the_first,
+            ],
+            copies: [
+                open_copies_are_oldest_first_and_each_has_its_place,
+                everybodys_open_copies_are_told_with_their_recipients,
+                unread_copies_are_told_alone,
+                pages_of_copies_meet_and_never_part_a_message,
+                open_copies_with_long_bodies_are_read_in_short_pages,
+                what_is_put_away_is_hidden_for_its_recipient_alone,
+                putting_away_twice_is_told_and_keeps_the_first_time,
+                of_many_who_put_away_at_once_one_does,
+                who_has_no_copy_puts_nothing_away,
+                what_was_read_can_be_unread_again,
+                being_unread_again_keeps_an_acknowledgement,
+                what_is_open_is_counted,
             ],
             threads: [
                 a_thread_is_oldest_first_and_a_limit_keeps_the_oldest,

@@ -55,6 +55,14 @@ pub enum Error {
         /// Who asked.
         agent: String,
     },
+    /// A message that went to several, and nobody said whose copy is meant.
+    #[error("Message '{id}' went to several: {}", copies_told(.copies))]
+    SeveralCopies {
+        /// The message.
+        id: MessageId,
+        /// What each copy is called, and whose it is.
+        copies: Vec<(String, String)>,
+    },
     /// No message belongs to that thread.
     #[error("Thread '{thread}' not found in this project")]
     UnknownThread {
@@ -168,6 +176,7 @@ impl Error {
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
             Self::UnknownMessage { .. } => "MESSAGE_NOT_FOUND",
             Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
+            Self::SeveralCopies { .. } => "SEVERAL_COPIES",
             Self::UnknownThread { .. } => "THREAD_NOT_FOUND",
             Self::UnknownWork { .. } => "WORK_NOT_FOUND",
             Self::Malformed { .. } => "MALFORMED_MESSAGE",
@@ -211,6 +220,7 @@ impl Error {
             Self::UnknownAgent { .. } => "Call register_agent first.",
             Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
             Self::NotARecipient { .. } => "Name the agent that received it.",
+            Self::SeveralCopies { .. } => "Name one of the copies, or say who you are.",
             Self::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",
             Self::UnknownWork { .. } => "resource://work names the items that there are.",
             Self::Malformed { .. } => "Correct all of it and send again, or send without strict.",
@@ -309,6 +319,16 @@ fn told(conflicts: &[Conflict]) -> String {
         told.push(format!("and {} more", conflicts.len() - SHOWN));
     }
     told.join("; ")
+}
+
+fn copies_told(copies: &[(String, String)]) -> String {
+    const SHOWN: usize = 5;
+    let mut told: Vec<String> =
+        copies.iter().take(SHOWN).map(|(id, recipient)| format!("'{id}' is the copy of '{recipient}'")).collect();
+    if copies.len() > SHOWN {
+        told.push(format!("and {} more", copies.len() - SHOWN));
+    }
+    told.join(", ")
 }
 
 fn listed(all: &[impl std::fmt::Display]) -> String {

@@ -36,6 +36,10 @@ pub enum EventKind {
     MessageRead,
     /// A recipient acknowledged a message.
     MessageAcknowledged,
+    /// A recipient took back that it had read a message.
+    MessageUnread,
+    /// A recipient put its copy of a message away.
+    MessageArchived,
     /// A lease was granted, or its end moved.
     LeaseGranted,
     /// A lease was given back.
@@ -43,11 +47,13 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 8] = [
         (Self::AgentRegistered, "agent.registered"),
         (Self::MessageSent, "message.sent"),
         (Self::MessageRead, "message.read"),
         (Self::MessageAcknowledged, "message.acknowledged"),
+        (Self::MessageUnread, "message.unread"),
+        (Self::MessageArchived, "message.archived"),
         (Self::LeaseGranted, "lease.granted"),
         (Self::LeaseReleased, "lease.released"),
     ];

@@ -11,6 +11,7 @@ pub mod contract;
 pub mod error;
 pub mod events;
 pub mod ids;
+pub mod mailboxes;
 pub mod messages;
 pub mod nearest;
 pub mod office;
@@ -30,6 +31,7 @@ pub use office::Office;
 pub trait Store:
     agents::AgentStore
     + events::EventStore
+    + mailboxes::MailboxStore
     + messages::MessageStore
     + projects::ProjectStore
     + reservations::ReservationStore
@@ -43,6 +45,7 @@ pub trait Store:
 impl<T> Store for T where
     T: agents::AgentStore
         + events::EventStore
+        + mailboxes::MailboxStore
         + messages::MessageStore
         + projects::ProjectStore
         + reservations::ReservationStore

@@ -279,6 +279,8 @@ impl InboxQuery {
 pub enum Mark {
     /// It was read.
     Read,
+    /// It was not read after all. An acknowledgement, and that it was shown, stay noted.
+    Unread,
     /// It was acknowledged, which also reads it; with a note that may be empty.
     Acknowledged {
         /// What the recipient says with it.
@@ -332,7 +334,7 @@ pub trait MessageStore: Send + Sync {
     /// Notes what the agent did with its copy, and returns the copy's state; `None` if it has no copy.
     ///
     /// The first time counts: marking again keeps the first time and note and writes no second event
-    /// (`MessageRead`, `MessageAcknowledged`).
+    /// (`MessageRead`, `MessageUnread`, `MessageAcknowledged`).
     async fn mark(
         &self,
         agent: AgentId,

@@ -5,6 +5,7 @@
 
 mod agents;
 mod directory;
+mod mailboxes;
 mod messages;
 mod projects;
 mod reservations;
@@ -26,6 +27,7 @@ use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
 use directory::Directory;
+pub use mailboxes::CopiesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
 pub use reservations::ReserveAsk;
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};

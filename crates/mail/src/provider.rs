@@ -6,6 +6,7 @@
 
 #[cfg(any(test, feature = "contract"))]
 pub mod fake;
+pub mod native;
 #[cfg(feature = "contract")]
 pub mod suite;
 
@@ -13,6 +14,8 @@ use std::fmt;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+
+pub use crate::mailboxes::Count;
 
 /// One recipient's letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub struct Letter {
     pub priority: Option<i64>,
     /// Who else got a copy.
     pub cc: Vec<String>,
+    /// Whether whoever wrote it waits for an acknowledgement that was not given yet.
+    pub awaits_ack: bool,
 }
 
 /// What somebody wants sent.
@@ -50,15 +55,6 @@ pub struct Words<'a> {
     pub subject: &'a str,
     /// The body.
     pub body: &'a str,
-}
-
-/// How much open mail there is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// All of it.
-    pub total: usize,
-    /// What was not read.
-    pub unread: usize,
 }
 
 /// Why a backend did not do what it was asked for.

@@ -9,6 +9,7 @@ mod agents;
 mod books;
 mod connection;
 mod events;
+mod mailboxes;
 mod messages;
 mod migrations;
 mod projects;

@@ -9,6 +9,7 @@ use super::{Claim, Office};
 use crate::error::{Error, check_text};
 use crate::ids::MessageId;
 use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
+use crate::projects::Project;
 pub use reading::{Notes, Secret};
 pub use send::{Draft, ReplyDraft, Sent};
 
@@ -111,7 +112,7 @@ impl Office {
         self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
     }
 
-    async fn mark(
+    pub(super) async fn mark(
         &self,
         project_key: &str,
         agent: Claim<'_>,
@@ -123,10 +124,13 @@ impl Office {
             self.wake.work_changed(project.id);
             return Ok(state);
         }
-        match self.store.message(project.id, id).await? {
-            Some(_) => Err(Error::NotARecipient { id, agent: agent.name }),
-            None => Err(Error::UnknownMessage { id }),
-        }
+        Err(self.no_copy(&project, agent.name, id).await?)
+    }
+
+    /// Why an agent has no copy of a message.
+    pub(super) async fn no_copy(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
+        let is_there = self.store.message(project.id, id).await?.is_some();
+        Ok(if is_there { Error::NotARecipient { id, agent } } else { Error::UnknownMessage { id } })
     }
 
     /// A message and every recipient's copy; blind copies are left to the caller to hide.

@@ -53,6 +53,7 @@ impl Fake {
             read: false,
             priority: None,
             cc: Vec::new(),
+            awaits_ack: false,
         };
         letters.push(Kept { letter: letter.clone(), archived: false });
         letter

@@ -80,7 +80,7 @@ impl MessageStore for Sqlite {
         mark: &Mark,
         now: Timestamp,
     ) -> Result<Option<DeliveryState>, StoreError> {
-        // What was noted is never taken back, so that marking again need not wait for the disk.
+        // Marking what is marked so already changes nothing, and need not wait for the disk.
         match self.read("read a delivery", |connection| state(connection, agent, message))? {
             Some(state) if !is_noted(&state, mark) => {}
             noted_or_none => return Ok(noted_or_none),
@@ -193,6 +193,7 @@ fn state(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlit
 fn is_noted(state: &DeliveryState, mark: &Mark) -> bool {
     match mark {
         Mark::Read => state.read_at.is_some(),
+        Mark::Unread => state.read_at.is_none(),
         Mark::Acknowledged { .. } => state.acked_at.is_some(),
     }
 }
@@ -207,10 +208,17 @@ fn note(
     let Some(mut state) = state(connection, agent, message)?.filter(|state| !is_noted(state, &mark)) else {
         return self::state(connection, agent, message);
     };
-    state.read_at.get_or_insert(now);
     let kind = match mark {
-        Mark::Read => EventKind::MessageRead,
+        Mark::Read => {
+            state.read_at = Some(now);
+            EventKind::MessageRead
+        }
+        Mark::Unread => {
+            state.read_at = None;
+            EventKind::MessageUnread
+        }
         Mark::Acknowledged { note } => {
+            state.read_at.get_or_insert(now);
             state.acked_at = Some(now);
             state.ack_note = note;
             EventKind::MessageAcknowledged

@@ -1,0 +1,155 @@
+//! What every store promises of mailboxes copy by copy: what is open, taking back, putting away.
+
+use tokio::task::JoinSet;
+
+use super::Shared;
+use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
+use crate::events::EventKind;
+use crate::ids::MessageId;
+use crate::mailboxes::{Archived, CopyQuery, Count};
+use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
+
+async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Archived {
+    store.archive(team.agent(name), id, at("16:05:00")).await.unwrap()
+}
+
+fn query(team: &Team, name: Option<&str>) -> CopyQuery {
+    let agent = name.map(|name| team.agent(name));
+    CopyQuery { project: team.id(), agent, unread_only: false, after: None, limit: PLENTY }
+}
+
+async fn open(store: &Shared, query: &CopyQuery) -> Vec<(String, String)> {
+    let copies = store.open_copies(query).await.unwrap();
+    copies.into_iter().map(|copy| (copy.id().to_string(), copy.recipient)).collect()
+}
+
+pub async fn open_copies_are_oldest_first_and_each_has_its_place(store: &Shared) {
+    let mut team = team(store).await;
+    team.join("dave").await;
+    let first = team.send(draft("alice", &["bob"])).await;
+    let second = team.send(draft("alice", &["bob", "carol"]).bcc(&["dave"])).await;
+    let copies = store.open_copies(&query(&team, Some("bob"))).await.unwrap();
+    assert_eq!(copies.iter().map(|copy| (copy.message.id, copy.place)).collect::<Vec<_>>(), [(first, 1), (second, 1)]);
+    assert_eq!(copies[0].message, team.message(first).await);
+    assert_eq!(open(store, &query(&team, Some("dave"))).await, [(format!("{second}.3"), "dave".to_owned())]);
+}
+
+pub async fn everybodys_open_copies_are_told_with_their_recipients(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    let id = shop.send(draft("alice", &["carol"]).cc(&["bob"])).await;
+    bank.send(draft("alice", &["bob"])).await;
+    let all = open(store, &query(&shop, None)).await;
+    assert_eq!(all, [(format!("{id}.1"), "carol".to_owned()), (format!("{id}.2"), "bob".to_owned())]);
+}
+
+pub async fn unread_copies_are_told_alone(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob", "carol"])).await;
+    store.mark(team.agent("bob"), id, &Mark::Read, at("16:05:00")).await.unwrap();
+    let unread = |name| CopyQuery { unread_only: true, ..query(&team, name) };
+    assert_eq!(open(store, &unread(Some("bob"))).await, []);
+    assert_eq!(open(store, &unread(None)).await, [(format!("{id}.2"), "carol".to_owned())]);
+}
+
+pub async fn pages_of_copies_meet_and_never_part_a_message(store: &Shared) {
+    let team = team(store).await;
+    for _ in 0..5 {
+        team.send(draft("alice", &["bob", "carol"])).await;
+    }
+    let (mut after, mut told) = (None, Vec::new());
+    loop {
+        let page = store.open_copies(&CopyQuery { after, limit: 3, ..query(&team, None) }).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert_eq!(page.len(), if told.len() == 8 { 2 } else { 4 }, "three, and what belongs to the third");
+        after = Some(last.message.id);
+        told.extend(page.into_iter().map(|copy| copy.id().to_string()));
+    }
+    let whole: Vec<String> = open(store, &query(&team, None)).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!((told.len(), told), (10, whole));
+}
+
+pub async fn open_copies_with_long_bodies_are_read_in_short_pages(store: &Shared) {
+    let team = team(store).await;
+    for _ in 0..3 {
+        team.send(draft("alice", &["bob"]).body(&"x".repeat(PAGE_BYTES / 2 + 1))).await;
+    }
+    assert_eq!(store.open_copies(&query(&team, Some("bob"))).await.unwrap().len(), 2);
+}
+
+pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob", "carol"])).await;
+    assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
+    assert_eq!(open(store, &query(&team, Some("bob"))).await, []);
+    assert!(team.inbox("bob").await.is_empty());
+    assert_eq!(team.take("bob", 1, at("16:06:00")).await, []);
+    assert_eq!(open(store, &query(&team, None)).await, [(format!("{id}.2"), "carol".to_owned())]);
+    let state = DeliveryState { archived_at: Some(at("16:05:00")), ..DeliveryState::default() };
+    assert_eq!(team.copy(id, "bob").await.state, state, "it was not read, and is not gone");
+}
+
+pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared) {
+    let team = team(store).await;
+    let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
+    assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
+    assert_eq!(store.archive(bob, id, at("16:09:00")).await.unwrap(), Archived::Before);
+    assert_eq!(team.copy(id, "bob").await.state.archived_at, Some(at("16:05:00")));
+    assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
+}
+
+pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob"])).await;
+    let mut tasks = JoinSet::new();
+    for _ in 0..8 {
+        let (store, bob) = (store.clone(), team.agent("bob"));
+        tasks.spawn(async move { store.archive(bob, id, at("16:05:00")).await.unwrap() });
+    }
+    let answers = tasks.join_all().await;
+    assert_eq!(answers.iter().filter(|answer| **answer == Archived::Now).count(), 1, "{answers:?}");
+    assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
+}
+
+pub async fn who_has_no_copy_puts_nothing_away(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob"])).await;
+    let before = team.events().await;
+    assert_eq!(archived(store, &team, "carol", id).await, Archived::NoCopy);
+    assert_eq!(archived(store, &team, "bob", MessageId(id.0 + 1)).await, Archived::NoCopy);
+    assert_eq!(team.events().await, before);
+}
+
+pub async fn what_was_read_can_be_unread_again(store: &Shared) {
+    let team = team(store).await;
+    let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
+    assert_eq!(store.mark(bob, id, &Mark::Unread, at("16:04:00")).await.unwrap(), Some(DeliveryState::default()));
+    store.mark(bob, id, &Mark::Read, at("16:05:00")).await.unwrap();
+    for _ in 0..2 {
+        let state = store.mark(bob, id, &Mark::Unread, at("16:06:00")).await.unwrap();
+        assert_eq!(state, Some(DeliveryState::default()));
+    }
+    assert_eq!(team.count_events(EventKind::MessageUnread).await, 1, "only what changes is an event");
+    let read = store.mark(bob, id, &Mark::Read, at("16:07:00")).await.unwrap().unwrap();
+    assert_eq!(read.read_at, Some(at("16:07:00")));
+}
+
+pub async fn being_unread_again_keeps_an_acknowledgement(store: &Shared) {
+    let team = team(store).await;
+    let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
+    let ack = Mark::Acknowledged { note: "yes".into() };
+    store.mark(bob, id, &ack, at("16:05:00")).await.unwrap();
+    let state = store.mark(bob, id, &Mark::Unread, at("16:06:00")).await.unwrap().unwrap();
+    assert_eq!((state.read_at, state.acked_at, state.ack_note.as_str()), (None, Some(at("16:05:00")), "yes"));
+}
+
+pub async fn what_is_open_is_counted(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    let ids = shop.send_many(3).await;
+    bank.send(draft("alice", &["bob"])).await;
+    shop.send(draft("alice", &["carol"])).await;
+    let bob = shop.agent("bob");
+    store.mark(bob, ids[0], &Mark::Read, at("16:05:00")).await.unwrap();
+    archived(store, &shop, "bob", ids[1]).await;
+    assert_eq!(store.count_open(shop.id(), Some(bob)).await.unwrap(), Count { total: 2, unread: 1 });
+    assert_eq!(store.count_open(shop.id(), None).await.unwrap(), Count { total: 3, unread: 2 });
+}

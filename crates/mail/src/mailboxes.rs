@@ -1,0 +1,169 @@
+//! Mailboxes: whose copy of a message it is, and what is open in them.
+//!
+//! A message is written once, and each recipient has a copy of it. Where copies are named one by one, a message to a single
+//! recipient goes by its number, `17`, and the copies of one to several by number and place, `17.1`, `17.2`: an id that is
+//! shown in one mailbox then means nothing in another. A blind copy always has a place, so that the others' ids do not
+//! tell of it. What is put away is hidden here, and never gone.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::{AgentId, MessageId, ProjectId};
+use crate::messages::{Delivery, DeliveryState, Message, Role};
+
+/// What somebody calls a copy: a message, and which copy of it where that is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyId {
+    /// The message.
+    pub message: MessageId,
+    /// The copy's place among the copies, from 1; without one it depends on who asks.
+    pub place: Option<usize>,
+}
+
+impl CopyId {
+    /// Reads `17` or `17.2`; nothing else is the id of a copy.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (message, place) = match text.split_once('.') {
+            Some((message, place)) => (message, Some(place)),
+            None => (text, None),
+        };
+        let number = |digits: &str| -> Option<u64> {
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+            digits.parse().ok().filter(|_| is_number)
+        };
+        let place = match place {
+            Some(place) => Some(usize::try_from(number(place)?).ok()?),
+            None => None,
+        };
+        Some(Self { message: MessageId(i64::try_from(number(message)?).ok()?), place })
+    }
+
+    /// What the copy at `place` of a message is called.
+    pub fn shown(message: &Message, place: usize) -> Self {
+        let is_only = place == 1 && message.to.len() + message.cc.len() == 1;
+        Self { message: message.id, place: (!is_only).then_some(place) }
+    }
+}
+
+impl fmt::Display for CopyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{}.{place}", self.message),
+            None => self.message.fmt(f),
+        }
+    }
+}
+
+/// One recipient's copy, with the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecipientCopy {
+    /// The message.
+    pub message: Message,
+    /// Whose copy it is.
+    pub recipient: String,
+    /// Its place among the copies, from 1: to, then cc, then bcc, each in the sender's order.
+    pub place: usize,
+    /// What the recipient did with it.
+    pub state: DeliveryState,
+}
+
+impl RecipientCopy {
+    /// What it is called.
+    pub fn id(&self) -> CopyId {
+        CopyId::shown(&self.message, self.place)
+    }
+
+    /// The copy at `place`, from 1, of a message with those copies.
+    pub fn at(message: &Message, copies: &[Delivery], place: usize) -> Option<Self> {
+        let Delivery { recipient, state, .. } = copies.get(place.checked_sub(1)?)?.clone();
+        Some(Self { message: message.clone(), recipient, place, state })
+    }
+}
+
+/// The place of a recipient's copy among the copies of a message.
+pub fn place_of(copies: &[Delivery], recipient: &str) -> Option<usize> {
+    copies.iter().position(|copy| copy.recipient == recipient).map(|at| at + 1)
+}
+
+/// The copies that everybody may know of.
+pub fn open_to_all(copies: &[Delivery]) -> impl Iterator<Item = &Delivery> {
+    copies.iter().filter(|copy| copy.role != Role::Bcc)
+}
+
+/// Which open copies to return.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyQuery {
+    /// The project.
+    pub project: ProjectId,
+    /// Whose; everybody's without one.
+    pub agent: Option<AgentId>,
+    /// Only what is not read yet.
+    pub unread_only: bool,
+    /// Only copies of messages with a higher number.
+    pub after: Option<MessageId>,
+    /// At most so many, and what belongs to the last of their messages.
+    pub limit: usize,
+}
+
+/// How much is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All of it.
+    pub total: usize,
+    /// What was not read.
+    pub unread: usize,
+}
+
+/// What became of a wish to put a copy away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Archived {
+    /// It was put away.
+    Now,
+    /// It had been put away before.
+    Before,
+    /// The agent has no copy of that message.
+    NoCopy,
+}
+
+/// What keeps mailboxes.
+#[async_trait]
+pub trait MailboxStore: Send + Sync {
+    /// Copies that are not put away, oldest first, with bodies. Changes nothing.
+    ///
+    /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES), but never between two copies
+    /// of one message; an empty page is the last.
+    async fn open_copies(&self, query: &CopyQuery) -> Result<Vec<RecipientCopy>, StoreError>;
+
+    /// How much is open, of one agent or of everybody.
+    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
+
+    /// Puts the agent's copy away for good. Of many who do so at once one does; only that writes an event
+    /// (`MessageArchived`). Whether it was read stays as it was.
+    async fn archive(&self, agent: AgentId, message: MessageId, now: Timestamp) -> Result<Archived, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_number_or_a_number_and_a_place() {
+        let id = |message, place| Some(CopyId { message: MessageId(message), place });
+        assert_eq!(CopyId::parse("17"), id(17, None));
+        assert_eq!(CopyId::parse("17.2"), id(17, Some(2)));
+        for wrong in ["", ".", "17.", ".2", "17.0", "0", "017", "+17", "-1", "17.2.3", "1e3", " 17", "17.02", "x"] {
+            assert_eq!(CopyId::parse(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(CopyId::parse("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn an_id_is_read_back_from_what_is_shown() {
+        for text in ["17", "17.1", "17.12"] {
+            assert_eq!(CopyId::parse(text).unwrap().to_string(), text);
+        }
+    }
+}

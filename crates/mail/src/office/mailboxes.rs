@@ -1,0 +1,104 @@
+//! Mailboxes, copy by copy: what is open, finding one, taking back that it was read, putting it away.
+
+use super::{Claim, Identity, Office};
+use crate::error::Error;
+use crate::ids::{AgentId, MessageId};
+use crate::mailboxes::{Archived, CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
+use crate::messages::{Delivery, DeliveryState, Mark, Message};
+use crate::projects::Project;
+
+/// Which open mail is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct CopiesAsk<'a> {
+    /// The project.
+    pub project_key: &'a str,
+    /// Whose; everybody's without one.
+    pub whose: Option<Claim<'a>>,
+    /// Only what is not read yet.
+    pub unread_only: bool,
+    /// Only copies of messages with a higher number.
+    pub after: Option<MessageId>,
+    /// At most so many, and what belongs to the last of their messages.
+    pub limit: usize,
+}
+
+impl Office {
+    /// A page of open copies, oldest first; an empty one is the last. Changes nothing.
+    pub async fn open_copies(&self, ask: CopiesAsk<'_>) -> Result<Vec<RecipientCopy>, Error> {
+        let (project, agent) = self.mailbox(ask.project_key, ask.whose).await?;
+        let CopiesAsk { unread_only, after, limit, .. } = ask;
+        Ok(self.store.open_copies(&CopyQuery { project: project.id, agent, unread_only, after, limit }).await?)
+    }
+
+    /// How much is open, of one agent or of everybody.
+    pub async fn count_open(&self, project_key: &str, whose: Option<Claim<'_>>) -> Result<Count, Error> {
+        let (project, agent) = self.mailbox(project_key, whose).await?;
+        Ok(self.store.count_open(project.id, agent).await?)
+    }
+
+    /// The copy that somebody who looks means: the one at that place, else the reader's own, else the first.
+    pub async fn copy(&self, project_key: &str, id: CopyId, reader: Option<&str>) -> Result<RecipientCopy, Error> {
+        let (message, copies) = self.message(project_key, id.message).await?;
+        let place = id.place.or_else(|| place_of(&copies, reader?)).unwrap_or(1);
+        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage { id: id.message })
+    }
+
+    /// The copy that somebody who does something with it means: it has to be plain which one.
+    pub async fn copy_to_act_on(
+        &self,
+        project_key: &str,
+        id: CopyId,
+        reader: Option<&str>,
+    ) -> Result<RecipientCopy, Error> {
+        let (message, copies) = self.message(project_key, id.message).await?;
+        let own = reader.and_then(|reader| place_of(&copies, reader));
+        let only = (open_to_all(&copies).count() == 1).then_some(1);
+        let Some(place) = id.place.or(own).or(only) else {
+            return Err(several_copies(&message, &copies));
+        };
+        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage { id: id.message })
+    }
+
+    /// Takes back that the agent read a message. Twice is fine.
+    pub async fn mark_unread(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        id: MessageId,
+    ) -> Result<DeliveryState, Error> {
+        self.mark(project_key, agent, id, Mark::Unread).await
+    }
+
+    /// Puts the agent's copy away for good; whether this call did it.
+    pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        match self.store.archive(agent.id, id, self.clock.now()).await? {
+            Archived::Now => {
+                self.wake.mail_for(&[agent.id]);
+                Ok(true)
+            }
+            Archived::Before => Ok(false),
+            Archived::NoCopy => Err(self.no_copy(&project, agent.name, id).await?),
+        }
+    }
+
+    /// Whose mailbox: everybody's only where whoever names itself is believed.
+    async fn mailbox(&self, project_key: &str, whose: Option<Claim<'_>>) -> Result<(Project, Option<AgentId>), Error> {
+        match whose {
+            Some(claim) => {
+                let (project, agent, _) = self.acting(project_key, claim).await?;
+                Ok((project, Some(agent.id)))
+            }
+            None if self.rules.identity == Identity::Strict => {
+                Err(Error::Unproved { name: "everybody".to_owned(), given: false })
+            }
+            None => Ok((self.project(project_key).await?, None)),
+        }
+    }
+}
+
+fn several_copies(message: &Message, copies: &[Delivery]) -> Error {
+    let named = open_to_all(copies).zip(1..);
+    let copies = named.map(|(copy, place)| (CopyId::shown(message, place).to_string(), copy.recipient.clone()));
+    Error::SeveralCopies { id: message.id, copies: copies.collect() }
+}

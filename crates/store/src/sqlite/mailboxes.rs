@@ -1,0 +1,112 @@
+//! Mailboxes, in SQLite: the copies that are open in one, or in all of a project.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::StoreError;
+use mail::events::EventKind;
+use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::messages::PAGE_BYTES;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::Sqlite;
+use super::events::record;
+use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, STATE, delivery_of, message_of};
+
+/// Where the columns of a copy stand behind those of the message and the delivery.
+const RECIPIENT: usize = AFTER_BODY + 6;
+const PLACE: usize = RECIPIENT + 1;
+
+#[async_trait]
+impl MailboxStore for Sqlite {
+    async fn open_copies(&self, query: &CopyQuery) -> Result<Vec<RecipientCopy>, StoreError> {
+        self.read("read a mailbox", |connection| open_copies(connection, query))
+    }
+
+    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError> {
+        self.read("count a mailbox", |connection| count_open(connection, project, agent))
+    }
+
+    async fn archive(&self, agent: AgentId, message: MessageId, now: Timestamp) -> Result<Archived, StoreError> {
+        self.write("put a message away", move |desk| archive(desk.connection, agent, message, now)).await
+    }
+}
+
+fn open_copies(connection: &Connection, query: &CopyQuery) -> rusqlite::Result<Vec<RecipientCopy>> {
+    // Which way to walk follows from the question: along one mailbox, or along the messages of the project.
+    let (from, whose) = match (query.agent, query.unread_only) {
+        (Some(agent), true) => {
+            ("delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id", agent.0)
+        }
+        (Some(agent), false) => ("delivery d CROSS JOIN message m ON m.id = d.message_id", agent.0),
+        (None, _) => {
+            ("message m CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id", query.project.0)
+        }
+    };
+    let owner = if query.agent.is_some() { "d.recipient_id" } else { "m.project_id" };
+    let unread = if query.unread_only { " AND d.read_at IS NULL" } else { "" };
+    let sql = format!(
+        "SELECT {COLUMNS}, {BODY}, {STATE}, a.name,
+             (SELECT count(*) FROM delivery e INDEXED BY delivery_by_message
+              WHERE e.message_id = d.message_id AND (e.role, e.position) <= (d.role, d.position))
+         FROM {from} CROSS JOIN agent a ON a.id = d.recipient_id
+         WHERE {owner} = ?1 AND m.id > ?2 AND d.archived_at IS NULL{unread}
+         ORDER BY m.id, d.role, d.position"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let read = statement.query_map((whose, query.after.map_or(0, |id| id.0)), copy_of)?;
+    let (mut page, mut bytes): (Vec<RecipientCopy>, usize) = (Vec::new(), 0);
+    for copy in read {
+        let copy = copy?;
+        let is_next_message = page.last().is_some_and(|last| last.message.id != copy.message.id);
+        if is_next_message && (page.len() >= query.limit || bytes > PAGE_BYTES) {
+            break;
+        }
+        bytes += copy.message.body.len();
+        page.push(copy);
+    }
+    Ok(page)
+}
+
+fn copy_of(row: &Row<'_>) -> rusqlite::Result<RecipientCopy> {
+    let (_, state) = delivery_of(row, AFTER_BODY)?;
+    Ok(RecipientCopy { message: message_of(row)?, recipient: row.get(RECIPIENT)?, place: number(row, PLACE)?, state })
+}
+
+fn count_open(connection: &Connection, project: ProjectId, agent: Option<AgentId>) -> rusqlite::Result<Count> {
+    let (whose, id) = match agent {
+        Some(agent) => ("= ?1", agent.0),
+        None => ("IN (SELECT id FROM agent WHERE project_id = ?1)", project.0),
+    };
+    let sql = format!(
+        "SELECT count(*), count(*) FILTER (WHERE read_at IS NULL) FROM delivery
+         WHERE recipient_id {whose} AND archived_at IS NULL"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_row([id], |row| Ok(Count { total: number(row, 0)?, unread: number(row, 1)? }))
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+fn archive(connection: &Connection, agent: AgentId, message: MessageId, now: Timestamp) -> rusqlite::Result<Archived> {
+    let archived = connection
+        .prepare_cached("SELECT archived_at IS NOT NULL FROM delivery WHERE recipient_id = ?1 AND message_id = ?2")?
+        .query_row((agent.0, message.0), |row| row.get(0))
+        .optional()?;
+    match archived {
+        None => return Ok(Archived::NoCopy),
+        Some(true) => return Ok(Archived::Before),
+        Some(false) => {}
+    }
+    connection
+        .prepare_cached("UPDATE delivery SET archived_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2")?
+        .execute((agent.0, message.0, now.as_microsecond()))?;
+    let project = connection
+        .prepare_cached("SELECT project_id FROM message WHERE id = ?1")?
+        .query_row([message.0], |row| row.get(0).map(ProjectId))?;
+    record(connection, project, EventKind::MessageArchived, message.0, Some(agent), now)?;
+    Ok(Archived::Now)
+}

@@ -1,0 +1,161 @@
+//! The office as a provider of letters, over a real store: the promises of every provider, and what is its own.
+
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
+mod shop;
+mod team;
+
+use std::sync::Arc;
+
+use mail::messages::Importance;
+use mail::office::{Claim, Draft, Identity, Rules};
+use mail::provider::native::{Names, Native};
+use mail::provider::suite::Shared;
+use mail::provider::{Letter, Provider, ProviderError, Words};
+use shop::{PROJECT, Shop, draft, named, shop};
+
+const HELLO: Words<'static> = Words { from: "agent-0", subject: "Hello", body: "Hi" };
+
+async fn fresh() -> (Shared, Shop) {
+    let shop = shop(Rules::default()).await;
+    let native = Native::new(shop.office.clone(), "/projects/letters", Names::Any, "exec");
+    (Arc::new(native), shop)
+}
+
+mod suite {
+    mail::provider_suite!(super::fresh);
+}
+
+/// The letters of those who are registered, as `reader` finds them.
+fn letters(shop: &Shop, reader: Option<&str>) -> Native {
+    Native::new(shop.office.clone(), PROJECT, Names::Known, "terminal").read_by(reader, None)
+}
+
+async fn crowd() -> Shop {
+    let shop = shop(Rules::default()).await;
+    for name in ["bob", "carol", "dave"] {
+        shop.office.register(named(Some(name), None)).await.unwrap();
+    }
+    shop
+}
+
+async fn sent_to(shop: &Shop, to: &[&str], bcc: &[&str]) -> String {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let draft = Draft { to: owned(to), bcc: owned(bcc), ..draft("agent-0", None) };
+    shop.office.send(draft).await.unwrap().message.id.to_string()
+}
+
+fn code(answer: Result<impl std::fmt::Debug, ProviderError>) -> String {
+    match answer {
+        Err(ProviderError::Refused(refusal)) => refusal.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ids(letters: &[Letter]) -> Vec<&str> {
+    letters.iter().map(|letter| letter.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn each_of_several_recipients_has_a_letter_with_an_id_of_its_own() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob", "carol"], &[]).await;
+    let all = letters(&shop, None).all("").await.unwrap();
+    assert_eq!(ids(&all), [format!("{id}.1"), format!("{id}.2")]);
+    assert_eq!((all[0].to.as_str(), &all[0].cc), ("bob", &vec!["carol".to_owned()]));
+    assert_eq!((all[1].to.as_str(), &all[1].cc), ("carol", &vec!["bob".to_owned()]));
+    assert!(all[1].created_at > all[0].created_at, "callers sort by it");
+    assert_eq!(ids(&letters(&shop, None).inbox("carol").await.unwrap()), [format!("{id}.2")]);
+}
+
+#[tokio::test]
+async fn what_is_done_with_one_copy_leaves_the_others_alone() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob", "carol"], &[]).await;
+    let native = letters(&shop, Some("carol"));
+    let carols = format!("{id}.2");
+    native.read(&carols).await.unwrap();
+    native.archive(&carols).await.unwrap();
+    assert_eq!(ids(&native.inbox("bob").await.unwrap()), [format!("{id}.1")]);
+    assert_eq!(native.all("carol").await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_bare_number_means_the_readers_own_copy_and_else_has_to_be_plain() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob", "carol"], &[]).await;
+    assert_eq!(letters(&shop, Some("carol")).read(&id).await.unwrap().to, "carol");
+    assert!(!letters(&shop, None).get(&format!("{id}.1")).await.unwrap().read);
+    assert_eq!(code(letters(&shop, None).archive(&id).await), "SEVERAL_COPIES");
+    assert_eq!(letters(&shop, Some("dave")).get(&id).await.unwrap().to, "bob", "who only looks sees the first");
+    let gone = letters(&shop, None).get(&format!("{id}.3")).await;
+    assert!(matches!(gone, Err(ProviderError::NotFound { .. })), "{gone:?}");
+}
+
+#[tokio::test]
+async fn one_acts_on_ones_own_letters_alone() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob"], &[]).await;
+    for id in [id.clone(), format!("{id}.1")] {
+        assert_eq!(code(letters(&shop, Some("carol")).archive(&id).await), "NOT_A_RECIPIENT");
+        assert_eq!(code(letters(&shop, Some("carol")).read(&id).await), "NOT_A_RECIPIENT");
+    }
+    letters(&shop, Some("bob")).archive(&id).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_blind_copy_is_not_told_of_by_any_other_letter() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob"], &["dave"]).await;
+    let bobs = letters(&shop, Some("bob")).inbox("bob").await.unwrap().remove(0);
+    assert_eq!((bobs.id.as_str(), bobs.cc.len()), (id.as_str(), 0), "as if it were the only one");
+    let daves = letters(&shop, Some("dave")).inbox("dave").await.unwrap().remove(0);
+    assert_eq!((daves.id, daves.cc), (format!("{id}.2"), vec!["bob".to_owned()]));
+    assert_eq!(ids(&letters(&shop, Some("bob")).thread(&id).await.unwrap()), [id.as_str()]);
+}
+
+#[tokio::test]
+async fn a_thread_has_each_message_once_as_the_readers_own_copy() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob", "carol"], &[]).await;
+    let native = letters(&shop, Some("carol"));
+    let answer = native.reply(&id, Words { from: "carol", ..HELLO }).await.unwrap();
+    assert_eq!(answer.reply_to, Some(format!("{id}.2")), "carol answered her copy");
+    for named in [id.as_str(), &format!("{id}.1"), &answer.id] {
+        assert_eq!(ids(&native.thread(named).await.unwrap()), [format!("{id}.2"), answer.id.clone()], "{named}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_name_is_refused_with_the_nearest_where_names_are_registered() {
+    let shop = crowd().await;
+    let refused = letters(&shop, None).send("karol", HELLO).await.unwrap_err();
+    let ProviderError::Refused(refusal) = refused else { panic!("{refused:?}") };
+    assert_eq!((refusal.code.as_str(), refusal.near), ("AGENT_NOT_FOUND", vec!["carol".to_owned()]));
+    assert_eq!(code(letters(&shop, None).inbox("karol").await), "AGENT_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn where_names_are_strict_a_mailbox_takes_its_token() {
+    let shop = shop(Rules { identity: Identity::Strict, ..Rules::default() }).await;
+    let bob = shop.office.register(named(Some("bob"), None)).await.unwrap();
+    let native =
+        |token| Native::new(shop.office.clone(), PROJECT, Names::Known, "terminal").read_by(Some("bob"), token);
+    assert_eq!(code(native(None).inbox("bob").await), "IDENTITY_REQUIRED");
+    assert_eq!(code(native(Some("wrong")).count("bob").await), "IDENTITY_REQUIRED");
+    assert_eq!(code(native(Some(&bob.token)).all("").await), "IDENTITY_REQUIRED", "everybody's mail is nobody's");
+    assert_eq!(native(Some(&bob.token)).inbox("bob").await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn how_much_a_message_matters_and_who_waits_is_told() {
+    let shop = crowd().await;
+    let urgent = Draft { importance: Importance::Urgent, ack_required: Some(true), ..draft("agent-0", None) };
+    shop.office.send(urgent).await.unwrap();
+    let native = letters(&shop, Some("agent-1"));
+    let letter = native.inbox("agent-1").await.unwrap().remove(0);
+    assert_eq!((letter.priority, letter.awaits_ack), (Some(1), true));
+    let id = mail::ids::MessageId(letter.id.parse().unwrap());
+    shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
+    assert!(!native.get(&letter.id).await.unwrap().awaits_ack);
+}
