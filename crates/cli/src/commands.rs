@@ -3,6 +3,7 @@
 mod backup;
 mod compose;
 mod doctor;
+pub mod exec_mail;
 mod given;
 mod lines;
 mod parse;
@@ -39,6 +40,8 @@ enum Command {
     Stdio(stdio::Stdio),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
+    /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
+    ExecMail(exec_mail::ExecMail),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -75,6 +78,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
         Command::Work(command) => command.run(config, json),
+        Command::ExecMail(command) => Ok(command.run()),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),

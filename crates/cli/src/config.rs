@@ -28,6 +28,14 @@ pub struct Global {
     pub json: bool,
 }
 
+impl Global {
+    /// What the environment alone says, for a command line that is not read for options.
+    pub fn of_environment() -> Self {
+        let path = |name| set(name).map(PathBuf::from);
+        Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), json: false }
+    }
+}
+
 /// How names are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -72,6 +80,14 @@ pub enum LogFormat {
     Json,
 }
 
+/// Where letters are kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mail {
+    /// `native`, `beads` or `exec:PROGRAM`.
+    pub provider: Option<String>,
+}
+
 /// What a settings file may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,6 +120,10 @@ pub struct File {
     pub help_overdue_minutes: Option<u32>,
     /// A server elsewhere that `stdio` and other clients use.
     pub url: Option<String>,
+    /// Who acts at the terminal, when nobody else is named.
+    pub agent: Option<String>,
+    /// Where letters are kept.
+    pub mail: Option<Mail>,
 }
 
 /// Where things are, and what the file says.
@@ -185,7 +205,7 @@ impl Config {
 }
 
 /// The value of an environment variable; an empty one is not set.
-fn set(name: &str) -> Option<String> {
+pub fn set(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

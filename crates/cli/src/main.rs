@@ -5,8 +5,13 @@
 
 mod client;
 mod commands;
+#[allow(dead_code)] // The commands that use all of it come next.
 mod config;
+#[allow(dead_code)] // The commands that use all of it come next.
+mod identity;
 mod logging;
+#[allow(dead_code)] // The commands that use all of it come next.
+mod mailbox;
 mod output;
 mod postbox;
 mod wiring;
@@ -19,6 +24,9 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(words) = commands::exec_mail::called() {
+        return commands::exec_mail::run(&words);
+    }
     let cli = match commands::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),

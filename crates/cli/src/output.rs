@@ -15,6 +15,8 @@ use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::{Value, json};
 
+use mail::provider::ProviderError;
+
 use crate::postbox::Refused;
 pub use screen::Screen;
 
@@ -63,10 +65,13 @@ pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
 pub fn failed(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if as_json {
         let told = error.downcast_ref::<Refused>().map(Refused::to_json);
+        let told =
+            told.or_else(|| error.downcast_ref::<ProviderError>().map(|error| Refused::of_provider(error).to_json()));
         let told = told.unwrap_or_else(|| json!({ "error": { "message": format!("{error:#}") } }));
         answer(true, &told, String::new);
     } else {
-        note(&text::lines(&format!("postrider: {error:#}")));
+        let told = error.downcast_ref::<ProviderError>().map(|error| Refused::of_provider(error).to_string());
+        note(&text::lines(&format!("postrider: {}", told.unwrap_or_else(|| format!("{error:#}")))));
     }
     ExitCode::FAILURE
 }

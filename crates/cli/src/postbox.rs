@@ -13,6 +13,7 @@ pub mod message;
 pub mod office;
 mod project;
 pub mod refusal;
+mod repository;
 mod watch;
 
 use std::process::ExitCode;
@@ -46,24 +47,31 @@ pub fn visit(
     config: Config,
     errand: impl AsyncFnOnce(&Postbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
+    run(async {
+        let postbox = Postbox::open(config).await?;
+        let ended = until_interrupted(errand(&postbox)).await;
+        postbox.close();
+        ended
+    })
+}
+
+/// Runs a command that asks an office to its end.
+pub fn run(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(async {
-        let whole = async {
-            let postbox = Postbox::open(config).await?;
-            let ended = tokio::select! {
-                // An errand that takes Ctrl-C for its end says itself how it ended.
-                biased;
-                ended = errand(&postbox) => ended,
-                _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
-            };
-            postbox.close();
-            ended
-        };
-        whole.await
-    });
+    let ended = runtime.block_on(command);
     // A name that is being looked up for a connection is not waited for.
     runtime.shutdown_background();
     ended
+}
+
+/// What becomes of an errand that Ctrl-C may end.
+pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::select! {
+        // An errand that takes Ctrl-C for its end says itself how it ended.
+        biased;
+        ended = errand => ended,
+        _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
+    }
 }
 
 impl Postbox {

@@ -10,8 +10,6 @@ pub mod native;
 #[cfg(feature = "contract")]
 pub mod suite;
 
-use std::fmt;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -78,8 +76,11 @@ pub enum ProviderError {
         /// What it was asked for.
         verb: &'static str,
     },
-    /// It was refused, for a reason that whoever asked can mend.
-    #[error("{0}")]
+    /// Our own office refused it.
+    #[error(transparent)]
+    Office(#[from] crate::Error),
+    /// An office elsewhere refused it.
+    #[error("{}", .0.message)]
     Refused(Refusal),
     /// It could not be done now.
     #[error("The mail provider failed: {cause}")]
@@ -89,7 +90,7 @@ pub enum ProviderError {
     },
 }
 
-/// Why something was refused, in words: backends may be other programs, whose errors are not ours.
+/// Why an office elsewhere refused something, as it said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// A stable code, for programs.
@@ -102,20 +103,29 @@ pub struct Refusal {
     pub near: Vec<String>,
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl ProviderError {
+    /// A code that programs may match on. Codes are added, never renamed.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::AlreadyArchived { .. } => "ALREADY_ARCHIVED",
+            Self::NotFound { .. } => "MESSAGE_NOT_FOUND",
+            Self::Unsupported { .. } => "NOT_SUPPORTED",
+            Self::Office(error) => error.code(),
+            Self::Refused(refusal) => &refusal.code,
+            Self::Failed { .. } => "PROVIDER_FAILED",
+        }
     }
-}
 
-impl From<crate::Error> for ProviderError {
-    fn from(error: crate::Error) -> Self {
-        let near = match &error {
-            crate::Error::UnknownProject { near, .. } | crate::Error::UnknownAgent { near, .. } => near.clone(),
-            _ => Vec::new(),
-        };
-        let (code, message, hint) = (error.code().to_owned(), error.to_string(), error.hint());
-        Self::Refused(Refusal { code, message, hint, near })
+    /// The next thing to try; empty if nobody knows.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::AlreadyArchived { .. } => "Nothing is left to do: it can still be read by its id.".to_owned(),
+            Self::NotFound { .. } => "Take the id from the inbox.".to_owned(),
+            Self::Unsupported { .. } => "Keep mail with the native provider to use this.".to_owned(),
+            Self::Office(error) => error.hint(),
+            Self::Refused(refusal) => refusal.hint.clone(),
+            Self::Failed { .. } => String::new(),
+        }
     }
 }
 

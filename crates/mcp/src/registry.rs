@@ -33,6 +33,8 @@ pub struct Tool {
     pub params: &'static [Param],
     /// What it does to the world.
     pub hints: Hints,
+    /// Whether clients are told of it. Whoever knows a tool that is not listed can call it.
+    pub listed: bool,
     handler: Handler,
 }
 
@@ -91,7 +93,12 @@ impl Tool {
         H: Fn(Call) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Output, Refusal>> + Send + 'static,
     {
-        Tool { name, about, params, hints, handler: Box::new(move |call| handler(call).boxed()) }
+        Tool { name, about, params, hints, listed: true, handler: Box::new(move |call| handler(call).boxed()) }
+    }
+
+    /// The same tool, for callers of our own alone: it is in no list, and costs no agent any context.
+    pub fn unlisted(self) -> Tool {
+        Tool { listed: false, ..self }
     }
 
     fn push_declaration(&self, json: &mut String, shown: &dyn Fn(&Param) -> bool) {
@@ -128,7 +135,7 @@ impl Registry {
     pub fn new(info: ServerInfo, tools: Vec<Tool>, resources: Arc<dyn Resources>) -> Registry {
         let places: HashMap<_, _> = tools.iter().enumerate().map(|(at, tool)| (tool.name, at)).collect();
         assert_eq!(places.len(), tools.len(), "every tool has a name of its own");
-        let tools_member = tools_member(tools.iter(), &|_| true);
+        let tools_member = tools_member(tools.iter().filter(|tool| tool.listed), &|_| true);
         Registry { info, resources, tools, places, observer: None, tools_member }
     }
 
@@ -170,7 +177,7 @@ impl Registry {
     }
 
     pub(crate) fn nearest_tool(&self, name: &str) -> Option<&'static str> {
-        nearest(name, self.tools.iter().map(|tool| tool.name))
+        nearest(name, self.tools.iter().filter(|tool| tool.listed).map(|tool| tool.name))
     }
 }
 

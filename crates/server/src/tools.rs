@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod documented;
 mod macros;
+mod mailboxes;
 mod messages;
 mod projects;
 mod reservations;
@@ -50,7 +51,7 @@ const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST,
 const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
-/// All tools, in the order in which they are listed.
+/// All tools, in the order in which they are listed; the last is our own terminal's and in no list.
 pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     let desk = Desk { office: office.clone() };
     let mut tools = Vec::new();
@@ -60,6 +61,7 @@ pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     tools.extend(threads::tools(&desk));
     tools.extend(reservations::tools(&desk));
     tools.extend(macros::tools(&desk));
+    tools.push(mailboxes::tool(&desk));
     tools
 }
 

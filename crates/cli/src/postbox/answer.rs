@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use mail::provider::{ProviderError, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -37,6 +38,17 @@ impl Refused {
     fn unreadable() -> Self {
         let hint = "Check that the address is the MCP address of a Postrider server.";
         Self::new("UNEXPECTED_ANSWER", "The post office gave an answer that cannot be read", hint)
+    }
+
+    /// What a backend that keeps letters refused.
+    pub fn of_provider(error: &ProviderError) -> Self {
+        let mut refused = Self::new(error.code(), &error.to_string(), &error.hint());
+        if let ProviderError::Refused(Refusal { near, .. }) = error
+            && !near.is_empty()
+        {
+            refused.more.insert("suggestions".to_owned(), json!(near));
+        }
+        refused
     }
 
     /// The same refusal with a further word of advice.

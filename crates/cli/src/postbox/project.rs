@@ -1,23 +1,29 @@
 //! Which project a command is about.
 //!
-//! Nothing is looked up: neither on the disk, nor whether there is such a project. No folder above is tried.
+//! Unless somebody says, it is the git repository around the current folder, or that folder. Whether there is such a
+//! project is for the office to say.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 
-use super::Refused;
+use super::{Refused, repository};
 
 /// The project that a command is about.
 #[derive(Args, Debug)]
 pub struct InProject {
-    /// The project: its folder or its slug [default: the current folder]
+    /// The project: its folder or its slug [default: the git repository around the current folder]
     #[arg(long, global = true, env = "POSTRIDER_PROJECT", value_name = "PATH|SLUG")]
     project: Option<String>,
 }
 
 impl InProject {
+    /// The project that a caller names, if it names one.
+    pub fn of(project: Option<String>) -> Self {
+        Self { project }
+    }
+
     /// Whether somebody said which project is meant.
     pub fn is_given(&self) -> bool {
         self.given().is_some()
@@ -26,7 +32,15 @@ impl InProject {
     /// The key of the project: an absolute path, or a slug.
     pub fn key(&self) -> anyhow::Result<String> {
         let here = std::env::current_dir().context("there is no current folder; say which project with --project")?;
-        key_of(self.given(), &here)
+        self.key_at(&here)
+    }
+
+    /// The key of the project, for somebody who stands at `here`.
+    pub fn key_at(&self, here: &Path) -> anyhow::Result<String> {
+        match self.given() {
+            None => text_of(repository::around(here).unwrap_or_else(|| here.to_owned())),
+            Some(given) => key_of(given, here),
+        }
     }
 
     /// The refusal of a project that is not there, in words for somebody at a terminal, where no project can be made.
@@ -35,7 +49,7 @@ impl InProject {
             [] => String::new(),
             near => format!(" Did you mean '{}'?", near.join("', '")),
         };
-        let place = if self.is_given() { "It" } else { "The current folder" };
+        let place = if self.is_given() { "It" } else { "This folder" };
         refused.hinted(&format!(
             "{place} has no mail yet: a project begins when its first agent registers. Name another with --project PATH \
              or SLUG.{meant}"
@@ -49,15 +63,13 @@ impl InProject {
 }
 
 /// The key that `given` means to somebody who stands at `here`.
-fn key_of(given: Option<&str>, here: &Path) -> anyhow::Result<String> {
-    let relative = match given {
-        None => ".",
-        // What is no path from here is for the office to read: it knows the paths of other systems, and the slugs.
-        Some(given) if !is_relative(given) => return Ok(given.to_owned()),
-        Some(given) => given,
-    };
+fn key_of(given: &str, here: &Path) -> anyhow::Result<String> {
+    // What is no path from here is for the office to read: it knows the paths of other systems, and the slugs.
+    if !is_relative(given) {
+        return Ok(given.to_owned());
+    }
     let mut whole = here.to_path_buf();
-    for part in Path::new(relative).components() {
+    for part in Path::new(given).components() {
         match part {
             Component::ParentDir => {
                 whole.pop();
@@ -66,8 +78,12 @@ fn key_of(given: Option<&str>, here: &Path) -> anyhow::Result<String> {
             part => whole.push(part),
         }
     }
-    let whole = whole.into_os_string().into_string();
-    whole.ok().context("the path of the project is not Unicode; name the project by its slug with --project")
+    text_of(whole)
+}
+
+fn text_of(path: PathBuf) -> anyhow::Result<String> {
+    let text = path.into_os_string().into_string();
+    text.ok().context("the path of the project is not Unicode; name the project by its slug with --project")
 }
 
 /// Whether it is a path from the current folder. A bare word is a slug.
@@ -81,14 +97,19 @@ mod tests {
     use super::*;
 
     fn key(given: Option<&str>) -> String {
-        key_of(given, Path::new("/data/app/src")).unwrap()
+        InProject { project: given.map(str::to_owned) }.key_at(Path::new("/data/app/src")).unwrap()
     }
 
     #[test]
-    fn nobody_says_which_and_the_current_folder_is_meant() {
-        assert_eq!(key(None), "/data/app/src");
-        let empty = InProject { project: Some(String::new()) };
-        assert!(!empty.is_given());
+    fn nobody_says_which_and_the_repository_or_the_folder_is_meant() {
+        assert_eq!(key(None), "/data/app/src", "no repository is around it");
+        assert_eq!(key(Some("")), "/data/app/src", "an empty variable is not set");
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join(".git")).unwrap();
+        std::fs::create_dir_all(home.join("src")).unwrap();
+        let nobody = InProject { project: None };
+        assert_eq!(Path::new(&nobody.key_at(&home.join("src")).unwrap()), home);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{Count, Letter, Provider, ProviderError, Words};
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{CopyId, RecipientCopy, place_of};
-use crate::messages::{Importance, Message};
+use crate::messages::{Importance, Message, PAGE_BYTES};
 use crate::office::{Claim, CopiesAsk, Draft, Office, Registration, ReplyDraft, ThreadAsk};
 
 /// How many letters are read at once.
@@ -78,10 +78,11 @@ impl Native {
         loop {
             let after = letters.last().map(|letter| letter.id.clone());
             let page = self.page(recipient, unread_only, after.as_deref(), PAGE).await?;
-            if page.is_empty() {
+            let is_last = is_last_page(&page, PAGE);
+            letters.extend(page);
+            if is_last {
                 return Ok(letters);
             }
-            letters.extend(page);
         }
     }
 
@@ -279,6 +280,12 @@ impl Provider for Native {
             count => Ok(count?),
         }
     }
+}
+
+/// Whether nothing comes behind a page of which at most `limit` letters were asked for: one that is full, or ended early
+/// because of its size, may have a next.
+pub fn is_last_page(page: &[Letter], limit: usize) -> bool {
+    page.len() < limit && page.iter().map(|letter| letter.body.len()).sum::<usize>() <= PAGE_BYTES
 }
 
 fn parsed(id: &str) -> Result<CopyId, ProviderError> {

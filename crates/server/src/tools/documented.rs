@@ -87,8 +87,9 @@ fn check(name: &str, wanted: &str) {
     assert!(found == wanted, "docs/{name} is not up to date: run UPDATE_DOCS=1 cargo test -p server, and commit it");
 }
 
+/// Those that clients are told of.
 fn tools() -> Vec<Tool> {
-    super::all(&no_store::office())
+    super::all(&no_store::office()).into_iter().filter(|tool| tool.listed).collect()
 }
 
 /// The schema of what is sent, which need not be that of what would be read.

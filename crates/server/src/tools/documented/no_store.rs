@@ -8,6 +8,7 @@ use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::clock::SystemClock;
 use mail::events::{Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
 use mail::messages::{
     About, Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
 };
@@ -56,6 +57,12 @@ never_asked! { EventStore:
     advance_cursor(&str, ProjectId, i64) -> ();
     cursors() -> Vec<Cursor>;
     change_stamp() -> i64;
+}
+
+never_asked! { MailboxStore:
+    open_copies(&CopyQuery) -> Vec<RecipientCopy>;
+    count_open(ProjectId, Option<AgentId>) -> Count;
+    archive(AgentId, MessageId, Timestamp) -> Archived;
 }
 
 never_asked! { MessageStore:

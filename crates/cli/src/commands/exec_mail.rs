@@ -1,0 +1,263 @@
+//! `postrider exec-mail <op> [arg]`: our post office as the mail program that somebody else's tool runs.
+//!
+//! The caller runs one program word, an operation and at most one argument, and owns its names: whoever writes or is
+//! written to gets a mailbox. Arguments are taken as they are, without options, because a name may begin with a dash.
+//! Exit code 2 says that an operation is unknown, which callers take for success, so nothing else exits with it. What a
+//! person would like to see is `postrider mail`.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mail::provider::{Letter, Provider, ProviderError, Words};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, Global, set};
+use crate::mailbox::{Letters, Who};
+use crate::output;
+use crate::postbox::{self, InProject, Refused};
+
+/// What a program is called that does nothing but this.
+const OWN_NAME: &str = "postrider-exec-mail";
+const COMMAND: &str = "exec-mail";
+/// How callers are told that an operation is unknown.
+const UNKNOWN_OPERATION: u8 = 2;
+/// The words by which callers know an id that is not there.
+const NOT_FOUND: &str = "gc-mail-error:not-found";
+
+/// The operation and its argument, if this process was started for one.
+pub fn called() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os();
+    let program = words.next()?;
+    if Path::new(&program).file_name().is_some_and(|name| name == OWN_NAME) {
+        return Some(words.collect());
+    }
+    (words.next()? == COMMAND).then(|| words.collect())
+}
+
+/// Does what the caller wants, and says so in the way that callers expect.
+pub fn run(words: &[OsString]) -> ExitCode {
+    match answer(words) {
+        Ok(Answer::Nothing) => ExitCode::SUCCESS,
+        Ok(Answer::Json(json)) => {
+            output::answer(false, &serde_json::Value::Null, || json);
+            ExitCode::SUCCESS
+        }
+        Ok(Answer::UnknownOperation(name)) => {
+            output::note(&format!("postrider: '{name}' is no operation; there are: {}", OPERATIONS.join(", ")));
+            ExitCode::from(UNKNOWN_OPERATION)
+        }
+        Err(error) => {
+            output::note(&told(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The operation, when options stood before the command. Without them `called` takes the words as they are.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true)]
+pub struct ExecMail {
+    /// ensure-running, send, reply, inbox, check, all, thread, get, read, mark-read, mark-unread, archive, delete or count,
+    /// and its argument
+    #[arg(value_name = "OP [ARG]", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+impl ExecMail {
+    /// Does what the caller wants.
+    pub fn run(&self) -> ExitCode {
+        run(&self.words)
+    }
+}
+
+const OPERATIONS: [&str; 14] = [
+    "ensure-running",
+    "send",
+    "reply",
+    "inbox",
+    "check",
+    "all",
+    "thread",
+    "get",
+    "read",
+    "mark-read",
+    "mark-unread",
+    "archive",
+    "delete",
+    "count",
+];
+
+enum Answer {
+    Nothing,
+    Json(String),
+    UnknownOperation(String),
+}
+
+fn answer(words: &[OsString]) -> anyhow::Result<Answer> {
+    let mut given = Vec::with_capacity(words.len());
+    for word in words {
+        given.push(word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()))?);
+    }
+    let Some((operation, rest)) = given.split_first() else {
+        bail!("no operation is named; there are: {}", OPERATIONS.join(", "));
+    };
+    if !OPERATIONS.contains(operation) {
+        return Ok(Answer::UnknownOperation(mail::error::shown(operation)));
+    }
+    if *operation == "ensure-running" {
+        return Ok(Answer::Nothing);
+    }
+    let [argument] = rest else {
+        bail!("'{operation}' takes one argument, and {} were given", rest.len());
+    };
+    let config = Config::load(&Global::of_environment())?;
+    let written = match *operation {
+        "send" | "reply" => Some(Written::read(config.largest_request())?),
+        _ => None,
+    };
+    let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
+    let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
+    let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
+    let mut said = Answer::Nothing;
+    postbox::run(async {
+        let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
+        let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
+        letters.close();
+        said = done?;
+        Ok(ExitCode::SUCCESS)
+    })?;
+    Ok(said)
+}
+
+async fn perform(
+    letters: &Letters,
+    operation: &str,
+    argument: &str,
+    written: Option<&Written>,
+    who: Option<&Who>,
+) -> anyhow::Result<Answer> {
+    match operation {
+        "inbox" | "check" => listed(letters.inbox(argument).await?),
+        "all" => listed(letters.all(argument).await?),
+        "thread" => listed(letters.thread(argument).await?),
+        "get" => one(&letters.get(argument).await?),
+        "read" => one(&letters.read(argument).await?),
+        "count" => {
+            let count = letters.count(argument).await?;
+            Ok(Answer::Json(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
+        }
+        "send" | "reply" => {
+            let words = written.context("there is nothing to send")?.words(who)?;
+            if operation == "send" {
+                return one(&letters.send(argument, words).await?);
+            }
+            one(&letters.reply(argument, words).await?)
+        }
+        change => {
+            match change {
+                "mark-read" => letters.mark_read(argument).await?,
+                "mark-unread" => letters.mark_unread(argument).await?,
+                "archive" => letters.archive(argument).await?,
+                _ => letters.delete(argument).await?,
+            }
+            Ok(Answer::Nothing)
+        }
+    }
+}
+
+/// What comes on standard input.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    body: String,
+}
+
+impl Written {
+    fn read(most: usize) -> anyhow::Result<Self> {
+        let mut text = Vec::new();
+        let limit = most as u64;
+        io::stdin()
+            .lock()
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut text)
+            .context("cannot read standard input")?;
+        if text.len() as u64 > limit {
+            bail!("standard input is longer than {limit} bytes");
+        }
+        serde_json::from_slice(&text).context("standard input is not a JSON object with from, subject and body")
+    }
+
+    fn words<'a>(&'a self, who: Option<&'a Who>) -> anyhow::Result<Words<'a>> {
+        let from = Some(self.from.as_str()).filter(|from| !from.is_empty()).or(who.map(|who| who.name.as_str()));
+        let from = from.context("nobody is named as the sender; give 'from', or set GC_AGENT")?;
+        Ok(Words { from, subject: &self.subject, body: &self.body })
+    }
+}
+
+/// A letter on this wire.
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: &'a str,
+    from: &'a str,
+    to: &'a str,
+    subject: &'a str,
+    body: &'a str,
+    created_at: String,
+    read: bool,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    thread_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_to: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<i64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    cc: &'a [String],
+}
+
+impl<'a> From<&'a Letter> for Shown<'a> {
+    fn from(letter: &'a Letter) -> Self {
+        Self {
+            id: &letter.id,
+            from: &letter.from,
+            to: &letter.to,
+            subject: &letter.subject,
+            body: &letter.body,
+            created_at: letter.created_at.to_string(),
+            read: letter.read,
+            thread_id: &letter.thread,
+            reply_to: letter.reply_to.as_deref(),
+            priority: letter.priority,
+            cc: &letter.cc,
+        }
+    }
+}
+
+fn one(letter: &Letter) -> anyhow::Result<Answer> {
+    Ok(Answer::Json(serde_json::to_string(&Shown::from(letter))?))
+}
+
+/// An empty list is no output at all.
+fn listed(letters: Vec<Letter>) -> anyhow::Result<Answer> {
+    if letters.is_empty() {
+        return Ok(Answer::Nothing);
+    }
+    let shown: Vec<Shown<'_>> = letters.iter().map(Shown::from).collect();
+    Ok(Answer::Json(serde_json::to_string(&shown)?))
+}
+
+/// What went wrong, in the words that callers look for.
+fn told(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<ProviderError>() {
+        Some(error @ ProviderError::NotFound { .. }) => format!("{NOT_FOUND} {error}"),
+        Some(error) => format!("postrider: {}", Refused::of_provider(error)),
+        None => format!("postrider: {error:#}"),
+    }
+}

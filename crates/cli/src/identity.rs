@@ -1,0 +1,40 @@
+//! Who a command acts for, and in which project: from a flag, the environment or the settings, in that order.
+//!
+//! Whether there is such an agent is for the office to say.
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::config::Config;
+use crate::mailbox::Who;
+use crate::postbox::InProject;
+
+/// Who acts, and where.
+#[derive(Args, Debug)]
+pub struct Acting {
+    /// The project.
+    #[command(flatten)]
+    pub project: InProject,
+    /// Who acts [default: `agent` in postrider.toml]
+    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME")]
+    name: Option<String>,
+    /// The registration token of that name, where names have to be proved
+    #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+}
+
+impl Acting {
+    /// Who acts, if anybody said so.
+    pub fn opt_who(&self, config: &Config) -> Option<Who> {
+        let given = [&self.name, &config.file.agent];
+        // An empty variable of the environment is not set.
+        let name = given.into_iter().flatten().find(|name| !name.is_empty())?.clone();
+        Some(Who { name, token: self.token.clone().filter(|token| !token.is_empty()) })
+    }
+
+    /// Who acts.
+    pub fn who(&self, config: &Config) -> anyhow::Result<Who> {
+        self.opt_who(config)
+            .context("nobody said who you are; pass --as NAME, set POSTRIDER_AGENT, or set agent in postrider.toml")
+    }
+}

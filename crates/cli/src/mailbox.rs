@@ -1,0 +1,128 @@
+//! The mailbox that a terminal command acts on: a project, who acts, and the backend that keeps the mail.
+//!
+//! The backend is our own office unless `[mail] provider` names another. What only the office can do (search, several
+//! recipients of one message, reservations) is asked for through its postbox, which other backends do not have.
+
+mod letters;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use mail::provider::{Provider, ProviderError};
+
+use crate::config::Config;
+use crate::postbox::{self, Postbox};
+pub use letters::Letters;
+
+/// Who acts.
+#[derive(Clone, Debug)]
+pub struct Who {
+    /// The name.
+    pub name: String,
+    /// What proves it, where names have to be proved.
+    pub token: Option<String>,
+}
+
+/// A mailbox that is open.
+pub enum Mailbox {
+    /// Kept by the office.
+    Native(Letters),
+    /// Kept elsewhere.
+    Elsewhere(Box<dyn Provider>),
+}
+
+/// Opens the mailbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand.
+pub fn visit(
+    config: Config,
+    project: String,
+    who: Option<Who>,
+    errand: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
+    postbox::run(async {
+        let mailbox = Mailbox::open(config, project, who).await?;
+        let ended = postbox::until_interrupted(errand(&mailbox)).await;
+        mailbox.close();
+        ended
+    })
+}
+
+impl Mailbox {
+    /// Opens the mailbox at the backend that the settings name.
+    pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
+        match Backend::of(&config)? {
+            Backend::Native => Ok(Self::Native(Letters::open(config, project, who).await?)),
+            other => bail!("{other:?} is not there yet"),
+        }
+    }
+
+    /// What keeps the letters.
+    pub fn provider(&self) -> &dyn Provider {
+        match self {
+            Self::Native(letters) => letters,
+            Self::Elsewhere(provider) => &**provider,
+        }
+    }
+
+    /// The office, if it keeps the letters.
+    pub fn postbox(&self) -> Option<&Postbox> {
+        match self {
+            Self::Native(letters) => Some(letters.postbox()),
+            Self::Elsewhere(_) => None,
+        }
+    }
+
+    /// The office, for something that only it can do.
+    pub fn office(&self, verb: &'static str) -> Result<&Postbox, ProviderError> {
+        self.postbox().ok_or(ProviderError::Unsupported { verb })
+    }
+
+    /// Closes it.
+    pub fn close(self) {
+        if let Self::Native(letters) = self {
+            letters.close();
+        }
+    }
+}
+
+/// Who keeps the mail.
+#[derive(Debug, PartialEq, Eq)]
+enum Backend {
+    Native,
+    Beads,
+    Exec(PathBuf),
+}
+
+impl Backend {
+    fn of(config: &Config) -> anyhow::Result<Self> {
+        let named = config.file.mail.as_ref().and_then(|mail| mail.provider.as_deref());
+        Self::parse(named.unwrap_or("native"))
+    }
+
+    fn parse(name: &str) -> anyhow::Result<Self> {
+        match (name, name.strip_prefix("exec:")) {
+            ("native", _) => Ok(Self::Native),
+            ("beads", _) => Ok(Self::Beads),
+            (_, Some(program)) if !program.is_empty() => Ok(Self::Exec(PathBuf::from(program))),
+            _ => bail!(
+                "'{name}' is no mail provider; set provider under [mail] to \"native\", \"beads\" or \"exec:PROGRAM\""
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_is_one_that_there_is_and_never_a_guess() {
+        assert_eq!(Backend::parse("native").unwrap(), Backend::Native);
+        assert_eq!(Backend::parse("beads").unwrap(), Backend::Beads);
+        assert_eq!(Backend::parse("exec:/opt/mail").unwrap(), Backend::Exec("/opt/mail".into()));
+        for wrong in ["", "Native", "exec", "exec:", "beadmail", "fake"] {
+            let error = Backend::parse(wrong).unwrap_err().to_string();
+            assert!(error.contains(&format!("'{wrong}'")) && error.contains("exec:PROGRAM"), "{error}");
+        }
+    }
+}
