@@ -2,4 +2,5 @@
 //!
 //! Nothing here is the truth. If all of it were lost in a crash, a later pass would make it good from the store.
 
+pub mod nudge;
 pub mod wake;
