@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints its figures, and its progress to stderr")]
 
 mod caller;
+mod checks;
 mod disk;
 mod echo;
 mod footprint;
@@ -78,6 +79,7 @@ enum Part {
     Starts,
     Footprint,
     Readers,
+    Checks,
 }
 
 fn main() -> ExitCode {
@@ -130,6 +132,9 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
     }
     if wanted(Part::WakeUps) {
         wake_ups::measure(setting, report)?;
+    }
+    if wanted(Part::Checks) {
+        checks::measure(setting, report)?;
     }
     if wanted(Part::Footprint) {
         footprint::measure(setting, report)?;

@@ -6,6 +6,8 @@ mod doctor;
 pub mod exec_mail;
 mod given;
 mod lines;
+#[allow(dead_code)] // Sending will use all of it.
+pub mod nudge;
 mod parse;
 mod problems;
 mod schema;
@@ -40,6 +42,8 @@ enum Command {
     Stdio(stdio::Stdio),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
+    /// Put a word before an agent's running session
+    Nudge(nudge::Nudge),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
     ExecMail(exec_mail::ExecMail),
     /// Look at the post office and say what is wrong (changes nothing)
@@ -78,6 +82,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
         Command::Work(command) => command.run(config, json),
+        Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run()),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),

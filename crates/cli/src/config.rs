@@ -4,6 +4,7 @@
 //! wrong value, is an error; nothing falls back silently. The current folder is never searched for settings: a repository
 //! that somebody cloned must not name the server, the token or the identity.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,18 @@ pub struct Mail {
     pub provider: Option<String>,
 }
 
+/// How an agent's session is reached: one of these.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nudge {
+    /// A pane of tmux.
+    pub tmux: Option<String>,
+    /// A program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// A file to write.
+    pub file: Option<PathBuf>,
+}
+
 /// What a settings file may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +137,8 @@ pub struct File {
     pub agent: Option<String>,
     /// Where letters are kept.
     pub mail: Option<Mail>,
+    /// How agents' sessions are reached, by name.
+    pub nudge: Option<HashMap<String, Nudge>>,
 }
 
 /// Where things are, and what the file says.

@@ -1,0 +1,216 @@
+//! `postrider nudge`: a word to an agent's running session, so that it looks for its mail.
+//!
+//! Off unless the settings say how an agent is reached. Nothing is stored and nothing is tried twice. Whether it is still
+//! wanted is decided when it would be delivered: mail that was read meanwhile needs no nudge, and an agent inside a tool
+//! call is not interrupted. Words of a mail are never put before a session; only names and numbers are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mail::clock::{Clock, SystemClock};
+use mail::provider::ProviderError;
+use relay::nudge::{Busy, Pace, Turn, Way};
+use serde_json::json;
+
+use crate::config::{Config, Nudge as Settings};
+use crate::identity::Acting;
+use crate::mailbox::{self, Mailbox};
+use crate::output;
+
+/// How long it is from one nudge of an agent to the next, at least.
+const BETWEEN_NUDGES: Duration = Duration::from_secs(30);
+/// How often an agent that is inside a tool call is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How long a nudge for mail waits for the end of a tool call.
+const PATIENCE_WITH_CALLS: u64 = 600;
+
+/// Put a word before an agent's running session
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Nudge {
+    /// Whom to nudge
+    agent: String,
+    /// What to say [default: that there is unread mail, if there is]
+    text: Vec<String>,
+    /// How long to wait for the end of a tool call that the agent is in
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    patience: u64,
+    /// Only if this letter is still unread
+    #[arg(long, value_name = "ID", hide = true)]
+    unread: Option<String>,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+const AFTER_HELP: &str = "\
+Nudges are off until the settings say how an agent is reached, in one of three ways:
+
+  [nudge.BlueLake]
+  tmux = \"work:1.0\"                  the text is pasted into this pane, and Enter pressed
+  command = [\"notify-send\", \"mail\"]  this is run without a shell, with the text on its standard input
+  file = \"/run/user/1000/mail\"       this file is written
+
+Examples:
+  postrider nudge BlueLake                          tell it of its unread mail
+  postrider nudge BlueLake look at the failing test
+  postrider mail send BlueLake -s Hi -m … --notify  send, and nudge unless it is read first";
+
+impl Nudge {
+    /// Nudges, or says why not.
+    pub fn run(self, config: Config, json: bool) -> anyhow::Result<ExitCode> {
+        let way = way_to(&config, &self.agent)?;
+        let (project, who) = (self.acting.project.key()?, self.acting.opt_who(&config));
+        let home = config.home.clone();
+        mailbox::visit(config, project.clone(), who, async |mailbox| {
+            let told = self.nudge(mailbox, &way, &home, &project).await?;
+            let answer = json!({ "agent": self.agent, "nudged": told.is_none(), "reason": told });
+            output::answer(json, &answer, || match &told {
+                None => format!("Nudged {}.", output::text::unbroken(&self.agent)),
+                Some(reason) => format!("Not nudged: {}.", output::text::unbroken(reason)),
+            });
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    /// Why the agent was not nudged; nothing if it was.
+    async fn nudge(&self, mailbox: &Mailbox, way: &Way, home: &Path, project: &str) -> anyhow::Result<Option<String>> {
+        let folder = sessions(home);
+        let (busy, who) = (Busy::new(folder.clone()), key(project, &self.agent));
+        let mut waited = Duration::ZERO;
+        while busy.is_busy(&who, SystemClock.now()) {
+            if waited >= Duration::from_secs(self.patience) {
+                return Ok(Some(format!("{} is inside a tool call", self.agent)));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+            waited += LOOK_AGAIN;
+        }
+        // Asked last: what was read while we waited needs no nudge.
+        let text = match self.text(mailbox).await? {
+            Ok(text) => text,
+            Err(reason) => return Ok(Some(reason)),
+        };
+        match Pace::new(folder, BETWEEN_NUDGES).take_turn(&who, SystemClock.now()).context("cannot note the nudge")? {
+            Turn::Now => {}
+            Turn::Later(left) => {
+                let seconds = left.as_secs() + 1;
+                return Ok(Some(format!("{} was nudged a moment ago; the next is due in {seconds} s", self.agent)));
+            }
+        }
+        relay::nudge::nudge(way, &text)
+            .await
+            .map_err(|error| anyhow::anyhow!("{error}. {} [{}]", error.hint(), error.code()))?;
+        Ok(None)
+    }
+
+    /// What to say, or why nothing needs to be said.
+    async fn text(&self, mailbox: &Mailbox) -> Result<Result<String, String>, ProviderError> {
+        const READ_IT: &str = "Read it with fetch_inbox, or run: postrider mail inbox";
+        if let Some(id) = &self.unread {
+            let is_read = mailbox.provider().get(id).await?.read;
+            return Ok(if is_read {
+                Err(format!("'{id}' was read"))
+            } else {
+                Ok(format!("You have new mail. {READ_IT}"))
+            });
+        }
+        if !self.text.is_empty() {
+            return Ok(Ok(self.text.join(" ")));
+        }
+        let unread = mailbox.provider().count(&self.agent).await?.unread;
+        Ok(if unread == 0 {
+            Err(format!("{} has no unread mail", self.agent))
+        } else {
+            Ok(format!("You have unread mail ({unread}). {READ_IT}"))
+        })
+    }
+}
+
+/// Nudges those who just got a letter, each in a process of its own that nobody waits for. Returns who is not nudged, because
+/// the settings do not say how.
+pub fn notify(config: &Config, project: &str, letters: &[(String, String)]) -> anyhow::Result<Vec<String>> {
+    let mut left_out = Vec::new();
+    for (agent, id) in letters {
+        if way_to(config, agent).is_err() {
+            left_out.push(agent.clone());
+            continue;
+        }
+        let mut command = Command::new(std::env::current_exe().context("this program cannot be found again")?);
+        command.arg("--home").arg(&config.home);
+        if let Some(source) = &config.source {
+            command.arg("--config").arg(source);
+        }
+        command.args(["nudge", "--project", project, "--unread", id]);
+        command.args(["--patience", &PATIENCE_WITH_CALLS.to_string(), "--", agent]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        alone(&mut command).spawn().with_context(|| format!("'{agent}' cannot be nudged"))?;
+    }
+    Ok(left_out)
+}
+
+/// A process that outlives the terminal that it was started from.
+fn alone(command: &mut Command) -> &mut Command {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    command
+}
+
+/// How an agent is reached.
+fn way_to(config: &Config, agent: &str) -> anyhow::Result<Way> {
+    let settings = config.file.nudge.as_ref().and_then(|all| all.get(agent)).with_context(|| {
+        format!(
+            "nobody said how '{agent}' is reached; add [nudge.{agent}] with tmux, command or file to postrider.toml"
+        )
+    })?;
+    match settings {
+        Settings { tmux: Some(pane), command: None, file: None } => Ok(Way::Tmux { pane: pane.clone(), socket: None }),
+        Settings { tmux: None, command: Some(words), file: None } => match words.split_first() {
+            Some((program, arguments)) => Ok(Way::Command { program: program.clone(), arguments: arguments.to_vec() }),
+            None => bail!("[nudge.{agent}] in postrider.toml names a command without a program"),
+        },
+        Settings { tmux: None, command: None, file: Some(path) } => Ok(Way::File { path: path.clone() }),
+        _ => bail!("[nudge.{agent}] in postrider.toml has to name one way: tmux, command or file"),
+    }
+}
+
+/// Where it is noted what agents are doing, and when they were nudged.
+pub fn sessions(home: &Path) -> PathBuf {
+    home.join("sessions")
+}
+
+/// What an agent is called in notes: its name alone does not tell agents of several projects apart.
+pub fn key(project: &str, agent: &str) -> String {
+    format!("{project}\n{agent}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::File;
+
+    fn way(settings: &str) -> anyhow::Result<Way> {
+        let file: File = toml::from_str(settings).unwrap();
+        way_to(&Config { home: PathBuf::new(), source: None, file }, "bob")
+    }
+
+    #[test]
+    fn an_agent_is_reached_in_one_way_and_in_none_unless_it_is_said() {
+        let tmux = Way::Tmux { pane: "work:1.0".to_owned(), socket: None };
+        assert_eq!(way("[nudge.bob]\ntmux = 'work:1.0'").unwrap(), tmux);
+        let command = Way::Command { program: "say".to_owned(), arguments: vec!["mail".to_owned()] };
+        assert_eq!(way("[nudge.bob]\ncommand = ['say', 'mail']").unwrap(), command);
+        assert_eq!(way("[nudge.bob]\nfile = '/tmp/x'").unwrap(), Way::File { path: "/tmp/x".into() });
+        for (settings, wrong) in [
+            ("", "nobody said how 'bob'"),
+            ("[nudge.alice]\nfile = '/tmp/x'", "nobody said how 'bob'"),
+            ("[nudge.bob]", "one way"),
+            ("[nudge.bob]\ntmux = 'a'\nfile = '/tmp/x'", "one way"),
+            ("[nudge.bob]\ncommand = []", "without a program"),
+        ] {
+            let error = way(settings).unwrap_err().to_string();
+            assert!(error.contains(wrong), "{settings}: {error}");
+        }
+    }
+}
