@@ -91,7 +91,7 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if name.starts_with("POSTRIDER_") || name.starts_with("AGENT_MAIL_") {
+            if ["POSTRIDER_", "AGENT_MAIL_", "GC_"].iter().any(|ours| name.starts_with(ours)) {
                 command.env_remove(name);
             }
         }

@@ -1,0 +1,174 @@
+//! Our binary as the mail program of another tool: every promise of a provider, driven as such a tool drives it, with a
+//! server and without; and the traps that break real callers.
+
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
+mod harness;
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use harness::{Place, Ran, Server};
+use mail::provider::suite::Shared;
+use serde_json::{Value, json};
+use store::exec::Exec;
+
+/// The program under the name that stands for nothing but this, as a tool is configured with it.
+fn exec(place: &Place) -> Shared {
+    let link = place.file("postrider-exec-mail");
+    symlink(env!("CARGO_BIN_EXE_postrider"), &link).unwrap();
+    let city = place.file("city").to_str().unwrap().to_owned();
+    let home = place.home().to_str().unwrap().to_owned();
+    Arc::new(Exec::new(link, vec![("GC_CITY".to_owned(), city), ("POSTRIDER_HOME".to_owned(), home)]))
+}
+
+mod without_a_server {
+    async fn fresh() -> (super::Shared, super::Place) {
+        let place = super::Place::new();
+        (super::exec(&place), place)
+    }
+
+    mail::provider_suite!(fresh);
+}
+
+mod through_a_server {
+    async fn fresh() -> (super::Shared, super::Server) {
+        let server = super::Server::start();
+        (super::exec(&server.place), server)
+    }
+
+    mail::provider_suite!(fresh);
+}
+
+/// One operation, with this on standard input.
+fn operation(place: &Place, words: &[&str], input: &str) -> Ran {
+    let mut command = place.command(&[&["exec-mail"], words].concat());
+    command.env("GC_CITY", place.file("city")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // An operation that takes no input may be over before it is written.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().unwrap().into()
+}
+
+fn sent(place: &Place, to: &str, words: &Value) -> Value {
+    let ran = operation(place, &["send", to], &words.to_string());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn hello() -> Value {
+    json!({ "from": "mayor", "subject": "Hello", "body": "How are you?" })
+}
+
+#[test]
+fn only_an_unknown_operation_exits_with_2() {
+    let place = Place::new();
+    for (words, input, code) in [
+        (&["frobnicate"][..], "", 2),
+        (&["--help"], "", 2),
+        (&["-V"], "", 2),
+        (&[], "", 1),
+        (&["send"], "{}", 1),
+        (&["send", "bob"], "", 1),
+        (&["send", "bob"], "[]", 1),
+        (&["send", "bob"], r#"{"subject":"s","body":"nobody wrote it"}"#, 1),
+        (&["inbox"], "", 1),
+        (&["inbox", "bob", "carol"], "", 1),
+        (&["inbox", "bob"], "", 0),
+        (&["ensure-running"], "", 0),
+    ] {
+        let ran = operation(&place, words, input);
+        assert_eq!(ran.code, Some(code), "{words:?} {input}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty() && ran.stderr.is_empty() == (code == 0), "{words:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_empty_list_is_no_output() {
+    let place = Place::new();
+    sent(&place, "bob", &hello());
+    for words in [["inbox", "carol"], ["check", "carol"], ["all", "carol"], ["thread", "nothing"]] {
+        let ran = operation(&place, &words, "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{words:?}");
+    }
+}
+
+#[test]
+fn names_are_raw_and_whoever_is_named_has_a_mailbox() {
+    let place = Place::new();
+    for name in ["-s", "--to", "rig/polecat-3", "a b", "市長", " x ", "'; DROP TABLE agent; --"] {
+        let letter = sent(&place, name, &json!({ "from": name, "subject": "-", "body": "" }));
+        assert_eq!((letter["from"].as_str(), letter["to"].as_str()), (Some(name), Some(name)));
+        let inbox: Value = serde_json::from_str(&operation(&place, &["inbox", name], "").stdout).unwrap();
+        assert_eq!(inbox, json!([letter]), "{name}");
+    }
+}
+
+#[test]
+fn a_letter_has_the_fields_that_callers_read_and_no_others() {
+    let place = Place::new();
+    let letter = sent(&place, "bob", &hello());
+    let created_at = letter["created_at"].as_str().unwrap();
+    assert!(created_at.ends_with('Z') && created_at.parse::<jiff::Timestamp>().is_ok(), "{created_at}");
+    let expected = json!({
+        "id": "1", "from": "mayor", "to": "bob", "subject": "Hello", "body": "How are you?",
+        "created_at": created_at, "read": false, "thread_id": "1",
+    });
+    assert_eq!(letter, expected);
+    let reply = operation(&place, &["reply", "1"], r#"{"from":"bob","subject":"","body":"Well."}"#);
+    let reply: Value = serde_json::from_str(&reply.stdout).unwrap();
+    assert_eq!((&reply["reply_to"], &reply["thread_id"], &reply["subject"]), (&json!("1"), &json!("1"), &json!("")));
+}
+
+#[test]
+fn callers_are_told_in_the_words_that_they_look_for() {
+    let place = Place::new();
+    sent(&place, "bob", &hello());
+    for words in [["get", "99"], ["read", "x y"], ["archive", ""], ["delete", "-1"], ["mark-read", "1.7"]] {
+        let ran = operation(&place, &words, "");
+        assert_eq!(ran.code, Some(1), "{words:?}");
+        assert!(ran.stderr.starts_with("gc-mail-error:not-found"), "{words:?}: {}", ran.stderr);
+    }
+    assert_eq!(operation(&place, &["archive", "1"], "").code, Some(0));
+    for again in ["archive", "delete"] {
+        let ran = operation(&place, &[again, "1"], "");
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains("already archived"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn whoever_calls_is_the_sender_when_none_is_named() {
+    let place = Place::new();
+    let mut command = place.command(&["exec-mail", "send", "bob"]);
+    command.env("GC_CITY", place.file("city")).env("GC_AGENT", "deacon").env("GC_ALIAS", "");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"from":"","subject":"s","body":"b"}"#).unwrap();
+    let letter: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(letter["from"], "deacon");
+}
+
+#[test]
+fn what_is_sent_at_this_door_is_in_the_mailbox_of_every_other() {
+    let server = Server::start();
+    let place = &server.place;
+    let city = place.file("city").to_str().unwrap().to_owned();
+    sent(place, "bob", &hello());
+    let over_mcp = |tool: &str, more: Value| {
+        let mut arguments = json!({ "project_key": city, "agent_name": "bob" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        server.call(tool, arguments)
+    };
+    assert_eq!(over_mcp("fetch_inbox", json!({}))[0]["subject"], "Hello");
+    over_mcp("mark_message_read", json!({ "message_id": 1 }));
+    assert_eq!(operation(place, &["inbox", "bob"], "").stdout, "");
+    operation(place, &["mark-unread", "1"], "");
+    assert_eq!(over_mcp("fetch_inbox", json!({ "unread_only": true }))[0]["id"], 1);
+    operation(place, &["archive", "1"], "");
+    assert_eq!(over_mcp("fetch_inbox", json!({})), json!([]));
+}
