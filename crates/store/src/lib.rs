@@ -2,10 +2,13 @@
 //!
 //! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
 //! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
-//! file, and [`ownership`] sees to it that one server at a time serves it.
+//! file, and [`ownership`] sees to it that one server at a time serves it. [`Exec`] is a provider whose letters
+//! somebody else's script keeps.
 
+mod exec;
 pub mod ownership;
 mod sqlite;
 
+pub use exec::Exec;
 pub use sqlite::upkeep;
 pub use sqlite::{Options, Sqlite};

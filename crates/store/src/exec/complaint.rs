@@ -1,0 +1,182 @@
+//! What a script means when it fails: its exit code and what it said on standard error, as an error of ours.
+//!
+//! Of what it said one line is passed on, cut, and without control characters, for it is shown on terminals. A line that
+//! seems to hold a secret is not: a script that traces its steps prints the headers that it sends.
+
+use std::process::ExitStatus;
+
+use mail::provider::ProviderError;
+
+/// The exit code for an operation that a script does not know.
+const UNKNOWN_OPERATION: i32 = 2;
+/// The exit codes of a shell that could not run a program. Its "not found" is not about a letter.
+const PROGRAM_MISSING: [i32; 2] = [126, 127];
+/// The longest text that is passed on, in characters.
+const LONGEST: usize = 300;
+
+/// A call that failed.
+pub struct Complaint<'a> {
+    /// What was asked for.
+    pub verb: &'static str,
+    /// The id that it was asked for, if it takes one.
+    pub id: Option<&'a str>,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it said.
+    pub stderr: &'a str,
+}
+
+impl Complaint<'_> {
+    /// The error that it stands for. `call` is how the call is shown to a reader.
+    pub fn meaning(&self, call: &str) -> ProviderError {
+        if self.status.code() == Some(UNKNOWN_OPERATION) {
+            return ProviderError::Unsupported { verb: self.verb };
+        }
+        if let Some(id) = self.id {
+            let id = id.to_owned();
+            if self.says_already_archived() {
+                return ProviderError::AlreadyArchived { id };
+            }
+            if self.says_not_found(&id) {
+                return ProviderError::NotFound { id };
+            }
+        }
+        let ended = match self.status.code() {
+            Some(code) => format!("exit code {code}"),
+            None => self.status.to_string(),
+        };
+        let said = telling_line(self.stderr);
+        let said = if said.is_empty() { "it did not say why; run it by hand".to_owned() } else { passed_on(said) };
+        ProviderError::Failed { cause: format!("'{call}' ended with {ended}: {said}") }
+    }
+
+    /// Only about what puts a letter away: from other verbs the same words mean that something was not done.
+    fn says_already_archived(&self) -> bool {
+        matches!(self.verb, "archive" | "delete") && self.stderr.to_lowercase().contains("already archived")
+    }
+
+    fn says_not_found(&self, id: &str) -> bool {
+        if self.stderr.trim_start().starts_with("gc-mail-error:not-found") {
+            return true;
+        }
+        let is_missing_program = self.status.code().is_some_and(|code| PROGRAM_MISSING.contains(&code));
+        !is_missing_program && self.stderr.lines().any(|line| says_letter_not_found(line, id))
+    }
+}
+
+/// Whether a line says that a letter was not found, and not that a shell found no program.
+fn says_letter_not_found(line: &str, id: &str) -> bool {
+    let lower = line.trim_end().to_lowercase();
+    if !lower.contains("not found") || lower.contains("command not found") {
+        return false;
+    }
+    // As plain shells say it: "script.sh: 3: jq: not found".
+    let parts: Vec<&str> = line.trim_end().rsplitn(4, ": ").collect();
+    let is_shell = matches!(parts[..], ["not found", program, line_number, _]
+        if program != id && line_number.bytes().all(|byte| byte.is_ascii_digit()));
+    !is_shell
+}
+
+/// The first line that is not empty; of a Python traceback the last, which says what happened.
+fn telling_line(stderr: &str) -> &str {
+    let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    match lines.next() {
+        Some(first) if first.starts_with("Traceback (") => lines.next_back().unwrap_or(first),
+        first => first.unwrap_or_default(),
+    }
+}
+
+/// Text of a script as it may be shown.
+pub fn passed_on(text: &str) -> String {
+    if !formats::secrets::find(text).is_empty() {
+        return "what it said is not shown, for it seems to hold a secret; run it by hand".to_owned();
+    }
+    let mut shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    if text.chars().filter(|c| !c.is_control()).nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    fn meaning(verb: &'static str, id: Option<&str>, code: i32, stderr: &str) -> ProviderError {
+        let status = ExitStatus::from_raw(code << 8);
+        Complaint { verb, id, status, stderr }.meaning("script verb")
+    }
+
+    fn cause(error: ProviderError) -> String {
+        match error {
+            ProviderError::Failed { cause } => cause,
+            other => panic!("{other:?} is no failure"),
+        }
+    }
+
+    #[test]
+    fn exit_code_two_means_unsupported_whatever_was_said() {
+        for stderr in ["", "already archived", "not found"] {
+            let error = meaning("archive", Some("7"), 2, stderr);
+            assert!(matches!(error, ProviderError::Unsupported { verb: "archive" }), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn already_archived_is_said_by_what_puts_away() {
+        for verb in ["archive", "delete"] {
+            let error = meaning(verb, Some("7"), 1, "error: message 7 Already archived\n");
+            assert!(matches!(error, ProviderError::AlreadyArchived { ref id } if id == "7"), "{error:?}");
+        }
+        cause(meaning("mark-read", Some("7"), 1, "already archived"));
+        cause(meaning("send", None, 1, "already archived"));
+    }
+
+    #[test]
+    fn a_letter_that_is_not_found_is_told_from_a_program_that_is_not() {
+        for said in ["gc-mail-error:not-found 7", "Message not found: 7", "x: 3: 7: not found", "trace\nNot found\n"] {
+            let error = meaning("get", Some("7"), 1, said);
+            assert!(matches!(error, ProviderError::NotFound { ref id } if id == "7"), "{said}: {error:?}");
+        }
+        for said in ["p.sh: line 3: jq: command not found", "./p.sh: 3: jq: not found\n", "", "gone"] {
+            cause(meaning("get", Some("7"), 1, said));
+        }
+        cause(meaning("get", Some("7"), 127, "env: python4: not found"));
+        cause(meaning("send", None, 1, "recipient not found"));
+    }
+
+    #[test]
+    fn a_failure_tells_the_exit_code_and_the_first_line() {
+        assert_eq!(
+            cause(meaning("send", None, 3, "\n disk full \nmore")),
+            "'script verb' ended with exit code 3: disk full"
+        );
+        assert!(cause(meaning("send", None, 3, "")).contains("exit code 3: it did not say why"));
+        let killed = Complaint { verb: "send", id: None, status: ExitStatus::from_raw(9), stderr: "" };
+        assert!(cause(killed.meaning("script verb")).contains("signal: 9"));
+    }
+
+    #[test]
+    fn a_traceback_is_told_by_its_last_line() {
+        let traceback = "Traceback (most recent call last):\n  File \"p.py\", line 1\nKeyError: 'from'\n";
+        assert!(cause(meaning("send", None, 1, traceback)).ends_with(": KeyError: 'from'"));
+    }
+
+    #[test]
+    fn what_is_passed_on_is_short_and_plain() {
+        assert_eq!(passed_on("a\u{1b}[31mred\u{7}\tb"), "a[31mredb");
+        let long = "ä".repeat(LONGEST);
+        assert_eq!(passed_on(&long), long);
+        assert_eq!(passed_on(&format!("{long}ä")), format!("{long}…"));
+    }
+
+    #[test]
+    fn a_secret_is_not_passed_on() {
+        let traced =
+            format!("+ curl -H 'Authorization: Bearer {}'", concat!("ghp_", "kT9vQ2mXw7RbZ4nYc8LdH3sJf6PgA1eUo5iB"));
+        let shown = cause(meaning("send", None, 1, &traced));
+        assert!(!shown.contains("ghp_") && shown.contains("secret"), "{shown}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Scripts for the tests of exec providers: those in this folder, and small ones that a test writes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mail::provider::fake::Fake;
+use mail::provider::suite::Shared;
+use store::Exec;
+use tempfile::TempDir;
+
+/// A test that waited this long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The strict provider, without letters.
+pub async fn strict() -> (Shared, TempDir) {
+    provider("provider.py")
+}
+
+/// The careless provider, without letters.
+pub async fn sloppy() -> (Shared, TempDir) {
+    provider("sloppy.py")
+}
+
+/// A provider of this folder, without letters.
+pub fn provider(name: &str) -> (Shared, TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    if !has_python() {
+        return (Arc::new(Fake::new()), folder);
+    }
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(name);
+    let letters = folder.path().join("letters.json").display().to_string();
+    let exec = Exec::new(program, vec![("POSTRIDER_TEST_LETTERS".to_owned(), letters)]);
+    (Arc::new(exec), folder)
+}
+
+/// Whether the providers can run; if not, the promises are asked of the fake, and that is said loudly.
+fn has_python() -> bool {
+    if Command::new("python3").arg("--version").output().is_ok() {
+        return true;
+    }
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
+    assert!(!is_ci, "python3 is missing, and a build machine must run this: use cargo xtask test");
+    // Written past the test's own capture, so that it is seen.
+    let word = b"\n!!! NOT RUN: exec providers. Install python3, or run cargo xtask test. !!!\n";
+    std::io::stderr().write_all(word).expect("standard error can be written to");
+    false
+}
+
+/// A shell script in a folder of its own.
+pub struct Script {
+    folder: TempDir,
+}
+
+impl Script {
+    /// Writes one.
+    ///
+    /// Another program writes it: a file that this process has open for writing cannot be run, and a child that another
+    /// test just started may hold it open for a moment longer.
+    pub fn new(text: &str) -> Self {
+        let script = Self { folder: tempfile::tempdir().expect("a temporary folder can be made") };
+        let mut writer = Command::new("sh");
+        writer.args(["-c", r#"cat > "$0" && chmod +x "$0""#]).arg(script.path()).stdin(Stdio::piped());
+        let mut writer = writer.spawn().expect("sh runs");
+        let mut stdin = writer.stdin.take().expect("it was piped");
+        stdin.write_all(format!("#!/bin/sh\n{text}\n").as_bytes()).expect("sh reads");
+        drop(stdin);
+        assert!(writer.wait().expect("sh ends").success());
+        script
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("script")
+    }
+
+    /// A provider that runs it.
+    pub fn exec(&self) -> Exec {
+        Exec::new(self.path(), Vec::new())
+    }
+
+    /// Makes the pipe that the script knows as `$0.fifo`.
+    pub fn fifo(&self) -> Fifo {
+        let path = self.path().with_extension("fifo");
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
+        Fifo { path }
+    }
+
+    /// Comes true when every process that has opened the pipe for writing is gone.
+    pub fn fifo_closed(&self) -> Moment {
+        self.fifo_opened_and_closed().1
+    }
+
+    /// The first comes true when a line was written to the pipe, the second when every writer is gone.
+    pub fn fifo_opened_and_closed(&self) -> (Moment, Moment) {
+        let path = self.fifo().path;
+        let ((tell_up, up), (tell_gone, gone)) = (channel(), channel());
+        thread::spawn(move || {
+            let mut pipe = BufReader::new(File::open(path).expect("the pipe is there"));
+            pipe.read_line(&mut String::new()).expect("a pipe can be read");
+            // Nobody may be waiting for this moment.
+            let _ = tell_up.send(());
+            pipe.read_to_end(&mut Vec::new()).expect("a pipe can be read");
+            let _ = tell_gone.send(());
+        });
+        (Moment(up), Moment(gone))
+    }
+
+    /// Waits until the file `$0.<extension>` is there.
+    pub fn wait_for_file(&self, extension: &str) {
+        let (path, start) = (self.path().with_extension(extension), Instant::now());
+        while fs::metadata(&path).is_err() {
+            assert!(start.elapsed() < PATIENCE, "{} never came", path.display());
+            thread::yield_now();
+        }
+    }
+}
+
+/// A named pipe.
+pub struct Fifo {
+    path: PathBuf,
+}
+
+impl Fifo {
+    /// Comes true when somebody listens and was told `word`.
+    pub fn say(self, word: &'static str) -> Moment {
+        let (tell, said) = channel();
+        thread::spawn(move || {
+            let mut pipe = OpenOptions::new().write(true).open(self.path).expect("the pipe is there");
+            writeln!(pipe, "{word}").expect("somebody listens");
+            let _ = tell.send(());
+        });
+        Moment(said)
+    }
+}
+
+/// Something that is about to happen.
+pub struct Moment(Receiver<()>);
+
+impl Moment {
+    /// Waits for it; fails when it does not come.
+    pub fn wait(self) {
+        self.0.recv_timeout(PATIENCE).expect("it happens");
+    }
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""The same provider, as careless as scripts in the field are: every liberty that a caller has to bear."""
+
+import json
+import sys
+from datetime import datetime, timezone
+
+# The folder of the tests stays as it is.
+sys.dont_write_bytecode = True
+
+import provider  # noqa: E402
+
+
+class Sloppy(provider.Strict):
+    """Numbers for ids, times without a zone, nulls, newest first, and its own words for failures."""
+
+    def letter(self, letter):
+        shown = super().letter(letter)
+        for key in ("id", "thread_id", "reply_to"):
+            shown[key] = int(shown[key]) if key in shown else None
+        time = datetime.fromtimestamp(letter["micros"] / 1_000_000, timezone.utc).replace(tzinfo=None)
+        shown["created_at"] = time.isoformat(sep=" ", timespec="microseconds")
+        if not shown["read"]:
+            del shown["read"]
+        for key in ("subject", "body"):
+            shown[key] = shown[key] or None
+        return {**shown, "cc": None, "priority": None, "mood": {"fine": True}}
+
+    def letters(self, letters):
+        if not letters:
+            return "null"
+        return json.dumps([self.letter(letter) for letter in reversed(letters)], indent=2)
+
+    def not_found(self, name):
+        return provider.Failure(f"Error: message {name} was not found")
+
+    def ensure_running(self):
+        raise provider.Failure("there is nothing to run")
+
+
+if __name__ == "__main__":
+    provider.main(Sloppy())
