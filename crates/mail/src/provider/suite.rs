@@ -26,6 +26,8 @@ macro_rules! provider_suite {
         $crate::provider_suite! { @each $fresh:
             a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own,
             text_of_any_script_and_length_is_kept,
+            subjects_and_bodies_that_look_like_options_are_kept,
+            names_of_any_script_have_mailboxes,
             an_inbox_holds_what_is_unread_oldest_first,
             an_empty_recipient_asks_for_everybodys_mail,
             looking_changes_nothing,
@@ -35,13 +37,17 @@ macro_rules! provider_suite {
             archiving_twice_is_an_error_of_its_own,
             deleting_is_archiving,
             marking_what_was_archived_does_not_bring_it_back,
+            what_was_archived_is_marked_and_never_counted,
+            what_was_archived_can_be_read,
             a_reply_goes_to_the_sender_in_the_thread,
             a_reply_does_not_change_what_it_answers,
             a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived,
+            a_reply_to_a_reply_stays_in_the_thread,
             an_unknown_thread_is_empty,
             an_unknown_id_is_not_found,
             what_is_open_is_counted,
             times_rise_from_letter_to_letter,
+            lists_are_in_the_order_of_their_times,
             twelve_who_write_at_once_lose_nothing,
         }
     };
@@ -53,6 +59,10 @@ macro_rules! provider_suite {
         }
     )+};
 }
+
+/// Names that are harder to carry than `bob`. The promises write to them and from them.
+pub const UNUSUAL_NAMES: [&str; 6] =
+    ["city/rig/mayor", "Ada Lovelace", "-dash", "--help", "信使 🦀", "o'neil, \"the\" $HOME"];
 
 const HELLO: Words<'static> = Words { from: "alice", subject: "Hello", body: "How are you?" };
 
@@ -80,6 +90,29 @@ pub async fn text_of_any_script_and_length_is_kept(provider: &Shared) {
         let letter = provider.send("bob", Words { from: "alice", subject, body }).await.unwrap();
         let kept = provider.get(&letter.id).await.unwrap();
         assert_eq!((kept.subject.as_str(), kept.body.as_str()), (subject, body));
+    }
+}
+
+pub async fn subjects_and_bodies_that_look_like_options_are_kept(provider: &Shared) {
+    let long = "é".repeat(600);
+    for subject in ["-", "--help", "-m x", "@file", " spaced ", "two\nlines", long.as_str()] {
+        let letter = provider.send("bob", Words { from: "alice", subject, body: subject }).await.unwrap();
+        assert_eq!((letter.subject.as_str(), letter.body.as_str()), (subject, subject));
+        assert_eq!(provider.get(&letter.id).await.unwrap(), letter);
+    }
+}
+
+pub async fn names_of_any_script_have_mailboxes(provider: &Shared) {
+    for (index, to) in UNUSUAL_NAMES.into_iter().enumerate() {
+        let from = UNUSUAL_NAMES[(index + 1) % UNUSUAL_NAMES.len()];
+        let letter = provider.send(to, Words { from, ..HELLO }).await.unwrap();
+        assert_eq!((letter.from.as_str(), letter.to.as_str()), (from, to));
+        assert_eq!(ids(&provider.inbox(to).await.unwrap()), [letter.id.as_str()]);
+        let reply = provider.reply(&letter.id, Words { from: to, ..HELLO }).await.unwrap();
+        assert_eq!((reply.from.as_str(), reply.to.as_str()), (to, from));
+        for id in [letter.id, reply.id] {
+            provider.archive(&id).await.unwrap();
+        }
     }
 }
 
@@ -167,6 +200,30 @@ pub async fn marking_what_was_archived_does_not_bring_it_back(provider: &Shared)
     assert_eq!(provider.all("bob").await.unwrap(), []);
 }
 
+pub async fn what_was_archived_is_marked_and_never_counted(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.read(&letter.id).await.unwrap();
+    provider.archive(&letter.id).await.unwrap();
+    for _ in 0..2 {
+        provider.mark_unread(&letter.id).await.unwrap();
+    }
+    assert!(!provider.get(&letter.id).await.unwrap().read);
+    for recipient in ["bob", ""] {
+        assert_eq!(provider.count(recipient).await.unwrap(), Count::default());
+        assert_eq!(provider.check(recipient).await.unwrap(), []);
+    }
+}
+
+pub async fn what_was_archived_can_be_read(provider: &Shared) {
+    let letter = sent(provider, "bob").await;
+    provider.archive(&letter.id).await.unwrap();
+    let read = provider.read(&letter.id).await.unwrap();
+    assert_eq!(read, Letter { read: true, ..letter.clone() });
+    assert_eq!(provider.get(&letter.id).await.unwrap(), read);
+    provider.mark_unread(&letter.id).await.unwrap();
+    assert_eq!(provider.get(&letter.id).await.unwrap(), letter);
+}
+
 pub async fn a_reply_goes_to_the_sender_in_the_thread(provider: &Shared) {
     let letter = sent(provider, "bob").await;
     let words = Words { from: "bob", subject: "As I like", body: "Well." };
@@ -194,23 +251,37 @@ pub async fn a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived(p
     }
 }
 
+pub async fn a_reply_to_a_reply_stays_in_the_thread(provider: &Shared) {
+    let first = sent(provider, "bob").await;
+    let second = provider.reply(&first.id, Words { from: "bob", ..HELLO }).await.unwrap();
+    let third = provider.reply(&second.id, HELLO).await.unwrap();
+    assert_eq!((third.to.as_str(), third.reply_to.as_deref()), ("bob", Some(second.id.as_str())));
+    let all = [first, second, third];
+    for letter in &all {
+        assert_eq!(letter.thread, all[0].thread);
+        assert_eq!(provider.thread(&letter.id).await.unwrap(), all);
+    }
+}
+
 pub async fn an_unknown_thread_is_empty(provider: &Shared) {
     sent(provider, "bob").await;
     assert_eq!(provider.thread("no-such-thread").await.unwrap(), []);
 }
 
 pub async fn an_unknown_id_is_not_found(provider: &Shared) {
-    const GONE: &str = "no-such-letter";
     let not_found = |answer: Result<(), ProviderError>| {
         assert!(matches!(answer, Err(ProviderError::NotFound { .. })), "{answer:?}");
     };
-    not_found(provider.get(GONE).await.map(drop));
-    not_found(provider.read(GONE).await.map(drop));
-    not_found(provider.mark_read(GONE).await);
-    not_found(provider.mark_unread(GONE).await);
-    not_found(provider.archive(GONE).await);
-    not_found(provider.delete(GONE).await);
-    not_found(provider.reply(GONE, HELLO).await.map(drop));
+    for gone in ["no-such-letter", "--help", "two words", ""] {
+        not_found(provider.get(gone).await.map(drop));
+        not_found(provider.read(gone).await.map(drop));
+        not_found(provider.mark_read(gone).await);
+        not_found(provider.mark_unread(gone).await);
+        not_found(provider.archive(gone).await);
+        not_found(provider.delete(gone).await);
+        not_found(provider.reply(gone, HELLO).await.map(drop));
+        assert_eq!(provider.thread(gone).await.unwrap(), []);
+    }
 }
 
 pub async fn what_is_open_is_counted(provider: &Shared) {
@@ -227,6 +298,20 @@ pub async fn times_rise_from_letter_to_letter(provider: &Shared) {
         let next = sent(provider, "bob").await.created_at;
         assert!(next > last, "{next} is not after {last}");
         last = next;
+    }
+}
+
+pub async fn lists_are_in_the_order_of_their_times(provider: &Shared) {
+    let mut all = Vec::new();
+    for to in ["carol", "bob", "alice", "bob", "carol"] {
+        all.push(sent(provider, to).await);
+    }
+    provider.mark_read(&all[2].id).await.unwrap();
+    let listed = provider.all("").await.unwrap();
+    assert_eq!(ids(&listed), ids(&all));
+    assert!(listed.is_sorted_by(|one, next| one.created_at < next.created_at), "times rise strictly");
+    for letter in listed {
+        assert_eq!(provider.get(&letter.id).await.unwrap(), letter, "a list says what the letter says");
     }
 }
 
