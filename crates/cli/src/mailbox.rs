@@ -5,11 +5,12 @@
 
 mod letters;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use mail::provider::{Provider, ProviderError};
+use store::{Beads, Exec};
 
 use crate::config::Config;
 use crate::postbox::{self, Postbox};
@@ -52,7 +53,12 @@ impl Mailbox {
     pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
         match Backend::of(&config)? {
             Backend::Native => Ok(Self::Native(Letters::open(config, project, who).await?)),
-            other => bail!("{other:?} is not there yet"),
+            Backend::Beads => Ok(Self::Elsewhere(Box::new(beads(&project)?))),
+            Backend::Exec(program) => {
+                let mut environment = vec![("GC_CITY".to_owned(), project)];
+                environment.extend(who.map(|who| ("GC_AGENT".to_owned(), who.name)));
+                Ok(Self::Elsewhere(Box::new(Exec::new(program, environment))))
+            }
         }
     }
 
@@ -109,6 +115,14 @@ impl Backend {
             ),
         }
     }
+}
+
+fn beads(project: &str) -> anyhow::Result<Beads> {
+    Beads::of_city(Path::new(project)).with_context(|| {
+        format!(
+            "'{project}' keeps no beads: there is neither '.gc' nor '.beads' in it; name another project with --project"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use harness::{Place, Ran, Server};
 use mail::provider::suite::Shared;
 use serde_json::{Value, json};
-use store::exec::Exec;
+use store::Exec;
 
 /// The program under the name that stands for nothing but this, as a tool is configured with it.
 fn exec(place: &Place) -> Shared {

@@ -2,13 +2,15 @@
 //!
 //! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
 //! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
-//! file, and [`ownership`] sees to it that one server at a time serves it. [`Exec`] is a provider whose letters
-//! somebody else's script keeps.
+//! file, and [`ownership`] sees to it that one server at a time serves it. [`Beads`] and [`Exec`] are no engines but
+//! providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
 
+mod beads;
 mod exec;
 pub mod ownership;
 mod sqlite;
 
+pub use beads::Beads;
 pub use exec::Exec;
 pub use sqlite::upkeep;
 pub use sqlite::{Options, Sqlite};

@@ -93,6 +93,7 @@ impl Printed {
             read: self.read.unwrap_or_default(),
             priority: self.priority,
             cc: self.cc.unwrap_or_default(),
+            awaits_ack: false,
         })
     }
 }
@@ -141,6 +142,7 @@ mod tests {
             reply_to: Some("gc-6".to_owned()),
             priority: Some(2),
             cc: vec!["carol".to_owned()],
+            awaits_ack: false,
         };
         assert_eq!(letter(printed), Ok(expected));
     }

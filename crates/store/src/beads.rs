@@ -1,0 +1,287 @@
+//! Letters as beads: mail that a city keeps among its work, where its other programs read and write it as well.
+//!
+//! A letter is a bead of type `message`. Its thread, what it answers and whether it was read are labels; putting it away
+//! closes the bead. Two keepers hold beads: the `file` of a city, and the `bd` `program`. What both share is here: the
+//! verbs, what a thread is, and the order of lists. Beads that are no messages are never shown nor changed. There are no
+//! agents and no registration: a recipient is any text.
+//!
+//! Lists are in the order of their times. Where others wrote several letters with one time, they follow by the number in
+//! their id, and a list sets them a microsecond apart, because callers sort by time.
+
+mod bead;
+mod document;
+mod file;
+mod program;
+mod running;
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::Error;
+use mail::clock::from_micros;
+use mail::error::shown;
+use mail::provider::{Letter, Provider, ProviderError, Refusal, Words};
+
+use bead::{Bead, Wanted};
+
+/// Subjects and bodies beyond this many bytes are refused, as the post office does.
+const LONGEST_TEXT: usize = 4 << 20;
+
+/// A provider that keeps letters as beads.
+pub struct Beads {
+    keeper: Box<dyn Keeper>,
+}
+
+/// Where beads are kept. Ids of beads that are no messages are not found.
+#[async_trait]
+trait Keeper: Send + Sync {
+    /// Keeps a new open letter, and returns it with the id and the time that it got.
+    async fn create(&self, letter: Letter) -> Result<Letter, ProviderError>;
+
+    /// One letter, put away or not.
+    async fn get(&self, id: &str) -> Result<Bead, ProviderError>;
+
+    /// The letters that are wanted, in any order.
+    async fn list(&self, wanted: Wanted<'_>) -> Result<Vec<Bead>, ProviderError>;
+
+    /// Notes that the letter was read, or was not.
+    async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError>;
+
+    /// Puts a letter away; a second time is [`ProviderError::AlreadyArchived`].
+    async fn close(&self, id: &str) -> Result<(), ProviderError>;
+}
+
+impl Beads {
+    /// The beads in the file of the city in that folder.
+    pub fn file(city: &Path) -> Self {
+        Self { keeper: Box::new(file::File::of(city)) }
+    }
+
+    /// The beads that the program `bd` keeps for that folder.
+    pub fn program(program: PathBuf, folder: PathBuf) -> Self {
+        Self { keeper: Box::new(program::Program::new(program, folder)) }
+    }
+
+    /// The beads of the city in that folder, however it keeps them; `None` if it is no city.
+    ///
+    /// A city whose beads `bd` keeps has a `.gc` folder too, so the folder alone tells nothing.
+    pub fn of_city(city: &Path) -> Option<Self> {
+        if city.join(".gc/beads.json").exists() {
+            Some(Self::file(city))
+        } else if city.join(".beads").is_dir() {
+            Some(Self::program(PathBuf::from("bd"), city.to_owned()))
+        } else {
+            city.join(".gc").is_dir().then(|| Self::file(city))
+        }
+    }
+
+    async fn post(
+        &self,
+        to: &str,
+        words: Words<'_>,
+        thread: String,
+        reply_to: Option<String>,
+    ) -> Result<Letter, ProviderError> {
+        check(to, words)?;
+        let letter = Letter {
+            // The keeper gives these two.
+            id: String::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            from: words.from.to_owned(),
+            to: to.to_owned(),
+            subject: words.subject.to_owned(),
+            body: words.body.to_owned(),
+            read: false,
+            thread,
+            reply_to,
+            priority: None,
+            cc: Vec::new(),
+            awaits_ack: false,
+        };
+        self.keeper.create(letter).await
+    }
+
+    async fn set_read(&self, id: &str, read: bool) -> Result<Letter, ProviderError> {
+        let bead = self.keeper.get(id).await?;
+        if bead.letter.read != read {
+            self.keeper.mark(&bead, read).await?;
+        }
+        Ok(Letter { read, ..bead.letter })
+    }
+
+    async fn find(&self, id: &str) -> Result<Option<Bead>, ProviderError> {
+        match self.keeper.get(id).await {
+            Ok(bead) => Ok(Some(bead)),
+            Err(ProviderError::NotFound { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Beads {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        self.post(to, words, new_thread()?, None).await
+    }
+
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        let parent = self.keeper.get(id).await?.letter;
+        if parent.from.is_empty() {
+            let wanted = "a letter that names its sender".to_owned();
+            return Err(Error::Invalid { what: "message to answer", value: shown(id), wanted }.into());
+        }
+        self.post(&parent.from, words, parent.thread, Some(parent.id)).await
+    }
+
+    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        let mut letters = self.all(recipient).await?;
+        letters.retain(|letter| !letter.read);
+        Ok(letters)
+    }
+
+    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        Ok(oldest_first(self.keeper.list(Wanted::OpenFor(recipient)).await?))
+    }
+
+    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+        let named = self.find(id).await?;
+        let thread = named.as_ref().map_or_else(|| id.to_owned(), |bead| bead.letter.thread.clone());
+        let mut beads = self.keeper.list(Wanted::Thread(&thread)).await?;
+        // A letter that somebody wrote without a thread begins one under its own id, and no label tells that.
+        let is_first = |bead: &Bead| bead.letter.id == thread;
+        let has_answer = beads.iter().any(|bead| bead.letter.reply_to.as_deref() == Some(&thread));
+        if !beads.iter().any(is_first) {
+            match named.filter(is_first) {
+                Some(first) => beads.push(first),
+                None if has_answer => beads.extend(self.find(&thread).await?),
+                None => {}
+            }
+        }
+        Ok(oldest_first(beads))
+    }
+
+    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+        Ok(self.keeper.get(id).await?.letter)
+    }
+
+    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+        self.set_read(id, true).await
+    }
+
+    async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
+        self.set_read(id, true).await.map(drop)
+    }
+
+    async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
+        self.set_read(id, false).await.map(drop)
+    }
+
+    async fn archive(&self, id: &str) -> Result<(), ProviderError> {
+        self.keeper.close(id).await
+    }
+}
+
+fn check(to: &str, words: Words<'_>) -> Result<(), ProviderError> {
+    if to.is_empty() {
+        let message = "The letter names no recipient".to_owned();
+        let hint = "Name who is to get it.".to_owned();
+        return Err(ProviderError::Refused(Refusal {
+            code: "NO_RECIPIENTS".to_owned(),
+            message,
+            hint,
+            near: Vec::new(),
+        }));
+    }
+    for (what, text) in [("recipient", to), ("sender", words.from), ("subject", words.subject), ("body", words.body)] {
+        if text.len() > LONGEST_TEXT {
+            return Err(Error::TooLarge { what, size: text.len(), limit: LONGEST_TEXT }.into());
+        }
+        if text.contains('\0') {
+            let wanted = "text without NUL characters".to_owned();
+            return Err(Error::Invalid { what, value: shown(text), wanted }.into());
+        }
+    }
+    Ok(())
+}
+
+/// The id of a thread that nobody else has, in the form that cities know.
+fn new_thread() -> Result<String, ProviderError> {
+    let mut bytes = [0; 6];
+    getrandom::fill(&mut bytes).map_err(|cause| failed(format!("no random numbers ({cause})")))?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("thread-{hex}"))
+}
+
+fn oldest_first(mut beads: Vec<Bead>) -> Vec<Letter> {
+    beads.sort_by_cached_key(|bead| (bead.letter.created_at, number_of(&bead.letter.id), bead.letter.id.clone()));
+    let mut letters: Vec<Letter> = beads.into_iter().map(|bead| bead.letter).collect();
+    for index in 1..letters.len() {
+        let last = letters[index - 1].created_at;
+        if letters[index].created_at <= last {
+            letters[index].created_at = just_after(last);
+        }
+    }
+    letters
+}
+
+/// The number at the end of an id such as `gc-12`.
+fn number_of(id: &str) -> Option<u64> {
+    id.rsplit('-').next()?.parse().ok()
+}
+
+fn just_after(time: Timestamp) -> Timestamp {
+    from_micros(time.as_microsecond().saturating_add(1))
+}
+
+fn failed(cause: String) -> ProviderError {
+    ProviderError::Failed { cause }
+}
+
+fn not_found(id: &str) -> ProviderError {
+    ProviderError::NotFound { id: id.to_owned() }
+}
+
+fn already_archived(id: &str) -> ProviderError {
+    ProviderError::AlreadyArchived { id: id.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn bead(id: &str, created_at: &str) -> Bead {
+        Bead::read(&json!({ "id": id, "issue_type": "message", "created_at": created_at })).unwrap()
+    }
+
+    #[test]
+    fn letters_of_one_second_follow_by_number_and_their_times_rise() {
+        let second = "2026-03-04T10:00:00Z";
+        let beads = vec![bead("gc-10", second), bead("gc-9", second), bead("gc-2", "2026-03-04T10:00:00.000001Z")];
+        let letters = oldest_first(beads);
+        let ids: Vec<&str> = letters.iter().map(|letter| letter.id.as_str()).collect();
+        assert_eq!(ids, ["gc-9", "gc-10", "gc-2"]);
+        assert!(letters.is_sorted_by(|one, next| one.created_at < next.created_at));
+    }
+
+    #[tokio::test]
+    async fn what_no_keeper_could_hold_is_refused_before_it_is_tried() {
+        let city = tempfile::tempdir().unwrap();
+        let beads = Beads::file(city.path());
+        let words = Words { from: "alice", subject: "s", body: "b" };
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        for (to, words, code) in [
+            ("", words, "NO_RECIPIENTS"),
+            ("bob", Words { subject: "a\0b", ..words }, "INVALID_ARGUMENT"),
+            ("bob", Words { body: &long, ..words }, "TOO_LARGE"),
+        ] {
+            match beads.send(to, words).await {
+                Err(ProviderError::Refused(refusal)) => assert_eq!(refusal.code, code),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(!city.path().join(".gc").exists());
+    }
+}

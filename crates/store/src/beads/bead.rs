@@ -1,0 +1,178 @@
+//! A bead as mail sees it: which field and which label says what.
+//!
+//! Reading is lenient, because other programs write beads too: what is missing is empty, and a time that makes no sense
+//! is 1970. A letter that was written without a thread begins one under its own id.
+//!
+//! Two notes in a bead's metadata are ours, and are written where `bd` keeps the beads: it cuts times to whole seconds
+//! and refuses some titles. `postrider.sent_at` is the time to the microsecond; `postrider.subject` is the subject, when
+//! the title is not.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use mail::provider::Letter;
+use serde_json::Value;
+
+/// The type of beads that are letters.
+pub(super) const MESSAGE: &str = "message";
+/// The label of those who have read it.
+pub(super) const READ: &str = "read";
+/// The status of letters that were put away.
+pub(super) const CLOSED: &str = "closed";
+/// Where some programs note a second time whether a letter was read. It is kept true, and never asked.
+pub(super) const READ_NOTE: &str = "mail.read";
+/// The subject, when the title is not.
+pub(super) const SUBJECT_NOTE: &str = "postrider.subject";
+/// The time, where the keeper cuts it.
+pub(super) const TIME_NOTE: &str = "postrider.sent_at";
+
+const OPEN: &str = "open";
+
+/// A letter, and what its bead says beyond it.
+#[derive(Debug)]
+pub(super) struct Bead {
+    pub letter: Letter,
+    /// Whether it is in a mailbox.
+    pub is_open: bool,
+    /// Whether it was put away.
+    pub is_closed: bool,
+    /// Whether its metadata tell too that it was read.
+    pub has_read_note: bool,
+}
+
+/// Which letters a list is to hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted<'a> {
+    /// What is open for that recipient; for everybody if it is empty.
+    OpenFor(&'a str),
+    /// All of a thread.
+    Thread(&'a str),
+}
+
+impl Wanted<'_> {
+    /// Whether that letter is one of them.
+    pub fn holds(self, bead: &Bead) -> bool {
+        match self {
+            Self::OpenFor(recipient) => bead.is_open && (recipient.is_empty() || bead.letter.to == recipient),
+            Self::Thread(thread) => bead.letter.thread == thread,
+        }
+    }
+}
+
+impl Bead {
+    /// Reads a bead; `None` when it is no letter.
+    pub fn read(bead: &Value) -> Option<Self> {
+        let id = bead["id"].as_str().filter(|id| !id.is_empty())?;
+        if bead["issue_type"] != MESSAGE {
+            return None;
+        }
+        let text = |field: &str| bead[field].as_str().unwrap_or_default().to_owned();
+        let metadata = &bead["metadata"];
+        let labels: Vec<&str> = bead["labels"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let labelled = |prefix: &str| labels.iter().find_map(|label| label.strip_prefix(prefix).map(str::to_owned));
+        let letter = Letter {
+            id: id.to_owned(),
+            from: Some(text("from"))
+                .filter(|from| !from.is_empty())
+                .or_else(|| note(metadata, "from"))
+                .unwrap_or_default(),
+            to: text("assignee"),
+            subject: note(metadata, SUBJECT_NOTE).unwrap_or_else(|| text("title")),
+            body: text("description"),
+            created_at: note(metadata, TIME_NOTE).and_then(|time| time.parse().ok()).unwrap_or_else(|| time_of(bead)),
+            read: labels.contains(&READ),
+            thread: labelled("thread:").filter(|thread| !thread.is_empty()).unwrap_or_else(|| id.to_owned()),
+            reply_to: labelled("reply-to:").filter(|id| !id.is_empty()),
+            priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
+            cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
+            awaits_ack: false,
+        };
+        let status = bead["status"].as_str().unwrap_or(OPEN);
+        let has_read_note = !metadata[READ_NOTE].is_null();
+        Some(Self { letter, is_open: status == OPEN, is_closed: status == CLOSED, has_read_note })
+    }
+}
+
+/// When a bead was made, whether or not it is a letter.
+pub(super) fn time_of(bead: &Value) -> Timestamp {
+    let text = bead["created_at"].as_str().unwrap_or_default();
+    let without_zone = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp());
+    text.parse().ok().or_else(without_zone).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The labels of a new letter.
+pub(super) fn labels_of(letter: &Letter) -> Vec<String> {
+    let mut labels = vec!["gc:message".to_owned(), format!("thread:{}", letter.thread)];
+    labels.extend(letter.reply_to.as_ref().map(|parent| format!("reply-to:{parent}")));
+    labels
+}
+
+/// A note of the metadata. `bd` keeps text that looks like a number as one.
+fn note(metadata: &Value, key: &str) -> Option<String> {
+    match &metadata[key] {
+        Value::String(text) => Some(text.clone()),
+        other @ (Value::Number(_) | Value::Bool(_)) => Some(other.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_is_read() {
+        let labels = ["gc:message", "thread:thread-a1", "reply-to:gc-1", "read", "cc:carol", "cc:dan", "priority:2"];
+        let bead = Bead::read(&json!({
+            "id": "gc-2", "title": "Hello", "status": "closed", "issue_type": "message", "assignee": "bob",
+            "from": "alice", "description": "text", "labels": labels, "metadata": { "mail.read": "true" },
+            "created_at": "2026-03-04T12:00:00.123456789+02:00",
+        }));
+        let bead = bead.unwrap();
+        let letter = Letter {
+            id: "gc-2".to_owned(),
+            from: "alice".to_owned(),
+            to: "bob".to_owned(),
+            subject: "Hello".to_owned(),
+            body: "text".to_owned(),
+            created_at: "2026-03-04T10:00:00.123456789Z".parse().unwrap(),
+            read: true,
+            thread: "thread-a1".to_owned(),
+            reply_to: Some("gc-1".to_owned()),
+            priority: Some(2),
+            cc: vec!["carol".to_owned(), "dan".to_owned()],
+            awaits_ack: false,
+        };
+        assert_eq!(bead.letter, letter);
+        assert!(bead.is_closed && !bead.is_open && bead.has_read_note);
+    }
+
+    #[test]
+    fn what_is_missing_or_senseless_is_empty() {
+        let bare = json!({ "id": "gc-1", "issue_type": "message", "labels": null, "created_at": "soon", "title": 7 });
+        let letter = Bead::read(&bare).unwrap().letter;
+        assert_eq!((letter.from.as_str(), letter.subject.as_str(), letter.thread.as_str()), ("", "", "gc-1"));
+        assert_eq!(letter.created_at, Timestamp::UNIX_EPOCH);
+        for no_letter in [json!({ "issue_type": "message" }), json!({ "id": "gc-1", "issue_type": "task" }), json!([])]
+        {
+            assert!(Bead::read(&no_letter).is_none(), "{no_letter}");
+        }
+    }
+
+    #[test]
+    fn the_notes_of_bd_are_read() {
+        let metadata = json!({ "from": 42, SUBJECT_NOTE: "-x", TIME_NOTE: "2026-03-04T10:00:00.5Z" });
+        let bead = json!({ "id": "bd-1", "issue_type": "message", "title": "(no subject)", "metadata": metadata });
+        let letter = Bead::read(&bead).unwrap().letter;
+        assert_eq!((letter.from.as_str(), letter.subject.as_str()), ("42", "-x"));
+        assert_eq!(letter.created_at, "2026-03-04T10:00:00.5Z".parse().unwrap());
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_utc() {
+        let bead = json!({ "created_at": "2026-03-04T10:00:00" });
+        assert_eq!(time_of(&bead), "2026-03-04T10:00:00Z".parse().unwrap());
+    }
+}

@@ -1,0 +1,319 @@
+//! The beads that the program `bd` keeps, asked one call at a time.
+//!
+//! What `bd` does not keep as it is, stands in the bead's metadata, so that a letter comes back whole:
+//! - The sender is `from`.
+//! - A title has 1 to 500 bytes and no dash at its start. A subject that cannot be one is `postrider.subject`, and the
+//!   title is what fits of it.
+//! - Times are cut to whole seconds. The exact one is `postrider.sent_at`: the clock of whoever sends, rising strictly
+//!   within a process. Letters that others sent have whole seconds.
+//!
+//! An argument has a length that the system allows. A longer body goes through standard input, as does `-`, which `bd`
+//! takes for just that; longer subjects and names are refused. `bd` also takes a part of an id for the whole; here only
+//! the whole id finds a letter.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::Error;
+use mail::clock::{Clock, SystemClock, from_micros, rfc3339};
+use mail::error::shown;
+use mail::provider::{Letter, ProviderError};
+use serde_json::{Value, json};
+
+use super::bead::{Bead, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, Wanted, labels_of};
+use super::running::{Answer, run};
+use super::{Keeper, already_archived, failed, not_found};
+
+const LONGEST_CALL: Duration = Duration::from_secs(30);
+/// Linux allows an argument 128 KiB; this leaves room for its name.
+const LONGEST_ARGUMENT: usize = 100_000;
+const LONGEST_ID: usize = 255;
+const LONGEST_TITLE: usize = 500;
+
+/// The program, and the folder whose beads it keeps.
+pub(super) struct Program {
+    program: PathBuf,
+    folder: PathBuf,
+    /// When the last letter was sent, in microseconds.
+    last_sent: AtomicI64,
+}
+
+impl Program {
+    /// The program at that path, or of that name, run in `folder`.
+    pub fn new(program: PathBuf, folder: PathBuf) -> Self {
+        Self { program, folder, last_sent: AtomicI64::new(i64::MIN) }
+    }
+
+    /// A time after every other that this process gave.
+    fn now(&self) -> Timestamp {
+        let now = SystemClock.now().as_microsecond();
+        let later = |last: i64| now.max(last.saturating_add(1));
+        let last = self.last_sent.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(later(last)));
+        from_micros(later(last.unwrap_or_default()))
+    }
+
+    /// What the program prints. `id` is the bead that is asked for, if it is one.
+    async fn ask(&self, id: &str, arguments: &[String], input: Option<&str>) -> Result<Vec<u8>, ProviderError> {
+        let answer = run(&self.program, &self.folder, arguments, input, LONGEST_CALL).await.map_err(failed)?;
+        if answer.success {
+            return Ok(answer.stdout);
+        }
+        let complaint = complaint(&answer);
+        if !id.is_empty() && complaint.says_missing(id) {
+            return Err(not_found(id));
+        }
+        Err(failed(format!("'bd {}' said: {}", arguments[0], shown(&complaint.first_line()))))
+    }
+
+    async fn beads(&self, id: &str, arguments: &[String]) -> Result<Vec<Value>, ProviderError> {
+        let printed = self.ask(id, arguments, None).await?;
+        rows(&printed).ok_or_else(|| unreadable(&arguments[0], &printed))
+    }
+}
+
+#[async_trait]
+impl Keeper for Program {
+    async fn create(&self, mut letter: Letter) -> Result<Letter, ProviderError> {
+        letter.created_at = self.now();
+        let title = title_of(&letter.subject);
+        let mut metadata = json!({ "from": letter.from, TIME_NOTE: rfc3339(letter.created_at) });
+        if title != letter.subject {
+            metadata[SUBJECT_NOTE] = json!(letter.subject);
+        }
+        let metadata = metadata.to_string();
+        for (what, text) in [("recipient", &letter.to), ("subject and sender", &metadata)] {
+            if text.len() > LONGEST_ARGUMENT {
+                return Err(Error::TooLarge { what, size: text.len(), limit: LONGEST_ARGUMENT }.into());
+            }
+        }
+        let labels: Vec<String> = labels_of(&letter).iter().map(|label| in_list(label)).collect();
+        let mut arguments = arguments(&["create", "--json", &title, "-t", MESSAGE]);
+        arguments.push(format!("--assignee={}", letter.to));
+        arguments.push(format!("--labels={}", labels.join(",")));
+        arguments.push(format!("--metadata={metadata}"));
+        let by_input = letter.body == "-" || letter.body.len() > LONGEST_ARGUMENT;
+        arguments.push(if by_input { "--body-file=-".to_owned() } else { format!("--description={}", letter.body) });
+        let printed = self.ask("", &arguments, by_input.then_some(letter.body.as_str())).await?;
+        let id = rows(&printed).and_then(|rows| Some(rows.first()?["id"].as_str()?.to_owned()));
+        letter.id = id.ok_or_else(|| unreadable("create", &printed))?;
+        Ok(letter)
+    }
+
+    async fn get(&self, id: &str) -> Result<Bead, ProviderError> {
+        if !may_be_id(id) {
+            return Err(not_found(id));
+        }
+        let beads = self.beads(id, &arguments(&["show", "--json", id])).await?;
+        let found = beads.iter().find(|bead| bead["id"] == id);
+        found.and_then(Bead::read).ok_or_else(|| not_found(id))
+    }
+
+    async fn list(&self, wanted: Wanted<'_>) -> Result<Vec<Bead>, ProviderError> {
+        let (named, which) = match wanted {
+            Wanted::OpenFor("") => ("", vec!["--status=open".to_owned()]),
+            Wanted::OpenFor(to) => (to, vec![format!("--assignee={to}"), "--status=open".to_owned()]),
+            Wanted::Thread(thread) => {
+                let label = in_list(&format!("thread:{thread}"));
+                (thread, vec![format!("--label={label}"), "--all".to_owned()])
+            }
+        };
+        if named.len() > LONGEST_ARGUMENT || named.contains('\0') {
+            // Nothing of that name could have been given to the program.
+            return Ok(Vec::new());
+        }
+        let kind = format!("--type={MESSAGE}");
+        let mut arguments = arguments(&["list", "--json", &kind, "--include-infra", "--include-gates", "--limit", "0"]);
+        arguments.extend(which);
+        let beads = self.beads("", &arguments).await?;
+        Ok(beads.iter().filter_map(Bead::read).filter(|bead| wanted.holds(bead)).collect())
+    }
+
+    async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError> {
+        let (id, change) = (&bead.letter.id, if read { "--add-label" } else { "--remove-label" });
+        let mut arguments = arguments(&["update", "--json", id, change, READ]);
+        if bead.has_read_note {
+            arguments.push(format!("--set-metadata={READ_NOTE}={read}"));
+        }
+        self.ask(id, &arguments, None).await.map(drop)
+    }
+
+    /// Of two who put the same letter away at one moment, both may be told that they did it.
+    async fn close(&self, id: &str) -> Result<(), ProviderError> {
+        if self.get(id).await?.is_closed {
+            return Err(already_archived(id));
+        }
+        self.ask(id, &arguments(&["close", "--json", id]), None).await.map(drop)
+    }
+}
+
+/// Why the program did not do it.
+struct Complaint(String);
+
+/// The program complains on standard error, or as JSON on standard output, or both.
+fn complaint(answer: &Answer) -> Complaint {
+    let mut text = String::from_utf8_lossy(&answer.stderr).into_owned();
+    if let Some(error) = json_in(&answer.stdout).as_ref().and_then(|said| said["error"].as_str()) {
+        text.push('\n');
+        text.push_str(error);
+    }
+    Complaint(text)
+}
+
+impl Complaint {
+    /// Whether it says that there is no such bead. That a database or a program was not found is another matter.
+    fn says_missing(&self, id: &str) -> bool {
+        self.0.lines().any(|line| {
+            let plain = line.to_lowercase();
+            plain.contains("no issue found")
+                || plain.contains("no issues found")
+                || plain.contains("issue not found")
+                || (plain.contains("not found") && line.contains(id))
+        })
+    }
+
+    /// The line that tells most: warnings stand before the error.
+    fn first_line(&self) -> String {
+        let mut lines = self.0.lines().map(str::trim).filter(|line| !line.is_empty());
+        let error = lines.clone().find(|line| line.starts_with("Error") || line.starts_with("Fatal"));
+        error.or_else(|| lines.next()).unwrap_or("nothing").to_owned()
+    }
+}
+
+/// The beads in what was printed: an array, one bead, or an object that holds an array. Nothing is no bead.
+fn rows(printed: &[u8]) -> Option<Vec<Value>> {
+    if printed.trim_ascii().is_empty() {
+        return Some(Vec::new());
+    }
+    match json_in(printed)? {
+        Value::Null => Some(Vec::new()),
+        Value::Array(rows) => Some(rows),
+        Value::Object(mut fields) => match fields.remove("issues") {
+            Some(Value::Array(rows)) => Some(rows),
+            Some(Value::Null) => Some(Vec::new()),
+            _ if fields.contains_key("id") => Some(vec![Value::Object(fields)]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The JSON in what was printed; notices may stand on lines before it.
+fn json_in(printed: &[u8]) -> Option<Value> {
+    let whole = serde_json::from_slice(printed).ok();
+    whole.or_else(|| {
+        let mut lines = printed.split_inclusive(|byte| *byte == b'\n');
+        let notices: usize =
+            lines.by_ref().take_while(|line| !line.starts_with(b"[") && !line.starts_with(b"{")).map(<[u8]>::len).sum();
+        serde_json::from_slice(&printed[notices..]).ok()
+    })
+}
+
+fn unreadable(verb: &str, printed: &[u8]) -> ProviderError {
+    let start = shown(&String::from_utf8_lossy(&printed[..printed.len().min(400)]));
+    failed(format!("'bd {verb}' printed no beads but '{start}'"))
+}
+
+/// The subject as far as it can be a title.
+fn title_of(subject: &str) -> String {
+    let plain: String = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain = plain.trim().trim_start_matches(['-', ' ']);
+    let title = plain[..plain.floor_char_boundary(LONGEST_TITLE)].trim_end();
+    if title.is_empty() { "(no subject)".to_owned() } else { title.to_owned() }
+}
+
+/// A value as one of a list with commas between them.
+fn in_list(value: &str) -> String {
+    if value.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value.to_owned()
+    }
+}
+
+fn may_be_id(id: &str) -> bool {
+    let is_plain = !id.contains(|c: char| c.is_whitespace() || c.is_control());
+    is_plain && !id.starts_with('-') && (1..=LONGEST_ID).contains(&id.len())
+}
+
+fn arguments(all: &[&str]) -> Vec<String> {
+    all.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(stdout: &str, stderr: &str) -> Complaint {
+        complaint(&Answer { success: false, stdout: stdout.into(), stderr: stderr.into() })
+    }
+
+    #[test]
+    fn a_subject_that_cannot_be_a_title_becomes_one_that_can() {
+        for (subject, title) in [
+            ("Hello, 漢字", "Hello, 漢字"),
+            ("", "(no subject)"),
+            (" - ", "(no subject)"),
+            ("--help me", "help me"),
+            ("two\nlines\u{7}", "two lines"),
+        ] {
+            assert_eq!(title_of(subject), title);
+        }
+        let long = "é".repeat(300);
+        assert_eq!(title_of(&long), "é".repeat(250), "500 bytes, and no half of a character");
+    }
+
+    #[test]
+    fn a_missing_bead_is_told_from_everything_else_that_is_missing() {
+        for missing in [
+            said("", "Error fetching gc-9: no issue found matching \"gc-9\""),
+            said("{\"error\":\"no issues found matching the provided IDs\"}", ""),
+            said("", "Warning: old\nError: issue gc-9 not found"),
+        ] {
+            assert!(missing.says_missing("gc-9"), "{}", missing.0);
+        }
+        for other in ["Error: database not found", "dolt: command not found", "Error: no beads database found", ""] {
+            assert!(!said("", other).says_missing("gc-9"), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_tells_most_is_told() {
+        assert_eq!(said("", "Warning: old\n  Error: locked \nHint: wait").first_line(), "Error: locked");
+        assert_eq!(said("{\"error\":\"locked\"}", "\n").first_line(), "locked");
+        assert_eq!(said("", "").first_line(), "nothing");
+    }
+
+    #[test]
+    fn beads_are_found_in_every_shape_of_answer() {
+        let ids = |printed: &str| {
+            let rows = rows(printed.as_bytes())?;
+            Some(rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(ids("[{\"id\":\"a\"},{\"id\":\"b\"}]").unwrap(), "a b");
+        assert_eq!(ids("{\"id\":\"a\"}").unwrap(), "a");
+        assert_eq!(ids("{\"issues\":[{\"id\":\"a\"}]}").unwrap(), "a");
+        assert_eq!(ids("importing 3 issues\n[\n{\"id\":\"a\"}\n]\n").unwrap(), "a");
+        for empty in ["", "\n", "[]", "null", "{\"issues\":null}"] {
+            assert_eq!(ids(empty).unwrap(), "");
+        }
+        for broken in ["None", "{\"error\":\"x\"}", "[{", "7"] {
+            assert!(ids(broken).is_none(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_value_with_a_comma_is_one_value() {
+        assert_eq!(in_list("thread:a"), "thread:a");
+        assert_eq!(in_list("thread:a,\"b\""), "\"thread:a,\"\"b\"\"\"");
+    }
+
+    #[test]
+    fn times_rise_however_fast_one_asks() {
+        let program = Program::new(PathBuf::from("bd"), PathBuf::from("."));
+        let times: Vec<Timestamp> = (0..1000).map(|_| program.now()).collect();
+        assert!(times.is_sorted_by(|one, next| one < next));
+    }
+}
