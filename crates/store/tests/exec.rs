@@ -53,7 +53,7 @@ async fn names_reach_the_script_as_they_are() {
         assert!(provider.inbox(to).await.unwrap().contains(&sent), "'{to}'");
     }
     let refused = provider.get("a\0b").await;
-    assert!(matches!(refused, Err(ProviderError::Refused(_))), "{refused:?}");
+    assert!(matches!(refused, Err(ProviderError::Office(mail::Error::Invalid { .. }))), "{refused:?}");
 }
 
 #[tokio::test]

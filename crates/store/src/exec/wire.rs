@@ -93,6 +93,7 @@ impl Printed {
             read: self.read.unwrap_or_default(),
             priority: self.priority,
             cc: self.cc.unwrap_or_default(),
+            // Scripts know no acknowledgements.
             awaits_ack: false,
         })
     }
