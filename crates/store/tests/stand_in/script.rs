@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,26 +30,31 @@ pub async fn sloppy() -> (Shared, TempDir) {
 /// A provider of this folder, without letters.
 pub fn provider(name: &str) -> (Shared, TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    if !has_python() {
-        return (Arc::new(Fake::new()), folder);
-    }
+    let Some(path) = path_to_python() else { return (Arc::new(Fake::new()), folder) };
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(name);
     let letters = folder.path().join("letters.json").display().to_string();
-    let exec = Exec::new(program, vec![("POSTRIDER_TEST_LETTERS".to_owned(), letters)]);
+    let environment = vec![("POSTRIDER_TEST_LETTERS".to_owned(), letters), ("PATH".to_owned(), path.to_owned())];
+    let exec = Exec::new(program, environment);
     (Arc::new(exec), folder)
 }
 
-/// Whether the providers can run; if not, the promises are asked of the fake, and that is said loudly.
-fn has_python() -> bool {
-    if Command::new("python3").arg("--version").output().is_ok() {
-        return true;
+/// A `PATH` with the folder of the interpreter in front: what a version manager puts there takes longer to start than
+/// Python. Without Python the promises are asked of the fake, and that is said loudly.
+fn path_to_python() -> Option<&'static str> {
+    static PATH: LazyLock<Option<String>> = LazyLock::new(|| {
+        let ask = "import os, sys; print(os.path.dirname(sys.executable) + ':' + os.environ['PATH'], end='')";
+        let output = Command::new("python3").args(["-c", ask]).output().ok()?;
+        output.status.success().then(|| String::from_utf8(output.stdout).expect("PATH is text"))
+    });
+    if let Some(path) = &*PATH {
+        return Some(path);
     }
     let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
     assert!(!is_ci, "python3 is missing, and a build machine must run this: use cargo xtask test");
     // Written past the test's own capture, so that it is seen.
     let word = b"\n!!! NOT RUN: exec providers. Install python3, or run cargo xtask test. !!!\n";
     std::io::stderr().write_all(word).expect("standard error can be written to");
-    false
+    None
 }
 
 /// A shell script in a folder of its own.
