@@ -5,6 +5,7 @@ mod compose;
 mod doctor;
 pub mod exec_mail;
 mod given;
+mod guard;
 mod lines;
 #[allow(dead_code)] // Sending will use all of it.
 pub mod nudge;
@@ -46,6 +47,8 @@ enum Command {
     Nudge(nudge::Nudge),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
     ExecMail(exec_mail::ExecMail),
+    /// Refuse commits of files that another agent has reserved
+    Guard(guard::Guard),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -76,14 +79,18 @@ impl Cli {
 
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let config = Config::load(&cli.global)?;
     let json = cli.answers_json();
+    let config = match (Config::load(&cli.global), &cli.command) {
+        (Err(error), Command::Guard(command)) => return command.run_without_settings(error, json),
+        (config, _) => config?,
+    };
     match cli.command {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
         Command::Work(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run()),
+        Command::Guard(command) => command.run(config, json),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),

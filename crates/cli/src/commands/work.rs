@@ -4,7 +4,7 @@
 
 mod board;
 mod item;
-mod pages;
+pub(super) mod pages;
 mod story;
 mod watching;
 

@@ -9,6 +9,7 @@
 pub mod calls;
 pub mod http;
 pub mod mcp;
+pub mod repository;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

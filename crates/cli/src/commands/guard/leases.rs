@@ -1,0 +1,69 @@
+//! Asking the post office who holds what, within a time that a commit can wait.
+//!
+//! What speaks against a commit is decided beside this; here is only the asking.
+
+use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::bail;
+
+use super::super::work::pages;
+use super::conflicts::{Conflict, against, conflicts};
+use crate::config::Config;
+use crate::postbox::{self, Postbox, resource};
+
+/// How long a commit waits for the answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The paths of a project that others than `agent` hold.
+///
+/// On a thread of its own, since opening a database that is locked holds up its thread. Whoever is too slow is left
+/// behind, and ends with the process.
+pub fn find_conflicts(
+    config: Config,
+    project: String,
+    paths: Vec<String>,
+    agent: Option<String>,
+) -> anyhow::Result<Vec<Conflict>> {
+    // Where there is no mail there are no leases, and looking makes nothing.
+    if config.url().is_none() && !config.database().exists() {
+        return Ok(Vec::new());
+    }
+    let (answer, answered) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut found = Ok(Vec::new());
+        let visited = postbox::visit(config, async |postbox| {
+            found = ask(postbox, &project, paths, agent.as_deref()).await;
+            Ok(ExitCode::SUCCESS)
+        });
+        // Nobody takes an answer that is too late.
+        let _ = answer.send(visited.and(found));
+    });
+    match answered.recv_timeout(PATIENCE) {
+        Ok(found) => found,
+        Err(RecvTimeoutError::Timeout) => bail!("the post office took more than {} seconds", PATIENCE.as_secs()),
+        Err(RecvTimeoutError::Disconnected) => bail!("the post office could not be asked"),
+    }
+}
+
+async fn ask(
+    postbox: &Postbox,
+    project: &str,
+    paths: Vec<String>,
+    agent: Option<&str>,
+) -> anyhow::Result<Vec<Conflict>> {
+    let uri = resource("reservations", project, &[("limit", Some(pages::PAGE))]);
+    let told = match pages::read(postbox, uri, "reservations").await {
+        Ok(pages) => pages.entries,
+        // Nobody has ever worked there with us.
+        Err(refused) if refused.code == "PROJECT_NOT_FOUND" => return Ok(Vec::new()),
+        Err(refused) => return Err(refused.into()),
+    };
+    let mut leases = Vec::new();
+    for told in &told {
+        leases.extend(against(told, agent)?);
+    }
+    Ok(conflicts(paths, &leases))
+}
