@@ -96,8 +96,8 @@ impl Beads {
             thread,
             reply_to,
             priority: None,
-            cc: Vec::new(),
             awaits_ack: false,
+            cc: Vec::new(),
         };
         self.keeper.create(letter).await
     }
@@ -277,10 +277,7 @@ mod tests {
             ("bob", Words { subject: "a\0b", ..words }, "INVALID_ARGUMENT"),
             ("bob", Words { body: &long, ..words }, "TOO_LARGE"),
         ] {
-            match beads.send(to, words).await {
-                Err(ProviderError::Refused(refusal)) => assert_eq!(refusal.code, code),
-                other => panic!("{other:?}"),
-            }
+            assert_eq!(beads.send(to, words).await.unwrap_err().code(), code);
         }
         assert!(!city.path().join(".gc").exists());
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mail::provider::suite::Shared;
 use mail::provider::{Count, Provider, ProviderError, Words};
@@ -41,23 +41,45 @@ async fn fresh_program() -> (Shared, TempDir) {
 }
 
 fn bd(folder: &Path) -> Beads {
-    Beads::program(stand_in("bd.py"), folder.to_owned())
+    Beads::program(stand_in("bd.py").unwrap(), folder.to_owned())
 }
 
-fn stand_in(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(name)
+/// A program of ours in Python; `None`, and a loud word, without Python.
+///
+/// Where `python3` is a script that looks for the real one, each of hundreds of calls would look again. So the programs
+/// are copied with the real one in their first line; by Python, because a file that this process writes cannot be run
+/// while one of its children still holds it.
+fn stand_in(name: &str) -> Option<PathBuf> {
+    static COPIES: OnceLock<Option<PathBuf>> = OnceLock::new();
+    COPIES.get_or_init(copied).as_ref().map(|folder| folder.join(name))
 }
 
-fn has_python() -> bool {
-    let python = Command::new("python3").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if python.is_ok_and(|status| status.success()) {
-        return true;
+fn copied() -> Option<PathBuf> {
+    const COPY: &str = "import os, sys
+here, there = sys.argv[1:]
+for name in os.listdir(here):
+    if name.endswith('.py'):
+        program = open(os.path.join(here, name)).read().split('\\n', 1)[1]
+        copy = os.path.join(there, f'{name}.{os.getpid()}')
+        with open(copy, 'w') as file:
+            file.write(f'#!{sys.executable} -SE\\n{program}')
+        os.chmod(copy, 0o755)
+        os.replace(copy, os.path.join(there, name))";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stand_in");
+    fs::create_dir_all(&folder).unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in");
+    if Command::new("python3").args(["-c", COPY]).args([&here, &folder]).status().is_ok_and(|end| end.success()) {
+        return Some(folder);
     }
     let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
     assert!(!is_ci, "python3 is missing, and a build machine must run this: use cargo xtask test");
     // Written past the test's own capture, so that it is seen.
     std::io::stderr().write_all(b"\n!!! NOT RUN: beads of another program. Install python3. !!!\n").unwrap();
-    false
+    None
+}
+
+fn has_python() -> bool {
+    stand_in("bd.py").is_some()
 }
 
 /// A city with that file of beads; without text it has none.
@@ -79,7 +101,7 @@ fn kept(city: &TempDir) -> Value {
 }
 
 fn city_writer(city: &Path, name: &str, count: &str) -> Child {
-    let mut command = Command::new(stand_in("city_writer.py"));
+    let mut command = Command::new(stand_in("city_writer.py").unwrap());
     command.arg(city).args([name, count]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -140,7 +162,7 @@ async fn a_letter_without_a_thread_begins_one_that_its_answers_join() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(".beads")).unwrap();
         let words = ["create", "--json", "Hi", "-t", "message", "-a", "bob", "--metadata", r#"{"from":"alice"}"#];
-        let made = Command::new(stand_in("bd.py")).args(words).current_dir(folder.path()).output().unwrap();
+        let made = Command::new(stand_in("bd.py").unwrap()).args(words).current_dir(folder.path()).output().unwrap();
         assert!(made.status.success());
         answer_joins(&bd(folder.path()), "bd-1").await;
     }

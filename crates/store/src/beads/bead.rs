@@ -84,8 +84,8 @@ impl Bead {
             thread: labelled("thread:").filter(|thread| !thread.is_empty()).unwrap_or_else(|| id.to_owned()),
             reply_to: labelled("reply-to:").filter(|id| !id.is_empty()),
             priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
-            cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
             awaits_ack: false,
+            cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
         };
         let status = bead["status"].as_str().unwrap_or(OPEN);
         let has_read_note = !metadata[READ_NOTE].is_null();
@@ -142,8 +142,8 @@ mod tests {
             thread: "thread-a1".to_owned(),
             reply_to: Some("gc-1".to_owned()),
             priority: Some(2),
-            cc: vec!["carol".to_owned(), "dan".to_owned()],
             awaits_ack: false,
+            cc: vec!["carol".to_owned(), "dan".to_owned()],
         };
         assert_eq!(bead.letter, letter);
         assert!(bead.is_closed && !bead.is_open && bead.has_read_note);

@@ -7,12 +7,11 @@ beads and messages unless they are asked for; labels come as one CSV line; a des
 input; a part of an id finds the bead; a warning stands before an error; errors are also JSON on standard output.
 """
 
-import csv
 import fcntl
 import json
 import os
 import sys
-from datetime import datetime, timezone
+import time
 
 FOLDER = ".beads"
 HIDDEN_TYPES = {"message", "gate", "agent"}
@@ -66,7 +65,12 @@ def last(options, name, default=""):
 def labels_in(options, name):
     found = []
     for line in options.get(name, []):
-        found += next(csv.reader([line], strict=True), [])
+        if '"' in line:
+            import csv  # Only now, because it is slow to load and every call is a new process.
+
+            found += next(csv.reader([line], strict=True), [])
+        else:
+            found += line.split(",")
     return found
 
 
@@ -101,7 +105,7 @@ def create(state, options, others):
     if not isinstance(metadata, dict):
         fail("Error: metadata must be a JSON object")
     state["seq"] += 1
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     bead = {
         "id": f"bd-{state['seq']}",
         "title": title,
