@@ -12,7 +12,6 @@ mod bead;
 mod document;
 mod file;
 mod program;
-mod running;
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,6 @@
 //! here between calls, and a call is never tried again: a letter could be sent twice.
 
 mod complaint;
-mod run;
 mod wire;
 
 use std::io;
@@ -17,8 +16,8 @@ use mail::provider::{Count, Letter, Provider, ProviderError, Words};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
+use crate::run::{self, MOST_OUTPUT, Trouble};
 use complaint::{Complaint, passed_on};
-use run::{MOST_OUTPUT, Trouble};
 
 /// How long a call may take.
 const LIMIT: Duration = Duration::from_secs(30);

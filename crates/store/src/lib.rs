@@ -8,6 +8,7 @@
 mod beads;
 mod exec;
 pub mod ownership;
+mod run;
 mod sqlite;
 
 pub use beads::Beads;

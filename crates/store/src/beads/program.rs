@@ -22,10 +22,11 @@ use mail::clock::{Clock, SystemClock, from_micros, rfc3339};
 use mail::error::shown;
 use mail::provider::{Letter, ProviderError};
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use super::bead::{Bead, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, Wanted, labels_of};
-use super::running::{Answer, run};
 use super::{Keeper, already_archived, failed, not_found};
+use crate::run::{MOST_OUTPUT, Trouble, run};
 
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 /// Linux allows an argument 128 KiB; this leaves room for its name.
@@ -57,15 +58,36 @@ impl Program {
 
     /// What the program prints. `id` is the bead that is asked for, if it is one.
     async fn ask(&self, id: &str, arguments: &[String], input: Option<&str>) -> Result<Vec<u8>, ProviderError> {
-        let answer = run(&self.program, &self.folder, arguments, input, LONGEST_CALL).await.map_err(failed)?;
-        if answer.success {
-            return Ok(answer.stdout);
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(&self.folder);
+        let ended = run(command, input.map(str::as_bytes), LONGEST_CALL).await;
+        let ended = ended.map_err(|trouble| self.failed(&arguments[0], trouble))?;
+        if ended.status.success() {
+            return Ok(ended.stdout);
         }
-        let complaint = complaint(&answer);
+        let complaint = complaint(&ended.stdout, &ended.stderr);
         if !id.is_empty() && complaint.says_missing(id) {
             return Err(not_found(id));
         }
         Err(failed(format!("'bd {}' said: {}", arguments[0], shown(&complaint.first_line()))))
+    }
+
+    fn failed(&self, verb: &str, trouble: Trouble) -> ProviderError {
+        let mut cause = match trouble {
+            Trouble::NotStarted(cause) => {
+                return failed(format!(
+                    "'{}' could not be started ({cause}): is it installed?",
+                    self.program.display()
+                ));
+            }
+            Trouble::TooLate => format!("'bd {verb}' gave no answer within {LONGEST_CALL:?} and was stopped"),
+            Trouble::TooMuch => format!("'bd {verb}' printed more than {} MiB and was stopped", MOST_OUTPUT >> 20),
+            Trouble::Lost(cause) => format!("'bd {verb}' was lost sight of ({cause})"),
+        };
+        if verb == "create" {
+            cause.push_str("; it may have been sent: look before you send it again");
+        }
+        failed(cause)
     }
 
     async fn beads(&self, id: &str, arguments: &[String]) -> Result<Vec<Value>, ProviderError> {
@@ -153,9 +175,9 @@ impl Keeper for Program {
 struct Complaint(String);
 
 /// The program complains on standard error, or as JSON on standard output, or both.
-fn complaint(answer: &Answer) -> Complaint {
-    let mut text = String::from_utf8_lossy(&answer.stderr).into_owned();
-    if let Some(error) = json_in(&answer.stdout).as_ref().and_then(|said| said["error"].as_str()) {
+fn complaint(stdout: &[u8], stderr: &[u8]) -> Complaint {
+    let mut text = String::from_utf8_lossy(stderr).into_owned();
+    if let Some(error) = json_in(stdout).as_ref().and_then(|said| said["error"].as_str()) {
         text.push('\n');
         text.push_str(error);
     }
@@ -247,7 +269,7 @@ mod tests {
     use super::*;
 
     fn said(stdout: &str, stderr: &str) -> Complaint {
-        complaint(&Answer { success: false, stdout: stdout.into(), stderr: stderr.into() })
+        complaint(stdout.as_bytes(), stderr.as_bytes())
     }
 
     #[test]
