@@ -6,6 +6,7 @@ mod doctor;
 pub mod exec_mail;
 mod given;
 mod guard;
+mod hook;
 mod lines;
 #[allow(dead_code)] // Sending will use all of it.
 pub mod nudge;
@@ -49,6 +50,8 @@ enum Command {
     ExecMail(exec_mail::ExecMail),
     /// Refuse commits of files that another agent has reserved
     Guard(guard::Guard),
+    /// Answer a client's hook: tell its agent of mail and reserved files
+    Hook(hook::Hook),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -79,6 +82,10 @@ impl Cli {
 
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    if let Command::Hook(command) = cli.command {
+        // It reads the settings itself: wrong ones must not break an agent.
+        command.run(cli.global);
+    }
     let json = cli.answers_json();
     let config = match (Config::load(&cli.global), &cli.command) {
         (Err(error), Command::Guard(command)) => return command.run_without_settings(error, json),
@@ -91,6 +98,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run()),
         Command::Guard(command) => command.run(config, json),
+        Command::Hook(command) => command.run(cli.global),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),

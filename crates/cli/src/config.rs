@@ -101,6 +101,26 @@ pub struct Nudge {
     pub file: Option<PathBuf>,
 }
 
+/// What becomes of a write to a file that another agent has reserved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reserved {
+    /// It is refused
+    #[default]
+    Deny,
+    /// It is let through, with a warning
+    Warn,
+}
+
+/// How hooks behave.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hooks {
+    /// What becomes of a write to a file that another agent has reserved.
+    #[serde(default)]
+    pub reserved: Reserved,
+}
+
 /// What a settings file may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,6 +159,9 @@ pub struct File {
     pub mail: Option<Mail>,
     /// How agents' sessions are reached, by name.
     pub nudge: Option<HashMap<String, Nudge>>,
+    /// How hooks behave.
+    #[serde(default)]
+    pub hooks: Hooks,
 }
 
 /// Where things are, and what the file says.

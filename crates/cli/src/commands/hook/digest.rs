@@ -1,0 +1,127 @@
+//! What an agent is told when its session begins: who it is, and what waits for it.
+//!
+//! Always small: every line of it is paid for by every session. Counts are told first and come before examples; what
+//! does not fit is left out by whole lines.
+
+use super::fence;
+use super::news::Door;
+
+/// How many bytes the digest may take: 300 tokens, if a token is as short as three bytes.
+const LONGEST: usize = 900;
+/// How many examples a part has.
+const MOST_EXAMPLES: usize = 3;
+/// The longest example, in characters.
+const LONGEST_EXAMPLE: usize = 100;
+
+/// Who an agent is.
+#[derive(Clone, Copy, Debug)]
+pub struct Me<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its project.
+    pub project: &'a str,
+    /// How it gets at its mail.
+    pub door: Door,
+}
+
+/// A part of the digest: what waits, how much of it, and the first few.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is, such as `Unread`.
+    pub title: &'static str,
+    /// How much there is.
+    pub count: usize,
+    /// Whether there may be more than was counted.
+    pub at_least: bool,
+    /// The first few, a line each.
+    pub examples: Vec<String>,
+}
+
+impl Part {
+    /// A part with these lines, each an example of its own.
+    pub fn of(title: &'static str, lines: Vec<String>) -> Self {
+        Self { title, count: lines.len(), at_least: false, examples: lines }
+    }
+
+    fn head(&self) -> String {
+        format!("{}: {}{}", self.title, self.count, if self.at_least { " or more" } else { "" })
+    }
+}
+
+/// The digest. Parts with nothing in them are left out.
+pub fn text(me: Me<'_>, parts: &[Part]) -> String {
+    let Me { name, project, door } = me;
+    let head = format!("You are {} in the project {}.", fence::line(name), fence::line(project));
+    let head = format!("{head} {}", door.advice());
+    let head = fence::beginning(&head, LONGEST);
+    let parts: Vec<&Part> = parts.iter().filter(|part| part.count > 0).collect();
+    // A line costs its break too, and the fence has a line of its own.
+    let titles: usize = parts.iter().map(|part| fence::cost(&part.head()) + 2).sum();
+    let fixed = fence::cost(head) + 2 + fence::frame() + titles;
+    if parts.is_empty() || fixed > LONGEST {
+        return head.to_owned();
+    }
+    let mut room = LONGEST - fixed;
+    let mut lines = Vec::new();
+    for part in parts {
+        lines.push(part.head());
+        for example in part.examples.iter().take(MOST_EXAMPLES) {
+            let line = format!("- {}", fence::short_line(example, LONGEST_EXAMPLE));
+            let cost = fence::cost(&line) + 2;
+            if cost <= room {
+                room -= cost;
+                lines.push(line);
+            }
+        }
+    }
+    format!("{head}\n{}", fence::fenced(&lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: Me<'static> = Me { name: "GreenDog", project: "/data/projects/app", door: Door::Tools };
+
+    fn part(title: &'static str, line: &str, count: usize) -> Part {
+        Part { title, count, at_least: false, examples: vec![line.to_owned(); count.min(10)] }
+    }
+
+    #[test]
+    fn a_quiet_project_is_told_in_a_line() {
+        assert_eq!(text(ME, &[part("Unread", "", 0)]).lines().count(), 1);
+        insta::assert_snapshot!(text(ME, &[]));
+    }
+
+    #[test]
+    fn a_busy_project_is_told_by_numbers_and_a_few_examples() {
+        let parts = [
+            part("Unread", "#41 BlueLake: Parser [urgent]", 12),
+            part("You wait for", "#33 RedFox: Review", 1),
+            part("Your reservations", "src/** until 2026-01-11T16:33:15Z", 1),
+            Part { at_least: true, ..part("Others wait for help", "bd-2 RedFox: Which port?", 1000) },
+        ];
+        insta::assert_snapshot!(text(ME, &parts));
+    }
+
+    #[test]
+    fn a_digest_never_takes_more_than_its_tokens_and_keeps_every_number() {
+        let long = "\"漢\\".repeat(1_000);
+        let parts = ["Unread", "You wait for", "Your reservations", "Others wait for help"];
+        let parts = parts.map(|title| part(title, &long, 1_000_000));
+        let told = text(ME, &parts);
+        assert!(fence::cost(&told) <= LONGEST, "{}", fence::cost(&told));
+        for part in &parts {
+            assert!(told.contains(&part.head()), "{told}");
+        }
+        let told = text(Me { name: &long, project: &long, door: Door::Tools }, &parts);
+        assert!(fence::cost(&told) <= LONGEST && told.starts_with("You are \"漢"), "{told}");
+    }
+
+    #[test]
+    fn a_long_example_makes_room_for_a_short_one_behind_it() {
+        let parts = [part("Unread", &"漢".repeat(100), 3), part("Your reservations", "src/**", 1)];
+        let told = text(ME, &parts);
+        assert!(told.contains("- src/**"), "{told}");
+    }
+}

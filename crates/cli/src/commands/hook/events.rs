@@ -1,0 +1,156 @@
+//! What is done at each event of a session.
+//!
+//! What can be told without asking anybody is told without: most tool calls write nothing. Mail is told to the main agent
+//! alone, and nothing of it is taken unless there is time left to print it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use mail::provider::Provider;
+
+use super::client::{Client, Event};
+use super::digest::{self, Me, Part};
+use super::input::Input;
+use super::inquiry::{Inquiry, is_nobody};
+use super::news::{self, Door, News};
+use super::reply::Reply;
+use super::session::{self, Kept, Session};
+use super::{leases, paths};
+use crate::config::Reserved;
+use crate::mailbox::Who;
+use crate::postbox::Postbox;
+
+/// How much time there has to be before the deadline when mail is taken.
+const TIME_TO_PRINT: Duration = Duration::from_millis(200);
+
+/// Where the mail of an agent is.
+pub enum Mail<'a> {
+    /// In the post office.
+    Office(&'a Postbox),
+    /// With another program, which knows letters and nothing else.
+    Elsewhere(&'a dyn Provider),
+}
+
+/// An event of a session, and all that is known of it.
+pub struct Happening<'a> {
+    /// Whose client tells of it.
+    pub client: Client,
+    /// What happened.
+    pub event: Event,
+    /// What the client says of it.
+    pub input: &'a Input,
+    /// What is remembered of the session.
+    pub session: &'a Session,
+    /// Who the agent is. Without a name it may be given one.
+    pub me: Kept,
+    /// What becomes of a write to what somebody else has reserved.
+    pub reserved: Reserved,
+    /// When nobody listens any more.
+    pub deadline: Instant,
+}
+
+impl Happening<'_> {
+    /// Whether anybody has to be asked about it.
+    pub fn is_of_interest(&self) -> bool {
+        let Self { input, .. } = self;
+        let is_known = !self.me.agent.is_empty();
+        match self.event {
+            Event::SessionStart => is_known || !input.session_id.is_empty(),
+            Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
+            Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
+            Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
+            Event::SessionEnd => false,
+        }
+    }
+
+    /// Who the agent is to a backend, if it has a name.
+    pub fn who(&self) -> Option<Who> {
+        let Kept { agent, token, .. } = &self.me;
+        (!agent.is_empty()).then(|| Who { name: agent.clone(), token: token.clone() })
+    }
+
+    /// What there is to say about it.
+    pub async fn reply(self, mail: Mail<'_>) -> anyhow::Result<Option<Reply>> {
+        let postbox = match mail {
+            Mail::Office(postbox) => postbox,
+            Mail::Elsewhere(provider) => return self.reply_from(provider).await,
+        };
+        let inquiry = Inquiry { postbox, me: &self.me };
+        match self.event {
+            Event::SessionStart => self.digest(postbox).await.map(Some),
+            Event::Prompt | Event::AfterTool => {
+                self.check_time()?;
+                Ok(news::text(&inquiry.news().await?, Door::Tools).map(Reply::Context))
+            }
+            Event::Stop => Ok(news::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
+            Event::BeforeTool => self.objection(&inquiry).await,
+            Event::SessionEnd => Ok(None),
+        }
+    }
+
+    /// Nobody else's program keeps leases, or knows what presses.
+    async fn reply_from(self, provider: &dyn Provider) -> anyhow::Result<Option<Reply>> {
+        let Kept { agent, project, .. } = &self.me;
+        if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
+            return Ok(None);
+        }
+        let letters = provider.check(agent).await?;
+        if self.event == Event::SessionStart {
+            let unread: Vec<String> = letters.into_iter().rev().map(|letter| News::from(letter).headline()).collect();
+            let me = Me { name: agent, project, door: Door::Shell };
+            return Ok(Some(Reply::Context(digest::text(me, &[Part::of("Unread", unread)]))));
+        }
+        self.check_time()?;
+        let newest = letters.into_iter().rev().take(session::MOST_TOLD).collect::<Vec<_>>().into_iter().rev();
+        let letters: Vec<News> = newest.map(News::from).collect();
+        let ids: Vec<String> = letters.iter().map(|letter| letter.id.clone()).collect();
+        let untold = self.session.untold(&ids)?;
+        let fresh: Vec<News> = letters.into_iter().filter(|letter| untold.contains(&letter.id)).collect();
+        Ok(news::text(&fresh, Door::Shell).map(Reply::Context))
+    }
+
+    /// Makes sure that the agent is registered, and says who it is and what waits for it.
+    async fn digest(&self, postbox: &Postbox) -> anyhow::Result<Reply> {
+        let inquiry = Inquiry { postbox, me: &self.me };
+        let mut me = self.me.clone();
+        if me.agent.is_empty() || !inquiry.is_known().await? {
+            me = inquiry.register(self.client.program(), &self.input.model).await?;
+            if !self.input.session_id.is_empty() {
+                self.session.keep(&me)?;
+            }
+        }
+        let parts = Inquiry { postbox, me: &me }.parts().await?;
+        let me = Me { name: &me.agent, project: &me.project, door: Door::Tools };
+        Ok(Reply::Context(digest::text(me, &parts)))
+    }
+
+    /// What somebody else's lease says about the files that are about to be written.
+    async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<Reply>> {
+        let held = match inquiry.leases().await {
+            Ok(held) => held,
+            Err(refused) if is_nobody(&refused) => return Ok(None),
+            Err(refused) => return Err(refused.into()),
+        };
+        if held.is_empty() {
+            return Ok(None);
+        }
+        let root = inquiry.root().await?;
+        let written = self.input.written(self.client).into_iter();
+        let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, path));
+        let written: Vec<Vec<String>> = written.filter(|names| !names.is_empty()).collect();
+        let objection = leases::objection(&self.me.agent, &held, &written);
+        Ok(objection.map(|why| match self.reserved {
+            Reserved::Deny => Reply::Refuse(why),
+            Reserved::Warn => Reply::Warn(why),
+        }))
+    }
+
+    /// Mail that is taken and not told would only be found in the inbox.
+    fn check_time(&self) -> anyhow::Result<()> {
+        if Instant::now() + TIME_TO_PRINT > self.deadline {
+            bail!("there is no time left to tell of new mail; it is told the next time");
+        }
+        Ok(())
+    }
+}

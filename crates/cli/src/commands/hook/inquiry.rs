@@ -1,0 +1,195 @@
+//! What the post office is asked for an agent at one of its events.
+//!
+//! Only `news` changes anything: what it returns is not returned again. What becomes of the answers is for `events`.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::digest::Part;
+use super::leases::Lease;
+use super::news::News;
+use super::session::Kept;
+use crate::postbox::{Postbox, Refused, resource};
+
+/// How many new messages are taken at once. More stay for the next time.
+const MOST_NEWS: usize = 100;
+/// How many unread messages are counted, and how many sent ones are looked through.
+const MOST_UNREAD: usize = 1_000;
+const MOST_SENT: usize = 100;
+/// How many leases are read, by pages.
+const PAGE: &str = "1000";
+const MOST_PAGES: usize = 10;
+
+/// An agent of a project, at its post office.
+pub struct Inquiry<'a> {
+    /// The office.
+    pub postbox: &'a Postbox,
+    /// Who asks, and where.
+    pub me: &'a Kept,
+}
+
+/// A message that was sent, and what its recipients did.
+#[derive(Deserialize)]
+struct Sent {
+    #[serde(flatten)]
+    news: News,
+    #[serde(default)]
+    recipients: Vec<Recipient>,
+}
+
+#[derive(Deserialize)]
+struct Recipient {
+    name: String,
+    ack_ts: Option<String>,
+}
+
+/// A work item that waits for help.
+#[derive(Deserialize)]
+struct Stuck {
+    work_id: String,
+    help: Option<Help>,
+}
+
+#[derive(Deserialize)]
+struct Help {
+    from: String,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    problem: String,
+}
+
+impl Inquiry<'_> {
+    /// Whether the agent is registered in the project.
+    pub async fn is_known(&self) -> Result<bool, Refused> {
+        let whois = json!({ "project_key": self.me.project, "agent_name": self.me.agent });
+        match self.postbox.call("whois", whois).await {
+            Ok(_) => Ok(true),
+            Err(refused) if is_nobody(&refused) => Ok(false),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// Registers the agent, under the name that it has or a new one. Returns who it is now.
+    pub async fn register(&self, program: &str, model: &str) -> Result<Kept, Refused> {
+        let Kept { agent, token, project } = self.me;
+        // Only a path can become a project; a slug names one that is there.
+        if project.starts_with('/') {
+            self.postbox.call("ensure_project", json!({ "human_key": project })).await?;
+        }
+        let mut profile = json!({ "project_key": project, "program": program });
+        for (member, value) in
+            [("name", Some(agent)), ("model", Some(&model.to_owned())), ("registration_token", token.as_ref())]
+        {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                profile[member] = value.as_str().into();
+            }
+        }
+        let answer = self.postbox.call("register_agent", profile).await?;
+        let text = |member: &str| answer[member].as_str().map(str::to_owned);
+        let agent = text("name").unwrap_or_else(|| agent.clone());
+        Ok(Kept { agent, token: text("registration_token"), project: project.clone() })
+    }
+
+    /// Unread mail that was never returned before, oldest first.
+    pub async fn news(&self) -> Result<Vec<News>, Refused> {
+        self.list("wait_for_mail", json!({ "timeout_seconds": 0, "limit": MOST_NEWS })).await
+    }
+
+    /// Unread mail without its text, newest first.
+    pub async fn unread(&self) -> Result<Vec<News>, Refused> {
+        let unread = json!({ "unread_only": true, "include_bodies": false, "limit": MOST_UNREAD });
+        self.list("fetch_inbox", unread).await
+    }
+
+    /// What waits for the agent when its session begins.
+    pub async fn parts(&self) -> Result<Vec<Part>, Refused> {
+        let unread = self.unread().await?;
+        let at_least = unread.len() == MOST_UNREAD;
+        let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
+        let mine = |lease: Lease| {
+            let Lease { agent, path_pattern, expires_ts, .. } = lease;
+            (agent == self.me.agent).then(|| format!("{path_pattern} until {expires_ts}"))
+        };
+        let held = self.leases().await?.into_iter().filter_map(mine).collect();
+        Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
+    }
+
+    /// The leases of the project.
+    pub async fn leases(&self) -> Result<Vec<Lease>, Refused> {
+        let mut leases = Vec::new();
+        let mut next = Some(resource("reservations", &self.me.project, &[("limit", Some(PAGE))]));
+        for _ in 0..MOST_PAGES {
+            let Some(uri) = next else { break };
+            let page = self.postbox.read(&uri).await?;
+            leases.extend(entries(&page["reservations"]));
+            next = page["next"].as_str().map(str::to_owned);
+        }
+        Ok(leases)
+    }
+
+    /// The folder of the project.
+    pub async fn root(&self) -> Result<String, Refused> {
+        let project = &self.me.project;
+        if project.starts_with('/') {
+            return Ok(project.clone());
+        }
+        let about = self.postbox.read(&resource("agents", project, &[("limit", Some("1"))])).await?;
+        Ok(about["project"]["human_key"].as_str().unwrap_or(project).to_owned())
+    }
+
+    async fn unacknowledged(&self) -> Result<Part, Refused> {
+        let keys = [
+            ("project", Some(self.me.project.as_str())),
+            ("limit", Some(&*MOST_SENT.to_string())),
+            ("include_bodies", Some("false")),
+            ("registration_token", self.me.token.as_deref()),
+        ];
+        let page = self.postbox.read(&resource("outbox", &self.me.agent, &keys)).await?;
+        let waiting = entries(&page["messages"]).into_iter().filter_map(|Sent { news, recipients }| {
+            let silent: Vec<String> =
+                recipients.into_iter().filter(|one| one.ack_ts.is_none()).map(|one| one.name).collect();
+            let is_waiting = news.ack_required && !silent.is_empty();
+            is_waiting.then(|| format!("#{} to {}: {}", news.id, silent.join(", "), news.subject))
+        });
+        let part = Part::of("You wait for an acknowledgement of", waiting.collect());
+        Ok(Part { at_least: page["next"].is_string(), ..part })
+    }
+
+    async fn help_wanted(&self) -> Result<Part, Refused> {
+        let page = self.postbox.read(&resource("work", &self.me.project, &[("state", Some("help_wanted"))])).await?;
+        let asked = entries(&page["items"]).into_iter().filter_map(|Stuck { work_id, help }| {
+            let Help { from, question, problem } = help?;
+            Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
+        });
+        let part = Part::of("Open requests for help", asked.collect());
+        Ok(Part { at_least: page["next"].is_string(), ..part })
+    }
+
+    async fn list(&self, tool: &str, mut arguments: Value) -> Result<Vec<News>, Refused> {
+        let Kept { agent, token, project } = self.me;
+        arguments["project_key"] = project.as_str().into();
+        arguments["agent_name"] = agent.as_str().into();
+        if let Some(token) = token {
+            arguments["registration_token"] = token.as_str().into();
+        }
+        match self.postbox.call(tool, arguments).await {
+            Ok(answer) => Ok(entries(&answer["result"])),
+            // Whoever is not registered has no mail.
+            Err(refused) if is_nobody(&refused) => Ok(Vec::new()),
+            Err(refused) => Err(refused),
+        }
+    }
+}
+
+/// Whether there is no such agent or project yet.
+pub fn is_nobody(refused: &Refused) -> bool {
+    matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND")
+}
+
+/// The entries of a list that can be read.
+fn entries<T: DeserializeOwned>(list: &Value) -> Vec<T> {
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(|entry| T::deserialize(entry).ok()).collect()
+}

@@ -1,0 +1,97 @@
+//! `postrider hook` when another program keeps the mail: letters are told, and nothing else is known.
+
+#![cfg(unix)]
+
+mod harness;
+mod hooks;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use harness::Place;
+use hooks::{Agent, ended, output_of};
+use serde_json::{Value, json};
+
+/// A place whose mail is kept by a script; what it does is said for each test.
+fn kept_by(script: &str) -> Place {
+    let place = Place::new();
+    let program = place.file("mail.sh");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = format!("[mail]\nprovider = \"exec:{}\"\n", program.display());
+    fs::write(place.home().join("postrider.toml"), settings).unwrap();
+    place
+}
+
+/// A place with this mail.
+fn with_mail(subjects: &[&str]) -> Place {
+    let place = kept_by(r#"case "$1" in check|inbox) cat "$(dirname "$0")/mail.json";; esac"#);
+    deliver(&place, subjects);
+    place
+}
+
+fn deliver(place: &Place, subjects: &[&str]) {
+    let letter = |(number, subject): (usize, &&str)| {
+        json!({
+            "id": format!("gc-{number}"), "from": "mayor", "to": "GreenDog", "subject": subject, "body": "Words.",
+            "created_at": format!("2026-01-11T16:33:{number:02}Z"), "read": false,
+        })
+    };
+    let letters: Vec<Value> = subjects.iter().enumerate().map(letter).collect();
+    fs::write(place.file("mail.json"), json!(letters).to_string()).unwrap();
+}
+
+fn green(place: &Place) -> Agent {
+    Agent::new(place, "claude", Some("GreenDog"))
+}
+
+#[test]
+fn letters_are_told_once_and_counted_when_a_session_begins() {
+    let place = with_mail(&["First", "Second"]);
+    let agent = green(&place);
+    let told = agent.told("SessionStart").unwrap();
+    assert!(told.contains("Unread: 2\n- #gc-1 mayor: Second\n- #gc-0 mayor: First\n"), "{told}");
+    assert!(told.contains("postrider mail read ID") && !told.contains("fetch_inbox"), "{told}");
+    let told = agent.told("PostToolUse").unwrap();
+    assert!(told.contains("#gc-0 mayor: First\n> Words.\n#gc-1 mayor: Second\n> Words.\n"), "{told}");
+    assert_eq!(agent.answer("UserPromptSubmit"), None);
+    deliver(&place, &["First", "Second", "Third"]);
+    let told = agent.told("UserPromptSubmit").unwrap();
+    assert!(told.contains("Third") && !told.contains("Second"), "{told}");
+    assert!(!place.database().exists(), "the post office was not asked");
+}
+
+#[test]
+fn hooks_at_once_tell_each_letter_once() {
+    let place = with_mail(&["First", "Second", "Third"]);
+    let agent = green(&place);
+    let input = agent.example("PostToolUse").to_string();
+    let running: Vec<_> =
+        (0..6).map(|_| agent.begin("PostToolUse", input.as_bytes(), &["--within", "60000"])).collect();
+    let told: String = running.into_iter().filter_map(ended).map(|answer| answer.to_string()).collect();
+    for subject in ["First", "Second", "Third"] {
+        assert_eq!(told.matches(subject).count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn leases_stops_and_names_are_not_its_business() {
+    let place = with_mail(&["First"]);
+    let agent = green(&place);
+    for event in ["PreToolUse", "Stop", "SessionEnd"] {
+        assert_eq!(agent.answer(event), None, "{event}");
+    }
+    let nameless = Agent::new(&place, "claude", None);
+    assert_eq!((nameless.answer("SessionStart"), nameless.answer("PostToolUse")), (None, None));
+}
+
+#[test]
+fn a_program_that_fails_or_is_slow_silences_a_hook() {
+    for script in ["echo broken >&2; exit 1", "exit 2", "echo nonsense", "sleep 5"] {
+        let agent = green(&kept_by(script));
+        let input = agent.example("PostToolUse").to_string();
+        let ran = output_of(agent.begin("PostToolUse", input.as_bytes(), &[]));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{script}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{script}: {:?}", ran.stderr);
+    }
+}

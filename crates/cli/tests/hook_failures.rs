@@ -1,0 +1,127 @@
+//! `postrider hook` when something is wrong: the agent goes on as if there were no hook.
+
+mod harness;
+mod hooks;
+
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+
+use harness::{Place, Ran, Server};
+use hooks::{Agent, output_of};
+use rusqlite::Connection;
+
+/// Nothing is printed but one line of complaint, and nobody is told of a failure.
+fn assert_harmless(what: &str, ran: &Ran) {
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{what}: {}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{what}: {:?}", ran.stderr);
+    assert!(ran.stderr.starts_with("postrider hook "), "{what}: {}", ran.stderr);
+}
+
+fn office() -> Server {
+    let server = Server::start();
+    server.register(&["GreenDog", "BlueLake"]);
+    server.mail("BlueLake", "GreenDog", "Hello");
+    server
+}
+
+/// Runs the hook of an event with settings of its environment.
+fn with_environment(place: &Place, event: &str, environment: &[(&str, &str)]) -> Child {
+    let agent = Agent::new(place, "claude", Some("GreenDog"));
+    let input = place.file("input.json");
+    std::fs::write(&input, agent.example(event).to_string()).expect("the place can be written to");
+    let mut command = place.command(&["hook", "claude", event]);
+    command.env("POSTRIDER_AGENT", "GreenDog").envs(environment.iter().copied());
+    command.stdin(std::fs::File::open(input).expect("the file is there"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs")
+}
+
+#[test]
+fn what_no_client_says_is_passed_over() {
+    let place = Place::new();
+    let agent = Agent::new(&place, "claude", Some("GreenDog"));
+    let nested = "[".repeat(100_000);
+    for input in ["", "\n", "{", "null", "[]", "\"x\"", "\u{0}", nested.as_str()] {
+        let ran = output_of(agent.begin("PostToolUse", input.as_bytes(), &[]));
+        assert_harmless(&format!("{:.20}", input), &ran);
+    }
+    assert_harmless("no UTF-8", &output_of(agent.begin("PostToolUse", b"\xff\xfe{}", &[])));
+    for event in ["PreTool", "BeforeTool", ""] {
+        let ran = output_of(agent.begin(event, b"{}", &[]));
+        assert_harmless(event, &ran);
+        assert!(ran.stderr.contains("PreToolUse") && ran.stderr.contains(&format!("'{event}'")), "{}", ran.stderr);
+    }
+    assert!(!place.database().exists(), "nothing was opened for it");
+}
+
+#[test]
+fn an_input_that_does_not_end_is_not_waited_for() {
+    let place = Place::new();
+    let mut command = place.command(&["hook", "claude", "PostToolUse"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let input = child.stdin.take().expect("a pipe");
+    assert_harmless("open input", &output_of(child));
+    drop(input);
+}
+
+#[test]
+fn settings_that_cannot_be_read_silence_a_hook() {
+    for settings in ["port = \"no\"", "[hooks]\nreserved = \"perhaps\"", "[hooks]\nreserve = \"deny\"", "=\n=\n="] {
+        let place = Place::with_settings(settings);
+        assert_harmless(settings, &output_of(with_environment(&place, "SessionStart", &[])));
+    }
+}
+
+#[test]
+fn a_server_that_is_gone_or_silent_silences_a_hook() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let silent = format!("http://{}", listener.local_addr().expect("an address"));
+    for (what, url) in [("nobody there", "http://127.0.0.1:1"), ("silent", &silent), ("no address", "x:/")] {
+        for event in ["SessionStart", "PreToolUse", "PostToolUse", "Stop"] {
+            let ran = output_of(with_environment(&place, event, &[("POSTRIDER_URL", url)]));
+            assert_harmless(&format!("{what} {event}"), &ran);
+        }
+    }
+}
+
+#[test]
+fn a_database_that_is_locked_silences_a_hook_and_its_mail_is_told_later() {
+    let server = office();
+    let place = server.place.clone();
+    server.stop();
+    let locked = Connection::open(place.database()).expect("the database is there");
+    locked.execute_batch("BEGIN EXCLUSIVE").expect("nobody else writes");
+    assert_harmless("locked", &output_of(with_environment(&place, "PostToolUse", &[])));
+    locked.execute_batch("ROLLBACK").expect("a transaction ends");
+    let told = Agent::new(&place, "claude", Some("GreenDog")).told("PostToolUse");
+    assert!(told.is_some_and(|told| told.contains("Hello")));
+}
+
+#[test]
+fn a_database_that_is_none_silences_a_hook() {
+    let place = Place::new();
+    std::fs::write(place.database(), "This is no database at all, whatever its name says.".repeat(100)).unwrap();
+    assert_harmless("no database", &output_of(with_environment(&place, "SessionStart", &[])));
+}
+
+#[test]
+fn a_folder_for_sessions_that_cannot_be_made_silences_a_hook() {
+    let place = Place::new();
+    std::fs::write(place.home().join("sessions"), "a file").unwrap();
+    let agent = Agent::new(&place, "claude", None);
+    let input = agent.example("SessionStart").to_string();
+    let ran = output_of(agent.begin("SessionStart", input.as_bytes(), &["--within", "60000"]));
+    assert_harmless("no folder", &ran);
+}
+
+#[test]
+fn no_time_at_all_is_told_in_a_line_and_takes_no_mail() {
+    let server = office();
+    let agent = Agent::new(&server.place, "claude", Some("GreenDog"));
+    let input = agent.example("PostToolUse").to_string();
+    for within in ["0", "150"] {
+        assert_harmless(within, &output_of(agent.begin("PostToolUse", input.as_bytes(), &["--within", within])));
+    }
+    assert!(agent.told("PostToolUse").is_some_and(|told| told.contains("Hello")), "it was not taken");
+}
