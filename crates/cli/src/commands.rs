@@ -7,6 +7,7 @@ pub mod exec_mail;
 mod given;
 mod guard;
 mod hook;
+mod install;
 mod lines;
 #[allow(dead_code)] // Sending will use all of it.
 pub mod nudge;
@@ -52,6 +53,10 @@ enum Command {
     Guard(guard::Guard),
     /// Answer a client's hook: tell its agent of mail and reserved files
     Hook(hook::Hook),
+    /// Give a coding agent mail: put the hooks and the MCP server into its configuration
+    Install(install::Install),
+    /// Take back what install wrote
+    Uninstall(install::Uninstall),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -99,6 +104,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::ExecMail(command) => Ok(command.run()),
         Command::Guard(command) => command.run(config, json),
         Command::Hook(command) => command.run(cli.global),
+        Command::Install(command) => command.run(&config, json),
+        Command::Uninstall(command) => command.run(&config, json),
         Command::Doctor(command) => command.run(&config, json),
         Command::Backup(command) => command.run(&config, json),
         Command::Restore(command) => command.run(&config, json),

@@ -64,7 +64,11 @@ fn nobody_is_nudged_unless_the_settings_say_how() {
     let (server, _) = office();
     let ran = nudge(&server.place, &["GreenDog", "hello"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains("how 'GreenDog' is reached") && ran.stderr.contains("[nudge.GreenDog]"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("how 'GreenDog' is reached") && ran.stderr.contains("[nudge.GreenDog]"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -93,12 +97,14 @@ fn mail_that_was_read_meanwhile_needs_no_nudge() {
 #[test]
 fn a_letter_that_is_sent_with_notify_nudges_its_recipient_and_is_answered_at_once() {
     let (server, signal) = office();
-    let send = ["mail", "send", "BlueLake", "--as", "GreenDog", "--project", PROJECT, "-s", "Hi", "-m", "x", "--notify"];
+    let send =
+        ["mail", "send", "BlueLake", "--as", "GreenDog", "--project", PROJECT, "-s", "Hi", "-m", "x", "--notify"];
     let ran = server.place.run(&send);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     until("the nudge has come", || signal.exists());
     assert!(fs::read_to_string(&signal).expect("the signal was given").starts_with("You have new mail."));
-    let send = ["mail", "send", "GreenDog", "--as", "BlueLake", "--project", PROJECT, "-s", "Hi", "-m", "x", "--notify"];
+    let send =
+        ["mail", "send", "GreenDog", "--as", "BlueLake", "--project", PROJECT, "-s", "Hi", "-m", "x", "--notify"];
     let ran = server.place.run(&send);
     assert_eq!(ran.code, Some(0), "the mail is sent all the same");
     assert!(ran.stderr.contains("GreenDog is not nudged"), "{}", ran.stderr);

@@ -25,7 +25,8 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn new(code: &str, message: &str, hint: &str) -> Self {
+    /// A refusal that says no more than this.
+    pub fn new(code: &str, message: &str, hint: &str) -> Self {
         let (code, message, hint) = (code.to_owned(), message.to_owned(), hint.to_owned());
         Self { code, message, hint, more: serde_json::Map::new() }
     }

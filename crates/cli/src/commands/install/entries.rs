@@ -1,0 +1,250 @@
+//! What install writes into a client's JSON: hooks, and an MCP server. Text in, text out.
+//!
+//! An entry is ours by what it calls, not by a mark on it: a hook that runs `postrider hook …`, a server that runs
+//! `postrider stdio`. So an entry of an older version is known, and one that somebody wrote by hand is not doubled. Only
+//! the name of the program in it is brought up to date; a time limit, a matcher or whatever else was changed stays.
+
+use serde_json::Value;
+
+use super::Fault;
+use super::json::{self, New, Step, quoted};
+
+/// The name of the MCP server.
+pub const SERVER: &str = "postrider";
+
+/// More of our own entries than this in one file were not written by us.
+const MOST_ENTRIES: usize = 200;
+
+/// The hooks of a client.
+pub struct Hooks<'a> {
+    /// What the client is called in the hook's command.
+    pub client: &'a str,
+    /// The events, as the client calls them.
+    pub events: &'a [&'a str],
+    /// How long a hook may take, in the unit of the client.
+    pub timeout: u64,
+    /// Whether a hook has a name.
+    pub is_named: bool,
+    /// The program, as a shell reads it.
+    pub program: &'a str,
+}
+
+/// The entry of the MCP server.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Server {
+    /// There is none.
+    Missing,
+    /// Ours, and how it calls the program.
+    Ours(String),
+    /// One of that name which runs something else, or is somewhere else.
+    Foreign,
+}
+
+/// Where a hook of ours stands, and what it runs.
+struct Place {
+    event: String,
+    group: usize,
+    hook: usize,
+    command: String,
+}
+
+/// The text with the hooks in it.
+pub fn install_hooks(text: &str, hooks: &Hooks<'_>) -> Result<String, Fault> {
+    expect_object(text, &[])?;
+    expect_object(text, &[Step::Member("hooks")])?;
+    let mut text = without_hooks(text, |place, earlier| {
+        !hooks.events.contains(&place.event.as_str()) || earlier.iter().any(|other| other.event == place.event)
+    })?;
+    for event in hooks.events {
+        let command = format!("{} hook {} {event}", hooks.program, hooks.client);
+        let present = places(&json::read(&text)?).into_iter().find(|place| place.event == *event);
+        text = match present {
+            Some(place) if place.command == command => continue,
+            Some(place) => json::replace(&text, &place.command_path(), &quoted(&command))?,
+            None => with_hook(&text, event, hooks.group(command))?,
+        };
+    }
+    Ok(text)
+}
+
+/// The text without any hook of ours. A list or object that has nothing else in it goes with it.
+pub fn uninstall_hooks(text: &str) -> Result<String, Fault> {
+    without_hooks(text, |_, _| true)
+}
+
+/// Whether a hook of ours is in the text.
+pub fn has_hooks(text: &str) -> Result<bool, Fault> {
+    Ok(!places(&json::read(text)?).is_empty())
+}
+
+/// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
+pub fn install_server(text: &str, program: &str) -> Result<String, Fault> {
+    expect_object(text, &[])?;
+    let servers = [Step::Member("mcpServers")];
+    expect_object(text, &servers)?;
+    match server(text)? {
+        Server::Foreign => Ok(text.to_owned()),
+        Server::Ours(called) if called == program => Ok(text.to_owned()),
+        Server::Ours(_) => {
+            let path = [servers[0], Step::Member(SERVER), Step::Member("command")];
+            json::replace(text, &path, &quoted(program))
+        }
+        Server::Missing => {
+            let arguments = New::List(vec![New::Text("stdio".to_owned())]);
+            let entry = New::Object(vec![
+                ("command".to_owned(), New::Text(program.to_owned())),
+                ("args".to_owned(), arguments),
+            ]);
+            if json::read(text)?.get("mcpServers").is_some() {
+                return json::append(text, &servers, Some(SERVER), &entry);
+            }
+            json::append(text, &[], Some("mcpServers"), &New::Object(vec![(SERVER.to_owned(), entry)]))
+        }
+    }
+}
+
+/// The text without the MCP server, and without the object of servers if there is no other.
+pub fn uninstall_server(text: &str) -> Result<String, Fault> {
+    if !matches!(server(text)?, Server::Ours(_)) {
+        return Ok(text.to_owned());
+    }
+    let path = [Step::Member("mcpServers"), Step::Member(SERVER)];
+    let is_alone = size(&json::read(text)?["mcpServers"]) == 1;
+    json::remove(text, if is_alone { &path[..1] } else { &path })
+}
+
+/// Which MCP server there is.
+pub fn server(text: &str) -> Result<Server, Fault> {
+    let value = json::read(text)?;
+    let entry = &value["mcpServers"][SERVER];
+    if entry.is_null() && value["mcpServers"].get(SERVER).is_none() {
+        return Ok(Server::Missing);
+    }
+    let called = entry["command"].as_str().filter(|called| is_ours(called, entry["args"][0].as_str()));
+    Ok(called.map_or(Server::Foreign, |called| Server::Ours(called.to_owned())))
+}
+
+/// Whether a server that runs `program` with this first argument is ours.
+pub fn is_ours(program: &str, argument: Option<&str>) -> bool {
+    is_our_program(program) && argument == Some("stdio")
+}
+
+impl Hooks<'_> {
+    /// A hook for every use of an event: without a matcher.
+    fn group(&self, command: String) -> New {
+        let text = |text: &str| New::Text(text.to_owned());
+        let mut hook = vec![("type", text("command"))];
+        if self.is_named {
+            hook.push(("name", text(SERVER)));
+        }
+        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.timeout))]);
+        let hook = hook.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        New::Object(vec![("hooks".to_owned(), New::List(vec![New::Object(hook)]))])
+    }
+}
+
+impl Place {
+    fn command_path(&self) -> [Step<'_>; 6] {
+        let [hooks, event, group, list, hook] = self.path();
+        [hooks, event, group, list, hook, Step::Member("command")]
+    }
+
+    fn path(&self) -> [Step<'_>; 5] {
+        [
+            Step::Member("hooks"),
+            Step::Member(&self.event),
+            Step::Item(self.group),
+            Step::Member("hooks"),
+            Step::Item(self.hook),
+        ]
+    }
+}
+
+fn with_hook(text: &str, event: &str, group: New) -> Result<String, Fault> {
+    let value = json::read(text)?;
+    let path = [Step::Member("hooks"), Step::Member(event)];
+    match value["hooks"].get(event) {
+        Some(Value::Array(_)) => json::append(text, &path, None, &group),
+        Some(_) => Err(json::fault_at(text, &path, format!("'hooks.{event}' is no list"))),
+        None if value.get("hooks").is_some() => json::append(text, &path[..1], Some(event), &New::List(vec![group])),
+        None => {
+            let hooks = New::Object(vec![(event.to_owned(), New::List(vec![group]))]);
+            json::append(text, &[], Some("hooks"), &hooks)
+        }
+    }
+}
+
+/// The text without those hooks of ours that are to go; each is shown with those of ours that stand before it.
+fn without_hooks(text: &str, goes: impl Fn(&Place, &[Place]) -> bool) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    for _ in 0..=MOST_ENTRIES {
+        let value = json::read(&text)?;
+        let places = places(&value);
+        let Some(index) = (0..places.len()).find(|index| goes(&places[*index], &places[..*index])) else {
+            return Ok(text);
+        };
+        let place = &places[index];
+        let event = &value["hooks"][&place.event];
+        // What has nothing else in it goes as a whole.
+        let depth = match () {
+            () if size(&event[place.group]["hooks"]) > 1 => 5,
+            () if size(event) > 1 => 3,
+            () if size(&value["hooks"]) > 1 => 2,
+            () => 1,
+        };
+        text = json::remove(&text, &place.path()[..depth])?;
+    }
+    Err(Fault::at(&text, 0, format!("it has more than {MOST_ENTRIES} hooks that run postrider")))
+}
+
+/// The hooks of ours in a file, in order.
+fn places(value: &Value) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (event, groups) in value["hooks"].as_object().into_iter().flatten() {
+        for (group, content) in groups.as_array().into_iter().flatten().enumerate() {
+            for (hook, content) in content["hooks"].as_array().into_iter().flatten().enumerate() {
+                if let Some(command) = content["command"].as_str().filter(|command| is_our_hook(command)) {
+                    places.push(Place { event: event.clone(), group, hook, command: command.to_owned() });
+                }
+            }
+        }
+    }
+    places
+}
+
+/// Whether a shell that is given `command` runs our hook and nothing else.
+fn is_our_hook(command: &str) -> bool {
+    let words = shlex::split(command).unwrap_or_default();
+    let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    matches!(words.as_slice(), [program, hook, client, event]
+        if is_our_program(program) && hook == "hook" && is_plain(client) && is_plain(event))
+}
+
+fn is_our_program(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.strip_suffix(".exe").unwrap_or(name) == "postrider"
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
+    }
+}
+
+/// Complains if something else than an object stands at `path`; nothing at all is fine.
+fn expect_object(text: &str, path: &[Step<'_>]) -> Result<(), Fault> {
+    let value = json::read(text)?;
+    let (value, name) = match path {
+        [Step::Member(name)] => (value.get(name), format!("'{name}'")),
+        _ => (Some(&value), "the content".to_owned()),
+    };
+    match value {
+        None | Some(Value::Object(_)) => Ok(()),
+        Some(_) => Err(json::fault_at(text, path, format!("{name} is no object"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

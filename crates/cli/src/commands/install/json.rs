@@ -1,0 +1,218 @@
+//! JSON with comments, edited in place: what is not part of an edit keeps every byte.
+//!
+//! An edit finds its place with a parser and changes the text there, in the manner of what stands around it. Where a
+//! name occurs twice the last one counts, as it does for the clients. What the values mean is for `entries`.
+
+mod style;
+
+use std::ops::Range;
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use serde_json::Value;
+
+use super::Fault;
+use style::Style;
+pub use style::{New, quoted};
+
+/// One step from a value to a value inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The member of an object.
+    Member(&'a str),
+    /// The item of a list.
+    Item(usize),
+}
+
+/// What a text says. One that is empty, or has nothing but comments, stands for an empty object.
+pub fn read(text: &str) -> Result<Value, Fault> {
+    Ok(Page::read(text)?.root.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
+}
+
+/// The fault that what stands at `path` is not what it should be.
+pub fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
+    let start = Page::read(text).ok().and_then(|page| page.find(path).map(|found| found.range.start));
+    Fault::at(text, start.unwrap_or(0), what)
+}
+
+/// Puts `value` behind everything that is in the list or object at `path`; in an object it has a name.
+pub fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) -> Result<String, Fault> {
+    let page = Page::read(text)?;
+    let Some(root) = &page.root else {
+        let ended = if text.trim().is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return append(&format!("{text}{ended}{{}}\n"), path, name, value);
+    };
+    let style = Style::of(text, root);
+    let Some(found) = page.find(path) else { return Err(Fault::at(text, 0, "there is no such place".to_owned())) };
+    let close = found.range.end - 1;
+    // Comments may stand before the bracket that closes.
+    let content_end = text[..close].trim_end().len();
+    let member = |indent: &str, on_one_line| style.member(name, value, indent, on_one_line);
+    let (Some(first), Some(last)) = (found.children.first(), found.children.last()) else {
+        let is_bare = content_end == found.range.start + 1;
+        let put = if style.on_one_line && is_bare {
+            member("", true)
+        } else {
+            let (newline, outer) = (style.newline, style::indentation(text, found.range.start));
+            let inner = format!("{outer}{}", style.unit);
+            format!("{newline}{inner}{}{newline}{outer}", member(&inner, false))
+        };
+        return Ok(spliced(text, &[(content_end..close, &put)]));
+    };
+    let is_broken = |range: Range<usize>| text[range].contains('\n');
+    let on_one_line = !is_broken(found.range.start..first.start) && !is_broken(last.end..close);
+    let put = if on_one_line {
+        format!("{}{}", style.gap(), member("", true))
+    } else {
+        let indent = style::indentation(text, first.start);
+        format!("{}{indent}{}", style.newline, member(&indent, false))
+    };
+    if page.comma_after(last.end) {
+        return Ok(spliced(text, &[(content_end..content_end, &format!("{put},"))]));
+    }
+    Ok(spliced(text, &[(last.end..last.end, ","), (content_end..content_end, &put)]))
+}
+
+/// Puts another value in the place of the one at `path`.
+pub fn replace(text: &str, path: &[Step<'_>], value: &str) -> Result<String, Fault> {
+    let page = Page::read(text)?;
+    Ok(page.find(path).map_or_else(|| text.to_owned(), |found| spliced(text, &[(found.range, value)])))
+}
+
+/// Takes out what stands at `path`, with its name, its comma and the white space before it.
+pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
+    let page = Page::read(text)?;
+    let Some((last, outer)) = path.split_last() else { return Ok(text.to_owned()) };
+    let Some(around) = page.find(outer) else { return Ok(text.to_owned()) };
+    let Some(index) = around.index_of(*last) else { return Ok(text.to_owned()) };
+    let taken = around.children[index].clone();
+    let mut start = text[..taken.start].trim_end().len();
+    let comma = page.next_comma(taken.end);
+    let end = comma.as_ref().map_or(taken.end, |comma| comma.end);
+    if page.is_line_comment_before(start) && !begins_a_line(&text[end..]) {
+        // The comment must not swallow what follows.
+        start = taken.start;
+    }
+    if around.children.len() == 1 {
+        let inside = around.range.start + 1..around.range.end - 1;
+        let (before, after) = (&text[inside.start..start], &text[end..inside.end]);
+        if before.trim().is_empty() && after.trim().is_empty() {
+            return Ok(spliced(text, &[(inside, "")]));
+        }
+    }
+    let before = index.checked_sub(1).map(|index| around.children[index].end);
+    match before.and_then(|end| page.next_comma(end)) {
+        Some(separator) if comma.is_none() => Ok(spliced(text, &[(separator, ""), (start..end, "")])),
+        _ => Ok(spliced(text, &[(start..end, "")])),
+    }
+}
+
+/// A text with its places.
+struct Page<'t> {
+    root: Option<ast::Value<'t>>,
+    tokens: Vec<TokenAndRange<'t>>,
+}
+
+/// A value and, if it is a list or an object, what is in it. A member of an object begins with its name.
+struct Found<'v, 't> {
+    range: Range<usize>,
+    children: Vec<Range<usize>>,
+    value: &'v ast::Value<'t>,
+}
+
+impl<'t> Page<'t> {
+    fn read(text: &'t str) -> Result<Self, Fault> {
+        let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let parsed = parse_to_ast(text, &collect, &options)
+            .map_err(|error| Fault::at(text, error.range().start, format!("it is no JSON: {}", error.kind())))?;
+        Ok(Self { root: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
+    }
+
+    fn find(&self, path: &[Step<'_>]) -> Option<Found<'_, 't>> {
+        let mut value = self.root.as_ref()?;
+        for step in path {
+            value = match (value, *step) {
+                (ast::Value::Object(object), Step::Member(name)) => &object.properties[last_named(object, name)?].value,
+                (ast::Value::Array(list), Step::Item(index)) => list.elements.get(index)?,
+                _ => return None,
+            };
+        }
+        let children = match value {
+            ast::Value::Object(object) => object.properties.iter().map(span).collect(),
+            ast::Value::Array(list) => list.elements.iter().map(span).collect(),
+            _ => Vec::new(),
+        };
+        Some(Found { range: span(value), children, value })
+    }
+
+    /// The first token that begins at `place` or behind it, comments left out.
+    fn next(&self, place: usize) -> Option<&TokenAndRange<'t>> {
+        let from = self.tokens.partition_point(|token| token.range.start < place);
+        let is_comment = |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+        self.tokens[from..].iter().find(|token| !is_comment(&token.token))
+    }
+
+    fn next_comma(&self, place: usize) -> Option<Range<usize>> {
+        self.next(place).filter(|token| token.token == Token::Comma).map(span)
+    }
+
+    fn comma_after(&self, place: usize) -> bool {
+        self.next_comma(place).is_some()
+    }
+
+    fn is_line_comment_before(&self, place: usize) -> bool {
+        let count = self.tokens.partition_point(|token| token.range.start < place);
+        count > 0 && matches!(self.tokens[count - 1].token, Token::CommentLine(_))
+    }
+}
+
+impl Found<'_, '_> {
+    fn index_of(&self, step: Step<'_>) -> Option<usize> {
+        match (self.value, step) {
+            (ast::Value::Object(object), Step::Member(name)) => last_named(object, name),
+            (ast::Value::Array(_), Step::Item(index)) => Some(index).filter(|index| *index < self.children.len()),
+            _ => None,
+        }
+    }
+}
+
+fn last_named(object: &ast::Object<'_>, name: &str) -> Option<usize> {
+    object.properties.iter().rposition(|member| member.name.as_str() == name)
+}
+
+fn span(node: &impl Ranged) -> Range<usize> {
+    node.start()..node.end()
+}
+
+fn begins_a_line(text: &str) -> bool {
+    text.trim_start_matches([' ', '\t']).starts_with(['\r', '\n'])
+}
+
+/// The text with other words in some places, which are in order and apart.
+fn spliced(text: &str, places: &[(Range<usize>, &str)]) -> String {
+    let mut whole = String::with_capacity(text.len() + 256);
+    let mut from = 0;
+    for (range, put) in places {
+        whole.push_str(&text[from..range.start]);
+        whole.push_str(put);
+        from = range.end;
+    }
+    whole + &text[from..]
+}
+
+#[cfg(test)]
+mod tests;

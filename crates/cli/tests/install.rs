@@ -1,0 +1,266 @@
+//! `install` and `uninstall` with real files: what is written, what is kept, and that it can be taken back.
+
+#![cfg(unix)]
+
+mod harness;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use harness::{Place, Ran};
+use serde_json::{Value, json};
+
+const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
+
+/// A settings file as people have it.
+const SETTINGS: &str = r#"{
+    // Do not touch!
+    "permissions": { "allow": ["Bash(ls:*)"] },
+    "hooks": {
+        "Stop": [
+            { "hooks": [{ "type": "command", "command": "say done" }] } // loud
+        ]
+    },
+    "theme": "dark"
+}
+"#;
+
+/// A repository and a user of a test's own.
+struct Machine {
+    place: Place,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self { place: Place::new() };
+        for folder in ["repo/.git", "repo/src", "user", "bin"] {
+            fs::create_dir_all(machine.place.file(folder)).unwrap();
+        }
+        symlink(env!("CARGO_BIN_EXE_postrider"), machine.place.file("bin/postrider")).unwrap();
+        machine
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.file(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs a command deep in the repository, where `PATH` has these folders.
+    fn run_with(&self, path: &str, arguments: &[&str]) -> Ran {
+        let mut command = self.place.command(arguments);
+        for moves in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"] {
+            command.env_remove(moves);
+        }
+        command.env("HOME", self.path("user")).env("PATH", self.path(path)).current_dir(self.path("repo/src"));
+        command.output().expect("the binary runs").into()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with("bin", arguments)
+    }
+
+    fn done(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        ran.stdout.replace(self.path("").to_str().unwrap(), "[place]/")
+    }
+
+    fn refused(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+        serde_json::from_str::<Value>(&ran.stdout).unwrap()["error"].clone()
+    }
+
+    /// Every file and folder, with its content.
+    fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let mut found = BTreeMap::new();
+        collect(&self.path(""), &mut found);
+        found
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.path(name)).unwrap()).unwrap()
+    }
+}
+
+fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.insert(path.clone(), None);
+            collect(&path, found);
+        } else if !path.ends_with("bin/postrider") {
+            found.insert(path.clone(), Some(fs::read(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_shows_every_change_and_makes_none() {
+    let machine = Machine::new();
+    machine.write("repo/.claude/settings.json", SETTINGS);
+    machine.write("repo/.codex/config.toml", "model = \"x\" # mine\n\n[features]\nhooks = true\n");
+    machine.write("repo/.gemini/settings.json", "{\r\n\t\"mcpServers\": {}, // none\r\n}\r\n");
+    let before = machine.everything();
+    for client in CLIENTS {
+        let shown = machine.done(&["install", client, "--dry-run"]);
+        insta::assert_snapshot!(format!("dry_run_{client}"), shown);
+        let told: Value = serde_json::from_str(&machine.done(&["install", client, "--dry-run", "--json"])).unwrap();
+        assert!(told["files"][0]["diff"].as_str().unwrap().contains("postrider hook"), "{told}");
+    }
+    assert_eq!(machine.everything(), before);
+}
+
+#[test]
+fn uninstall_gives_back_every_byte_and_leaves_nothing_that_was_not_there() {
+    for scope in ["project", "user"] {
+        let machine = Machine::new();
+        let root = if scope == "user" { "user" } else { "repo" };
+        let shapes =
+            ["", "{}", "{ }\n", " {\n\n}", "{\"a\":1}", SETTINGS, "// a\n{\"mcpServers\":{},\"hooks\":{\"Stop\":[]}}"];
+        for (client, file) in
+            CLIENTS.into_iter().zip([".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"])
+        {
+            for shape in [None].into_iter().chain(shapes.map(Some)) {
+                if let Some(text) = shape {
+                    machine.write(&format!("{root}/{file}"), text);
+                }
+                let before = machine.everything();
+                machine.done(&["install", client, "--scope", scope]);
+                let installed = machine.everything();
+                assert_ne!(installed, before);
+                let again = machine.done(&["install", client, "--scope", scope]);
+                assert!(again.starts_with("Nothing to change"), "{again}");
+                assert_eq!(machine.everything(), installed, "{client} {shape:?}: twice is once");
+                machine.done(&["uninstall", client, "--scope", scope]);
+                assert_eq!(machine.everything(), before, "{client} {scope} {shape:?}");
+                let again = machine.done(&["uninstall", client, "--scope", scope]);
+                assert!(again.starts_with("Nothing to change"), "{again}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_edited_in_between_stays_and_only_our_entries_go() {
+    let machine = Machine::new();
+    let settings = machine.write("repo/.claude/settings.json", SETTINGS);
+    machine.done(&["install", "claude"]);
+    let edited = fs::read_to_string(&settings).unwrap().replace("dark", "light");
+    fs::write(&settings, edited).unwrap();
+    // Another program may write a file in its own manner.
+    fs::write(machine.path("repo/.mcp.json"), machine.json("repo/.mcp.json").to_string()).unwrap();
+    machine.done(&["uninstall", "claude"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), SETTINGS.replace("dark", "light"));
+    assert!(!machine.path("repo/.mcp.json").exists(), "we made it, and nothing is left in it");
+
+    machine.done(&["install", "claude"]);
+    fs::remove_dir_all(machine.place.home().join("installed")).unwrap();
+    machine.done(&["uninstall", "claude"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), SETTINGS.replace("dark", "light"), "without a receipt too");
+    assert_eq!(machine.json("repo/.mcp.json"), json!({}), "but who made the file is not known any more");
+}
+
+#[test]
+fn an_installation_that_moved_is_brought_up_to_date_and_can_still_be_taken_back() {
+    let machine = Machine::new();
+    let settings = machine.write("user/.claude/settings.json", SETTINGS);
+    let before = machine.everything();
+    let by_path = machine.run_with("nowhere", &["install", "claude", "--scope", "user", "--json"]);
+    let told: Value = serde_json::from_str(&by_path.stdout).unwrap();
+    let program = told["command"].as_str().unwrap();
+    assert!(Path::new(program).is_absolute() && told["notes"][0].as_str().unwrap().contains(program), "{told}");
+    assert_eq!(machine.json("user/.claude.json")["mcpServers"]["postrider"]["command"], program);
+    machine.done(&["install", "claude", "--scope", "user"]);
+    let text = fs::read_to_string(&settings).unwrap();
+    assert!(!text.contains(program) && text.matches("postrider hook claude Stop").count() == 1, "{text}");
+    machine.done(&["uninstall", "claude", "--scope", "user"]);
+    assert_eq!(machine.everything(), before);
+}
+
+#[test]
+fn a_project_names_no_path_of_this_machine_and_is_warned_where_the_name_finds_nothing() {
+    let machine = Machine::new();
+    let ran = machine.run_with("nowhere", &["install", "claude"]);
+    assert!(ran.code == Some(0) && ran.stdout.contains("PATH does not find"), "{}", ran.stdout);
+    assert_eq!(machine.json("repo/.mcp.json")["mcpServers"]["postrider"]["command"], "postrider");
+    let both = machine.done(&["install", "claude", "--scope", "user"]);
+    assert!(both.contains("may run twice") && both.contains("--scope project"), "{both}");
+}
+
+#[test]
+fn one_file_that_is_wrong_stops_the_whole_and_is_named_with_the_place() {
+    for (client, file, text, place) in [
+        ("claude", "repo/.mcp.json", "{\n  \"mcpServers\": {,}\n}", "line 2, column 18"),
+        ("claude", "repo/.claude/settings.json", "{\n  \"hooks\": []\n}", "line 2, column 12: 'hooks' is no object"),
+        ("codex", "repo/.codex/config.toml", "a = 1\nb = [\n", "line 2, column 6"),
+        ("gemini", "repo/.gemini/settings.json", "nope", "line 1, column 1"),
+    ] {
+        let machine = Machine::new();
+        let path = machine.write(file, text);
+        let before = machine.everything();
+        let error = machine.refused(&["install", client]);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(path.to_str().unwrap()) && message.contains(place), "{message}");
+        assert_eq!(error["code"], "CONFIG_UNUSABLE");
+        assert_eq!(machine.everything(), before, "{client}: nothing was written");
+    }
+}
+
+#[test]
+fn a_read_only_file_is_refused_and_nothing_is_half_done() {
+    let machine = Machine::new();
+    let fixed = machine.write("repo/.mcp.json", "{}\n");
+    fs::set_permissions(&fixed, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = machine.everything();
+    let error = machine.refused(&["install", "claude"]);
+    assert_eq!(error["code"], "CONFIG_READ_ONLY");
+    assert!(error["message"].as_str().unwrap().contains(".mcp.json"), "{error}");
+    assert_eq!(machine.everything(), before);
+}
+
+#[test]
+fn a_linked_file_is_changed_where_it_lies_and_keeps_its_permissions() {
+    let machine = Machine::new();
+    let kept = machine.write("user/dotfiles/settings.json", SETTINGS);
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir_all(machine.path("user/.gemini")).unwrap();
+    let link = machine.path("user/.gemini/settings.json");
+    symlink("../dotfiles/settings.json", &link).unwrap();
+    machine.done(&["install", "gemini", "--scope", "user"]);
+    assert!(link.is_symlink());
+    assert!(fs::read_to_string(&kept).unwrap().contains("postrider hook gemini BeforeTool"));
+    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+    machine.done(&["uninstall", "gemini", "--scope", "user"]);
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(&kept).unwrap(), SETTINGS);
+}
+
+#[test]
+fn a_server_of_our_name_that_somebody_else_wrote_is_left_alone_and_told() {
+    let machine = Machine::new();
+    let own = "{\"mcpServers\":{\"postrider\":{\"type\":\"http\",\"url\":\"http://127.0.0.1:8765/mcp\"}}}";
+    let file = machine.write("repo/.mcp.json", own);
+    for verb in ["install", "uninstall"] {
+        assert!(machine.done(&[verb, "claude"]).contains("was left alone"), "{verb}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), own);
+    }
+}
+
+#[test]
+fn the_answer_for_programs_has_one_shape() {
+    let machine = Machine::new();
+    let told: Value = serde_json::from_str(&machine.done(&["install", "codex", "--json"])).unwrap();
+    insta::assert_json_snapshot!("installed_json", told);
+    let told: Value = serde_json::from_str(&machine.done(&["uninstall", "codex", "--json"])).unwrap();
+    insta::assert_json_snapshot!("uninstalled_json", told);
+    assert_eq!(machine.run(&["install", "emacs"]).code, Some(1));
+}
