@@ -220,6 +220,8 @@ fn unmarked(text: &str) -> &str {
 }
 
 /// The folder of the repository that `here` is in, else `here` itself.
+///
+/// A worktree counts as one of its own, though its mail is that of the main one: clients read the files where they run.
 pub fn project_of(here: &Path) -> PathBuf {
     // In a worktree `.git` is a file.
     here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here).to_owned()
