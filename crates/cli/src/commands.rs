@@ -8,6 +8,7 @@ mod given;
 mod guard;
 mod hook;
 mod install;
+mod leases;
 mod lines;
 #[allow(dead_code)] // Sending will use all of it.
 pub mod nudge;

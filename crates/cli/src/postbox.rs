@@ -11,6 +11,7 @@ pub mod desk;
 mod join;
 pub mod message;
 pub mod office;
+pub mod pages;
 mod project;
 pub mod refusal;
 mod repository;

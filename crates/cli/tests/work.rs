@@ -138,7 +138,7 @@ fn a_refusal_says_what_is_wrong_and_what_to_do() {
         (work(&["--state", "dnoe"]), "INVALID_ARGUMENT", "'dnoe'"),
         (work(&["show", "bd-11"]), "WORK_NOT_FOUND", "'postrider work' lists"),
         (vec!["work", "--project", "/data/projects/ap"], "PROJECT_NOT_FOUND", "'/data/projects/app'"),
-        (vec!["work"], "PROJECT_NOT_FOUND", "The current folder has no mail yet"),
+        (vec!["work"], "PROJECT_NOT_FOUND", "This folder has no mail yet"),
         (vec!["work"], "PROJECT_NOT_FOUND", "--project"),
     ] {
         let ran = server.place.run(&arguments);

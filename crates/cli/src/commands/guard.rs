@@ -3,7 +3,6 @@
 //! The guard is advice and no lock. Whatever goes wrong while it looks, the commit goes on, with one line that says why
 //! nobody looked. Nothing here changes mail or leases.
 
-mod conflicts;
 mod hook;
 mod leases;
 mod refusal;
@@ -17,11 +16,11 @@ use clap::{Args, Subcommand};
 use mail::clock::{Clock, SystemClock};
 use serde_json::json;
 
+use super::leases::Conflict;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
 use crate::postbox::InProject;
-use conflicts::Conflict;
 use hook::{Installed, Uninstalled};
 use repository::Repository;
 
@@ -145,7 +144,8 @@ impl Check {
         let root = InProject::of(None).key_at(&repository.top)?;
         let project = self.acting.project.key()?;
         let staged = repository.staged()?;
-        let paths: Vec<String> = staged.iter().filter_map(|path| in_project(path, &root, &project)).collect();
+        let names = staged.iter().filter_map(|path| in_project(path, &root, &project));
+        let paths: Vec<Vec<String>> = names.map(|name| vec![name]).collect();
         if paths.is_empty() {
             return Ok(Vec::new());
         }

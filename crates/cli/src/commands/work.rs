@@ -4,7 +4,7 @@
 
 mod board;
 mod item;
-pub(super) mod pages;
+
 mod story;
 mod watching;
 
@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::output::{self, Screen};
+use crate::postbox::pages::{self, Pages};
 use crate::postbox::{self, InProject, Postbox, Refused, resource};
 use item::Item;
-use pages::Pages;
 
 const EXAMPLES: &str = "\
 Items come from typed messages that name them, such as '[bd-42] PROGRESS' or JSON with a task_id; nobody has to make them.

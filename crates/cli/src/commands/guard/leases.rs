@@ -1,6 +1,6 @@
 //! Asking the post office who holds what, within a time that a commit can wait.
 //!
-//! What speaks against a commit is decided beside this; here is only the asking.
+//! What speaks against a commit is decided elsewhere; here is only the asking.
 
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use super::super::work::pages;
-use super::conflicts::{Conflict, against, conflicts};
+use crate::commands::leases::{self, Conflict};
 use crate::config::Config;
-use crate::postbox::{self, Postbox, resource};
+use crate::postbox;
 
 /// How long a commit waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn find_conflicts(
     config: Config,
     project: String,
-    paths: Vec<String>,
+    paths: Vec<Vec<String>>,
     agent: Option<String>,
 ) -> anyhow::Result<Vec<Conflict>> {
     // Where there is no mail there are no leases, and looking makes nothing.
@@ -35,7 +34,8 @@ pub fn find_conflicts(
     thread::spawn(move || {
         let mut found = Ok(Vec::new());
         let visited = postbox::visit(config, async |postbox| {
-            found = ask(postbox, &project, paths, agent.as_deref()).await;
+            let held = leases::read(postbox, &project).await;
+            found = held.map(|held| leases::conflicts(&held, agent.as_deref(), &paths));
             Ok(ExitCode::SUCCESS)
         });
         // Nobody takes an answer that is too late.
@@ -46,24 +46,4 @@ pub fn find_conflicts(
         Err(RecvTimeoutError::Timeout) => bail!("the post office took more than {} seconds", PATIENCE.as_secs()),
         Err(RecvTimeoutError::Disconnected) => bail!("the post office could not be asked"),
     }
-}
-
-async fn ask(
-    postbox: &Postbox,
-    project: &str,
-    paths: Vec<String>,
-    agent: Option<&str>,
-) -> anyhow::Result<Vec<Conflict>> {
-    let uri = resource("reservations", project, &[("limit", Some(pages::PAGE))]);
-    let told = match pages::read(postbox, uri, "reservations").await {
-        Ok(pages) => pages.entries,
-        // Nobody has ever worked there with us.
-        Err(refused) if refused.code == "PROJECT_NOT_FOUND" => return Ok(Vec::new()),
-        Err(refused) => return Err(refused.into()),
-    };
-    let mut leases = Vec::new();
-    for told in &told {
-        leases.extend(against(told, agent)?);
-    }
-    Ok(conflicts(paths, &leases))
 }

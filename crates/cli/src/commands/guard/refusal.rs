@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use mail::clock::rfc3339;
 use serde_json::{Value, json};
 
-use super::conflicts::Conflict;
+use crate::commands::leases::Conflict;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::text::unbroken;

@@ -12,11 +12,13 @@ use mail::provider::Provider;
 use super::client::{Client, Event};
 use super::digest::{self, Me, Part};
 use super::input::Input;
-use super::inquiry::{Inquiry, is_nobody};
+use super::inquiry::Inquiry;
+use super::leases::objection;
 use super::news::{self, Door, News};
+use super::paths;
 use super::reply::Reply;
 use super::session::{self, Kept, Session};
-use super::{leases, paths};
+use crate::commands::leases;
 use crate::config::Reserved;
 use crate::mailbox::Who;
 use crate::postbox::Postbox;
@@ -127,11 +129,7 @@ impl Happening<'_> {
 
     /// What somebody else's lease says about the files that are about to be written.
     async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<Reply>> {
-        let held = match inquiry.leases().await {
-            Ok(held) => held,
-            Err(refused) if is_nobody(&refused) => return Ok(None),
-            Err(refused) => return Err(refused.into()),
-        };
+        let held = leases::read(inquiry.postbox, &self.me.project).await?;
         if held.is_empty() {
             return Ok(None);
         }
@@ -139,8 +137,8 @@ impl Happening<'_> {
         let written = self.input.written(self.client).into_iter();
         let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, path));
         let written: Vec<Vec<String>> = written.filter(|names| !names.is_empty()).collect();
-        let objection = leases::objection(&self.me.agent, &held, &written);
-        Ok(objection.map(|why| match self.reserved {
+        let held = leases::conflicts(&held, Some(&self.me.agent), &written);
+        Ok(objection(&held).map(|why| match self.reserved {
             Reserved::Deny => Reply::Refuse(why),
             Reserved::Warn => Reply::Warn(why),
         }))

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::digest::Part;
-use super::leases::Lease;
 use super::news::News;
 use super::session::Kept;
+use crate::commands::leases;
 use crate::postbox::{Postbox, Refused, resource};
 
 /// How many new messages are taken at once. More stay for the next time.
@@ -17,9 +17,6 @@ const MOST_NEWS: usize = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
 const MOST_UNREAD: usize = 1_000;
 const MOST_SENT: usize = 100;
-/// How many leases are read, by pages.
-const PAGE: &str = "1000";
-const MOST_PAGES: usize = 10;
 
 /// An agent of a project, at its post office.
 pub struct Inquiry<'a> {
@@ -104,29 +101,14 @@ impl Inquiry<'_> {
     }
 
     /// What waits for the agent when its session begins.
-    pub async fn parts(&self) -> Result<Vec<Part>, Refused> {
+    pub async fn parts(&self) -> anyhow::Result<Vec<Part>> {
         let unread = self.unread().await?;
         let at_least = unread.len() == MOST_UNREAD;
         let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
-        let mine = |lease: Lease| {
-            let Lease { agent, path_pattern, expires_ts, .. } = lease;
-            (agent == self.me.agent).then(|| format!("{path_pattern} until {expires_ts}"))
-        };
-        let held = self.leases().await?.into_iter().filter_map(mine).collect();
+        let leases = leases::read(self.postbox, &self.me.project).await?;
+        let mine = leases.iter().filter(|lease| lease.holder == self.me.agent);
+        let held = mine.map(|lease| format!("{} until {}", lease.pattern.as_str(), lease.ends_at)).collect();
         Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
-    }
-
-    /// The leases of the project.
-    pub async fn leases(&self) -> Result<Vec<Lease>, Refused> {
-        let mut leases = Vec::new();
-        let mut next = Some(resource("reservations", &self.me.project, &[("limit", Some(PAGE))]));
-        for _ in 0..MOST_PAGES {
-            let Some(uri) = next else { break };
-            let page = self.postbox.read(&uri).await?;
-            leases.extend(entries(&page["reservations"]));
-            next = page["next"].as_str().map(str::to_owned);
-        }
-        Ok(leases)
     }
 
     /// The folder of the project.
@@ -158,13 +140,17 @@ impl Inquiry<'_> {
     }
 
     async fn help_wanted(&self) -> Result<Part, Refused> {
-        let page = self.postbox.read(&resource("work", &self.me.project, &[("state", Some("help_wanted"))])).await?;
-        let asked = entries(&page["items"]).into_iter().filter_map(|Stuck { work_id, help }| {
-            let Help { from, question, problem } = help?;
-            Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
-        });
-        let part = Part::of("Open requests for help", asked.collect());
-        Ok(Part { at_least: page["next"].is_string(), ..part })
+        let (mut asked, mut at_least) = (Vec::new(), false);
+        // Who has waited too long stands in a state of its own, and comes first.
+        for state in ["overdue", "help_wanted"] {
+            let page = self.postbox.read(&resource("work", &self.me.project, &[("state", Some(state))])).await?;
+            at_least |= page["next"].is_string();
+            asked.extend(entries(&page["items"]).into_iter().filter_map(|Stuck { work_id, help }| {
+                let Help { from, question, problem } = help?;
+                Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
+            }));
+        }
+        Ok(Part { at_least, ..Part::of("Open requests for help", asked) })
     }
 
     async fn list(&self, tool: &str, mut arguments: Value) -> Result<Vec<News>, Refused> {

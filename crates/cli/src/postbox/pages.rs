@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::postbox::{Postbox, Refused};
+use super::{Postbox, Refused};
 
 /// How many entries are asked for at a time.
 pub const PAGE: &str = "500";
