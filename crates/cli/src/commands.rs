@@ -1,6 +1,7 @@
 //! The commands of the terminal, one file each.
 
 mod backup;
+mod completions;
 mod compose;
 mod doctor;
 pub mod exec_mail;
@@ -8,8 +9,11 @@ mod given;
 mod guard;
 mod hook;
 mod install;
+mod join;
 mod leases;
 mod lines;
+mod mail;
+mod man;
 #[allow(dead_code)] // Sending will use all of it.
 pub mod nudge;
 mod parse;
@@ -44,6 +48,10 @@ enum Command {
     Serve(serve::Serve),
     /// Speak MCP on standard input and output, for clients that start their server
     Stdio(stdio::Stdio),
+    /// Join the project, so that others can write to you
+    Join(join::Join),
+    /// Send, read and answer mail
+    Mail(Box<mail::Mail>),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
     /// Put a word before an agent's running session
@@ -76,6 +84,10 @@ enum Command {
     Validate(validate::Validate),
     /// Print the JSON Schema of a type of JSON message
     Schema(schema::Schema),
+    /// Print what makes a shell complete these commands
+    Completions(completions::Completions),
+    /// Print the manual page, or write a page for each command into a folder
+    Man(man::Man),
 }
 
 impl Cli {
@@ -100,6 +112,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Serve(command) => command.run(config, json),
         Command::Stdio(command) => command.run(config),
+        Command::Join(command) => command.run(config, json),
+        Command::Mail(command) => command.run(config, json),
         Command::Work(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run()),
@@ -116,6 +130,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Parse(command) => command.run(json),
         Command::Validate(command) => command.run(json),
         Command::Schema(command) => command.run(json),
+        Command::Completions(command) => Ok(command.run(json)),
+        Command::Man(command) => command.run(json),
     }
 }
 

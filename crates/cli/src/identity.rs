@@ -29,7 +29,12 @@ impl Acting {
         let given = [&self.name, &config.file.agent];
         // An empty variable of the environment is not set.
         let name = given.into_iter().flatten().find(|name| !name.is_empty())?.clone();
-        Some(Who { name, token: self.token.clone().filter(|token| !token.is_empty()) })
+        Some(Who { name, token: self.token() })
+    }
+
+    /// What proves the name, if it was given.
+    pub fn token(&self) -> Option<String> {
+        self.token.clone().filter(|token| !token.is_empty())
     }
 
     /// Who acts.

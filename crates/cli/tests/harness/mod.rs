@@ -1,7 +1,7 @@
 //! A post office of a test's own: a temporary home, the real binary serving it, and what is kept there.
 //!
 //! Nothing is shared between tests, so that all of them may run at once. Nothing here knows what mail is; the HTTP and
-//! MCP spoken with the server are in `http` and `mcp`.
+//! MCP spoken with the server are in `http` and `mcp`, pages that are run as they stand in `pages`.
 
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
@@ -9,6 +9,7 @@
 pub mod calls;
 pub mod http;
 pub mod mcp;
+pub mod pages;
 pub mod repository;
 
 use std::fs::{self, File};
@@ -89,15 +90,35 @@ impl Place {
 
     /// The binary on this home, with none of the settings that whoever runs the tests may have.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_postrider"));
+        command.args(arguments);
+        command
+    }
+
+    /// A shell that finds the binary, on this home.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.program("sh");
+        let folder = Path::new(env!("CARGO_BIN_EXE_postrider")).parent().expect("the binary is in a folder");
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let path = [folder.to_owned()].into_iter().chain(std::env::split_paths(&others));
+        command.arg("-c").arg(line).env("PATH", std::env::join_paths(path).expect("a path can be prepended"));
+        command
+    }
+
+    /// The folder of this place, in which commands run.
+    pub fn folder(&self) -> String {
+        self.folder.path().to_str().expect("a plain path").to_owned()
+    }
+
+    fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
             if ["POSTRIDER_", "AGENT_MAIL_", "GC_"].iter().any(|ours| name.starts_with(ours)) {
                 command.env_remove(name);
             }
         }
-        command.args(arguments).env("POSTRIDER_HOME", self.home()).current_dir(self.folder.path());
-        command.stdin(Stdio::null());
+        command.env("POSTRIDER_HOME", self.home()).current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
 

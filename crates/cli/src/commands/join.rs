@@ -1,0 +1,125 @@
+//! `postrider join`: gives somebody at a terminal a name that others can write to.
+//!
+//! Whether a name may be taken, and which one is drawn for somebody who has none, is for the office to say.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::identity::Acting;
+use crate::mailbox;
+use crate::output::{self, text};
+use crate::postbox::{Postbox, Refused};
+
+const EXAMPLES: &str = "\
+To join again with the same name changes nothing that others see.
+
+Examples:
+  postrider join GreenDog
+  postrider join                 the post office draws a name
+  export POSTRIDER_AGENT=$(postrider join --json | jq -r .name)";
+
+/// Join the project, so that others can write to you.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Join {
+    /// Your name [default: --as; without any, one is drawn]
+    #[arg(value_name = "NAME")]
+    called: Option<String>,
+    #[command(flatten, next_help_heading = "Who and where")]
+    acting: Acting,
+}
+
+/// Somebody who joined.
+struct Joined {
+    name: String,
+    project: String,
+    /// What proves the name, where that has to be proved.
+    token: Option<String>,
+}
+
+impl Join {
+    /// Registers the name and prints it.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let who = self.acting.opt_who(&config);
+        let name =
+            self.called.clone().filter(|name| !name.is_empty()).or_else(|| who.as_ref().map(|who| who.name.clone()));
+        let token = self.acting.token();
+        let project = self.acting.project.key()?;
+        mailbox::visit(config, project.clone(), who, async |mailbox| {
+            let Some(office) = mailbox.postbox() else {
+                let json = json!({ "name": name, "project": project });
+                output::answer(as_json, &json, || {
+                    "Nobody has to join here: this mail provider takes any name.".to_owned()
+                });
+                return Ok(ExitCode::SUCCESS);
+            };
+            let joined = join(office, &project, name.as_deref(), token.as_deref()).await;
+            let joined = joined.map_err(|refused| self.advised(refused))?;
+            output::answer(as_json, &joined.to_value(), || joined.to_text());
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    /// Says what somebody at a terminal can do about a refusal.
+    fn advised(&self, refused: Refused) -> Refused {
+        match refused.code.as_str() {
+            "PROJECT_NOT_FOUND" => refused.hinted("A new project is named by its folder: pass --project PATH."),
+            "IDENTITY_REQUIRED" => refused.hinted(
+                "The name is taken. Take another, or pass the token that was printed for it with --token or \
+                 POSTRIDER_REGISTRATION_TOKEN.",
+            ),
+            _ => refused,
+        }
+    }
+}
+
+async fn join(office: &Postbox, project: &str, name: Option<&str>, token: Option<&str>) -> Result<Joined, Refused> {
+    match office.call("ensure_project", json!({ "human_key": project })).await {
+        // Only a path makes a project; whether there is one of that slug is told by what comes next.
+        Err(refused) if refused.code != "INVALID_PROJECT_KEY" => return Err(refused),
+        _ => {}
+    }
+    let mut ask = json!({ "project_key": project, "program": "terminal" });
+    for (key, value) in [("name", name), ("registration_token", token)] {
+        if let Some(value) = value {
+            ask[key] = value.into();
+        }
+    }
+    let registered = office.call("register_agent", ask).await?;
+    let said = |key: &str| registered[key].as_str().unwrap_or_default().to_owned();
+    let name = said("name");
+    // The office does not say whether names have to be proved; that one without proof is refused says it.
+    let unproved = json!({ "project_key": project, "verb": "count", "recipient": name });
+    let is_strict = match office.call("mailbox", unproved).await {
+        Ok(_) => false,
+        Err(refused) if refused.code == "IDENTITY_REQUIRED" => true,
+        Err(refused) => return Err(refused),
+    };
+    let token = is_strict.then(|| said("registration_token"));
+    Ok(Joined { name, project: said("project"), token })
+}
+
+impl Joined {
+    fn to_value(&self) -> Value {
+        let mut value = json!({ "name": self.name, "project": self.project });
+        if let Some(token) = &self.token {
+            value["registration_token"] = json!(token);
+        }
+        value
+    }
+
+    fn to_text(&self) -> String {
+        let Self { name, project, .. } = self;
+        let mut told =
+            format!("You are '{name}' in the project '{project}'. Set POSTRIDER_AGENT, or pass --as, to act so.");
+        if let Some(token) = &self.token {
+            told.push_str(&format!(
+                "\nNames have to be proved here. Keep this token, and set POSTRIDER_REGISTRATION_TOKEN to it:\n{token}"
+            ));
+        }
+        text::lines(&told)
+    }
+}

@@ -1,0 +1,256 @@
+//! `postrider mail`: one's own mailbox at a shell.
+//!
+//! Whose mailbox it is, is settled once for all verbs; each verb asks the backend that keeps the mail and shows what it
+//! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
+
+mod ago;
+mod body;
+mod letter;
+mod listing;
+mod marking;
+mod reading;
+mod sending;
+mod waiting;
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Subcommand};
+use mail::provider::{Provider, ProviderError};
+use serde_json::{Value, json};
+
+use super::Cli;
+use crate::config::Config;
+use crate::identity::Acting;
+use crate::mailbox::{self, Mailbox, Who};
+use crate::output;
+use crate::postbox::Refused;
+
+const EXAMPLES: &str = "\
+Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show; an id of one mailbox
+means nothing in another. Nothing is destroyed: what is archived or deleted is hidden, and still shown by its id.
+
+Examples:
+  postrider mail send BlueLake -s 'Who takes the parser?' -m 'I would do the lexer.' --as GreenDog
+  postrider mail inbox --as BlueLake
+  postrider mail read 17
+  postrider mail reply 17 -m 'I do.'
+  git diff | postrider mail send BlueLake GreenDog -s 'Please review'
+  postrider mail send BlueLake -s 'Which port?' -m 'For the tests.' --wait
+  postrider mail check && postrider mail inbox";
+
+/// Send, read and answer mail.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Mail {
+    #[command(flatten, next_help_heading = "Who and where")]
+    acting: Acting,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+// The usage is written out: as clap writes it, what the environment sets looks required too.
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Send a message
+    #[command(override_usage = "postrider mail send [OPTIONS] --subject <SUBJECT> [TO]...")]
+    Send(sending::Send),
+    /// List unread mail, the newest last
+    Inbox(listing::Inbox),
+    /// List all open mail, read and unread, the newest last
+    All(listing::Limit),
+    /// Show messages and mark them read
+    #[command(override_usage = "postrider mail read [OPTIONS] <ID>...", after_help = reading::READ_EXAMPLES)]
+    Read(Ids),
+    /// Show messages and change nothing
+    #[command(override_usage = "postrider mail peek [OPTIONS] <ID>...")]
+    Peek(Ids),
+    /// Answer a message, in its thread
+    #[command(override_usage = "postrider mail reply [OPTIONS] <ID>")]
+    Reply(sending::Reply),
+    /// Acknowledge messages, which also marks them read
+    #[command(override_usage = "postrider mail ack [OPTIONS] <ID>...")]
+    Ack(marking::Ack),
+    /// Put messages away
+    #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...", after_help = marking::ARCHIVE_EXAMPLES)]
+    Archive(Ids),
+    /// Put messages away, the same as archive: nothing is destroyed
+    #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]
+    Delete(Ids),
+    /// Mark messages read
+    #[command(override_usage = "postrider mail mark-read [OPTIONS] <ID>...")]
+    MarkRead(Ids),
+    /// Mark messages unread
+    #[command(override_usage = "postrider mail mark-unread [OPTIONS] <ID>...")]
+    MarkUnread(Ids),
+    /// Show a whole conversation, the oldest message first
+    #[command(override_usage = "postrider mail thread [OPTIONS] <ID>")]
+    Thread(reading::Thread),
+    /// Count open mail
+    Count,
+    /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
+    #[command(after_help = listing::CHECK_EXAMPLES)]
+    Check,
+    /// Search the mail of the project
+    #[command(override_usage = "postrider mail search [OPTIONS] <QUERY>...")]
+    Search(listing::Search),
+}
+
+/// The messages that a verb is about.
+#[derive(Args, Debug)]
+struct Ids {
+    /// The messages, as the inbox names them
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+}
+
+impl Mail {
+    /// Does what the verb says; exit code 1 when it is refused.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let Self { acting, verb } = self;
+        let Some(verb) = verb else { return Ok(help()) };
+        let who = acting.who(&config)?;
+        let project = acting.project.key()?;
+        // A text is written before the mailbox is opened: nobody holds it open while somebody thinks.
+        let body = match &verb {
+            Verb::Send(send) => Some(send.checked()?.read()?),
+            Verb::Reply(reply) => Some(reply.body.read()?),
+            _ => None,
+        };
+        let written = body.as_ref();
+        let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
+            let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, as_json };
+            verb.run(&visit, written.map(body::Written::text).unwrap_or_default()).await.map_err(|e| visit.advised(e))
+        });
+        if let (Err(_), Some(body)) = (&ended, body) {
+            body.keep();
+        }
+        ended
+    }
+}
+
+impl Verb {
+    async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Send(send) => send.run(visit, body).await,
+            Self::Reply(reply) => reply.run(visit, body).await,
+            Self::Inbox(inbox) => inbox.run(visit).await,
+            Self::All(limit) => listing::all(visit, limit).await,
+            Self::Count => listing::count(visit).await,
+            Self::Check => listing::check(visit).await,
+            Self::Search(search) => search.run(visit).await,
+            Self::Read(Ids { ids }) => reading::read(visit, ids).await,
+            Self::Peek(Ids { ids }) => reading::peek(visit, ids).await,
+            Self::Thread(thread) => thread.run(visit).await,
+            Self::Ack(ack) => ack.run(visit).await,
+            Self::Archive(Ids { ids }) => marking::archive(visit, ids).await,
+            Self::Delete(Ids { ids }) => marking::delete(visit, ids).await,
+            Self::MarkRead(Ids { ids }) => marking::mark_read(visit, ids).await,
+            Self::MarkUnread(Ids { ids }) => marking::mark_unread(visit, ids).await,
+        }
+    }
+}
+
+/// Somebody before an open mailbox.
+struct Visit<'a> {
+    mailbox: &'a Mailbox,
+    project: &'a str,
+    who: &'a Who,
+    acting: &'a Acting,
+    as_json: bool,
+}
+
+impl Visit<'_> {
+    fn provider(&self) -> &dyn Provider {
+        self.mailbox.provider()
+    }
+
+    /// What the office is asked: in this project, with the proof of the name if there is one. What is null is not asked.
+    fn ask(&self, more: Value) -> Value {
+        let mut ask = json!({ "project_key": self.project, "registration_token": self.who.token });
+        if let (Value::Object(ask), Value::Object(more)) = (&mut ask, more) {
+            ask.extend(more);
+            ask.retain(|_, value| !value.is_null());
+        }
+        ask
+    }
+
+    /// Says what somebody at a terminal can do about a refusal.
+    fn advised(&self, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast::<Refused>() {
+            Ok(refused) => self.advice(refused).into(),
+            Err(error) => match error.downcast_ref::<ProviderError>() {
+                Some(refused) => self.advice(Refused::of_provider(refused)).into(),
+                None => error,
+            },
+        }
+    }
+
+    /// The refusal of what was to be done with a message. The office knows messages, and here a copy may be meant.
+    fn refused(&self, id: &str, mut refused: Refused) -> Refused {
+        if refused.code == "NOT_A_RECIPIENT" {
+            let (id, name) = (mail::error::shown(id), mail::error::shown(&self.who.name));
+            refused.message = format!("Message '{id}' was not sent to '{name}'");
+        }
+        self.advice(refused)
+    }
+
+    fn advice(&self, refused: Refused) -> Refused {
+        let name = mail::error::shown(&self.who.name);
+        match refused.code.as_str() {
+            "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {
+                let hint = format!("{}Join first with: postrider join {}", meant(&refused, "--as "), word(&name));
+                refused.hinted(&hint)
+            }
+            "AGENT_NOT_FOUND" => {
+                let hint = format!("{}Whoever is written to has to join first.", meant(&refused, ""));
+                refused.hinted(&hint)
+            }
+            "PROJECT_NOT_FOUND" => {
+                let join = format!("Or begin with: postrider join {}", word(&name));
+                self.acting.project.advised(refused).advised(&join)
+            }
+            "NOT_A_RECIPIENT" | "SEVERAL_COPIES" => {
+                refused.hinted("It is in somebody else's mailbox: act for whoever got it with --as NAME.")
+            }
+            "MESSAGE_NOT_FOUND" => refused.hinted("'postrider mail all' shows the ids that there are."),
+            "IDENTITY_REQUIRED" => refused.hinted(
+                "Pass the token that 'postrider join' printed for that name with --token, or set \
+                 POSTRIDER_REGISTRATION_TOKEN.",
+            ),
+            _ => refused,
+        }
+    }
+}
+
+/// Shows what there is to do, to somebody who did not say. What the environment sets is no word of theirs.
+fn help() -> ExitCode {
+    let mut whole = Cli::command();
+    whole.build();
+    let mail = whole.find_subcommand_mut("mail").expect("this command is one of all commands");
+    output::note(mail.render_help().to_string().trim_end());
+    ExitCode::FAILURE
+}
+
+/// The names that may have been meant, as a question; empty if there are none.
+fn meant(refused: &Refused, before: &str) -> String {
+    let near: Vec<String> = refused.suggestions().into_iter().map(|name| format!("{before}{}", word(name))).collect();
+    if near.is_empty() { String::new() } else { format!("Did you mean {}? ", near.join(" or ")) }
+}
+
+/// A name as a shell takes it.
+fn word(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_word_to_a_shell() {
+        assert_eq!(word("BlueLake-2"), "BlueLake-2");
+        assert_eq!(word("Blue Lake"), "'Blue Lake'");
+        assert_eq!(word("it's; rm"), r"'it'\''s; rm'");
+    }
+}

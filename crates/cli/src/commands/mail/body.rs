@@ -1,0 +1,92 @@
+//! The text of a message: from the command line, from standard input, or from an editor.
+//!
+//! A text that somebody wrote in an editor is not lost when it cannot be sent.
+
+use std::io::{self, IsTerminal};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tempfile::NamedTempFile;
+
+use crate::commands::given::text_of;
+use crate::config::set;
+use crate::output::{self, text};
+
+/// Where the text comes from.
+#[derive(Args, Debug)]
+pub struct Body {
+    /// The text [default: standard input; at a terminal, what is written in $VISUAL or $EDITOR]
+    #[arg(short = 'm', long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+}
+
+/// A text that was read.
+#[derive(Debug)]
+pub struct Written {
+    text: String,
+    /// Where it was written, if that was in an editor.
+    file: Option<NamedTempFile>,
+}
+
+impl Body {
+    /// Reads the text; there has to be some.
+    pub fn read(&self) -> anyhow::Result<Written> {
+        let written = match &self.message {
+            Some(message) => Written { text: message.clone(), file: None },
+            None if io::stdin().is_terminal() => edited()?,
+            None => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
+        };
+        if written.text.trim().is_empty() {
+            bail!("the message is empty, so nothing was sent; pass its text with -m TEXT or on standard input");
+        }
+        Ok(written)
+    }
+}
+
+impl Written {
+    /// What it says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Keeps what was written in an editor, and says where.
+    pub fn keep(self) {
+        let Some(file) = self.file else { return };
+        match file.keep() {
+            Ok((_, path)) => output::note(&text::lines(&format!("Your text is kept in '{}'.", path.display()))),
+            Err(error) => output::note(&format!("Your text could not be kept: {error}")),
+        }
+    }
+}
+
+fn edited() -> anyhow::Result<Written> {
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(set);
+    let editor = editor.context("the message has no text; pass it with -m TEXT, or set EDITOR to write it there")?;
+    let file = tempfile::Builder::new().prefix("postrider-").suffix(".md").tempfile();
+    let file = file.context("cannot make a file for the editor")?;
+    // The variable may name a program and its options, as in 'code --wait', so a shell reads it, as for other tools.
+    let mut command = Command::new("sh");
+    let ended = command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file.path()).status();
+    let ended = ended.context("cannot run a shell for the editor")?;
+    if !ended.success() {
+        bail!("the editor '{editor}' failed ({ended}), so nothing was sent");
+    }
+    // By its name: an editor may have put another file in its place.
+    let text = text_of(Some(file.path()))?.trim_end_matches(['\r', '\n']).to_owned();
+    Ok(Written { text, file: Some(file) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_on_the_command_line_is_taken_as_it_is_and_has_to_say_something() {
+        let read = |message: &str| Body { message: Some(message.to_owned()) }.read();
+        assert_eq!(read("- a\n").unwrap().text(), "- a\n");
+        for empty in ["", " \n\t"] {
+            assert!(read(empty).unwrap_err().to_string().contains("empty"));
+        }
+    }
+}

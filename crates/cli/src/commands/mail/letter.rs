@@ -1,0 +1,224 @@
+//! How letters look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
+
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+use mail::provider::Letter;
+use serde_json::{Value, json};
+
+use super::ago::{ago, at};
+use super::word;
+use crate::output::Screen;
+use crate::output::grid::{self, Cell, Column};
+use crate::output::text;
+
+const COLUMNS: [Column; 6] = [
+    Column { head: "", most: 1 },
+    Column { head: "ID", most: 24 },
+    Column { head: "FROM", most: 24 },
+    Column { head: "SUBJECT", most: 400 },
+    Column { head: "WHEN", most: 12 },
+    Column { head: "FLAGS", most: 20 },
+];
+/// Who gives way where there is no room, and how far: the subject, the sender, the flags, and the subject once more.
+const GIVING: [(usize, usize); 4] = [(3, 16), (2, 6), (5, 6), (3, 8)];
+/// What stands before a letter that was not read.
+const UNREAD: &str = "*";
+/// How wide the names of a header are.
+const LABEL: usize = 9;
+
+/// A letter as programs read it.
+pub fn to_value(letter: &Letter) -> Value {
+    let mut value = json!({
+        "id": letter.id, "from": letter.from, "to": letter.to, "subject": letter.subject, "body": letter.body,
+        "created_at": letter.created_at.to_string(), "read": letter.read, "thread_id": letter.thread,
+        "awaits_ack": letter.awaits_ack,
+    });
+    if let Some(reply_to) = &letter.reply_to {
+        value["reply_to"] = json!(reply_to);
+    }
+    if let Some(priority) = letter.priority {
+        value["priority"] = json!(priority);
+    }
+    if !letter.cc.is_empty() {
+        value["cc"] = json!(letter.cc);
+    }
+    value
+}
+
+/// Letters as a table, a line each, in the order in which they come.
+pub fn table(letters: &[Letter], now: Timestamp, screen: &Screen) -> String {
+    let rows: Vec<_> = letters.iter().map(|letter| row(letter, now)).collect();
+    grid::lines(&COLUMNS, &GIVING, &rows, screen).join("\n")
+}
+
+fn row(letter: &Letter, now: Timestamp) -> [Cell; 6] {
+    let style = if letter.read { Style::new() } else { Style::new().bold() };
+    let flags: Vec<&str> =
+        [importance(letter.priority), letter.awaits_ack.then_some("wants ack")].into_iter().flatten().collect();
+    let urgent = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    [
+        if letter.read { Cell::default() } else { UNREAD.to_owned().into() },
+        letter.id.clone().into(),
+        letter.from.clone().into(),
+        Cell { text: letter.subject.clone(), style },
+        ago(letter.created_at, now).into(),
+        Cell { text: flags.join(", "), style: if flags.contains(&"urgent") { urgent } else { Style::new() } },
+    ]
+}
+
+/// What is said of a priority; nothing of those that most mail has.
+fn importance(priority: Option<i64>) -> Option<&'static str> {
+    match priority {
+        Some(..=1) => Some("urgent"),
+        Some(2) => Some("high"),
+        _ => None,
+    }
+}
+
+/// A letter in full: its header, and its body.
+pub fn whole(letter: &Letter, now: Timestamp) -> String {
+    let mut lines = Vec::new();
+    let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
+    say("Id:", &letter.id);
+    say("From:", &letter.from);
+    say("To:", &letter.to);
+    if !letter.cc.is_empty() {
+        say("Also to:", &letter.cc.join(", "));
+    }
+    say("Sent:", &format!("{} ({})", ago(letter.created_at, now), at(letter.created_at)));
+    say("Subject:", &letter.subject);
+    if !letter.thread.is_empty() {
+        say("Thread:", &letter.thread);
+    }
+    if let Some(reply_to) = &letter.reply_to {
+        say("Answers:", reply_to);
+    }
+    if let Some(importance) = importance(letter.priority) {
+        say("Priority:", importance);
+    }
+    if letter.awaits_ack {
+        say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&letter.id)));
+    }
+    format!("{}\n\n{}", lines.join("\n"), text::lines(&letter.body))
+}
+
+/// A letter within its conversation: who wrote to whom, whether it was read, and what it says, below that.
+pub fn in_thread(letter: &Letter, now: Timestamp) -> String {
+    let read = if letter.read { "read" } else { "unread" };
+    let also: String = letter.cc.iter().map(|name| format!(", {name}")).collect();
+    let way = text::unbroken(&format!("{} → {} ({read}){also}", letter.from, letter.to));
+    let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now));
+    let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
+    for line in text::lines(&letter.body).lines() {
+        told.push_str(format!("\n    {line}").trim_end_matches(' '));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDE: Screen = Screen { width: 100, height: None, is_coloured: false };
+
+    fn now() -> Timestamp {
+        "2026-01-11T16:30:00Z".parse().unwrap()
+    }
+
+    fn letter(id: &str) -> Letter {
+        Letter {
+            id: id.to_owned(),
+            from: "GreenDog".to_owned(),
+            to: "BlueLake".to_owned(),
+            subject: "Who takes the parser?".to_owned(),
+            body: "I would.\n\nReally.".to_owned(),
+            created_at: "2026-01-11T16:27:59.5Z".parse().unwrap(),
+            read: false,
+            thread: "T-1".to_owned(),
+            reply_to: None,
+            priority: None,
+            cc: Vec::new(),
+            awaits_ack: false,
+        }
+    }
+
+    #[test]
+    fn a_letter_has_one_shape_for_programs_and_leaves_out_what_is_not_there() {
+        let bare = json!({
+            "id": "17", "from": "GreenDog", "to": "BlueLake", "subject": "Who takes the parser?",
+            "body": "I would.\n\nReally.", "created_at": "2026-01-11T16:27:59.5Z", "read": false, "thread_id": "T-1",
+            "awaits_ack": false,
+        });
+        assert_eq!(to_value(&letter("17")), bare);
+        let full = Letter {
+            reply_to: Some("12".to_owned()),
+            priority: Some(1),
+            cc: vec!["RedFox".to_owned()],
+            ..letter("17")
+        };
+        let told = to_value(&full);
+        assert_eq!((&told["reply_to"], &told["priority"], &told["cc"]), (&json!("12"), &json!(1), &json!(["RedFox"])));
+    }
+
+    #[test]
+    fn a_list_marks_what_is_unread_urgent_or_to_be_acknowledged() {
+        let read = Letter { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..letter("3") };
+        let urgent = Letter { priority: Some(1), awaits_ack: true, ..letter("17.2") };
+        let table = table(&[read, urgent], now(), &WIDE);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "   ID    FROM      SUBJECT                WHEN       FLAGS",
+                "   3     GreenDog  Who takes the parser?  3 h ago",
+                "*  17.2  GreenDog  Who takes the parser?  2 min ago  urgent, wants ack",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_letter_in_full_tells_its_whole_header_and_body() {
+        let full = Letter {
+            reply_to: Some("12".to_owned()),
+            priority: Some(2),
+            cc: vec!["RedFox".to_owned()],
+            awaits_ack: true,
+            ..letter("17")
+        };
+        let text = whole(&full, now());
+        let head = "Id:       17\nFrom:     GreenDog\nTo:       BlueLake\nAlso to:  RedFox\n\
+                    Sent:     2 min ago (2026-01-11 16:27:59Z)\n";
+        assert!(text.starts_with(head), "{text}");
+        assert!(text.contains("\nAnswers:  12\nPriority: high\nWants:    an acknowledgement"), "{text}");
+        assert!(text.ends_with("mail ack 17\n\nI would.\n\nReally."), "{text}");
+    }
+
+    #[test]
+    fn a_letter_in_its_thread_tells_whose_copy_was_read() {
+        let read = Letter { read: true, cc: vec!["RedFox".to_owned()], ..letter("17.1") };
+        let told =
+            "17.1  GreenDog → BlueLake (read), RedFox  2 min ago\nWho takes the parser?\n    I would.\n\n    Really.";
+        assert_eq!(in_thread(&read, now()), told);
+    }
+
+    #[test]
+    fn no_part_of_a_letter_can_steer_the_terminal() {
+        let evil = "\x1b[2J\u{9b}1m\u{202e}\r".to_owned();
+        let letter = Letter {
+            id: evil.clone(),
+            from: evil.clone(),
+            to: evil.clone(),
+            subject: evil.clone(),
+            body: evil.clone(),
+            thread: evil.clone(),
+            reply_to: Some(evil.clone()),
+            cc: vec![evil],
+            awaits_ack: true,
+            ..letter("1")
+        };
+        for text in [whole(&letter, now()), in_thread(&letter, now()), table(&[letter], now(), &WIDE)] {
+            let steers = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+            assert!(!text.chars().any(steers), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Sending and answering.
+//!
+//! Our own office takes one message for all recipients; other backends take a letter for each, and refuse what they do
+//! not know. With `--wait` the answer is waited for and shown as `read` shows it.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mail::agents::EVERYONE;
+use mail::clock::{Clock, SystemClock};
+use mail::mailboxes::CopyId;
+use mail::messages::Importance;
+use mail::provider::{Letter, ProviderError, Words};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body::Body;
+use super::{Visit, letter, waiting};
+use crate::output::{self, text};
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  postrider mail send BlueLake -s 'Who takes the parser?' -m 'I would do the lexer.'
+  postrider mail send BlueLake GreenDog --cc RedFox -s 'The plan' < plan.md
+  postrider mail send --all -s 'Freeze at noon' -m 'Please push before.' --ack --importance high
+  postrider mail send BlueLake -s 'Which port?' -m 'For the tests.' --wait=300
+
+With --wait an answer is printed and marked read; when none comes in time, the exit code is 1.";
+
+const REPLY_EXAMPLES: &str = "\
+Examples:
+  postrider mail reply 17 -m 'I do.'
+  postrider mail reply 17 --wait < question.md";
+
+/// How an answer is waited for.
+#[derive(Args, Debug)]
+struct Waiting {
+    /// Wait for the answer, so many seconds [default: 60, at most 3600]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "60",
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    wait: Option<u64>,
+}
+
+/// Send a message.
+#[derive(Args, Debug)]
+#[command(after_help = SEND_EXAMPLES)]
+pub struct Send {
+    /// Who gets it
+    #[arg(value_name = "TO")]
+    names: Vec<String>,
+    /// Who gets it, too
+    #[arg(long, value_name = "NAME")]
+    to: Vec<String>,
+    /// Who gets a copy
+    #[arg(long, value_name = "NAME")]
+    cc: Vec<String>,
+    /// Everybody in the project gets it, except you
+    #[arg(long, conflicts_with_all = ["names", "to", "cc"])]
+    all: bool,
+    /// The subject
+    #[arg(short, long, value_name = "SUBJECT", allow_hyphen_values = true)]
+    subject: String,
+    #[command(flatten)]
+    body: Body,
+    /// Ask for an acknowledgement
+    #[arg(long)]
+    ack: bool,
+    /// low, normal, high or urgent
+    #[arg(long, value_name = "WORD", value_parser = Importance::NAMES, hide_possible_values = true)]
+    importance: Option<String>,
+    /// The conversation it belongs to [default: a new one, or that of the work it is about]
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Makes a repetition safe: what has the same key is sent once
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+/// Answer a message, in its thread.
+#[derive(Args, Debug)]
+#[command(after_help = REPLY_EXAMPLES)]
+pub struct Reply {
+    /// The message, as the inbox names it
+    id: String,
+    /// The subject [default: 'Re:' and that of the message]
+    #[arg(short, long, value_name = "SUBJECT", allow_hyphen_values = true)]
+    subject: Option<String>,
+    /// Its text.
+    #[command(flatten)]
+    pub body: Body,
+    /// Ask for an acknowledgement
+    #[arg(long)]
+    ack: bool,
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+/// What was sent: one message of our own office, or a letter for each recipient elsewhere.
+pub struct Sent {
+    /// The id of each; never empty.
+    pub ids: Vec<String>,
+    /// Who got it.
+    pub to: Vec<String>,
+    /// The conversation of each.
+    pub threads: Vec<String>,
+    /// When, RFC 3339.
+    created_at: String,
+    wants_ack: bool,
+    warnings: Vec<Value>,
+}
+
+impl Send {
+    /// What there is to write, if it is clear to whom.
+    pub fn checked(&self) -> anyhow::Result<&Body> {
+        if self.subject.trim().is_empty() {
+            bail!("the subject is empty; say what it is about with -s SUBJECT");
+        }
+        if !self.all && self.recipients().is_empty() {
+            bail!("nobody is named to send to; name them, as in 'postrider mail send BlueLake', or pass --all");
+        }
+        Ok(&self.body)
+    }
+
+    /// Sends it, and waits for the answer if that is wanted.
+    pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
+        let sent = match visit.mailbox.postbox() {
+            Some(office) => Sent::of_office(office.call("send_message", self.arguments(visit, body)).await?)?,
+            None => self.elsewhere(visit, body).await?,
+        };
+        sent.told(visit, self.waiting.wait).await
+    }
+
+    /// The names that were given, each once.
+    fn recipients(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.names.iter().chain(&self.to) {
+            if !name.is_empty() && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    fn arguments(&self, visit: &Visit<'_>, body: &str) -> Value {
+        let to = if self.all { vec![EVERYONE.to_owned()] } else { self.recipients() };
+        visit.ask(json!({
+            "sender_name": visit.who.name, "to": to, "cc": self.cc, "subject": self.subject, "body_md": body,
+            "ack_required": self.ack.then_some(true), "importance": self.importance, "thread_id": self.thread,
+            "idempotency_key": self.idempotency_key,
+        }))
+    }
+
+    async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<Sent> {
+        if let Some(verb) = self.unknown_elsewhere() {
+            return Err(ProviderError::Unsupported { verb }.into());
+        }
+        let mut letters = Vec::new();
+        for name in self.recipients() {
+            let words = Words { from: &visit.who.name, subject: &self.subject, body };
+            match visit.provider().send(&name, words).await {
+                Ok(letter) => letters.push(letter),
+                Err(error) => {
+                    if !letters.is_empty() {
+                        output::note(&text::lines(&Sent::of_letters(&letters).receipt()));
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(Sent::of_letters(&letters))
+    }
+
+    /// What only our own office knows, if it was asked for.
+    fn unknown_elsewhere(&self) -> Option<&'static str> {
+        let asked = [
+            ("send --all", self.all),
+            ("send --cc", !self.cc.is_empty()),
+            ("send --ack", self.ack),
+            ("send --importance", self.importance.is_some()),
+            ("send --thread", self.thread.is_some()),
+            ("send --idempotency-key", self.idempotency_key.is_some()),
+        ];
+        asked.into_iter().find_map(|(verb, is_asked)| is_asked.then_some(verb))
+    }
+}
+
+impl Reply {
+    /// Sends the answer, and waits for one to it if that is wanted.
+    pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
+        let sent = match visit.mailbox.postbox() {
+            Some(office) => Sent::of_office(office.call("reply_message", self.arguments(visit, body).await?).await?)?,
+            None => self.elsewhere(visit, body).await?,
+        };
+        sent.told(visit, self.waiting.wait).await
+    }
+
+    async fn arguments(&self, visit: &Visit<'_>, body: &str) -> Result<Value, ProviderError> {
+        let copy = CopyId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
+        if copy.place.is_some() {
+            // The office answers messages: that there is no such copy, it cannot know.
+            visit.provider().get(&self.id).await?;
+        }
+        Ok(visit.ask(json!({
+            "sender_name": visit.who.name, "message_id": copy.message.0, "subject": self.subject, "body_md": body,
+            "ack_required": self.ack.then_some(true),
+        })))
+    }
+
+    async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> Result<Sent, ProviderError> {
+        if self.ack {
+            return Err(ProviderError::Unsupported { verb: "reply --ack" });
+        }
+        let subject = match &self.subject {
+            Some(subject) => subject.clone(),
+            None => answer_to(&visit.provider().get(&self.id).await?.subject),
+        };
+        let words = Words { from: &visit.who.name, subject: &subject, body };
+        Ok(Sent::of_letters(&[visit.provider().reply(&self.id, words).await?]))
+    }
+}
+
+/// The subject of an answer.
+fn answer_to(subject: &str) -> String {
+    let is_answer = subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
+    if is_answer { subject.to_owned() } else { format!("Re: {subject}") }
+}
+
+impl Sent {
+    fn of_office(answer: Value) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Answer {
+            id: i64,
+            to: Vec<String>,
+            #[serde(default)]
+            cc: Vec<String>,
+            thread_id: String,
+            created_ts: String,
+            ack_required: bool,
+            #[serde(default)]
+            warnings: Vec<Value>,
+            #[serde(default)]
+            problems: Vec<Value>,
+        }
+        let answer: Answer = serde_json::from_value(answer).context("what became of the message cannot be read")?;
+        let problems = answer.problems.into_iter().map(|mut problem| {
+            problem["code"] = "MALFORMED_MESSAGE".into();
+            problem["hint"] = "".into();
+            problem
+        });
+        Ok(Self {
+            ids: vec![answer.id.to_string()],
+            to: answer.to.into_iter().chain(answer.cc).collect(),
+            threads: vec![answer.thread_id],
+            created_at: answer.created_ts,
+            wants_ack: answer.ack_required,
+            warnings: answer.warnings.into_iter().chain(problems).collect(),
+        })
+    }
+
+    fn of_letters(letters: &[Letter]) -> Self {
+        Self {
+            ids: letters.iter().map(|letter| letter.id.clone()).collect(),
+            to: letters.iter().map(|letter| letter.to.clone()).collect(),
+            threads: letters.iter().map(|letter| letter.thread.clone()).collect(),
+            created_at: letters.first().map(|letter| letter.created_at.to_string()).unwrap_or_default(),
+            wants_ack: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Tells what was sent, and the answer if that is waited for.
+    async fn told(self, visit: &Visit<'_>, wait: Option<u64>) -> anyhow::Result<ExitCode> {
+        if !visit.as_json {
+            for warning in &self.warnings {
+                let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
+                let told = format!("Warning: {}. {}", part("message").trim_end_matches('.'), part("hint"));
+                output::note(told.trim_end());
+            }
+        }
+        let Some(seconds) = wait else {
+            output::answer(visit.as_json, &self.to_value(), || self.receipt());
+            return Ok(ExitCode::SUCCESS);
+        };
+        if !visit.as_json {
+            // The answer has standard output for itself.
+            output::note(&self.receipt());
+        }
+        let answer = waiting::answer_to(visit, &self, seconds).await?;
+        let mut json = self.to_value();
+        json["answer"] = answer.as_ref().map_or(Value::Null, letter::to_value);
+        match answer {
+            Some(answer) => output::answer(visit.as_json, &json, || letter::whole(&answer, SystemClock.now())),
+            None if visit.as_json => output::answer(true, &json, String::new),
+            None => output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox.")),
+        }
+        Ok(if json["answer"].is_null() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn to_value(&self) -> Value {
+        let mut value = json!({
+            "id": self.ids[0], "to": self.to, "thread_id": self.threads[0], "created_at": self.created_at,
+            "warnings": self.warnings,
+        });
+        if self.ids.len() > 1 {
+            value["ids"] = json!(self.ids);
+        }
+        value
+    }
+
+    /// What a person is told.
+    fn receipt(&self) -> String {
+        let noun = if self.ids.len() == 1 { "Message" } else { "Messages" };
+        let verb = if self.ids.len() == 1 { "is" } else { "are" };
+        let mut receipt = format!("{noun} {} {verb} sent to {}", self.ids.join(", "), self.to.join(", "));
+        match self.threads.as_slice() {
+            [thread] if !thread.is_empty() => receipt.push_str(&format!(", in thread '{thread}'.")),
+            _ => receipt.push('.'),
+        }
+        if self.wants_ack {
+            receipt.push_str(" It asks for an acknowledgement.");
+        }
+        text::unbroken(&receipt)
+    }
+}

@@ -1,0 +1,153 @@
+//! Waiting for the answer to what was sent.
+//!
+//! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. Our office
+//! rings when mail arrives; other backends are asked once a second. Nothing is marked before the answer is found.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use mail::provider::Letter;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Visit;
+use super::sending::Sent;
+use crate::postbox::{Postbox, resource};
+
+/// How late a look is at most that no ring brought about.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often a backend is asked that does not ring.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How many of the newest messages in the thread are looked at.
+const LOOKED_AT: usize = 100;
+
+/// The answer, read, or none if it did not come in time.
+pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Option<Letter>> {
+    let waited = match visit.mailbox.postbox() {
+        Some(office) => timeout(Duration::from_secs(seconds), rung(visit, office, sent)).await,
+        None => timeout(Duration::from_secs(seconds), asked(visit, sent)).await,
+    };
+    let Ok(found) = waited else { return Ok(None) };
+    Ok(Some(visit.provider().read(&found?).await?))
+}
+
+/// The id of the answer, looked for whenever mail arrives.
+async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Result<String> {
+    let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
+    let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
+    let ask = visit.ask(json!({
+        "agent_name": visit.who.name, "thread_id": sent.threads[0], "include_bodies": false, "limit": LOOKED_AT,
+    }));
+    loop {
+        match office.call("fetch_inbox", ask.clone()).await {
+            Ok(answer) => {
+                let inbox = Vec::<Received>::deserialize(&answer["result"]).context("the inbox cannot be read")?;
+                if let Some(id) = answer_among(&inbox, &sent.ids[0], &sent.to) {
+                    return Ok(id.to_string());
+                }
+            }
+            // A server that is being started again comes back.
+            Err(refused) if refused.is_passing() => {}
+            Err(refused) => return Err(refused.into()),
+        }
+        let _ = timeout(LOOK_AGAIN, watch.changed()).await;
+    }
+}
+
+/// A message in the inbox, as far as it counts here.
+#[derive(Deserialize)]
+struct Received {
+    id: i64,
+    from: String,
+    reply_to: Option<i64>,
+}
+
+/// The answer to message `sent`, in an inbox that has the newest first: the first that answers it, else the first that
+/// came after it from one of the recipients.
+fn answer_among(inbox: &[Received], sent: &str, recipients: &[String]) -> Option<i64> {
+    let sent: i64 = sent.parse().ok()?;
+    let later = || inbox.iter().rev().filter(|message| message.id > sent);
+    let answer = later().find(|message| message.reply_to == Some(sent));
+    answer.or_else(|| later().find(|message| recipients.contains(&message.from))).map(|message| message.id)
+}
+
+/// The id of the answer, asked for again and again.
+async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<String> {
+    loop {
+        let next = Instant::now() + ASK_AGAIN;
+        for (id, thread) in sent.ids.iter().zip(&sent.threads) {
+            let thread = if thread.is_empty() { id } else { thread };
+            let letters = visit.provider().thread(thread).await?;
+            if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
+                return Ok(answer.to_owned());
+            }
+        }
+        sleep(next.saturating_duration_since(Instant::now())).await;
+    }
+}
+
+/// The answer to letter `sent` in its thread, which has the oldest first.
+fn letter_among<'a>(thread: &'a [Letter], sent: &str, me: &str) -> Option<&'a str> {
+    let at = thread.iter().position(|letter| letter.id == sent);
+    let to = at.map(|at| thread[at].to.as_str());
+    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|letter| letter.id != sent && letter.to == me);
+    let answer = later().find(|letter| letter.reply_to.as_deref() == Some(sent));
+    answer.or_else(|| later().find(|letter| Some(letter.from.as_str()) == to)).map(|letter| letter.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(id: i64, from: &str, reply_to: Option<i64>) -> Received {
+        Received { id, from: from.to_owned(), reply_to }
+    }
+
+    #[test]
+    fn what_answers_is_the_answer_and_else_what_a_recipient_says_later() {
+        let to = ["BlueLake".to_owned(), "RedFox".to_owned()];
+        let old = received(16, "BlueLake", Some(17));
+        let stranger = received(18, "GreenDog", None);
+        let aside = received(19, "RedFox", Some(3));
+        let answer = received(20, "BlueLake", Some(17));
+        let late = received(21, "BlueLake", Some(17));
+        assert_eq!(answer_among(&[late, answer, aside, stranger, old], "17", &to), Some(20));
+        let aside = [received(20, "RedFox", None), received(19, "RedFox", Some(3)), received(18, "GreenDog", None)];
+        assert_eq!(answer_among(&aside, "17", &to), Some(19), "the first of them");
+        assert_eq!(answer_among(&aside[2..], "17", &to), None);
+        assert_eq!(answer_among(&[received(17, "BlueLake", None)], "17", &to), None, "what was sent is no answer");
+    }
+
+    fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {
+        Letter {
+            id: id.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            subject: String::new(),
+            body: String::new(),
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            read: false,
+            thread: "t".to_owned(),
+            reply_to: reply_to.map(str::to_owned),
+            priority: None,
+            cc: Vec::new(),
+            awaits_ack: false,
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_answer_is_a_letter_to_me_in_the_thread() {
+        let thread = [
+            letter("a", "Blue", "Me", None),
+            letter("b", "Me", "Blue", None),
+            letter("c", "Blue", "Red", Some("b")),
+            letter("d", "Blue", "Me", None),
+            letter("e", "Red", "Me", Some("b")),
+        ];
+        assert_eq!(letter_among(&thread, "b", "Me"), Some("e"));
+        assert_eq!(letter_among(&thread[..4], "b", "Me"), Some("d"));
+        assert_eq!(letter_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
+        assert_eq!(letter_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
+    }
+}
