@@ -2,7 +2,7 @@
 //!
 //! A block `json call=TOOL` is a tool call over MCP. A block `console` has commands behind `$`, each with what it prints
 //! below it, and `[exit code N]` where that is not 0. With `UPDATE_DOCS=1` what is printed otherwise is written into the
-//! page. What differs from run to run (times, folders) counts as the same.
+//! page. What differs from run to run (times, folders, names that were drawn) counts as the same.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn comparable(text: &str) -> String {
             let word = word.trim_matches(['(', ')', ',']);
             let is_age = word.strip_suffix(['s', 'm', 'h']).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
             let is_time = word.len() > 8 && word.starts_with("20") && word.contains('-') || word.ends_with('Z');
-            if is_age || is_time { "…".to_owned() } else { without_times(word) }
+            if is_age || is_time { "…".to_owned() } else { without_chance(&without_times(word)) }
         };
         let line = line.split_whitespace().map(plain).collect::<Vec<_>>().join(" ");
         line.replace("just now", "…").replace("1 min ago", "…")
@@ -90,6 +90,21 @@ fn without_times(text: &str) -> String {
         rest = &time[end..];
     }
     told + rest
+}
+
+/// A text without the names of threads that were drawn by chance.
+fn without_chance(text: &str) -> String {
+    const DRAWN: &str = "thread-";
+    let mut parts = text.split(DRAWN);
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let name = part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit());
+        let is_drawn = part.len() - name.len() >= 12;
+        told.push_str(DRAWN);
+        told.push_str(if is_drawn { "…" } else { "" });
+        told.push_str(if is_drawn { name } else { part });
+    }
+    told
 }
 
 fn blocks(page: &str) -> Vec<Block<'_>> {

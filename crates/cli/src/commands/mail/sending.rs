@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use jiff::Timestamp;
 use mail::agents::EVERYONE;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
@@ -49,7 +50,7 @@ pub struct Send {
     /// Who gets it
     #[arg(value_name = "TO")]
     names: Vec<String>,
-    /// Who gets it, too
+    /// Who gets it, the same as TO
     #[arg(long, value_name = "NAME")]
     to: Vec<String>,
     /// Who gets a copy
@@ -237,7 +238,7 @@ impl Sent {
             #[serde(default)]
             cc: Vec<String>,
             thread_id: String,
-            created_ts: String,
+            created_ts: Timestamp,
             ack_required: bool,
             #[serde(default)]
             warnings: Vec<Value>,
@@ -254,7 +255,7 @@ impl Sent {
             ids: vec![answer.id.to_string()],
             to: answer.to.into_iter().chain(answer.cc).collect(),
             threads: vec![answer.thread_id],
-            created_at: answer.created_ts,
+            created_at: answer.created_ts.to_string(),
             wants_ack: answer.ack_required,
             warnings: answer.warnings.into_iter().chain(problems).collect(),
         })
