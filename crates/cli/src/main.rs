@@ -5,12 +5,9 @@
 
 mod client;
 mod commands;
-#[allow(dead_code)] // The commands that use all of it come next.
 mod config;
-#[allow(dead_code)] // The commands that use all of it come next.
 mod identity;
 mod logging;
-#[allow(dead_code)] // The commands that use all of it come next.
 mod mailbox;
 mod output;
 mod postbox;
