@@ -14,8 +14,7 @@ mod leases;
 mod lines;
 mod mail;
 mod man;
-#[allow(dead_code)] // Sending will use all of it.
-pub mod nudge;
+mod nudge;
 mod parse;
 mod problems;
 mod schema;

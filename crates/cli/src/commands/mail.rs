@@ -19,6 +19,7 @@ use mail::provider::{Provider, ProviderError};
 use serde_json::{Value, json};
 
 use super::Cli;
+use super::nudge::Notifier;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox::{self, Mailbox, Who};
@@ -117,8 +118,9 @@ impl Mail {
             _ => None,
         };
         let written = body.as_ref();
+        let notifier = Notifier::new(&config);
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
-            let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, as_json };
+            let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, notifier: &notifier, as_json };
             verb.run(&visit, written.map(body::Written::text).unwrap_or_default()).await.map_err(|e| visit.advised(e))
         });
         if let (Err(_), Some(body)) = (&ended, body) {
@@ -156,6 +158,7 @@ struct Visit<'a> {
     project: &'a str,
     who: &'a Who,
     acting: &'a Acting,
+    notifier: &'a Notifier,
     as_json: bool,
 }
 

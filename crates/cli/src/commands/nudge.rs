@@ -4,6 +4,7 @@
 //! wanted is decided when it would be delivered: mail that was read meanwhile needs no nudge, and an agent inside a tool
 //! call is not interrupted. Words of a mail are never put before a session; only names and numbers are.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -128,26 +129,37 @@ impl Nudge {
     }
 }
 
-/// Nudges those who just got a letter, each in a process of its own that nobody waits for. Returns who is not nudged, because
-/// the settings do not say how.
-pub fn notify(config: &Config, project: &str, letters: &[(String, String)]) -> anyhow::Result<Vec<String>> {
-    let mut left_out = Vec::new();
-    for (agent, id) in letters {
-        if way_to(config, agent).is_err() {
-            left_out.push(agent.clone());
-            continue;
+/// Nudges those who got a letter, each in a process of its own that nobody waits for.
+pub struct Notifier {
+    home: PathBuf,
+    source: Option<PathBuf>,
+    reached: Vec<String>,
+}
+
+impl Notifier {
+    /// What the settings say about whom to nudge.
+    pub fn new(config: &Config) -> Self {
+        let named = config.file.nudge.iter().flat_map(HashMap::keys);
+        let reached = named.filter(|agent| way_to(config, agent).is_ok()).cloned().collect();
+        Self { home: config.home.clone(), source: config.source.clone(), reached }
+    }
+
+    /// Begins to nudge an agent, unless it reads the letter first; `false` if nobody said how it is reached.
+    pub fn nudge(&self, project: &str, agent: &str, id: &str) -> anyhow::Result<bool> {
+        if !self.reached.iter().any(|name| name == agent) {
+            return Ok(false);
         }
         let mut command = Command::new(std::env::current_exe().context("this program cannot be found again")?);
-        command.arg("--home").arg(&config.home);
-        if let Some(source) = &config.source {
+        command.arg("--home").arg(&self.home);
+        if let Some(source) = &self.source {
             command.arg("--config").arg(source);
         }
         command.args(["nudge", "--project", project, "--unread", id]);
         command.args(["--patience", &PATIENCE_WITH_CALLS.to_string(), "--", agent]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         alone(&mut command).spawn().with_context(|| format!("'{agent}' cannot be nudged"))?;
+        Ok(true)
     }
-    Ok(left_out)
 }
 
 /// A process that outlives the terminal that it was started from.

@@ -34,9 +34,12 @@ Examples:
   postrider mail reply 17 -m 'I do.'
   postrider mail reply 17 --wait < question.md";
 
-/// How an answer is waited for.
+/// What happens once it is sent.
 #[derive(Args, Debug)]
-struct Waiting {
+struct Afterwards {
+    /// Nudge whoever gets it, unless they read it first; see 'postrider nudge --help'
+    #[arg(long)]
+    notify: bool,
     /// Wait for the answer, so many seconds [default: 60, at most 3600]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "60",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -77,7 +80,7 @@ pub struct Send {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    waiting: Waiting,
+    afterwards: Afterwards,
 }
 
 /// Answer a message, in its thread.
@@ -96,7 +99,7 @@ pub struct Reply {
     #[arg(long)]
     ack: bool,
     #[command(flatten)]
-    waiting: Waiting,
+    afterwards: Afterwards,
 }
 
 /// What was sent: one message of our own office, or a letter for each recipient elsewhere.
@@ -131,7 +134,7 @@ impl Send {
             Some(office) => Sent::of_office(office.call("send_message", self.arguments(visit, body)).await?)?,
             None => self.elsewhere(visit, body).await?,
         };
-        sent.told(visit, self.waiting.wait).await
+        sent.told(visit, &self.afterwards).await
     }
 
     /// The names that were given, each once.
@@ -195,7 +198,7 @@ impl Reply {
             Some(office) => Sent::of_office(office.call("reply_message", self.arguments(visit, body).await?).await?)?,
             None => self.elsewhere(visit, body).await?,
         };
-        sent.told(visit, self.waiting.wait).await
+        sent.told(visit, &self.afterwards).await
     }
 
     async fn arguments(&self, visit: &Visit<'_>, body: &str) -> Result<Value, ProviderError> {
@@ -273,7 +276,7 @@ impl Sent {
     }
 
     /// Tells what was sent, and the answer if that is waited for.
-    async fn told(self, visit: &Visit<'_>, wait: Option<u64>) -> anyhow::Result<ExitCode> {
+    async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
             for warning in &self.warnings {
                 let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
@@ -281,7 +284,10 @@ impl Sent {
                 output::note(told.trim_end());
             }
         }
-        let Some(seconds) = wait else {
+        if afterwards.notify {
+            self.notify(visit);
+        }
+        let Some(seconds) = afterwards.wait else {
             output::answer(visit.as_json, &self.to_value(), || self.receipt());
             return Ok(ExitCode::SUCCESS);
         };
@@ -298,6 +304,22 @@ impl Sent {
             None => output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox.")),
         }
         Ok(if json["answer"].is_null() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Nudges those who got it. The mail is sent, whatever becomes of that.
+    fn notify(&self, visit: &Visit<'_>) {
+        for (place, name) in self.to.iter().enumerate() {
+            let id = match self.ids.as_slice() {
+                [id] if self.to.len() > 1 => format!("{id}.{}", place + 1),
+                ids => ids[place.min(ids.len() - 1)].clone(),
+            };
+            let missing = match visit.notifier.nudge(visit.project, name, &id) {
+                Ok(true) => continue,
+                Ok(false) => format!("the settings do not say how; add [nudge.{name}] to postrider.toml"),
+                Err(error) => format!("{error:#}"),
+            };
+            output::note(&text::unbroken(&format!("{name} is not nudged: {missing}.")));
+        }
     }
 
     fn to_value(&self) -> Value {
