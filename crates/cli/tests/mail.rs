@@ -168,6 +168,22 @@ fn an_answer_from_another_process_ends_the_wait_without_a_server() {
 }
 
 #[test]
+fn an_answer_ends_the_wait_where_mail_is_kept_elsewhere() {
+    let place = Place::with_settings("[mail]\nprovider = \"beads\"");
+    std::fs::create_dir_all(place.file("city/.gc")).expect("the place can be written to");
+    let done = |words: &[&str]| place.json(&[&["mail"], words, &["--project", "./city"]].concat());
+    let send = ["mail", "send", "mayor", "deputy", "-s", "Which?", "-m", "Say it.", "--as", "clerk"];
+    let mut command = place.command(&[&send[..], &["--wait=3600", "--json", "--project", "./city"]].concat());
+    let asked = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+    while done(&["count", "--as", "deputy"])["unread"] == 0 {}
+    done(&["reply", "gc-2", "-m", "That one.", "--as", "deputy"]);
+    let ran = Ran::from(asked.wait_with_output().expect("the binary ends"));
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("--json prints JSON");
+    let expected = json!(["That one.", "deputy", true]);
+    assert_eq!(json!([answer["answer"]["body"], answer["answer"]["from"], answer["answer"]["read"]]), expected);
+}
+
+#[test]
 fn many_ids_are_dealt_with_at_once_and_one_that_is_wrong_harms_no_other() {
     let place = Place::new();
     join(&place, &["GreenDog", "BlueLake"]);
