@@ -76,6 +76,11 @@ impl RecipientCopy {
         CopyId::shown(&self.message, self.place)
     }
 
+    /// Whether only the sender and this recipient know of it.
+    pub fn is_blind(&self) -> bool {
+        self.place > self.message.to.len() + self.message.cc.len()
+    }
+
     /// The copy at `place`, from 1, of a message with those copies.
     pub fn at(message: &Message, copies: &[Delivery], place: usize) -> Option<Self> {
         let Delivery { recipient, state, .. } = copies.get(place.checked_sub(1)?)?.clone();

@@ -110,6 +110,15 @@ async fn a_blind_copy_is_not_told_of_by_any_other_letter() {
     let daves = letters(&shop, Some("dave")).inbox("dave").await.unwrap().remove(0);
     assert_eq!((daves.id, daves.cc), (format!("{id}.2"), vec!["bob".to_owned()]));
     assert_eq!(ids(&letters(&shop, Some("bob")).thread(&id).await.unwrap()), [id.as_str()]);
+    let blind = format!("{id}.2");
+    for stranger in [None, Some("bob"), Some("carol")] {
+        for answer in
+            [letters(&shop, stranger).get(&blind).await.map(drop), letters(&shop, stranger).archive(&blind).await]
+        {
+            assert!(matches!(answer, Err(ProviderError::NotFound { .. })), "{stranger:?}: {answer:?}");
+        }
+    }
+    assert_eq!(letters(&shop, Some("agent-0")).get(&blind).await.unwrap().to, "dave", "the sender knows");
 }
 
 #[tokio::test]

@@ -133,13 +133,23 @@ impl Native {
     /// The letter that the caller does something with, and may.
     async fn copy_to_act_on(&self, id: &str) -> Result<RecipientCopy, ProviderError> {
         let found = self.office.copy_to_act_on(&self.project_key, parsed(id)?, self.reader.as_deref()).await;
-        let copy = found.map_err(|error| self.told(error, id))?;
+        let copy = self.known(found.map_err(|error| self.told(error, id))?, id)?;
         match &self.reader {
             Some(reader) if self.names == Names::Known && *reader != copy.recipient => {
                 Err(Error::NotARecipient { id: copy.message.id, agent: reader.clone() }.into())
             }
             _ => Ok(copy),
         }
+    }
+
+    /// A copy that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
+    fn known(&self, copy: RecipientCopy, id: &str) -> Result<RecipientCopy, ProviderError> {
+        let is_theirs =
+            self.reader.as_ref().is_some_and(|reader| [&copy.recipient, &copy.message.from].contains(&reader));
+        if copy.is_blind() && self.names == Names::Known && !is_theirs {
+            return Err(ProviderError::NotFound { id: id.to_owned() });
+        }
+        Ok(copy)
     }
 
     fn claim<'a>(&'a self, name: &'a str) -> Claim<'a> {
@@ -245,7 +255,8 @@ impl Provider for Native {
 
     async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
         let found = self.office.copy(&self.project_key, parsed(id)?, self.reader.as_deref()).await;
-        self.letter(found.map_err(|error| self.told(error, id))?).await
+        let copy = self.known(found.map_err(|error| self.told(error, id))?, id)?;
+        self.letter(copy).await
     }
 
     async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
