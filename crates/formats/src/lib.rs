@@ -8,8 +8,10 @@ mod kind;
 pub mod markdown;
 mod parsed;
 pub mod secrets;
+mod steering;
 mod typed;
 
 pub use kind::Kind;
 pub use parsed::{Parsed, Problem};
+pub use steering::steers;
 pub use typed::Typed;

@@ -3,6 +3,7 @@
 //! A terminal obeys control characters, and some characters turn the order of others around. Mail may hold any of them,
 //! so none is passed on: a space stands for those that are white space, `�` for the others.
 
+use formats::steers;
 use serde_json::Value;
 use unicode_width::UnicodeWidthChar;
 
@@ -84,15 +85,6 @@ fn shown(letter: char) -> char {
         letter if steers(letter) => char::REPLACEMENT_CHARACTER,
         letter => letter,
     }
-}
-
-/// Whether a terminal would obey a character, or show those beside it in another order or place.
-fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-        )
 }
 
 #[cfg(test)]

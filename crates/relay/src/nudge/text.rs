@@ -2,6 +2,8 @@
 //!
 //! It does not judge what the words say, and it knows no shell: the text is never part of a command line.
 
+use formats::steers;
+
 /// The most characters of a nudge.
 const LONGEST: usize = 1_000;
 /// What stands at the end of a text that was cut.
@@ -33,15 +35,6 @@ pub fn safe_text(text: &str) -> String {
         }
     }
     safe
-}
-
-/// Whether a terminal would obey a character, or show those beside it in another order or place.
-fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-        )
 }
 
 #[cfg(test)]
