@@ -177,7 +177,7 @@ macro_rules! store_contract {
                 open_copies_are_oldest_first_and_each_has_its_place,
                 everybodys_open_copies_are_told_with_their_recipients,
                 unread_copies_are_told_alone,
-                pages_of_copies_meet_and_never_part_a_message,
+                pages_of_copies_meet_without_gap_or_repeat,
                 open_copies_with_long_bodies_are_read_in_short_pages,
                 what_is_put_away_is_hidden_for_its_recipient_alone,
                 putting_away_twice_is_told_and_keeps_the_first_time,
@@ -186,6 +186,7 @@ macro_rules! store_contract {
                 what_was_read_can_be_unread_again,
                 being_unread_again_keeps_an_acknowledgement,
                 what_is_open_is_counted,
+                nothing_is_taken_for_who_has_gone,
             ],
             threads: [
                 a_thread_is_oldest_first_and_a_limit_keeps_the_oldest,

@@ -156,6 +156,9 @@ pub enum Error {
         /// Whether a token was given at all.
         given: bool,
     },
+    /// Everybody's mail was asked for, where names have to be proved.
+    #[error("Everybody's mail is nobody's where names have to be proved")]
+    EverybodysMail,
     /// The store could not answer. The cause goes to the log, not to the caller.
     #[error("Mail storage is unavailable")]
     Store(#[source] StoreError),
@@ -190,7 +193,7 @@ impl Error {
             Self::NotHeld { .. } => "RESERVATION_NOT_FOUND",
             Self::Pattern(_) => "INVALID_PATH",
             Self::Query(_) => "INVALID_QUERY",
-            Self::Unproved { .. } => "IDENTITY_REQUIRED",
+            Self::Unproved { .. } | Self::EverybodysMail => "IDENTITY_REQUIRED",
             Self::Store(_) => "STORE_UNAVAILABLE",
             Self::Busy => "BUSY",
             Self::SearchTooSlow => "SEARCH_TOO_SLOW",
@@ -235,6 +238,7 @@ impl Error {
             Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
             Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
             Self::Unproved { .. } => "Pass the registration_token that register_agent returned.",
+            Self::EverybodysMail => "Ask for one mailbox, with the token of its name.",
             Self::Store(_) => {
                 "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \
                  idempotency_key."

@@ -3,7 +3,8 @@
 //! A message is written once, and each recipient has a copy of it. Where copies are named one by one, a message to a single
 //! recipient goes by its number, `17`, and the copies of one to several by number and place, `17.1`, `17.2`: an id that is
 //! shown in one mailbox then means nothing in another. A blind copy always has a place, so that the others' ids do not
-//! tell of it. What is put away is hidden here, and never gone.
+//! tell of it; which one is told to those who own all mailboxes alone, so that the blind do not learn of each other. What is
+//! put away is hidden here, and never gone.
 
 use std::fmt;
 
@@ -41,10 +42,10 @@ impl CopyId {
         Some(Self { message: MessageId(i64::try_from(number(message)?).ok()?), place })
     }
 
-    /// What the copy at `place` of a message is called.
-    pub fn shown(message: &Message, place: usize) -> Self {
-        let is_only = place == 1 && message.to.len() + message.cc.len() == 1;
-        Self { message: message.id, place: (!is_only).then_some(place) }
+    /// What the copy at `place` of a message is called of which `open` copies are known to all.
+    pub fn shown(message: MessageId, open: usize, place: usize) -> Self {
+        let is_only = place == 1 && open == 1;
+        Self { message, place: (!is_only).then_some(place) }
     }
 }
 
@@ -73,12 +74,17 @@ pub struct RecipientCopy {
 impl RecipientCopy {
     /// What it is called.
     pub fn id(&self) -> CopyId {
-        CopyId::shown(&self.message, self.place)
+        CopyId::shown(self.message.id, self.open(), self.place)
+    }
+
+    /// How many copies are known to all; the blind ones come behind them.
+    pub fn open(&self) -> usize {
+        self.message.to.len() + self.message.cc.len()
     }
 
     /// Whether only the sender and this recipient know of it.
     pub fn is_blind(&self) -> bool {
-        self.place > self.message.to.len() + self.message.cc.len()
+        self.place > self.open()
     }
 
     /// The copy at `place`, from 1, of a message with those copies.
@@ -107,9 +113,9 @@ pub struct CopyQuery {
     pub agent: Option<AgentId>,
     /// Only what is not read yet.
     pub unread_only: bool,
-    /// Only copies of messages with a higher number.
-    pub after: Option<MessageId>,
-    /// At most so many, and what belongs to the last of their messages.
+    /// Only copies behind this one.
+    pub after: Option<(MessageId, usize)>,
+    /// At most so many.
     pub limit: usize,
 }
 
@@ -138,8 +144,7 @@ pub enum Archived {
 pub trait MailboxStore: Send + Sync {
     /// Copies that are not put away, oldest first, with bodies. Changes nothing.
     ///
-    /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES), but never between two copies
-    /// of one message; an empty page is the last.
+    /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); an empty page is the last.
     async fn open_copies(&self, query: &CopyQuery) -> Result<Vec<RecipientCopy>, StoreError>;
 
     /// How much is open, of one agent or of everybody.

@@ -3,6 +3,8 @@
 //! A message is written once and never changed. What a recipient did with it (saw, read, acknowledged, archived it) is
 //! told by that recipient's delivery. Nothing here deletes.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use formats::Kind;
 use jiff::Timestamp;
@@ -322,13 +324,15 @@ pub trait MessageStore: Send + Sync {
     /// shown: of many who take at once, each message goes to one. With `after`, mail with a higher number that is
     /// unread, whether it was shown or not. Being shown again keeps the first time.
     ///
-    /// Taking nothing writes nothing.
+    /// Taking nothing writes nothing. Nothing is taken once `not_after` has passed, however long this had to wait for others:
+    /// whoever asked has gone, and would never show it.
     async fn take_unseen(
         &self,
         agent: AgentId,
         after: Option<MessageId>,
         limit: usize,
         now: Timestamp,
+        not_after: Option<Instant>,
     ) -> Result<Vec<InboxEntry>, StoreError>;
 
     /// Notes what the agent did with its copy, and returns the copy's state; `None` if it has no copy.

@@ -150,6 +150,11 @@ impl Office {
         &self.rules
     }
 
+    /// Whether names have to be proved here.
+    pub fn is_strict(&self) -> bool {
+        self.rules.identity == Identity::Strict
+    }
+
     /// The time, as the office sees it.
     pub fn now(&self) -> jiff::Timestamp {
         self.clock.now()

@@ -40,6 +40,10 @@ pub struct Letter {
     pub priority: Option<i64>,
     /// Who else got a copy.
     pub cc: Vec<String>,
+    /// Whom it is written to, where the backend knows more than whose copy this is.
+    pub addressed: Vec<String>,
+    /// Whether it was put away, where the backend says so.
+    pub archived: bool,
     /// Whether whoever wrote it waits for an acknowledgement that was not given yet.
     pub awaits_ack: bool,
 }

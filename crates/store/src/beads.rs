@@ -97,6 +97,8 @@ impl Beads {
             priority: None,
             awaits_ack: false,
             cc: Vec::new(),
+            addressed: Vec::new(),
+            archived: false,
         };
         self.keeper.create(letter).await
     }

@@ -8,12 +8,14 @@ mod team;
 use std::sync::Arc;
 
 use mail::Error;
-use mail::messages::Importance;
+use mail::ids::MessageId;
+use mail::messages::{Importance, NewMessage};
 use mail::office::{Claim, Draft, Identity, Rules};
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
 use mail::provider::{Letter, Provider, ProviderError, Words};
 use shop::{PROJECT, Shop, draft, named, shop};
+use team::send;
 
 const HELLO: Words<'static> = Words { from: "agent-0", subject: "Hello", body: "Hi" };
 
@@ -134,6 +136,65 @@ async fn a_thread_has_each_message_once_as_the_readers_own_copy() {
 }
 
 #[tokio::test]
+async fn blind_recipients_do_not_learn_of_each_other() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob"], &["carol", "dave"]).await;
+    for name in ["carol", "dave"] {
+        let native = letters(&shop, Some(name));
+        let own = native.inbox(name).await.unwrap().remove(0);
+        assert_eq!((own.id.as_str(), own.to.as_str()), (format!("{id}.2").as_str(), name));
+        assert_eq!(native.get(&own.id).await.unwrap().to, name);
+        let answer = native.reply(&own.id, Words { from: name, ..HELLO }).await.unwrap();
+        assert_eq!(answer.reply_to.as_deref(), Some(id.as_str()), "no place tells how many there are");
+        native.archive(&own.id).await.unwrap();
+    }
+    let everybodys = Native::new(shop.office.clone(), PROJECT, Names::Any, "exec");
+    assert_eq!(everybodys.get(&format!("{id}.3")).await.unwrap().to, "dave", "who owns all mailboxes knows");
+}
+
+#[tokio::test]
+async fn where_names_are_strict_nobody_sees_a_blind_copy_without_its_token() {
+    let shop = shop(Rules { identity: Identity::Strict, ..Rules::default() }).await;
+    let alice = shop.office.register(named(Some("alice"), None)).await.unwrap().token;
+    for name in ["bob", "dave"] {
+        shop.office.register(named(Some(name), None)).await.unwrap();
+    }
+    let blind = Draft { to: vec!["bob".to_owned()], bcc: vec!["dave".to_owned()], ..draft("alice", Some(&alice)) };
+    let id = shop.office.send(blind).await.unwrap().message.id.to_string();
+    for (names, reader) in
+        [(Names::Known, Some("dave")), (Names::Known, Some("alice")), (Names::Any, None), (Names::Any, Some("dave"))]
+    {
+        let native = Native::new(shop.office.clone(), PROJECT, names, "test").read_by(reader, None);
+        let seen = native.get(&format!("{id}.2")).await;
+        assert!(matches!(seen, Err(ProviderError::NotFound { .. })), "{names:?} {reader:?}: {seen:?}");
+        assert_eq!(native.thread(&id).await.unwrap()[0].to, "bob", "{names:?} {reader:?}");
+    }
+    let native = Native::new(shop.office.clone(), PROJECT, Names::Known, "test").read_by(Some("alice"), Some(&alice));
+    assert_eq!(native.get(&format!("{id}.2")).await.unwrap().to, "dave");
+}
+
+#[tokio::test]
+async fn where_names_are_strict_the_open_door_takes_no_name_away() {
+    let shop = shop(Rules { identity: Identity::Strict, ..Rules::default() }).await;
+    let exec = |token: Option<&str>| Native::new(shop.office.clone(), PROJECT, Names::Any, "exec").read_by(None, token);
+    assert_eq!(code(exec(None).send("zed", Words { from: "newbie", ..HELLO }).await), "AGENT_NOT_FOUND");
+    shop.office.register(named(Some("newbie"), None)).await.expect("a refused send took no name");
+    let alice = shop.office.register(named(Some("alice"), None)).await.unwrap().token;
+    exec(Some(&alice)).send("late", Words { from: "alice", ..HELLO }).await.unwrap();
+    let late = shop.office.register(named(Some("late"), None)).await.expect("who was written to can still come").token;
+    assert_eq!(exec(Some(&late)).inbox("late").await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_letter_whose_parent_did_not_come_along_is_read_all_the_same() {
+    let shop = crowd().await;
+    let orphan = NewMessage { reply_to: Some(MessageId(9999)), ..shop.team.message(0, &[1], "Hi") };
+    send(&shop.store, &orphan).await;
+    let inbox = letters(&shop, Some("agent-1")).inbox("agent-1").await.unwrap();
+    assert_eq!(inbox[0].reply_to.as_deref(), Some("9999"));
+}
+
+#[tokio::test]
 async fn an_unknown_name_is_refused_with_the_nearest_where_names_are_registered() {
     let shop = crowd().await;
     let refused = letters(&shop, None).send("karol", HELLO).await.unwrap_err();
@@ -164,7 +225,7 @@ async fn how_much_a_message_matters_and_who_waits_is_told() {
     let native = letters(&shop, Some("agent-1"));
     let letter = native.inbox("agent-1").await.unwrap().remove(0);
     assert_eq!((letter.priority, letter.awaits_ack), (Some(1), true));
-    let id = mail::ids::MessageId(letter.id.parse().unwrap());
+    let id = MessageId(letter.id.parse().unwrap());
     shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
     assert!(!native.get(&letter.id).await.unwrap().awaits_ack);
 }

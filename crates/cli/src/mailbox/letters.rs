@@ -65,12 +65,13 @@ impl Letters {
         self.ask(verb, json!({ "id": id })).await.map(drop).map_err(|refused| told(refused, id))
     }
 
-    async fn pages(&self, verb: &str, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    /// All pages of a list, which `ask` names.
+    async fn pages(&self, verb: &str, mut ask: Value) -> Result<Vec<Letter>, ProviderError> {
         let mut letters: Vec<Letter> = Vec::new();
+        ask["limit"] = PAGE.into();
         loop {
-            let after = letters.last().map(|letter| &letter.id);
-            let ask = json!({ "recipient": recipient, "after": after, "limit": PAGE });
-            let page = list(self.ask(verb, ask).await.map_err(|refused| told(refused, ""))?)?;
+            ask["after"] = json!(letters.last().map(|letter| &letter.id));
+            let page = list(self.ask(verb, ask.clone()).await.map_err(|refused| told(refused, ""))?)?;
             let is_last = is_last_page(&page, PAGE);
             letters.extend(page);
             if is_last {
@@ -95,15 +96,15 @@ impl Provider for Letters {
     }
 
     async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.pages("inbox", recipient).await
+        self.pages("inbox", json!({ "recipient": recipient })).await
     }
 
     async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.pages("all", recipient).await
+        self.pages("all", json!({ "recipient": recipient })).await
     }
 
     async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
-        list(self.ask("thread", json!({ "id": id })).await.map_err(|refused| told(refused, id))?)
+        self.pages("thread", json!({ "id": id })).await
     }
 
     async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
@@ -155,6 +156,10 @@ struct Written {
     cc: Vec<String>,
     #[serde(default)]
     awaits_ack: bool,
+    #[serde(default)]
+    addressed: Vec<String>,
+    #[serde(default)]
+    archived: bool,
 }
 
 impl From<Written> for Letter {
@@ -172,6 +177,8 @@ impl From<Written> for Letter {
             priority: written.priority,
             cc: written.cc,
             awaits_ack: written.awaits_ack,
+            addressed: written.addressed,
+            archived: written.archived,
         }
     }
 }

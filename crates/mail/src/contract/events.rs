@@ -75,7 +75,7 @@ pub async fn what_changed_nothing_is_not_told(store: &Shared) {
     store.mark(bob, id, &Mark::Read, at("16:03:00")).await.unwrap();
     store.mark(bob, id, &Mark::Acknowledged { note: "again".into() }, at("16:03:00")).await.unwrap();
     store.mark(alice, id, &Mark::Read, at("16:03:00")).await.unwrap();
-    store.take_unseen(bob, None, 1, at("16:03:00")).await.unwrap();
+    store.take_unseen(bob, None, 1, at("16:03:00"), None).await.unwrap();
     team.reserve(&team.request("bob", &["a.txt"]), at("16:03:00")).await;
     store.release(team.id(), bob, None, at("16:03:00")).await.unwrap();
     store.renew(team.id(), bob, Some(&parsed(&["a.txt"])), at("17:00:00"), at("16:03:00")).await.unwrap().unwrap_err();

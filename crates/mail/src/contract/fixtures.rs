@@ -138,7 +138,7 @@ impl Team {
 
     /// Takes as many of an agent's unseen messages, and returns their numbers.
     pub(super) async fn take(&self, name: &str, limit: usize, now: Timestamp) -> Vec<MessageId> {
-        entry_ids(&self.store.take_unseen(self.agent(name), None, limit, now).await.unwrap())
+        entry_ids(&self.store.take_unseen(self.agent(name), None, limit, now, None).await.unwrap())
     }
 
     /// All that an agent finds in its inbox.

@@ -171,14 +171,14 @@ pub async fn unseen_mail_is_taken_oldest_first_and_a_limit_keeps_the_oldest(stor
     let team = team(store).await;
     let sent = team.send_many(4).await;
     let bob = team.agent("bob");
-    assert_eq!(store.take_unseen(bob, None, 0, at("16:05:00")).await.unwrap(), []);
-    let mut taken = store.take_unseen(bob, None, 1, at("16:05:00")).await.unwrap();
+    assert_eq!(store.take_unseen(bob, None, 0, at("16:05:00"), None).await.unwrap(), []);
+    let mut taken = store.take_unseen(bob, None, 1, at("16:05:00"), None).await.unwrap();
     assert_eq!(entry_ids(&taken), sent[..1]);
-    taken.extend(store.take_unseen(bob, None, PLENTY, at("16:05:00")).await.unwrap());
+    taken.extend(store.take_unseen(bob, None, PLENTY, at("16:05:00"), None).await.unwrap());
     let mut inbox = team.inbox("bob").await;
     inbox.reverse();
     assert_eq!(taken, inbox, "the same entries, with bodies, as they are now that they were shown");
-    assert_eq!(store.take_unseen(team.agent("alice"), None, PLENTY, at("16:05:00")).await.unwrap(), []);
+    assert_eq!(store.take_unseen(team.agent("alice"), None, PLENTY, at("16:05:00"), None).await.unwrap(), []);
 }
 
 pub async fn what_was_read_or_shown_is_not_unseen(store: &Shared) {
@@ -197,7 +197,8 @@ pub async fn after_a_number_unread_mail_is_told_whether_shown_or_not(store: &Sha
     let bob = team.agent("bob");
     assert_eq!(team.take("bob", 3, at("16:05:00")).await, sent[..3]);
     store.mark(bob, sent[3], &Mark::Read, at("16:05:00")).await.unwrap();
-    let after = async |id, limit| entry_ids(&store.take_unseen(bob, Some(id), limit, at("16:06:00")).await.unwrap());
+    let after =
+        async |id, limit| entry_ids(&store.take_unseen(bob, Some(id), limit, at("16:06:00"), None).await.unwrap());
     assert_eq!(after(sent[0], 2).await, [sent[1], sent[2]]);
     assert_eq!(after(sent[0], PLENTY).await, [sent[1], sent[2], sent[4]]);
     assert_eq!(after(sent[1], PLENTY).await, [sent[2], sent[4]]);
@@ -215,7 +216,7 @@ pub async fn of_many_who_take_at_once_each_message_goes_to_one(store: &Shared) {
         takers.spawn(async move {
             let mut taken = Vec::new();
             loop {
-                let some = store.take_unseen(bob, None, 3, at("16:05:00")).await.unwrap();
+                let some = store.take_unseen(bob, None, 3, at("16:05:00"), None).await.unwrap();
                 if some.is_empty() {
                     return taken;
                 }

@@ -115,7 +115,7 @@ pub async fn being_shown_again_keeps_the_first_time(store: &Shared) {
     let team = team(store).await;
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
     team.take("bob", 1, at("16:05:00")).await;
-    let again = store.take_unseen(bob, Some(MessageId(0)), 1, at("16:06:00")).await.unwrap();
+    let again = store.take_unseen(bob, Some(MessageId(0)), 1, at("16:06:00"), None).await.unwrap();
     assert_eq!(again[0].state.shown_at, Some(at("16:05:00")));
     assert_eq!(team.copy(id, "bob").await.state.shown_at, Some(at("16:05:00")));
 }

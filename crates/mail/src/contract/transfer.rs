@@ -213,7 +213,7 @@ pub async fn archived_mail_is_left_out_of_the_mailboxes(store: &Shared, second: 
     let bob = there.agent("bob");
     assert_eq!(entry_ids(&there.inbox("bob").await), [sent[2], sent[0]]);
     assert_eq!(there.take("bob", PLENTY, at("20:00:00")).await, [sent[0], sent[2]]);
-    let unread = second.take_unseen(bob, Some(MessageId(0)), PLENTY, at("20:00:00")).await.unwrap();
+    let unread = second.take_unseen(bob, Some(MessageId(0)), PLENTY, at("20:00:00"), None).await.unwrap();
     assert_eq!(entry_ids(&unread), [sent[0], sent[2]]);
     assert_eq!(there.copy(sent[1], "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(second.outbox(there.agent("alice"), None, PLENTY, true).await.unwrap().len(), 3, "nothing is destroyed");

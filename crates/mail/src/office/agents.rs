@@ -112,6 +112,19 @@ impl Office {
         (token, Some(hash))
     }
 
+    /// Sees to it that there is a mailbox of that name, in a project that may be new. It has no token: where names have to
+    /// be proved, it belongs to whoever registers the name first.
+    pub async fn ensure_mailbox(&self, project_key: &str, name: &str) -> Result<(), Error> {
+        let name = AgentName::parse(name)?;
+        let project = self.project_or_new(project_key).await?;
+        if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+            let now = self.clock.now();
+            // If somebody was faster, it is there, too.
+            self.store.register(project.id, &name, &Profile::default(), None, Taking::NewOnly, now).await?;
+        }
+        Ok(())
+    }
+
     /// What is known of an agent.
     pub async fn whois(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
         let project = self.project(project_key).await?;

@@ -16,9 +16,9 @@ pub struct CopiesAsk<'a> {
     pub whose: Option<Claim<'a>>,
     /// Only what is not read yet.
     pub unread_only: bool,
-    /// Only copies of messages with a higher number.
-    pub after: Option<MessageId>,
-    /// At most so many, and what belongs to the last of their messages.
+    /// Only copies behind the one at this place of this message.
+    pub after: Option<(MessageId, usize)>,
+    /// At most so many.
     pub limit: usize,
 }
 
@@ -82,6 +82,11 @@ impl Office {
         }
     }
 
+    /// Succeeds when the caller is who it says it is, as far as this office asks for that.
+    pub async fn check_claim(&self, project_key: &str, claim: Claim<'_>) -> Result<(), Error> {
+        self.acting(project_key, claim).await.map(drop)
+    }
+
     /// Whose mailbox: everybody's only where whoever names itself is believed.
     async fn mailbox(&self, project_key: &str, whose: Option<Claim<'_>>) -> Result<(Project, Option<AgentId>), Error> {
         match whose {
@@ -89,16 +94,16 @@ impl Office {
                 let (project, agent, _) = self.acting(project_key, claim).await?;
                 Ok((project, Some(agent.id)))
             }
-            None if self.rules.identity == Identity::Strict => {
-                Err(Error::Unproved { name: "everybody".to_owned(), given: false })
-            }
+            None if self.rules.identity == Identity::Strict => Err(Error::EverybodysMail),
             None => Ok((self.project(project_key).await?, None)),
         }
     }
 }
 
 fn several_copies(message: &Message, copies: &[Delivery]) -> Error {
+    let open = open_to_all(copies).count();
     let named = open_to_all(copies).zip(1..);
-    let copies = named.map(|(copy, place)| (CopyId::shown(message, place).to_string(), copy.recipient.clone()));
+    let copies =
+        named.map(|(copy, place)| (CopyId::shown(message.id, open, place).to_string(), copy.recipient.clone()));
     Error::SeveralCopies { id: message.id, copies: copies.collect() }
 }

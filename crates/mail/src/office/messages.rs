@@ -3,7 +3,9 @@
 mod reading;
 mod send;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 use super::{Claim, Office};
 use crate::error::{Error, check_text};
@@ -54,6 +56,8 @@ pub struct WaitAsk<'a> {
     pub limit: usize,
     /// How long to wait when there is none.
     pub at_most: Duration,
+    /// When the caller will have gone: nothing is taken for it later.
+    pub not_after: Option<Timestamp>,
 }
 
 impl Office {
@@ -80,10 +84,15 @@ impl Office {
     pub async fn wait_for_mail(&self, ask: WaitAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
         let (_, agent, _) = self.acting(ask.project_key, ask.agent).await?;
         let deadline = self.clock.now().as_microsecond() + ask.at_most.as_micros() as i64;
+        let gone = match ask.not_after.map(|time| Duration::try_from(time.duration_since(self.clock.now()))) {
+            Some(Ok(left)) => Some(Instant::now() + left),
+            Some(Err(_)) => return Ok(Vec::new()),
+            None => None,
+        };
         // Taken before the first look, so that what is committed in between is not missed.
         let mut signal = self.wake.mailbox(agent.id);
         loop {
-            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now()).await?;
+            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now(), gone).await?;
             if !unseen.is_empty() {
                 return Ok(unseen);
             }

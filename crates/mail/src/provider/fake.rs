@@ -53,6 +53,8 @@ impl Fake {
             read: false,
             priority: None,
             cc: Vec::new(),
+            addressed: Vec::new(),
+            archived: false,
             awaits_ack: false,
         };
         letters.push(Kept { letter: letter.clone(), archived: false });

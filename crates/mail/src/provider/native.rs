@@ -11,12 +11,14 @@ use jiff::SignedDuration;
 use super::{Count, Letter, Provider, ProviderError, Words};
 use crate::error::Error;
 use crate::ids::MessageId;
-use crate::mailboxes::{CopyId, RecipientCopy, place_of};
-use crate::messages::{Importance, Message, PAGE_BYTES};
-use crate::office::{Claim, CopiesAsk, Draft, Office, Registration, ReplyDraft, ThreadAsk};
+use crate::mailboxes::{CopyId, RecipientCopy, open_to_all, place_of};
+use crate::messages::{DeliveryState, Importance, Message, PAGE_BYTES};
+use crate::office::{Claim, CopiesAsk, Draft, Office, ReplyDraft, ThreadAsk};
 
 /// How many letters are read at once.
 const PAGE: usize = 500;
+/// How far apart the copies of a message may be as letters, in nanoseconds: the next message is a microsecond later.
+const MOST_APART: i64 = 999;
 
 /// Which names there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,13 +61,16 @@ impl Native {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Letter>, ProviderError> {
-        let after = after.map(parsed).transpose()?.map(|id| id.message);
+        let after = after.map(parsed).transpose()?.map(|id| (id.message, id.place.unwrap_or(1)));
         let whose = (!recipient.is_empty()).then(|| self.claim(recipient));
         let ask = CopiesAsk { project_key: &self.project_key, whose, unread_only, after, limit };
-        let copies = match self.office.open_copies(ask).await {
+        let mut copies = match self.office.open_copies(ask).await {
             Err(error) if self.names == Names::Any && is_nobody(&error) => Vec::new(),
             copies => copies?,
         };
+        if recipient.is_empty() && self.names == Names::Known {
+            copies.retain(|copy| !copy.is_blind());
+        }
         let mut letters = Vec::with_capacity(copies.len());
         for copy in copies {
             letters.push(self.letter(copy).await?);
@@ -73,11 +78,53 @@ impl Native {
         Ok(letters)
     }
 
-    async fn whole(&self, recipient: &str, unread_only: bool) -> Result<Vec<Letter>, ProviderError> {
+    /// A part of a thread, oldest first, behind the letter `after`: each message once, as the reader's copy or the first.
+    /// An empty part is the last.
+    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<Letter>, ProviderError> {
+        self.check_reader().await?;
+        // By its name, or by the number of a message in it; of a copy's id the message counts, if there is such a copy.
+        let copy = CopyId::parse(id).filter(|id| id.place.is_some());
+        let number = match copy {
+            Some(copy) if self.get(id).await.is_ok() => Some(copy.message.to_string()),
+            _ => None,
+        };
+        let after = after.map(parsed).transpose()?.map(|id| id.message);
+        for thread in [Some(id), number.as_deref()].into_iter().flatten() {
+            let ask = ThreadAsk { project_key: &self.project_key, thread, after, limit, with_bodies: true };
+            let page = match self.office.thread(ask).await {
+                Err(Error::UnknownThread { .. }) => continue,
+                Err(error) if self.names == Names::Any && is_nobody(&error) => continue,
+                page => page?,
+            };
+            let mut letters = Vec::with_capacity(page.messages.len());
+            for message in page.messages {
+                letters.push(self.letter(self.copy_in_thread(message).await?).await?);
+            }
+            return Ok(letters);
+        }
+        Ok(Vec::new())
+    }
+
+    async fn copy_in_thread(&self, message: Message) -> Result<RecipientCopy, ProviderError> {
+        let copies = self.office.store().deliveries(message.id).await.map_err(Error::from)?;
+        let own = self.reader.as_deref().and_then(|reader| place_of(&copies, reader));
+        let own = own.and_then(|place| RecipientCopy::at(&message, &copies, place));
+        if let Some(own) = own
+            && (!own.is_blind() || self.is_proved().await)
+        {
+            return Ok(own);
+        }
+        RecipientCopy::at(&message, &copies, 1).ok_or(Error::UnknownMessage { id: message.id }.into())
+    }
+
+    /// All pages together. `page` gets the last letter that is there.
+    async fn whole<F>(&self, page: impl Fn(Option<String>) -> F) -> Result<Vec<Letter>, ProviderError>
+    where
+        F: Future<Output = Result<Vec<Letter>, ProviderError>>,
+    {
         let mut letters: Vec<Letter> = Vec::new();
         loop {
-            let after = letters.last().map(|letter| letter.id.clone());
-            let page = self.page(recipient, unread_only, after.as_deref(), PAGE).await?;
+            let page = page(letters.last().map(|letter| letter.id.clone())).await?;
             let is_last = is_last_page(&page, PAGE);
             letters.extend(page);
             if is_last {
@@ -86,30 +133,28 @@ impl Native {
         }
     }
 
-    /// One letter for each message: the reader's copy, else the first.
-    async fn letters_of(&self, messages: Vec<Message>) -> Result<Vec<Letter>, ProviderError> {
-        let mut letters = Vec::with_capacity(messages.len());
-        for message in messages {
-            let id = CopyId { message: message.id, place: None };
-            let copy = self.office.copy(&self.project_key, id, self.reader.as_deref()).await?;
-            letters.push(self.letter(copy).await?);
-        }
-        Ok(letters)
-    }
-
     async fn letter(&self, copy: RecipientCopy) -> Result<Letter, ProviderError> {
         let reply_to = match copy.message.reply_to {
             Some(parent) => Some(self.answered(parent, &copy.message.from).await?),
             None => None,
         };
-        // Copies of one message were sent at one time. Where each is a letter, the later one has the later time.
-        let place = i64::try_from(copy.place).unwrap_or(i64::MAX);
-        let created_at = copy.message.created_at.saturating_add(SignedDuration::from_nanos(place - 1));
-        let id = copy.id().to_string();
+        Ok(self.letter_with(copy, reply_to))
+    }
+
+    fn letter_with(&self, copy: RecipientCopy, reply_to: Option<String>) -> Letter {
+        // Copies of one message were sent at one time. Where each is a letter, the later one has the later time, as long as
+        // it does not reach that of the next message.
+        let apart = i64::try_from(copy.place - 1).unwrap_or(MOST_APART).min(MOST_APART);
+        let created_at = copy.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
+        // The blind do not learn of each other by their places.
+        let id = match self.names {
+            Names::Known if copy.is_blind() => CopyId { message: copy.message.id, place: Some(copy.open() + 1) },
+            _ => copy.id(),
+        };
         let RecipientCopy { message, recipient, state, .. } = copy;
         let others = message.to.iter().chain(&message.cc).filter(|name| **name != recipient);
-        Ok(Letter {
-            id,
+        Letter {
+            id: id.to_string(),
             cc: others.cloned().collect(),
             from: message.from,
             to: recipient,
@@ -121,19 +166,51 @@ impl Native {
             reply_to,
             priority: priority(message.importance),
             awaits_ack: message.ack_required && state.acked_at.is_none(),
-        })
+            addressed: message.to,
+            archived: state.archived_at.is_some(),
+        }
     }
 
-    /// What the letter is called that `sender` answered: its own copy, else the first.
+    /// A letter that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
+    fn sent(&self, message: Message, reply_to: Option<String>) -> Letter {
+        let recipient = message.to.first().cloned().unwrap_or_default();
+        self.letter_with(RecipientCopy { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
+    }
+
+    /// What the letter is called that `sender` answered: its own copy, else the first. If its copy was blind, or the
+    /// message did not come along with the mail that was imported, the message is named.
     async fn answered(&self, parent: MessageId, sender: &str) -> Result<String, ProviderError> {
-        let (message, copies) = self.office.message(&self.project_key, parent).await?;
-        Ok(CopyId::shown(&message, place_of(&copies, sender).unwrap_or(1)).to_string())
+        let copies = self.office.store().deliveries(parent).await.map_err(Error::from)?;
+        let open = open_to_all(&copies).count();
+        let place = place_of(&copies, sender).unwrap_or(1);
+        if copies.is_empty() || place > open {
+            return Ok(parent.to_string());
+        }
+        Ok(CopyId::shown(parent, open, place).to_string())
+    }
+
+    /// What a caller calls a copy: who got a blind one is told another place than it has.
+    async fn meant(&self, id: &str) -> Result<CopyId, ProviderError> {
+        let mut copy = parsed(id)?;
+        let (Some(place), Some(reader), Names::Known) = (copy.place, &self.reader, self.names) else { return Ok(copy) };
+        let copies = self.office.store().deliveries(copy.message).await.map_err(Error::from)?;
+        let open = open_to_all(&copies).count();
+        if let Some(own) = place_of(&copies, reader).filter(|own| *own > open && place == open + 1) {
+            copy.place = Some(own);
+        }
+        Ok(copy)
     }
 
     /// The letter that the caller does something with, and may.
     async fn copy_to_act_on(&self, id: &str) -> Result<RecipientCopy, ProviderError> {
-        let found = self.office.copy_to_act_on(&self.project_key, parsed(id)?, self.reader.as_deref()).await;
-        let copy = self.known(found.map_err(|error| self.told(error, id))?, id)?;
+        self.check_reader().await?;
+        let found = self.office.copy_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let copy = match (found, &self.reader) {
+            (Err(Error::SeveralCopies { id, .. }), Some(reader)) if self.names == Names::Known => {
+                return Err(Error::NotARecipient { id, agent: reader.clone() }.into());
+            }
+            (found, _) => self.known(found.map_err(|error| self.told(error, id))?, id).await?,
+        };
         match &self.reader {
             Some(reader) if self.names == Names::Known && *reader != copy.recipient => {
                 Err(Error::NotARecipient { id: copy.message.id, agent: reader.clone() }.into())
@@ -143,13 +220,30 @@ impl Native {
     }
 
     /// A copy that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
-    fn known(&self, copy: RecipientCopy, id: &str) -> Result<RecipientCopy, ProviderError> {
+    async fn known(&self, copy: RecipientCopy, id: &str) -> Result<RecipientCopy, ProviderError> {
+        let owns_all = self.names == Names::Any && !self.office.is_strict();
         let is_theirs =
             self.reader.as_ref().is_some_and(|reader| [&copy.recipient, &copy.message.from].contains(&reader));
-        if copy.is_blind() && self.names == Names::Known && !is_theirs {
+        if copy.is_blind() && !owns_all && !(is_theirs && self.is_proved().await) {
             return Err(ProviderError::NotFound { id: id.to_owned() });
         }
         Ok(copy)
+    }
+
+    /// Whether the reader is who it says it is, as far as the office asks for that.
+    async fn is_proved(&self) -> bool {
+        match &self.reader {
+            Some(reader) => self.office.check_claim(&self.project_key, self.claim(reader)).await.is_ok(),
+            None => false,
+        }
+    }
+
+    /// A reader that nobody knows has misspelt its name, where names are registered.
+    async fn check_reader(&self) -> Result<(), ProviderError> {
+        if let (Some(reader), Names::Known) = (&self.reader, self.names) {
+            self.office.whois(&self.project_key, reader).await?;
+        }
+        Ok(())
     }
 
     fn claim<'a>(&'a self, name: &'a str) -> Claim<'a> {
@@ -174,24 +268,19 @@ impl Native {
         }
     }
 
-    /// Sees to it that those who write or are written to have a mailbox, where any name may have one.
-    async fn make_mailboxes(&self, names: &[&str]) -> Result<(), ProviderError> {
+    /// Sees to it that those who write or are written to have a mailbox, where any name may have one. Where names have to be
+    /// proved, whoever writes has to be registered: a name that is made here would belong to nobody.
+    async fn make_mailboxes(&self, from: &str, to: Option<&str>) -> Result<(), ProviderError> {
         if self.names == Names::Known {
             return Ok(());
         }
-        for name in names {
-            match self.office.whois(&self.project_key, name).await {
-                Err(error) if is_nobody(&error) => {
-                    let registration = Registration {
-                        project_key: &self.project_key,
-                        make_project: true,
-                        name: Some(*name),
-                        ..Registration::default()
-                    };
-                    self.office.register(registration).await?;
-                }
-                known => drop(known?),
-            }
+        if self.office.is_strict() {
+            self.office.check_claim(&self.project_key, self.claim(from)).await?;
+        } else {
+            self.office.ensure_mailbox(&self.project_key, from).await?;
+        }
+        if let Some(to) = to {
+            self.office.ensure_mailbox(&self.project_key, to).await?;
         }
         Ok(())
     }
@@ -208,54 +297,37 @@ impl Native {
 #[async_trait]
 impl Provider for Native {
     async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
-        self.make_mailboxes(&[words.from, to]).await?;
+        self.make_mailboxes(words.from, Some(to)).await?;
         let sent = self.office.send(self.draft(to, words)).await?;
-        Ok(self.letters_of(vec![sent.message]).await?.remove(0))
+        Ok(self.sent(sent.message, None))
     }
 
     async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
         let parent = self.get(id).await?;
-        self.make_mailboxes(&[words.from]).await?;
-        let reply = ReplyDraft {
-            reply_to: parsed(id)?.message,
-            subject: Some(words.subject),
-            draft: self.draft(&parent.from, words),
-        };
-        let sent = self.office.reply(reply).await?;
-        Ok(self.letters_of(vec![sent.message]).await?.remove(0))
+        self.make_mailboxes(words.from, None).await?;
+        let reply_to = parsed(id)?.message;
+        let answered = self.answered(reply_to, words.from).await?;
+        let draft = self.draft(&parent.from, words);
+        let sent = self.office.reply(ReplyDraft { reply_to, subject: Some(words.subject), draft }).await?;
+        Ok(self.sent(sent.message, Some(answered)))
     }
 
     async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.whole(recipient, true).await
+        self.whole(async |after| self.page(recipient, true, after.as_deref(), PAGE).await).await
     }
 
     async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.whole(recipient, false).await
+        self.whole(async |after| self.page(recipient, false, after.as_deref(), PAGE).await).await
     }
 
     async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
-        // By its name, or by the number of a message in it; of a copy's id the message counts.
-        let number = CopyId::parse(id).filter(|id| id.place.is_some()).map(|id| id.message.to_string());
-        let (mut letters, mut after) = (Vec::new(), None);
-        for thread in [Some(id), number.as_deref()].into_iter().flatten() {
-            loop {
-                let ask = ThreadAsk { project_key: &self.project_key, thread, after, limit: PAGE, with_bodies: false };
-                let messages = match self.office.thread(ask).await {
-                    Err(Error::UnknownThread { .. }) => break,
-                    Err(error) if self.names == Names::Any && is_nobody(&error) => break,
-                    page => page?.messages,
-                };
-                let Some(last) = messages.last() else { return Ok(letters) };
-                after = Some(last.id);
-                letters.extend(self.letters_of(messages).await?);
-            }
-        }
-        Ok(letters)
+        self.whole(async |after| self.thread_page(id, after.as_deref(), PAGE).await).await
     }
 
     async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
-        let found = self.office.copy(&self.project_key, parsed(id)?, self.reader.as_deref()).await;
-        let copy = self.known(found.map_err(|error| self.told(error, id))?, id)?;
+        self.check_reader().await?;
+        let found = self.office.copy(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let copy = self.known(found.map_err(|error| self.told(error, id))?, id).await?;
         self.letter(copy).await
     }
 

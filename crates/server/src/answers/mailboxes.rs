@@ -22,6 +22,8 @@ pub struct LetterAnswer<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     cc: &'a [String],
     awaits_ack: bool,
+    addressed: &'a [String],
+    archived: bool,
 }
 
 impl<'a> From<&'a Letter> for LetterAnswer<'a> {
@@ -39,6 +41,8 @@ impl<'a> From<&'a Letter> for LetterAnswer<'a> {
             priority: letter.priority,
             cc: &letter.cc,
             awaits_ack: letter.awaits_ack,
+            addressed: &letter.addressed,
+            archived: letter.archived,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Telling a client that a resource it watches has changed.
 //!
 //! Inboxes, reservations and work can be watched. A wake-up may come for nothing, so what the client would see is compared
-//! before it is told; only the newest entry is looked at, which is enough to know that something came or went.
+//! before it is told. Of an inbox only the newest entry and how much is open are looked at, which is enough to know that
+//! something came or went.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,11 +26,12 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
     let (what, signal) = match address.kind() {
         "inbox" => {
             let project_key = address.project()?;
+            let project = office.project(project_key).await.map_err(refused)?;
             let claim = Claim { name: address.name(), token: address.get("registration_token") };
             // Asking for the inbox proves the name where names have to be proved.
             office.inbox(one_of(project_key, claim)).await.map_err(refused)?;
             let agent = office.whois(project_key, address.name()).await.map_err(refused)?;
-            (Watched::Inbox(agent.id), office.wake().mailbox(agent.id))
+            (Watched::Inbox(project.id, agent.id), office.wake().mailbox(agent.id))
         }
         "reservations" => {
             let (project, _) = office.leases(address.project_or_name()?, None, 1).await.map_err(refused)?;
@@ -56,7 +58,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
 
 #[derive(Clone, Copy)]
 enum Watched {
-    Inbox(AgentId),
+    Inbox(ProjectId, AgentId),
     Leases(ProjectId),
     Work(ProjectId),
 }
@@ -103,10 +105,11 @@ impl Seen {
 /// What tells one state of the resource from another.
 async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> {
     match what {
-        Watched::Inbox(agent) => {
+        Watched::Inbox(project, agent) => {
             let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(agent, 1) };
             let entries = office.store().inbox(&query).await?;
-            Ok(entries.iter().map(|entry| entry.message.id.0).collect())
+            let open = office.store().count_open(project, Some(agent)).await?.total as i64;
+            Ok(entries.iter().map(|entry| entry.message.id.0).chain([open]).collect())
         }
         Watched::Leases(project) => {
             let held = office.store().leases(project, None, 1000, office.now()).await?;

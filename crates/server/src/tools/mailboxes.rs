@@ -52,7 +52,7 @@ async fn answer(native: &Native, arguments: &Arguments) -> Result<Output, Provid
         "reply" => one(&native.reply(id, words).await?),
         "inbox" => page(true).await?,
         "all" => page(false).await?,
-        "thread" => listed(&native.thread(id).await?),
+        "thread" => listed(&native.thread_page(id, arguments.opt_text("after"), limit(arguments, 500)).await?),
         "get" => one(&native.get(id).await?),
         "read" => one(&native.read(id).await?),
         "count" => Output::json(&CountAnswer::from(native.count(recipient).await?)),
@@ -60,7 +60,8 @@ async fn answer(native: &Native, arguments: &Arguments) -> Result<Output, Provid
             match verb {
                 "mark_read" => native.mark_read(id).await?,
                 "mark_unread" => native.mark_unread(id).await?,
-                _ => native.archive(id).await?,
+                "archive" => native.archive(id).await?,
+                _ => return Err(ProviderError::Unsupported { verb: "this" }),
             }
             Output::json(&DoneAnswer { done: true })
         }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::InboxEntry;
 use mail::office::{InboxAsk, WaitAsk};
@@ -61,6 +63,7 @@ fn wait_for_mail(desk: &Desk) -> Tool {
             .mistaken_for(&["timeout", "wait_seconds", "seconds"]),
         LIMIT,
         Param::optional("after_id", ParamKind::Id, "Unread mail newer than this message, even if shown before").rare(),
+        Param::optional("not_after", ParamKind::Text, "RFC 3339: return nothing later").rare(),
         TOKEN,
     ];
     desk.tool(
@@ -76,6 +79,7 @@ fn wait_for_mail(desk: &Desk) -> Tool {
                 after: arguments.id("after_id").map(MessageId),
                 limit: limit(&arguments, 20),
                 at_most: Duration::from_secs(seconds as u64),
+                not_after: arguments.opt_text("not_after").map(time).transpose()?,
             };
             Ok(received(&office.wait_for_mail(ask).await?, true))
         },
@@ -108,6 +112,11 @@ fn acknowledge_message(desk: &Desk) -> Tool {
             Ok(Output::json(&MarkedAnswer::new(id, &state)))
         },
     )
+}
+
+fn time(text: &str) -> Result<Timestamp, Error> {
+    let wanted = "a time such as 2026-01-11T16:33:15Z".to_owned();
+    text.parse().map_err(|_| Error::Invalid { what: "not_after", value: mail::error::shown(text), wanted })
 }
 
 /// A list of mail.

@@ -85,6 +85,8 @@ impl Bead {
             reply_to: labelled("reply-to:").filter(|id| !id.is_empty()),
             priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
             cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
         };
         let status = bead["status"].as_str().unwrap_or(OPEN);
@@ -143,6 +145,8 @@ mod tests {
             reply_to: Some("gc-1".to_owned()),
             priority: Some(2),
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
             cc: vec!["carol".to_owned(), "dan".to_owned()],
         };
         assert_eq!(bead.letter, letter);

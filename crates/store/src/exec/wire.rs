@@ -95,6 +95,8 @@ impl Printed {
             cc: self.cc.unwrap_or_default(),
             // Scripts know no acknowledgements.
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
         })
     }
 }
@@ -144,6 +146,8 @@ mod tests {
             priority: Some(2),
             cc: vec!["carol".to_owned()],
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
         };
         assert_eq!(letter(printed), Ok(expected));
     }

@@ -33,39 +33,51 @@ impl MailboxStore for Sqlite {
 }
 
 fn open_copies(connection: &Connection, query: &CopyQuery) -> rusqlite::Result<Vec<RecipientCopy>> {
-    // Which way to walk follows from the question: along one mailbox, or along the messages of the project.
-    let (from, whose) = match (query.agent, query.unread_only) {
-        (Some(agent), true) => {
-            ("delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id", agent.0)
-        }
-        (Some(agent), false) => ("delivery d CROSS JOIN message m ON m.id = d.message_id", agent.0),
-        (None, _) => {
-            ("message m CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id", query.project.0)
-        }
-    };
-    let owner = if query.agent.is_some() { "d.recipient_id" } else { "m.project_id" };
-    let unread = if query.unread_only { " AND d.read_at IS NULL" } else { "" };
-    let sql = format!(
-        "SELECT {COLUMNS}, {BODY}, {STATE}, a.name,
-             (SELECT count(*) FROM delivery e INDEXED BY delivery_by_message
-              WHERE e.message_id = d.message_id AND (e.role, e.position) <= (d.role, d.position))
-         FROM {from} CROSS JOIN agent a ON a.id = d.recipient_id
-         WHERE {owner} = ?1 AND m.id > ?2 AND d.archived_at IS NULL{unread}
-         ORDER BY m.id, d.role, d.position"
-    );
+    let sql = open_copies_sql(query);
+    let (message, place) = query.after.map_or((0, 0), |(message, place)| (message.0, place));
+    let whose = query.agent.map_or(query.project.0, |agent| agent.0);
     let mut statement = connection.prepare_cached(&sql)?;
-    let read = statement.query_map((whose, query.after.map_or(0, |id| id.0)), copy_of)?;
+    let read = statement.query_map((whose, message), copy_of)?;
     let (mut page, mut bytes): (Vec<RecipientCopy>, usize) = (Vec::new(), 0);
     for copy in read {
         let copy = copy?;
-        let is_next_message = page.last().is_some_and(|last| last.message.id != copy.message.id);
-        if is_next_message && (page.len() >= query.limit || bytes > PAGE_BYTES) {
+        if (copy.message.id.0, copy.place) <= (message, place) {
+            continue;
+        }
+        if page.len() >= query.limit || bytes > PAGE_BYTES {
             break;
         }
         bytes += copy.message.body.len();
         page.push(copy);
     }
     Ok(page)
+}
+
+/// Which way to walk follows from the question: along one mailbox, where a message has one copy, or along the messages of
+/// the project. Either way is in the order of the answer, so that nothing is sorted and a page costs what it holds.
+fn open_copies_sql(query: &CopyQuery) -> String {
+    let unread = if query.unread_only { " AND d.read_at IS NULL" } else { "" };
+    let (from, rest) = match query.agent {
+        Some(_) => {
+            let index = if query.unread_only { "INDEXED BY delivery_unread " } else { "" };
+            (
+                format!("delivery d {index}CROSS JOIN message m ON m.id = d.message_id"),
+                "d.recipient_id = ?1 AND d.message_id > ?2 {open} ORDER BY d.message_id",
+            )
+        }
+        None => (
+            "message m NOT INDEXED CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id"
+                .to_owned(),
+            "m.project_id = ?1 AND m.id >= ?2 {open} ORDER BY m.id, d.role, d.position",
+        ),
+    };
+    let rest = rest.replace("{open}", &format!("AND d.archived_at IS NULL{unread}"));
+    format!(
+        "SELECT {COLUMNS}, {BODY}, {STATE}, a.name,
+             (SELECT count(*) FROM delivery e INDEXED BY delivery_by_message
+              WHERE e.message_id = d.message_id AND (e.role, e.position) <= (d.role, d.position))
+         FROM {from} CROSS JOIN agent a ON a.id = d.recipient_id WHERE {rest}"
+    )
 }
 
 fn copy_of(row: &Row<'_>) -> rusqlite::Result<RecipientCopy> {
@@ -109,4 +121,27 @@ fn archive(connection: &Connection, agent: AgentId, message: MessageId, now: Tim
         .query_row([message.0], |row| row.get(0).map(ProjectId))?;
     record(connection, project, EventKind::MessageArchived, message.0, Some(agent), now)?;
     Ok(Archived::Now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Sqlite};
+
+    #[test]
+    fn no_page_of_a_mailbox_is_sorted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("mail.db"), &Options::default()).unwrap();
+        for (agent, unread_only) in [(Some(AgentId(1)), true), (Some(AgentId(1)), false), (None, true), (None, false)] {
+            let query = CopyQuery { project: ProjectId(1), agent, unread_only, after: None, limit: 1 };
+            let plan: Vec<String> = store
+                .read("plan", |connection| {
+                    let sql = format!("EXPLAIN QUERY PLAN {}", open_copies_sql(&query));
+                    let mut plan = connection.prepare(&sql)?;
+                    plan.query_map((1, 0), |row| row.get(3))?.collect()
+                })
+                .unwrap();
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{agent:?} {unread_only}: {plan:?}");
+        }
+    }
 }

@@ -139,6 +139,8 @@ mod tests {
             priority: None,
             cc: Vec::new(),
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
         }
     }
 
@@ -183,6 +185,8 @@ mod tests {
             priority: Some(2),
             cc: vec!["RedFox".to_owned()],
             awaits_ack: true,
+            addressed: Vec::new(),
+            archived: false,
             ..letter("17")
         };
         let text = whole(&full, now());
@@ -214,6 +218,8 @@ mod tests {
             reply_to: Some(evil.clone()),
             cc: vec![evil],
             awaits_ack: true,
+            addressed: Vec::new(),
+            archived: false,
             ..letter("1")
         };
         for text in [whole(&letter, now()), in_thread(&letter, now()), table(&[letter], now(), &WIDE)] {

@@ -133,6 +133,8 @@ mod tests {
             priority: None,
             cc: Vec::new(),
             awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
         }
     }
 

@@ -71,7 +71,7 @@ never_asked! { MessageStore:
     deliveries(MessageId) -> Vec<Delivery>;
     inbox(&InboxQuery) -> Vec<InboxEntry>;
     outbox(AgentId, Option<MessageId>, usize, bool) -> Vec<Message>;
-    take_unseen(AgentId, Option<MessageId>, usize, Timestamp) -> Vec<InboxEntry>;
+    take_unseen(AgentId, Option<MessageId>, usize, Timestamp, Option<std::time::Instant>) -> Vec<InboxEntry>;
     mark(AgentId, MessageId, &Mark, Timestamp) -> Option<DeliveryState>;
 }
 
