@@ -9,9 +9,10 @@ use hooks::Agent;
 use serde_json::{Value, json};
 
 /// Each client, the event before a write, and where its answer has the reason of a refusal.
-const WRITES: [(&str, &str, &str); 4] = [
+const WRITES: [(&str, &str, &str); 5] = [
     ("claude", "PreToolUse", "/hookSpecificOutput/permissionDecisionReason"),
     ("codex", "PreToolUse", "/hookSpecificOutput/permissionDecisionReason"),
+    ("codex", "PreToolUse-patch-at-a-shell", "/hookSpecificOutput/permissionDecisionReason"),
     ("gemini", "BeforeTool", "/reason"),
     ("gemini", "BeforeTool-replace", "/reason"),
 ];

@@ -135,7 +135,7 @@ impl Happening<'_> {
         }
         let root = inquiry.root().await?;
         let written = self.input.written(self.client).into_iter();
-        let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, path));
+        let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, &path));
         let written: Vec<Vec<String>> = written.filter(|names| !names.is_empty()).collect();
         let held = leases::conflicts(&held, Some(&self.me.agent), &written);
         Ok(objection(&held).map(|why| match self.reserved {

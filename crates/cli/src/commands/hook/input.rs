@@ -77,15 +77,16 @@ impl Input {
     }
 
     /// The files that the tool is about to write, as the client names them.
-    pub fn written(&self, client: Client) -> Vec<&str> {
+    pub fn written(&self, client: Client) -> Vec<String> {
         let ToolInput { file_path, notebook_path, command } = &self.tool_input;
         let one = match (client, self.tool_name.as_str()) {
             (Client::Claude, "Edit" | "Write" | "MultiEdit") | (Client::Gemini, "write_file" | "replace") => file_path,
             (Client::Claude, "NotebookEdit") => notebook_path,
-            (Client::Codex, "apply_patch") => return patch::paths(command),
+            (Client::Codex, "apply_patch") => return patch::paths(command).into_iter().map(str::to_owned).collect(),
+            (Client::Codex, "Bash") => return patch::paths_at_a_shell(command),
             _ => return Vec::new(),
         };
-        Some(one.as_str()).filter(|path| !path.is_empty()).into_iter().collect()
+        Some(one.clone()).filter(|path| !path.is_empty()).into_iter().collect()
     }
 }
 
@@ -124,6 +125,7 @@ mod tests {
             (Client::Claude, "PreToolUse-subagent", &[lib]),
             (Client::Codex, "PreToolUse", &patched),
             (Client::Codex, "PreToolUse-Bash", &[]),
+            (Client::Codex, "PreToolUse-patch-at-a-shell", &["src/lib.rs"]),
             (Client::Gemini, "BeforeTool", &[lib]),
             (Client::Gemini, "BeforeTool-replace", &[lib]),
         ] {

@@ -4,6 +4,7 @@
 //! files does not matter here, and whether the patch fits is for Codex to say.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 /// How many files are looked at: more than any patch has that somebody could review.
 const MOST: usize = 1_000;
@@ -21,6 +22,21 @@ pub fn paths(patch: &str) -> Vec<&str> {
     named.filter(|path| seen.insert(*path)).take(MOST).collect()
 }
 
+/// The files of the patch in a shell command that Codex takes for a patch: `apply_patch <<'EOF'`, also in another folder.
+///
+/// Codex tells of it as of any command, and applies it as a patch. What else a command writes is not known.
+pub fn paths_at_a_shell(command: &str) -> Vec<String> {
+    let command = command.trim_start();
+    let elsewhere = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
+    let (folder, command) = elsewhere.map_or(("", command), |(folder, rest)| (folder, rest.trim_start()));
+    if !["apply_patch", "applypatch"].iter().any(|name| command.starts_with(name)) {
+        return Vec::new();
+    }
+    let folder = shlex::split(folder).unwrap_or_default().pop().unwrap_or_default();
+    let named = paths(command).into_iter();
+    named.map(|path| Path::new(&folder).join(path).to_string_lossy().into_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,6 +48,21 @@ mod tests {
                      *** Add File:\n*** End Patch";
         assert_eq!(paths(patch), ["a.rs", "b c.rs", "d.rs", "e.rs"]);
         assert!(paths("").is_empty() && paths("ls *** Add File: x").is_empty());
+    }
+
+    #[test]
+    fn a_command_that_is_a_patch_names_its_files_from_where_it_runs() {
+        let patch = "<<'EOF'\n*** Begin Patch\n*** Add File: a.rs\n+x\n*** Update File: /b.rs\n*** End Patch\nEOF";
+        for (before, paths) in [
+            ("apply_patch", ["a.rs", "/b.rs"].as_slice()),
+            ("  applypatch ", &["a.rs", "/b.rs"]),
+            ("cd 'my src' && apply_patch ", &["my src/a.rs", "/b.rs"]),
+            ("cat > note && apply_patch ", &[]),
+            ("cd src && cat ", &[]),
+            ("cat ", &[]),
+        ] {
+            assert_eq!(paths_at_a_shell(&format!("{before}{patch}")), paths, "{before}");
+        }
     }
 
     #[test]
