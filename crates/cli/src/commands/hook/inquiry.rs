@@ -2,6 +2,7 @@
 //!
 //! Only `news` changes anything: what it returns is not returned again. What becomes of the answers is for `events`.
 
+use mail::clock::rfc3339;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -107,7 +108,7 @@ impl Inquiry<'_> {
         let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
         let leases = leases::read(self.postbox, &self.me.project).await?;
         let mine = leases.iter().filter(|lease| lease.holder == self.me.agent);
-        let held = mine.map(|lease| format!("{} until {}", lease.pattern.as_str(), lease.ends_at)).collect();
+        let held = mine.map(|lease| format!("{} until {}", lease.pattern.as_str(), rfc3339(lease.ends_at))).collect();
         Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
     }
 

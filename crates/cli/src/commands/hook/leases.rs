@@ -2,6 +2,8 @@
 //!
 //! Who holds what is found out elsewhere; what becomes of the write is for `events`.
 
+use mail::clock::rfc3339;
+
 use super::fence;
 use crate::commands::leases::Conflict;
 
@@ -26,7 +28,7 @@ pub fn objection(held: &[Conflict]) -> Option<String> {
 fn fact(conflict: &Conflict) -> String {
     let Conflict { path, holder, pattern, ends_at, .. } = conflict;
     let [path, holder, pattern] = [path, holder, pattern].map(|text| fence::line(text));
-    format!("'{path}' is reserved by '{holder}' ('{pattern}') until {ends_at}.")
+    format!("'{path}' is reserved by '{holder}' ('{pattern}') until {}.", rfc3339(*ends_at))
 }
 
 #[cfg(test)]
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     fn held(path: &str) -> Conflict {
-        let ends_at = "2026-01-11T16:33:15Z".parse().unwrap();
+        let ends_at = "2026-01-11T16:33:15.5Z".parse().unwrap();
         let (holder, pattern, reason) = ("BlueLake".to_owned(), "src/**".to_owned(), String::new());
         Conflict { path: path.to_owned(), holder, pattern, ends_at, reason }
     }
