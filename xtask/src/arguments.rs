@@ -13,7 +13,7 @@ usage: cargo xtask <command>
         [--clients C] [--seed S]
   fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
-  clients                      install real coding agents and see that each connects to a server";
+  clients                      install real coding agents, see that each connects to a server and hears our hooks";
 
 /// What a developer asks for.
 #[derive(Debug, PartialEq, Eq)]

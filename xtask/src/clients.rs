@@ -1,8 +1,13 @@
 //! Real coding agents against a real server: each is installed, told of the server, and asked whether it is connected.
+//! Then each is run with a stand-in for its model, to see what our hooks tell it.
 //!
-//! No agent logs in or talks to a model. This needs the network and is not a part of `cargo xtask test`.
+//! No agent logs in or talks to a vendor's model. This needs the network and is not a part of `cargo xtask test`.
 
 mod codex;
+mod hooks;
+mod model;
+mod vendor;
+mod workplace;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::npm::{self, Pin};
-use crate::process::{listen, timed};
+use crate::process::timed;
 use crate::running::Running;
 
 const CLAUDE: Pin = Pin { name: "@anthropic-ai/claude-code", version: "2.1.325" };
@@ -25,7 +30,11 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// More than this of what a client said makes the table unreadable.
 const LONGEST_WORDS: usize = 300;
 
-/// Asks every client and prints what it said; fails when one is not connected.
+/// How the names of a developer's own settings begin, for the clients and for Postrider.
+const OWN: [&str; 10] =
+    ["ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "XDG_", "POSTRIDER_", "AGENT_MAIL_", "GC_"];
+
+/// Asks every client and prints what it said, then tries its hooks; fails when one is not connected or not told.
 pub fn run(root: &Path) -> Result<()> {
     let bench = Bench::provide(root)?;
     let server = Running::start(root)?;
@@ -36,7 +45,8 @@ pub fn run(root: &Path) -> Result<()> {
         .collect();
     println!("{}", table(&reports));
     let apart: Vec<&str> = reports.iter().filter(|report| !report.connected).map(|report| report.name).collect();
-    if apart.is_empty() { Ok(()) } else { bail!("not connected: {}", apart.join(", ")) }
+    let told = hooks::run(&bench);
+    if apart.is_empty() { told } else { bail!("not connected: {}", apart.join(", ")) }
 }
 
 /// Tells a client of the server at that address and returns the words that show it is connected.
@@ -73,13 +83,17 @@ impl Client {
         Ok(Self { program, home, path: npm::path_with_node(&bench.root)? })
     }
 
-    /// The client, as if on a fresh machine: nothing of the developer's own settings or logins reaches it.
+    /// The client, as if on a fresh machine.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        self.fresh(&self.program, arguments)
+    }
+
+    /// A program at the client's home. Nothing of the developer's own settings or logins reaches it.
+    fn fresh(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         for name in std::env::vars_os().map(|(name, _)| name) {
             let text = name.to_string_lossy().to_ascii_uppercase();
-            let own = ["ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "XDG_"];
-            if own.iter().any(|prefix| text.starts_with(prefix)) {
+            if OWN.iter().any(|prefix| text.starts_with(prefix)) {
                 command.env_remove(name);
             }
         }
@@ -91,8 +105,7 @@ impl Client {
 
     /// Runs the client to its end and returns what it said.
     fn hear(&self, arguments: &[&str]) -> Result<String> {
-        let said = listen(&mut self.command(arguments), LIMIT)?;
-        if said.status.success() { Ok(said.text) } else { bail!("{}: {}", said.status, said.text.trim()) }
+        workplace::heard(&mut self.command(arguments))
     }
 }
 
