@@ -6,7 +6,10 @@
 //! agents and no registration: a recipient is any text.
 //!
 //! Lists are in the order of their times. Where others wrote several letters with one time, they follow by the number in
-//! their id, and a list sets them a microsecond apart, because callers sort by time.
+//! their id, and a list sets them a microsecond apart, because callers sort by time. So such a letter may say a later time
+//! in a list than by itself; ours have times of their own and say the same everywhere.
+//!
+//! No length of a text is refused here: the city's own programs keep any, and whoever reads a text to send it bounds it.
 
 mod bead;
 mod document;
@@ -18,14 +21,11 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::Error;
-use mail::clock::from_micros;
 use mail::error::shown;
-use mail::provider::{Letter, Provider, ProviderError, Refusal, Words};
+use mail::provider::{Letter, Provider, ProviderError, Words};
 
+use crate::times::set_apart;
 use bead::{Bead, Wanted};
-
-/// Subjects and bodies beyond this many bytes are refused, as the post office does.
-const LONGEST_TEXT: usize = 4 << 20;
 
 /// A provider that keeps letters as beads.
 pub struct Beads {
@@ -183,24 +183,18 @@ impl Provider for Beads {
     }
 }
 
-fn check(to: &str, words: Words<'_>) -> Result<(), ProviderError> {
+fn check(to: &str, words: Words<'_>) -> Result<(), Error> {
     if to.is_empty() {
-        let message = "The letter names no recipient".to_owned();
-        let hint = "Name who is to get it.".to_owned();
-        return Err(ProviderError::Refused(Refusal {
-            code: "NO_RECIPIENTS".to_owned(),
-            message,
-            hint,
-            near: Vec::new(),
-        }));
+        return Err(Error::NoRecipients);
+    }
+    if words.from.is_empty() {
+        // Nobody could answer it.
+        return Err(Error::Invalid { what: "sender", value: String::new(), wanted: "a name".to_owned() });
     }
     for (what, text) in [("recipient", to), ("sender", words.from), ("subject", words.subject), ("body", words.body)] {
-        if text.len() > LONGEST_TEXT {
-            return Err(Error::TooLarge { what, size: text.len(), limit: LONGEST_TEXT }.into());
-        }
         if text.contains('\0') {
             let wanted = "text without NUL characters".to_owned();
-            return Err(Error::Invalid { what, value: shown(text), wanted }.into());
+            return Err(Error::Invalid { what, value: shown(text), wanted });
         }
     }
     Ok(())
@@ -217,22 +211,13 @@ fn new_thread() -> Result<String, ProviderError> {
 fn oldest_first(mut beads: Vec<Bead>) -> Vec<Letter> {
     beads.sort_by_cached_key(|bead| (bead.letter.created_at, number_of(&bead.letter.id), bead.letter.id.clone()));
     let mut letters: Vec<Letter> = beads.into_iter().map(|bead| bead.letter).collect();
-    for index in 1..letters.len() {
-        let last = letters[index - 1].created_at;
-        if letters[index].created_at <= last {
-            letters[index].created_at = just_after(last);
-        }
-    }
+    set_apart(&mut letters);
     letters
 }
 
 /// The number at the end of an id such as `gc-12`.
 fn number_of(id: &str) -> Option<u64> {
     id.rsplit('-').next()?.parse().ok()
-}
-
-fn just_after(time: Timestamp) -> Timestamp {
-    from_micros(time.as_microsecond().saturating_add(1))
 }
 
 fn failed(cause: String) -> ProviderError {
@@ -268,15 +253,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_no_keeper_could_hold_is_refused_before_it_is_tried() {
+    async fn a_letter_that_names_nobody_or_holds_a_nul_is_refused_before_it_is_tried() {
         let city = tempfile::tempdir().unwrap();
         let beads = Beads::file(city.path());
         let words = Words { from: "alice", subject: "s", body: "b" };
-        let long = "x".repeat(LONGEST_TEXT + 1);
         for (to, words, code) in [
             ("", words, "NO_RECIPIENTS"),
             ("bob", Words { subject: "a\0b", ..words }, "INVALID_ARGUMENT"),
-            ("bob", Words { body: &long, ..words }, "TOO_LARGE"),
+            ("bob", Words { from: "", ..words }, "INVALID_ARGUMENT"),
         ] {
             assert_eq!(beads.send(to, words).await.unwrap_err().code(), code);
         }

@@ -10,6 +10,7 @@ mod exec;
 pub mod ownership;
 mod run;
 mod sqlite;
+mod times;
 
 pub use beads::Beads;
 pub use exec::Exec;

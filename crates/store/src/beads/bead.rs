@@ -8,10 +8,10 @@
 //! the title is not.
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use mail::provider::Letter;
 use serde_json::Value;
+
+use crate::times;
 
 /// The type of beads that are letters.
 pub(super) const MESSAGE: &str = "message";
@@ -97,9 +97,7 @@ impl Bead {
 
 /// When a bead was made, whether or not it is a letter.
 pub(super) fn time_of(bead: &Value) -> Timestamp {
-    let text = bead["created_at"].as_str().unwrap_or_default();
-    let without_zone = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp());
-    text.parse().ok().or_else(without_zone).unwrap_or(Timestamp::UNIX_EPOCH)
+    bead["created_at"].as_str().and_then(times::read).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// The labels of a new letter.

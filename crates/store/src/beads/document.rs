@@ -1,7 +1,8 @@
 //! The text of a city's file of beads: what is in it, and how it is changed.
 //!
-//! What is not changed is written back byte for byte: other programs keep things in it of which we know nothing. Nothing
-//! here touches a disk.
+//! A value that is not changed is written back byte for byte: other programs keep things in it of which we know nothing.
+//! An object in which something changed, as the whole file always is, has its names sorted and the layout between its
+//! values dropped, for neither means anything. Nothing here touches a disk.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::bead::{Bead, CLOSED, MESSAGE, READ, READ_NOTE, labels_of, time_of};
-use super::just_after;
+use crate::times::just_after;
 
 /// An object whose values are left as they were written.
 type Fields = BTreeMap<String, Box<RawValue>>;

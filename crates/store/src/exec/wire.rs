@@ -2,14 +2,15 @@
 //!
 //! An empty list may be `[]`, `null` or nothing at all; ids may be numbers; a time without a zone is UTC; what is missing
 //! is empty. A letter without an id, or with a time that is none, fails the whole answer: it could not be acted on, or
-//! would be shown in a wrong place.
+//! would be shown in a wrong place. Letters of one time are set apart in a list, so such a letter may say a later time
+//! there than by itself.
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use mail::provider::{Count, Letter, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::times;
 
 /// What `send` and `reply` get on their standard input.
 pub fn input(words: Words<'_>) -> Vec<u8> {
@@ -38,6 +39,7 @@ pub fn letters(answer: &[u8]) -> Result<Vec<Letter>, String> {
     let mut letters = letters.collect::<Result<Vec<Letter>, String>>()?;
     // Stable, so that letters of the same second stay as the script had them.
     letters.sort_by_key(|letter| letter.created_at);
+    times::set_apart(&mut letters);
     Ok(letters)
 }
 
@@ -116,9 +118,7 @@ fn time(text: &str) -> Result<Timestamp, String> {
     if text.is_empty() {
         return Ok(Timestamp::UNIX_EPOCH);
     }
-    let without_zone = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
-    let time = text.parse().ok().or_else(|| Some(without_zone()?.timestamp()));
-    time.ok_or_else(|| format!("'created_at' is '{text}', wanted: a time like '2026-01-11T16:33:15Z'"))
+    times::read(text).ok_or_else(|| format!("'created_at' is '{text}', wanted: a time like '2026-01-11T16:33:15Z'"))
 }
 
 #[cfg(test)]
@@ -179,10 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_a_zone_is_utc() {
-        for text in ["2026-01-11T16:33:15", "2026-01-11 16:33:15", "2026-01-11T18:33:15+0200", "2026-01-11T16:33:15Z"] {
-            assert_eq!(time(text), Ok(at("2026-01-11T16:33:15Z")), "{text}");
-        }
+    fn a_time_that_is_none_is_told() {
+        assert_eq!(time("2026-01-11 16:33:15"), Ok(at("2026-01-11T16:33:15Z")));
         for text in ["yesterday", "2026-13-01T00:00:00", "1736613195"] {
             assert!(time(text).unwrap_err().contains(text));
         }
@@ -199,11 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_put_in_order_and_equal_times_stay_as_they_were() {
-        let printed = br#"[{"id":"c","created_at":"2026-01-02"},{"id":"a","created_at":"2026-01-01"},
-            {"id":"b","created_at":"2026-01-01"}]"#;
-        let ids: Vec<String> = letters(printed).unwrap().into_iter().map(|letter| letter.id).collect();
-        assert_eq!(ids, ["a", "b", "c"]);
+    fn a_list_is_put_in_order_and_letters_of_one_time_stay_as_they_were_a_moment_apart() {
+        let printed = br#"[{"id":"d","created_at":"2026-01-02"},{"id":"a","created_at":"2026-01-01"},
+            {"id":"b","created_at":"2026-01-01"},{"id":"c","created_at":"2026-01-01"}]"#;
+        let letters = letters(printed).unwrap();
+        let told: Vec<_> = letters.iter().map(|letter| (letter.id.as_str(), letter.created_at)).collect();
+        let expected = [
+            ("a", at("2026-01-01T00:00:00Z")),
+            ("b", at("2026-01-01T00:00:00.000001Z")),
+            ("c", at("2026-01-01T00:00:00.000002Z")),
+            ("d", at("2026-01-02T00:00:00Z")),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]
