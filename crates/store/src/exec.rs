@@ -179,7 +179,8 @@ impl Provider for Exec {
 
     async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
         match self.ask(Call::on("thread", id), wire::letters).await {
-            // Some scripts treat it like an unknown letter; to everybody else an unknown thread is an empty one.
+            // Some scripts treat it like an unknown letter; to everybody else an unknown thread is an empty one. A script
+            // that fails for another reason has not said that there is none.
             Err(ProviderError::NotFound { .. }) => Ok(Vec::new()),
             answer => answer,
         }

@@ -30,14 +30,10 @@ async fn fresh_file() -> (Shared, TempDir) {
     (Arc::new(Beads::file(city.path())), city)
 }
 
-/// Without Python the promises are checked on the file, and that is said.
-async fn fresh_program() -> (Shared, TempDir) {
+async fn fresh_program() -> Option<(Shared, TempDir)> {
     let folder = tempfile::tempdir().unwrap();
-    if !has_python() {
-        return fresh_file().await;
-    }
     fs::create_dir(folder.path().join(".beads")).unwrap();
-    (Arc::new(bd(folder.path())), folder)
+    has_python().then(|| -> (Shared, TempDir) { (Arc::new(bd(folder.path())), folder) })
 }
 
 fn bd(folder: &Path) -> Beads {

@@ -11,6 +11,10 @@ use mail::provider::ProviderError;
 const UNKNOWN_OPERATION: i32 = 2;
 /// The exit codes of a shell that could not run a program. Its "not found" is not about a letter.
 const PROGRAM_MISSING: [i32; 2] = [126, 127];
+/// What scripts call a letter or a thread. "Mail" is none of them, for it may be the program of that name.
+const LETTERS: [&str; 4] = ["message", "letter", "item", "thread"];
+/// What a script needs itself. That one of these was not found is its own trouble, whatever id stands behind it.
+const NEEDS: [&str; 7] = ["database", "store", "file", "directory", "command", "program", "module"];
 /// The longest text that is passed on, in characters.
 const LONGEST: usize = 300;
 
@@ -64,17 +68,34 @@ impl Complaint<'_> {
     }
 }
 
-/// Whether a line says that a letter was not found, and not that a shell found no program.
+/// Whether a line says that a letter was not found: "message not found", "gc-7 was not found", "Not found: gc-7". What
+/// else may not be found is told by the word before: "mail database not found", or "jq: not found" of a plain shell.
 fn says_letter_not_found(line: &str, id: &str) -> bool {
-    let lower = line.trim_end().to_lowercase();
-    if !lower.contains("not found") || lower.contains("command not found") {
-        return false;
-    }
-    // As plain shells say it: "script.sh: 3: jq: not found".
-    let parts: Vec<&str> = line.trim_end().rsplitn(4, ": ").collect();
-    let is_shell = matches!(parts[..], ["not found", program, line_number, _]
-        if program != id && line_number.bytes().all(|byte| byte.is_ascii_digit()));
-    !is_shell
+    let (line, id) = (line.to_lowercase(), id.to_lowercase());
+    let Some((before, after)) = line.split_once("not found") else { return false };
+    let before = before.trim_end();
+    let before = before.strip_suffix(" was").or_else(|| before.strip_suffix(" is")).unwrap_or(before).trim_end();
+    let missing = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    LETTERS.contains(&missing) || ends_with_word(before, &id) || (names(after, &id) && !NEEDS.contains(&missing))
+}
+
+/// Whether the id stands at the end of a text, quoted or not, and is not a part of a longer word or path.
+fn ends_with_word(text: &str, id: &str) -> bool {
+    let [text, id] = [text, id].map(|part| part.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let rest = text.strip_suffix(id).filter(|_| !id.is_empty());
+    rest.is_some_and(|rest| !rest.ends_with(is_part_of_word))
+}
+
+fn names(text: &str, id: &str) -> bool {
+    let is_whole = |start: usize| {
+        let behind = &text[start + id.len()..];
+        !text[..start].ends_with(is_part_of_word) && !behind.starts_with(is_part_of_word)
+    };
+    !id.is_empty() && text.match_indices(id).any(|(start, _)| is_whole(start))
+}
+
+fn is_part_of_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '/' | '-' | '_')
 }
 
 /// The first line that is not empty; of a Python traceback the last, which says what happened.
@@ -135,14 +156,40 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_is_not_found_is_told_from_a_program_that_is_not() {
-        for said in ["gc-mail-error:not-found 7", "Message not found: 7", "x: 3: 7: not found", "trace\nNot found\n"] {
-            let error = meaning("get", Some("7"), 1, said);
-            assert!(matches!(error, ProviderError::NotFound { ref id } if id == "7"), "{said}: {error:?}");
+    fn a_missing_letter_is_told_from_everything_else_that_is_missing() {
+        for said in [
+            "gc-mail-error:not-found",
+            "Message not found",
+            "trace\nError: mail item not found in /srv/mail\n",
+            "error: thread was not found",
+            "Error: bead 'GC-7' is not found",
+            "x: 3: gc-7: not found",
+            "no letter with this id (gc-7) not found.",
+            "404 Not Found: gc-7",
+            "record not found: id=gc-7.",
+        ] {
+            let error = meaning("get", Some("gc-7"), 1, said);
+            assert!(matches!(error, ProviderError::NotFound { ref id } if id == "gc-7"), "{said}: {error:?}");
         }
-        for said in ["p.sh: line 3: jq: command not found", "./p.sh: 3: jq: not found\n", "", "gone"] {
-            cause(meaning("get", Some("7"), 1, said));
+        for said in [
+            "Error: mail database not found: run init",
+            "Error: mail database not found for 3",
+            "message store not found",
+            "Error: file not found: 3",
+            "Error: /srv/mail/3 not found",
+            "Error: gc-3 not found",
+            "not found: /srv/3, 3-4, 33",
+            "p.sh: line 3: jq: command not found",
+            "zsh: command not found: 3",
+            "./p.sh: 3: jq: not found\n",
+            "mail not found",
+            "Not found",
+            "gone",
+            "",
+        ] {
+            cause(meaning("thread", Some("3"), 1, said));
         }
+        cause(meaning("get", Some(""), 1, "not found: "));
         cause(meaning("get", Some("7"), 127, "env: python4: not found"));
         cause(meaning("send", None, 1, "recipient not found"));
     }

@@ -9,7 +9,6 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mail::provider::fake::Fake;
 use mail::provider::suite::Shared;
 use store::Exec;
 use tempfile::TempDir;
@@ -18,28 +17,27 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The strict provider, without letters.
-pub async fn strict() -> (Shared, TempDir) {
+pub async fn strict() -> Option<(Shared, TempDir)> {
     provider("provider.py")
 }
 
 /// The careless provider, without letters.
-pub async fn sloppy() -> (Shared, TempDir) {
+pub async fn sloppy() -> Option<(Shared, TempDir)> {
     provider("sloppy.py")
 }
 
-/// A provider of this folder, without letters.
-pub fn provider(name: &str) -> (Shared, TempDir) {
+/// A provider of this folder, without letters; `None`, and a loud word, without Python.
+pub fn provider(name: &str) -> Option<(Shared, TempDir)> {
+    let path = path_to_python()?;
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let Some(path) = path_to_python() else { return (Arc::new(Fake::new()), folder) };
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(name);
     let letters = folder.path().join("letters.json").display().to_string();
     let environment = vec![("POSTRIDER_TEST_LETTERS".to_owned(), letters), ("PATH".to_owned(), path.to_owned())];
-    let exec = Exec::new(program, environment);
-    (Arc::new(exec), folder)
+    Some((Arc::new(Exec::new(program, environment)), folder))
 }
 
 /// A `PATH` with the folder of the interpreter in front: what a version manager puts there takes longer to start than
-/// Python. Without Python the promises are asked of the fake, and that is said loudly.
+/// Python.
 fn path_to_python() -> Option<&'static str> {
     static PATH: LazyLock<Option<String>> = LazyLock::new(|| {
         let ask = "import os, sys; print(os.path.dirname(sys.executable) + ':' + os.environ['PATH'], end='')";

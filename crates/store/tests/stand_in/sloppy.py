@@ -12,14 +12,14 @@ import provider  # noqa: E402
 
 
 class Sloppy(provider.Strict):
-    """Numbers for ids, times without a zone, nulls, newest first, and its own words for failures."""
+    """Numbers for ids, whole seconds without a zone, nulls, the newest second first, its own words for failures."""
 
     def letter(self, letter):
         shown = super().letter(letter)
         for key in ("id", "thread_id", "reply_to"):
             shown[key] = int(shown[key]) if key in shown else None
         time = datetime.fromtimestamp(letter["micros"] / 1_000_000, timezone.utc).replace(tzinfo=None)
-        shown["created_at"] = time.isoformat(sep=" ", timespec="microseconds")
+        shown["created_at"] = time.isoformat(sep=" ", timespec="seconds")
         if not shown["read"]:
             del shown["read"]
         for key in ("subject", "body"):
@@ -29,7 +29,9 @@ class Sloppy(provider.Strict):
     def letters(self, letters):
         if not letters:
             return "null"
-        return json.dumps([self.letter(letter) for letter in reversed(letters)], indent=2)
+        shown = [self.letter(letter) for letter in letters]
+        # Those of one second stay in the order in which they were sent.
+        return json.dumps(sorted(shown, key=lambda letter: letter["created_at"], reverse=True), indent=2)
 
     def not_found(self, name):
         return provider.Failure(f"Error: message {name} was not found")
