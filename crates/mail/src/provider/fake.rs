@@ -11,13 +11,8 @@ use crate::clock::from_micros;
 /// A provider that forgets everything when it is dropped.
 #[derive(Default)]
 pub struct Fake {
-    letters: Mutex<Vec<Kept>>,
+    letters: Mutex<Vec<Letter>>,
     broken: AtomicBool,
-}
-
-struct Kept {
-    letter: Letter,
-    archived: bool,
 }
 
 impl Fake {
@@ -31,7 +26,7 @@ impl Fake {
         self.broken.store(broken, Ordering::SeqCst);
     }
 
-    fn letters(&self) -> Result<MutexGuard<'_, Vec<Kept>>, ProviderError> {
+    fn letters(&self) -> Result<MutexGuard<'_, Vec<Letter>>, ProviderError> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(ProviderError::Failed { cause: "told to fail".to_owned() });
         }
@@ -39,7 +34,7 @@ impl Fake {
         Ok(self.letters.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn keep(letters: &mut Vec<Kept>, to: &str, words: Words<'_>, parent: Option<Letter>) -> Letter {
+    fn keep(letters: &mut Vec<Letter>, to: &str, words: Words<'_>, parent: Option<Letter>) -> Letter {
         let id = format!("fake-{}", letters.len() + 1);
         let letter = Letter {
             thread: parent.as_ref().map_or_else(|| format!("thread-{id}"), |parent| parent.thread.clone()),
@@ -57,21 +52,21 @@ impl Fake {
             archived: false,
             awaits_ack: false,
         };
-        letters.push(Kept { letter: letter.clone(), archived: false });
+        letters.push(letter.clone());
         letter
     }
 
     fn open(&self, recipient: &str, wanted: impl Fn(&Letter) -> bool) -> Result<Vec<Letter>, ProviderError> {
         let letters = self.letters()?;
-        let theirs = letters.iter().filter(|kept| !kept.archived).map(|kept| &kept.letter);
-        let theirs = theirs.filter(|letter| recipient.is_empty() || letter.to == recipient);
+        let open = letters.iter().filter(|letter| !letter.archived);
+        let theirs = open.filter(|letter| recipient.is_empty() || letter.to == recipient);
         Ok(theirs.filter(|letter| wanted(letter)).cloned().collect())
     }
 
-    fn change<T>(&self, id: &str, change: impl FnOnce(&mut Kept) -> T) -> Result<T, ProviderError> {
+    fn change<T>(&self, id: &str, change: impl FnOnce(&mut Letter) -> T) -> Result<T, ProviderError> {
         let mut letters = self.letters()?;
-        let kept = letters.iter_mut().find(|kept| kept.letter.id == id);
-        kept.map(change).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
+        let letter = letters.iter_mut().find(|letter| letter.id == id);
+        letter.map(change).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
     }
 }
 
@@ -97,12 +92,12 @@ impl Provider for Fake {
 
     async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
         let letters = self.letters()?;
-        let named = letters.iter().find(|kept| kept.letter.id == id).map_or(id, |kept| kept.letter.thread.as_str());
-        Ok(letters.iter().map(|kept| &kept.letter).filter(|letter| letter.thread == named).cloned().collect())
+        let named = letters.iter().find(|letter| letter.id == id).map_or(id, |letter| letter.thread.as_str());
+        Ok(letters.iter().filter(|letter| letter.thread == named).cloned().collect())
     }
 
     async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
-        self.change(id, |kept| kept.letter.clone())
+        self.change(id, |letter| letter.clone())
     }
 
     async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
@@ -111,15 +106,15 @@ impl Provider for Fake {
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
-        self.change(id, |kept| kept.letter.read = true)
+        self.change(id, |letter| letter.read = true)
     }
 
     async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
-        self.change(id, |kept| kept.letter.read = false)
+        self.change(id, |letter| letter.read = false)
     }
 
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {
-        let was_archived = self.change(id, |kept| std::mem::replace(&mut kept.archived, true))?;
+        let was_archived = self.change(id, |letter| std::mem::replace(&mut letter.archived, true))?;
         if was_archived { Err(ProviderError::AlreadyArchived { id: id.to_owned() }) } else { Ok(()) }
     }
 }

@@ -34,8 +34,6 @@ pub(super) struct Bead {
     pub letter: Letter,
     /// Whether it is in a mailbox.
     pub is_open: bool,
-    /// Whether it was put away.
-    pub is_closed: bool,
     /// Whether its metadata tell too that it was read.
     pub has_read_note: bool,
 }
@@ -70,6 +68,7 @@ impl Bead {
         let metadata = &bead["metadata"];
         let labels: Vec<&str> = bead["labels"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let labelled = |prefix: &str| labels.iter().find_map(|label| label.strip_prefix(prefix).map(str::to_owned));
+        let status = bead["status"].as_str().unwrap_or(OPEN);
         let letter = Letter {
             id: id.to_owned(),
             from: Some(text("from"))
@@ -86,12 +85,11 @@ impl Bead {
             priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
             awaits_ack: false,
             addressed: Vec::new(),
-            archived: false,
+            archived: status == CLOSED,
             cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
         };
-        let status = bead["status"].as_str().unwrap_or(OPEN);
         let has_read_note = !metadata[READ_NOTE].is_null();
-        Some(Self { letter, is_open: status == OPEN, is_closed: status == CLOSED, has_read_note })
+        Some(Self { letter, is_open: status == OPEN, has_read_note })
     }
 }
 
@@ -144,11 +142,11 @@ mod tests {
             priority: Some(2),
             awaits_ack: false,
             addressed: Vec::new(),
-            archived: false,
+            archived: true,
             cc: vec!["carol".to_owned(), "dan".to_owned()],
         };
         assert_eq!(bead.letter, letter);
-        assert!(bead.is_closed && !bead.is_open && bead.has_read_note);
+        assert!(!bead.is_open && bead.has_read_note);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Keeper for File {
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
         let id = id.to_owned();
         self.change(move |document, now| {
-            if document.letters().any(|bead| bead.letter.id == id && bead.is_closed) {
+            if document.letters().any(|bead| bead.letter.id == id && bead.letter.archived) {
                 return Err(already_archived(&id));
             }
             document.close(&id, now).map_err(unwritable)?.ok_or_else(|| not_found(&id))

@@ -164,7 +164,7 @@ impl Keeper for Program {
 
     /// Of two who put the same letter away at one moment, both may be told that they did it.
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
-        if self.get(id).await?.is_closed {
+        if self.get(id).await?.letter.archived {
             return Err(already_archived(id));
         }
         self.ask(id, &arguments(&["close", "--json", id]), None).await.map(drop)
