@@ -45,9 +45,10 @@ pub fn width(text: &str) -> usize {
     text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
 }
 
-/// The text with its own line breaks, and nothing else that moves the cursor.
+/// The text with its own line breaks and tabs, which code needs, and nothing else that moves the cursor.
 pub fn lines(text: &str) -> String {
-    let lines = text.lines().map(|line| line.chars().map(shown).collect::<String>());
+    let kept = |letter| if letter == '\t' { letter } else { shown(letter) };
+    let lines = text.lines().map(|line| line.chars().map(kept).collect::<String>());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -99,11 +100,11 @@ mod tests {
     fn no_text_can_steer_a_terminal() {
         let told = [line(HOSTILE, 100), unbroken(HOSTILE), lines(HOSTILE), json_line(&json!({ "text": HOSTILE }))];
         for text in told {
-            assert!(!text.replace('\n', "").chars().any(steers), "{text:?}");
+            assert!(!text.replace(['\n', '\t'], "").chars().any(steers), "{text:?}");
         }
         assert_eq!(line(HOSTILE, 100), "a�[2J�]0;title�b�31mc d�e� f g");
         assert_eq!(unbroken(HOSTILE), line(HOSTILE, 100));
-        assert_eq!(lines("a\x1b\r\nb\tc"), "a�\nb c");
+        assert_eq!(lines("a\x1b\r\nb\tc"), "a�\nb\tc");
     }
 
     #[test]
