@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use harness::mcp::PROJECT;
 use harness::{DEADLINE, Place, Ran, Server};
-use relay::nudge::Busy;
+use relay::nudge::{Busy, Pace};
 use serde_json::json;
 
 /// A post office with GreenDog and BlueLake; a nudge of BlueLake writes the file `signal`.
@@ -82,6 +82,31 @@ fn a_tool_call_is_not_interrupted() {
     assert!(!signal.exists());
     busy.end(&who, "session").expect("a note can be written");
     assert_eq!(nudge(&server.place, &["--patience", "0", "BlueLake", "hello"]).stdout, "Nudged BlueLake.\n");
+}
+
+#[test]
+fn a_nudge_for_a_letter_waits_for_its_turn_and_asks_again_whether_it_was_read() {
+    let (server, signal) = office();
+    server.mail("GreenDog", "BlueLake", "Hello");
+    let (sessions, who) = (server.place.home().join("sessions"), format!("{PROJECT}\nBlueLake"));
+    // The last nudge was almost as long ago as two are apart.
+    let almost = jiff::Timestamp::now() - jiff::SignedDuration::from_millis(29_000);
+    Pace::new(sessions.clone(), Duration::from_secs(30)).take_turn(&who, almost).expect("a note can be written");
+    let ran = nudge(&server.place, &["--unread", "1", "BlueLake"]);
+    assert_eq!(ran.stdout, "Nudged BlueLake.\n", "{}", ran.stderr);
+    assert!(signal.exists());
+    let ran = nudge(&server.place, &["--unread", "1", "--patience", "5", "BlueLake"]);
+    assert!(ran.stdout.contains("was nudged a moment ago"), "beyond its patience: {}", ran.stdout);
+}
+
+#[test]
+fn a_nudge_that_reached_nobody_gives_its_turn_back() {
+    let place = Place::with_settings("[nudge.BlueLake]\nfile = '/no/such/folder/signal'\n");
+    for _ in 0..2 {
+        let ran = nudge(&place, &["BlueLake", "hello"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+        assert!(ran.stderr.contains("It may be tried again at once. [NUDGE_FILE_NOT_WRITTEN]"), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -7,13 +7,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::ProviderError;
-use relay::nudge::{Busy, Pace, Turn, Way};
+use relay::nudge::{Busy, NudgeError, Pace, Turn, Way};
 use serde_json::json;
 
 use crate::config::{Config, Nudge as Settings};
@@ -25,7 +26,7 @@ use crate::output;
 const BETWEEN_NUDGES: Duration = Duration::from_secs(30);
 /// How often an agent that is inside a tool call is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// How long a nudge for mail waits for the end of a tool call.
+/// How long a nudge for mail waits for the end of a tool call, and for its turn.
 const PATIENCE_WITH_CALLS: u64 = 600;
 
 /// Put a word before an agent's running session
@@ -78,32 +79,38 @@ impl Nudge {
 
     /// Why the agent was not nudged; nothing if it was.
     async fn nudge(&self, mailbox: &Mailbox, way: &Way, home: &Path, project: &str) -> anyhow::Result<Option<String>> {
-        let folder = sessions(home);
-        let (busy, who) = (Busy::new(folder.clone()), key(project, &self.agent));
-        let mut waited = Duration::ZERO;
-        while busy.is_busy(&who, SystemClock.now()) {
-            if waited >= Duration::from_secs(self.patience) {
-                return Ok(Some(format!("{} is inside a tool call", self.agent)));
+        let (folder, who) = (sessions(home), key(project, &self.agent));
+        let (busy, pace) = (Busy::new(folder.clone()), Pace::new(folder, BETWEEN_NUDGES));
+        let patience_ends = Instant::now() + Duration::from_secs(self.patience);
+        loop {
+            if busy.is_busy(&who, way, SystemClock.now()) {
+                if Instant::now() >= patience_ends {
+                    return Ok(Some(format!("{} is inside a tool call", self.agent)));
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+                continue;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
-            waited += LOOK_AGAIN;
-        }
-        // Asked last: what was read while we waited needs no nudge.
-        let text = match self.text(mailbox).await? {
-            Ok(text) => text,
-            Err(reason) => return Ok(Some(reason)),
-        };
-        match Pace::new(folder, BETWEEN_NUDGES).take_turn(&who, SystemClock.now()).context("cannot note the nudge")? {
-            Turn::Now => {}
-            Turn::Later(left) => {
-                let seconds = left.as_secs() + 1;
-                return Ok(Some(format!("{} was nudged a moment ago; the next is due in {seconds} s", self.agent)));
+            // Asked after every wait: what was read meanwhile needs no nudge.
+            let text = match self.text(mailbox).await? {
+                Ok(text) => text,
+                Err(reason) => return Ok(Some(reason)),
+            };
+            let now = SystemClock.now();
+            match pace.take_turn(&who, now).context("cannot note the nudge")? {
+                Turn::Now => {
+                    let nudged = relay::nudge::nudge(way, &text).await;
+                    return nudged.map(|()| None).map_err(|error| failed(&error, &pace, &who, now));
+                }
+                // A letter is worth waiting for; a person who nudges is told at once.
+                Turn::Later(left) if self.unread.is_some() && Instant::now() + left <= patience_ends => {
+                    tokio::time::sleep(left).await;
+                }
+                Turn::Later(left) => {
+                    let seconds = left.as_secs() + 1;
+                    return Ok(Some(format!("{} was nudged a moment ago; the next is due in {seconds} s", self.agent)));
+                }
             }
         }
-        relay::nudge::nudge(way, &text)
-            .await
-            .map_err(|error| anyhow::anyhow!("{error}. {} [{}]", error.hint(), error.code()))?;
-        Ok(None)
     }
 
     /// What to say, or why nothing needs to be said.
@@ -127,6 +134,12 @@ impl Nudge {
             Ok(format!("You have unread mail ({unread}). {READ_IT}"))
         })
     }
+}
+
+/// What went wrong with a nudge, whose turn is given back: the next need not wait for one that reached nobody.
+fn failed(error: &NudgeError, pace: &Pace, who: &str, taken: Timestamp) -> anyhow::Error {
+    let again = if pace.give_back(who, taken).is_ok() { " It may be tried again at once." } else { "" };
+    anyhow::anyhow!("{error}. {}{again} [{}]", error.hint(), error.code())
 }
 
 /// Nudges those who got a letter, each in a process of its own that nobody waits for.

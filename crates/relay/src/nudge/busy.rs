@@ -9,10 +9,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::Way;
 use super::notes::{Notes, key};
 
-/// A mark that is older does not count: its session died, or its call takes longer than anybody should wait.
+/// How long a mark counts for most ways: its session died, or its call takes longer than anybody should wait.
 const LONGEST_CALL: Duration = Duration::from_secs(10 * 60);
+/// How long a mark counts where keys are pressed. A call may wait for somebody to allow it, and Enter would allow it.
+const LONGEST_DIALOG: Duration = Duration::from_secs(24 * 3600);
 /// How many sessions of one agent are marked at most; the oldest mark makes room.
 const MOST_SESSIONS: usize = 64;
 
@@ -28,6 +31,11 @@ impl Busy {
         Self { notes: Notes::new(folder, "busy") }
     }
 
+    /// The same marks, for somebody who waits only so long for another process that changes them.
+    pub fn within(self, patience: Duration) -> Self {
+        Self { notes: self.notes.within(patience) }
+    }
+
     /// Notes that a session of `who` is inside a tool call. A second time begins anew.
     ///
     /// `who` has to tell agents of several projects apart.
@@ -35,7 +43,7 @@ impl Busy {
         let now = now.as_microsecond();
         self.notes.change(who, |noted| {
             let mut marks = marks_without(noted, session);
-            marks.retain(|mark| mark.counts(now));
+            marks.retain(|mark| mark.counts(now, LONGEST_DIALOG));
             marks.push(Mark { session: key(session), began: now });
             let oldest = marks.len().saturating_sub(MOST_SESSIONS);
             (Some(written(&marks[oldest..])), ())
@@ -47,10 +55,12 @@ impl Busy {
         self.notes.change(who, |noted| (Some(written(&marks_without(noted, session))), ()))
     }
 
-    /// Whether any session of `who` is inside a tool call. Marks that cannot be read say no.
-    pub fn is_busy(&self, who: &str, now: Timestamp) -> bool {
+    /// Whether any session of `who` is inside a tool call that a nudge by `way` must not meet. Marks that cannot be read
+    /// say no.
+    pub fn is_busy(&self, who: &str, way: &Way, now: Timestamp) -> bool {
+        let longest = if matches!(way, Way::Tmux { .. }) { LONGEST_DIALOG } else { LONGEST_CALL };
         let noted = self.notes.read(who).unwrap_or_default();
-        marks(&noted).any(|mark| mark.counts(now.as_microsecond()))
+        marks(&noted).any(|mark| mark.counts(now.as_microsecond(), longest))
     }
 }
 
@@ -62,8 +72,8 @@ struct Mark {
 
 impl Mark {
     /// A clock that was wrong may have left a mark in the future.
-    fn counts(&self, now: i64) -> bool {
-        Duration::from_micros(now.abs_diff(self.began)) < LONGEST_CALL
+    fn counts(&self, now: i64, longest: Duration) -> bool {
+        Duration::from_micros(now.abs_diff(self.began)) < longest
     }
 }
 
@@ -97,16 +107,20 @@ mod tests {
         format!("2026-01-11T{time}Z").parse().unwrap()
     }
 
+    fn file() -> Way {
+        Way::File { path: PathBuf::new() }
+    }
+
     #[test]
     fn an_agent_is_busy_from_the_beginning_of_a_call_to_its_end() {
         let (_folder, busy) = busy();
         let now = at("10:00:00");
-        assert!(!busy.is_busy("alice", now));
+        assert!(!busy.is_busy("alice", &file(), now));
         busy.end("alice", "s1").unwrap();
         busy.begin("alice", "s1", now).unwrap();
-        assert!(busy.is_busy("alice", now) && !busy.is_busy("bob", now));
+        assert!(busy.is_busy("alice", &file(), now) && !busy.is_busy("bob", &file(), now));
         busy.end("alice", "s1").unwrap();
-        assert!(!busy.is_busy("alice", now));
+        assert!(!busy.is_busy("alice", &file(), now));
     }
 
     #[test]
@@ -116,20 +130,33 @@ mod tests {
         busy.begin("alice", "s1", now).unwrap();
         busy.begin("alice", "s\n2 x", now).unwrap();
         busy.end("alice", "s1").unwrap();
-        assert!(busy.is_busy("alice", now));
+        assert!(busy.is_busy("alice", &file(), now));
         busy.end("alice", "s\n2 x").unwrap();
-        assert!(!busy.is_busy("alice", now));
+        assert!(!busy.is_busy("alice", &file(), now));
     }
 
     #[test]
     fn a_mark_that_nobody_took_away_stops_counting() {
         let (_folder, busy) = busy();
         busy.begin("alice", "s1", at("10:00:00")).unwrap();
-        assert!(busy.is_busy("alice", at("10:09:59.999999")));
-        assert!(!busy.is_busy("alice", at("10:10:00")));
-        assert!(!busy.is_busy("alice", at("09:00:00")));
+        assert!(busy.is_busy("alice", &file(), at("10:09:59.999999")));
+        assert!(!busy.is_busy("alice", &file(), at("10:10:00")));
+        assert!(!busy.is_busy("alice", &file(), at("09:00:00")));
         busy.begin("alice", "s1", at("10:20:00")).unwrap();
-        assert!(busy.is_busy("alice", at("10:20:00")));
+        assert!(busy.is_busy("alice", &file(), at("10:20:00")));
+    }
+
+    #[test]
+    fn no_key_is_pressed_in_a_call_that_has_not_ended_for_a_day() {
+        let (_folder, busy) = busy();
+        let tmux = Way::Tmux { pane: "%0".to_owned(), socket: None };
+        busy.begin("alice", "s1", at("10:00:00")).unwrap();
+        busy.begin("alice", "s2", at("10:30:00")).unwrap();
+        busy.end("alice", "s2").unwrap();
+        assert!(busy.is_busy("alice", &tmux, at("23:59:59")));
+        assert!(!busy.is_busy("alice", &tmux, "2026-01-12T10:00:00Z".parse().unwrap()));
+        busy.end("alice", "s1").unwrap();
+        assert!(!busy.is_busy("alice", &tmux, at("23:59:59")));
     }
 
     #[test]
@@ -139,15 +166,14 @@ mod tests {
             busy.begin("alice", &session.to_string(), at("10:00:00")).unwrap();
         }
         assert_eq!(marks(&busy.notes.read("alice").unwrap()).count(), MOST_SESSIONS);
-        busy.begin("alice", "new", at("10:10:00")).unwrap();
+        busy.begin("alice", "new", "2026-01-12T10:00:00Z".parse().unwrap()).unwrap();
         assert_eq!(marks(&busy.notes.read("alice").unwrap()).count(), 1);
-        assert!(busy.is_busy("alice", at("10:10:00")));
     }
 
     #[test]
     fn a_note_that_makes_no_sense_marks_nobody() {
         let (_folder, busy) = busy();
         busy.notes.change("alice", |_| (Some("x\n y\n9 z\n".to_owned()), ())).unwrap();
-        assert!(!busy.is_busy("alice", at("10:00:00")));
+        assert!(!busy.is_busy("alice", &file(), at("10:00:00")));
     }
 }

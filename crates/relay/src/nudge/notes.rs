@@ -7,11 +7,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A note is locked for as long as it takes to write a line. One that stays locked belongs to a process that was
-/// stopped, and nobody should hang for that.
-const TRIES: u32 = 400;
+/// How long a lock is waited for, unless somebody has less time. A note is locked for as long as it takes to write a
+/// line; one that stays locked belongs to a process that was stopped, and nobody should hang for that.
+const PATIENCE: Duration = Duration::from_secs(2);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// More than a note needs; what is longer was not written by us.
 const LONGEST: u64 = 16 * 1024;
@@ -21,19 +21,25 @@ const LONGEST: u64 = 16 * 1024;
 pub struct Notes {
     folder: PathBuf,
     kind: &'static str,
+    patience: Duration,
 }
 
 impl Notes {
     /// Notes in a folder, which is made with the first one. Notes of several kinds may share it.
     pub fn new(folder: PathBuf, kind: &'static str) -> Self {
-        Self { folder, kind }
+        Self { folder, kind, patience: PATIENCE }
+    }
+
+    /// The same notes, for somebody who waits only so long for a lock.
+    pub fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// What is noted about a name; nothing if there is no note.
     pub fn read(&self, name: &str) -> io::Result<String> {
         match OpenOptions::new().read(true).write(true).open(self.path(name)) {
             Ok(mut file) => {
-                lock(&file)?;
+                self.lock(&file)?;
                 read(&mut file)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -46,7 +52,7 @@ impl Notes {
         std::fs::create_dir_all(&self.folder)?;
         let path = self.path(name);
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        lock(&file)?;
+        self.lock(&file)?;
         let (new, decided) = decide(&read(&mut file)?);
         if let Some(new) = new {
             file.seek(SeekFrom::Start(0))?;
@@ -54,6 +60,21 @@ impl Notes {
             file.set_len(new.len() as u64)?;
         }
         Ok(decided)
+    }
+
+    /// The lock ends with the file.
+    fn lock(&self, file: &File) -> io::Result<()> {
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if start.elapsed() < self.patience => thread::sleep(BETWEEN_TRIES),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the note locked"));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -70,18 +91,6 @@ fn read(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8(bytes).unwrap_or_default())
-}
-
-/// The lock ends with the file.
-fn lock(file: &File) -> io::Result<()> {
-    for _ in 0..TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_TRIES),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the note locked"))
 }
 
 #[cfg(test)]
@@ -120,6 +129,18 @@ mod tests {
         notes.change("alice", |_| (Some(String::new()), ())).unwrap();
         std::fs::write(notes.path("alice"), [0xff; 100]).unwrap();
         assert_eq!(notes.read("alice").unwrap(), "");
+    }
+
+    #[test]
+    fn a_note_that_stays_locked_is_an_error_and_not_a_wait_without_end() {
+        let (_folder, notes) = notes();
+        notes.change("alice", |_| (Some(String::new()), ())).unwrap();
+        let held = File::open(notes.path("alice")).unwrap();
+        held.lock().unwrap();
+        let hasty = notes.clone().within(Duration::ZERO);
+        assert_eq!(hasty.read("alice").unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(held);
+        assert!(hasty.read("alice").is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How often somebody may be nudged, counted across processes.
 //!
-//! It tells no time: `now` is a parameter. A turn that was taken counts, whether or not the nudge then worked.
+//! It tells no time: `now` is a parameter. A turn that was taken counts, unless whoever took it gives it back.
 
 use std::io;
 use std::path::PathBuf;
@@ -43,6 +43,12 @@ impl Pace {
         })
     }
 
+    /// Gives back the turn that was taken at `taken`, because nothing came of it. A later turn of somebody else stays.
+    pub fn give_back(&self, who: &str, taken: Timestamp) -> io::Result<()> {
+        let taken = taken.as_microsecond().to_string();
+        self.notes.change(who, |noted| ((noted.trim_end() == taken).then(String::new), ()))
+    }
+
     /// How long it is until the next turn. A last turn far in the future is the work of a clock that was wrong.
     fn left(&self, noted: &str, now: i64) -> Option<Duration> {
         let last: i64 = noted.trim_end().parse().ok()?;
@@ -75,6 +81,16 @@ mod tests {
         assert_eq!(early, Turn::Later(Duration::from_micros(1)));
         assert_eq!(pace.take_turn("alice", at("10:01:00")).unwrap(), Turn::Now);
         assert_eq!(pace.take_turn("alice", at("10:01:01")).unwrap(), Turn::Later(Duration::from_secs(59)));
+    }
+
+    #[test]
+    fn a_turn_that_is_given_back_was_not_taken_and_that_of_another_stays() {
+        let (_folder, pace) = pace();
+        assert_eq!(pace.take_turn("alice", at("10:00:00")).unwrap(), Turn::Now);
+        pace.give_back("alice", at("10:00:00")).unwrap();
+        assert_eq!(pace.take_turn("alice", at("10:00:01")).unwrap(), Turn::Now);
+        pace.give_back("alice", at("10:00:00")).unwrap();
+        assert_eq!(pace.take_turn("alice", at("10:00:02")).unwrap(), Turn::Later(Duration::from_secs(59)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A note that cannot be written is passed over: all that comes of it is a nudge at a bad moment.
 
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use relay::nudge::Busy;
@@ -11,6 +12,9 @@ use super::client::Event;
 use super::input::Input;
 use super::session::Kept;
 use crate::commands::nudge::key;
+
+/// How long another process that changes the same note is waited for: a hook has no time, and the note may be lost.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Where it is noted, and of whom.
 pub struct Mark<'a> {
@@ -25,15 +29,16 @@ impl<'a> Mark<'a> {
         let session = input.session_id.as_str();
         // What an agent below the main one does, it does within a call of the main one.
         let is_known = !me.agent.is_empty() && !session.is_empty() && !input.is_of_subagent();
-        is_known.then(|| Self { busy: Busy::new(folder.to_owned()), who: key(&me.project, &me.agent), session })
+        let busy = || Busy::new(folder.to_owned()).within(PATIENCE);
+        is_known.then(|| Self { busy: busy(), who: key(&me.project, &me.agent), session })
     }
 
     /// Notes what an event says about it.
     pub fn note(&self, event: Event, now: Timestamp) {
         match event {
             Event::BeforeTool => drop(self.busy.begin(&self.who, self.session, now)),
-            Event::AfterTool | Event::Stop | Event::SessionEnd => self.end(),
-            Event::SessionStart | Event::Prompt => {}
+            // A session that begins or is spoken to is in no call, whatever became of its last one.
+            Event::AfterTool | Event::Stop | Event::SessionEnd | Event::SessionStart | Event::Prompt => self.end(),
         }
     }
 
@@ -46,6 +51,7 @@ impl<'a> Mark<'a> {
 #[cfg(test)]
 mod tests {
     use mail::clock::{Clock, SystemClock};
+    use relay::nudge::Way;
 
     use super::*;
 
@@ -58,13 +64,12 @@ mod tests {
         assert!(Mark::of(folder.path(), &Kept::default(), &input).is_none());
         assert!(Mark::of(folder.path(), &me, &Input::default()).is_none());
         let now = SystemClock.now();
-        let is_busy = |me: &Kept| Busy::new(folder.path().to_owned()).is_busy(&key(&me.project, &me.agent), now);
-        for end in [Event::AfterTool, Event::Stop, Event::SessionEnd] {
+        let tmux = Way::Tmux { pane: "%0".to_owned(), socket: None };
+        let is_busy = |me: &Kept| Busy::new(folder.path().to_owned()).is_busy(&key(&me.project, &me.agent), &tmux, now);
+        for end in [Event::AfterTool, Event::Stop, Event::SessionEnd, Event::SessionStart, Event::Prompt] {
             mark.note(Event::BeforeTool, now);
             assert!(is_busy(&me));
             assert!(!is_busy(&Kept { project: "/q".to_owned(), ..me.clone() }));
-            mark.note(Event::Prompt, now);
-            assert!(is_busy(&me));
             mark.note(end, now);
             assert!(!is_busy(&me), "{end:?}");
         }
