@@ -1,14 +1,17 @@
 //! What a client says on standard input: one JSON object.
 //!
 //! Read leniently: what is not there, or of another kind than it used to be, counts as not said, because a new version of
-//! a client must not silence us. Of a tool's answer nothing is kept; it may be large.
+//! a client must not silence us. Only the members that matter are read at all; the others may be large, nested without
+//! end, or hold half of a character that a client cut in two.
 
+use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde::de::DeserializeOwned;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::client::Client;
 use super::patch;
@@ -17,40 +20,28 @@ use super::patch;
 const LONGEST: u64 = 16 << 20;
 
 /// What a client says of an event.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub struct Input {
     /// Which session.
-    #[serde(deserialize_with = "if_it_fits")]
     pub session_id: String,
     /// Where the agent is.
-    #[serde(deserialize_with = "if_it_fits")]
     pub cwd: PathBuf,
     /// The model behind the agent, where a client says so.
-    #[serde(deserialize_with = "if_it_fits")]
     pub model: String,
     /// Which tool.
-    #[serde(deserialize_with = "if_it_fits")]
     pub tool_name: String,
-    #[serde(deserialize_with = "if_it_fits")]
     tool_input: ToolInput,
     /// Whether the agent only goes on because a hook told it to.
-    #[serde(deserialize_with = "if_it_fits")]
     pub stop_hook_active: bool,
     /// Which agent below the main one, if it is not the main one.
-    #[serde(deserialize_with = "if_it_fits")]
     agent_id: String,
 }
 
 /// What a tool is told, as far as it says which files are written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct ToolInput {
-    #[serde(deserialize_with = "if_it_fits")]
     file_path: String,
-    #[serde(deserialize_with = "if_it_fits")]
     notebook_path: String,
-    #[serde(deserialize_with = "if_it_fits")]
     command: String,
 }
 
@@ -65,10 +56,23 @@ impl Input {
         if text.trim_ascii().is_empty() {
             bail!("there is no input; a client gives its event as JSON");
         }
-        // A list would be read as the members in their order.
-        let is_object = text.trim_ascii().starts_with(b"{");
-        let input = if is_object { serde_json::from_slice(&text).ok() } else { None };
-        input.context("the input is not the JSON object of an event")
+        let text = String::from_utf8_lossy(&text);
+        let said: Said<'_> =
+            serde_json::from_str(&text).ok().context("the input is not the JSON object of an event")?;
+        let tool: Said<'_> = said.member("tool_input").unwrap_or_default();
+        Ok(Self {
+            session_id: said.text("session_id"),
+            cwd: said.text("cwd").into(),
+            model: said.text("model"),
+            tool_name: said.text("tool_name"),
+            tool_input: ToolInput {
+                file_path: tool.text("file_path"),
+                notebook_path: tool.text("notebook_path"),
+                command: tool.text("command"),
+            },
+            stop_hook_active: said.member("stop_hook_active").unwrap_or_default(),
+            agent_id: said.text("agent_id"),
+        })
     }
 
     /// Whether it is an agent below the main one that this is about.
@@ -90,10 +94,81 @@ impl Input {
     }
 }
 
-/// The value if it is of the kind that is wanted, else none.
-fn if_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(source: D) -> Result<T, D::Error> {
-    let value = serde_json::Value::deserialize(source)?;
-    Ok(T::deserialize(value).unwrap_or_default())
+/// The members of an object that anybody here asks for, unread.
+#[derive(Default)]
+struct Said<'a>(Vec<(String, &'a RawValue)>);
+
+const MEMBERS: [&str; 10] = [
+    "session_id",
+    "cwd",
+    "model",
+    "tool_name",
+    "tool_input",
+    "stop_hook_active",
+    "agent_id",
+    "file_path",
+    "notebook_path",
+    "command",
+];
+
+impl<'a> Said<'a> {
+    /// The member, if it is of the kind that is wanted. Of two with one name the last counts, as for most readers.
+    fn member<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        serde_json::from_str(value.get()).ok()
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.member::<Text>(name).unwrap_or_default().0
+    }
+}
+
+impl<'de> Deserialize<'de> for Said<'de> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Said<'de>;
+
+            fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
+                told.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+                let mut said = Vec::new();
+                while let Some(Text(name)) = object.next_key()? {
+                    if MEMBERS.contains(&name.as_str()) {
+                        said.push((name, object.next_value()?));
+                    } else {
+                        object.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Said(said))
+            }
+        }
+        source.deserialize_map(Object)
+    }
+}
+
+/// Text in which half of a character, such as `\ud83d` alone, is replaced and no error.
+#[derive(Default)]
+struct Text(String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Text;
+
+            fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
+                told.write_str("text")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text, E> {
+                Ok(Text(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        }
+        source.deserialize_bytes(Bytes)
+    }
 }
 
 #[cfg(test)]
@@ -141,6 +216,25 @@ mod tests {
         let input = Input::read(text.as_bytes()).unwrap();
         assert!(input.session_id.is_empty() && !input.stop_hook_active && !input.is_of_subagent());
         assert!(input.written(Client::Claude).is_empty());
+    }
+
+    #[test]
+    fn what_a_client_cut_in_two_or_nests_without_end_hides_no_write() {
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        for tool_input in [
+            r#"{"file_path": "a.rs", "content": "\ud83d cut"}"#.to_owned(),
+            r#"{"\ud83d": 1, "content": ["\udc00"], "file_path": "a.rs"}"#.to_owned(),
+            format!(r#"{{"content": {deep}, "file_path": "a.rs"}}"#),
+            r#"{"file_path": "b.rs", "file_path": "a.rs"}"#.to_owned(),
+        ] {
+            let text =
+                format!(r#"{{"prompt": "\ud83d", "x": {deep}, "tool_name": "Write", "tool_input": {tool_input}}}"#);
+            assert_eq!(Input::read(text.as_bytes()).unwrap().written(Client::Claude), ["a.rs"], "{tool_input:.60}");
+        }
+        let patch = r#"{"tool_name": "apply_patch", "tool_input": {"command": "*** Add File: a.rs\n+\ud83d cut"}}"#;
+        assert_eq!(Input::read(patch.as_bytes()).unwrap().written(Client::Codex), ["a.rs"]);
+        let bytes = b"{\"tool_name\": \"Write\", \"tool_input\": {\"file_path\": \"a.rs\", \"content\": \"\xff\"}}";
+        assert_eq!(Input::read(&bytes[..]).unwrap().written(Client::Claude), ["a.rs"]);
     }
 
     #[test]
