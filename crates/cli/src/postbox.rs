@@ -31,6 +31,7 @@ use desk::Desk;
 use message::Message;
 use office::Place;
 pub use project::InProject;
+pub use repository::Tree;
 pub use watch::Watch;
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.

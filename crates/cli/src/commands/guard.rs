@@ -155,7 +155,7 @@ impl Check {
 
 /// How a path of the repository is called in the project, which may be a folder of the repository or hold it. None if it
 /// is not in the project.
-fn in_project(path: &str, root: &str, project: &str) -> Option<String> {
+pub fn in_project(path: &str, root: &str, project: &str) -> Option<String> {
     let whole = Path::new(root).join(path);
     match whole.strip_prefix(project) {
         Ok(below) => below.to_str().map(str::to_owned),

@@ -10,10 +10,26 @@ use std::path::{Path, PathBuf};
 /// A `.git` that is a file holds one line.
 const LONGEST_LINE: u64 = 8 * 1024;
 
+/// A working tree.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Its top folder.
+    pub top: PathBuf,
+    /// The main folder of the repository that it belongs to; the top folder itself unless it is a worktree.
+    pub main: PathBuf,
+}
+
 /// The main folder of the repository around `folder`.
 pub fn around(folder: &Path) -> Option<PathBuf> {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    Some(main_of_worktree(root).unwrap_or_else(|| root.to_owned()))
+    Some(Tree::around(folder)?.main)
+}
+
+impl Tree {
+    /// The working tree around a file or folder, which need not be there.
+    pub fn around(path: &Path) -> Option<Self> {
+        let top = path.ancestors().find(|folder| folder.join(".git").exists())?;
+        Some(Self { main: main_of_worktree(top).unwrap_or_else(|| top.to_owned()), top: top.to_owned() })
+    }
 }
 
 /// The repository that `root` is a worktree of. A submodule is none: it is a repository of its own.
@@ -53,6 +69,8 @@ mod tests {
         fs::create_dir_all(home.join("side/src")).unwrap();
         fs::write(home.join("side/.git"), format!("gitdir: {}/app/.git/worktrees/side\n", home.display())).unwrap();
         assert_eq!(around(&home.join("side/src")), Some(home.join("app")));
+        let side = Tree { top: home.join("side"), main: home.join("app") };
+        assert_eq!(Tree::around(&home.join("side/src/not/there.rs")), Some(side));
         fs::create_dir_all(home.join("app/.git/modules/lib")).unwrap();
         fs::create_dir_all(home.join("app/lib")).unwrap();
         fs::write(home.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n").unwrap();

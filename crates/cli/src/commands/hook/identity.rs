@@ -3,7 +3,7 @@
 //! What was said comes first: by a flag, the environment or the settings. A session that began with us goes on as it
 //! began, also when its agent has gone to another folder, because its mail is where its name is known.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::session::Kept;
 use crate::config::Config;
@@ -12,6 +12,8 @@ use crate::identity::Acting;
 /// Who the agent of a session is, whose client is at `cwd`. The name is empty if nobody knows one.
 pub fn me(acting: &Acting, config: &Config, kept: Option<Kept>, cwd: &Path) -> anyhow::Result<Kept> {
     let here = if cwd.is_absolute() { cwd.to_owned() } else { std::env::current_dir()?.join(cwd) };
+    // Joining nothing leaves a slash at the end, which would make another project.
+    let here: PathBuf = here.components().collect();
     let project = if acting.project.is_given() { Some(acting.project.key_at(&here)?) } else { None };
     let who = acting.opt_who(config);
     let is_mine = |kept: &Kept| {
@@ -60,6 +62,17 @@ mod tests {
         assert_eq!(who(&["--as", "Said"], Some("Set"), None), is("Said", None, "/nowhere/app"));
         assert_eq!(who(&["--as", "Kept"], None, Some(&kept)), is("Kept", Some("t"), "/home/p"));
         assert_eq!(who(&["--project", "/home/p"], None, Some(&kept)), is("Kept", Some("t"), "/home/p"));
+    }
+
+    #[test]
+    fn a_client_that_does_not_say_where_it_is_is_where_its_hook_is() {
+        let line = Line::parse_from(["postrider", "--project", "./x"]);
+        let config = Config { home: "/home".into(), source: None, file: File::default() };
+        let there = me(&line.acting, &config, None, Path::new("")).unwrap().project;
+        assert_eq!(Path::new(&there), std::env::current_dir().unwrap().join("x"));
+        let nowhere = Line::parse_from(["postrider"]);
+        let project = me(&nowhere.acting, &config, None, Path::new("/nowhere/app/")).unwrap().project;
+        assert_eq!(project, "/nowhere/app");
     }
 
     #[test]

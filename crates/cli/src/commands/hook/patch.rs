@@ -13,7 +13,7 @@ const MARKERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete Fil
 
 /// The files that `patch` adds, changes, deletes or moves, each once, as it names them.
 pub fn paths(patch: &str) -> Vec<&str> {
-    let named = patch.lines().filter_map(|line| {
+    let named = patch.trim_start_matches('\u{feff}').lines().filter_map(|line| {
         let line = line.trim();
         let path = MARKERS.iter().find_map(|marker| line.strip_prefix(marker))?.trim();
         (!path.is_empty()).then_some(path)
@@ -47,6 +47,7 @@ mod tests {
                      *** Add File: d.rs\n+*** Delete File: not-me.rs\n*** Delete File:e.rs\n*** Update File: a.rs\n\
                      *** Add File:\n*** End Patch";
         assert_eq!(paths(patch), ["a.rs", "b c.rs", "d.rs", "e.rs"]);
+        assert_eq!(paths("\u{feff}*** Add File: a.rs\n+x"), ["a.rs"]);
         assert!(paths("").is_empty() && paths("ls *** Add File: x").is_empty());
     }
 

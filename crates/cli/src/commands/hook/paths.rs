@@ -1,48 +1,73 @@
 //! Where a file that a tool names is in the project.
 //!
-//! Leases are on paths from the root of the project. A file may have two such names, one as it is written and one where
-//! symbolic links lead, and either may be reserved. What is outside the project is nobody's business here.
+//! Leases are on paths from the root of the project. A file may have several such names: as it is written, where symbolic
+//! links lead, and in a worktree the name that it has in the repository. Any of them may be reserved. What is outside the
+//! project is nobody's business here.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// The longest path that a system takes.
+use crate::commands::guard::in_project;
+use crate::postbox::Tree;
+
+/// The longest path that a system takes, and how many links it follows.
 const LONGEST: usize = 4096;
+const MOST_LINKS: usize = 40;
 
 /// The names that `path`, as a tool at `cwd` says it, has from `root`; none if it is not below it.
 pub fn within(root: &Path, cwd: &Path, path: &str) -> Vec<String> {
     if path.len() > LONGEST {
         return Vec::new();
     }
-    let written = in_order(&cwd.join(path));
-    let mut names: Vec<String> = below(root, &written).into_iter().collect();
-    if let (Ok(root), Some(real)) = (root.canonicalize(), real(&written)) {
-        names.extend(below(&root, &real));
+    let (written, real_root) = (written(&cwd.join(path)), real(root));
+    let real_file = real(&written);
+    let found = [below(root, &written), below(&real_root, &real_file), in_tree(&real_root, &real(cwd), &real_file)];
+    let mut names = Vec::new();
+    for name in found.into_iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    names.dedup();
     names
 }
 
-/// The path without `.` and `..`.
-fn in_order(path: &Path) -> PathBuf {
-    let mut whole = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
+/// The path without `.` and `..`. What stands before a `..` may be a link, and then the way up is from where it leads.
+fn written(path: &Path) -> PathBuf {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let ups = parts.iter().rposition(|part| *part == Component::ParentDir).map_or(0, |last| last + 1);
+    let (before, after) = parts.split_at(ups);
+    let mut whole = if before.is_empty() { PathBuf::new() } else { real(&before.iter().collect::<PathBuf>()) };
+    whole.extend(after);
+    whole
+}
+
+/// Where symbolic links lead, whether or not anything is there: a write through a link to nothing makes its target.
+fn real(path: &Path) -> PathBuf {
+    let parts =
+        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<OsString>>();
+    let (mut whole, mut left, mut links) = (PathBuf::new(), parts(path), 0);
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            whole.pop();
+            continue;
+        }
+        whole.push(part);
+        if let Some(target) = whole.read_link().ok().filter(|_| links < MOST_LINKS) {
+            links += 1;
+            whole.pop();
+            left.extend(parts(&target));
         }
     }
     whole
 }
 
-/// Where symbolic links lead. A file that is not there yet is where its folder is.
-fn real(path: &Path) -> Option<PathBuf> {
-    let (there, real) = path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
-    let rest = path.strip_prefix(there).ok()?;
-    // Joining nothing would add a slash, and no file ends in one.
-    Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+/// What a commit in the working tree around a file would call it.
+fn in_tree(root: &Path, cwd: &Path, file: &Path) -> Option<String> {
+    let tree = Tree::around(file)?;
+    let name = below(&tree.top, file)?;
+    // Files of another repository than the one where the agent is count only where they are in the project.
+    let is_here = Tree::around(cwd).is_some_and(|here| here.main == tree.main);
+    if is_here { in_project(&name, tree.main.to_str()?, root.to_str()?) } else { below(root, &tree.main.join(name)) }
 }
 
 fn below(root: &Path, path: &Path) -> Option<String> {
@@ -95,5 +120,48 @@ mod tests {
         assert_eq!(within(&folder.path().join("other"), &root, "src/real.rs"), ["src/real.rs"]);
         symlink("/", root.join("out")).unwrap();
         assert_eq!(within(&root, &root, "out/x"), ["out/x"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_way_up_is_from_where_a_link_leads_and_a_link_to_nothing_names_what_it_would_make() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("src/deep")).unwrap();
+        symlink("src/deep", root.join("dl")).unwrap();
+        assert_eq!(within(&root, &root, "dl/../a.rs"), ["src/a.rs"]);
+        assert_eq!(within(&root, &root.join("dl"), "../a.rs"), ["src/a.rs"]);
+        symlink("src/new.rs", root.join("link.rs")).unwrap();
+        assert_eq!(within(&root, &root, "link.rs"), ["link.rs", "src/new.rs"]);
+        symlink("round", root.join("round")).unwrap();
+        assert_eq!(within(&root, &root, "round/x"), ["round/x"]);
+    }
+
+    #[test]
+    fn a_file_of_a_worktree_has_the_name_that_it_has_in_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join("app/.git/worktrees/side")).unwrap();
+        std::fs::write(home.join("app/.git/worktrees/side/commondir"), "../..\n").unwrap();
+        for tree in ["side/src", "other/.git"] {
+            std::fs::create_dir_all(home.join(tree)).unwrap();
+        }
+        std::fs::write(home.join("side/.git"), format!("gitdir: {}/app/.git/worktrees/side\n", home.display()))
+            .unwrap();
+        let (app, side) = (home.join("app"), home.join("side"));
+        assert_eq!(within(&app, &side.join("src"), "new.rs"), ["src/new.rs"]);
+        let file = side.join("src/new.rs");
+        assert_eq!(within(&app, &app, file.to_str().unwrap()), ["src/new.rs"], "also from elsewhere");
+        assert_eq!(within(&app.join("src"), &side, "src/new.rs"), ["new.rs"], "the project is a folder of it");
+        assert!(within(&app.join("web"), &side, "src/new.rs").is_empty());
+        assert!(within(&app, &app, home.join("other/x").to_str().unwrap()).is_empty());
+        let named = home.join("named");
+        assert_eq!(
+            within(&named, &side, "src/new.rs"),
+            ["src/new.rs"],
+            "somebody named the project of this repository"
+        );
+        assert!(within(&named, &side, home.join("other/x").to_str().unwrap()).is_empty());
     }
 }
