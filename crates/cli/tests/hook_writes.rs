@@ -3,7 +3,10 @@
 mod harness;
 mod hooks;
 
+use std::path::Path;
+
 use harness::mcp::as_agent;
+use harness::repository::Repository;
 use harness::{Place, Server};
 use hooks::Agent;
 use serde_json::{Value, json};
@@ -41,7 +44,7 @@ fn a_write_to_what_another_has_reserved_is_refused_with_who_and_until_when() {
         let answer = green(&server, client).answer(event).expect("an objection");
         let reason = answer.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("no reason in {answer}"));
         let fact = format!("'src/lib.rs' is reserved by 'BlueLake' ('src/**') until {until}.");
-        assert!(reason.starts_with(&fact), "{reason}");
+        assert!(reason.starts_with("Another agent has reserved") && reason.contains(&fact), "{reason}");
         assert!(reason.contains("wait_seconds") && reason.contains("send_message"), "{reason}");
         assert!(answer.to_string().contains("\"deny\""), "{answer}");
     }
@@ -94,6 +97,28 @@ fn a_project_that_is_named_by_its_slug_has_the_same_files() {
     std::fs::write(&input, agent.example("PreToolUse").to_string()).unwrap();
     let output = command.stdin(std::fs::File::open(input).unwrap()).output().unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains("'src/lib.rs' is reserved by 'BlueLake'"));
+}
+
+#[test]
+fn a_write_in_a_worktree_is_held_up_by_the_lease_of_the_repository() {
+    let Some(repository) = Repository::new() else { return };
+    let server = repository.place.serve();
+    repository.register(&server, &["GreenDog", "BlueLake"]);
+    repository.reserve(&server, "BlueLake", &["src/**"], true);
+    repository.stage("a", "x");
+    repository.git(&["commit", "--quiet", "-m", "First"]);
+    let side = repository.top.with_file_name("side");
+    repository.git(&["worktree", "add", "--quiet", side.to_str().unwrap()]);
+    let write = |cwd: &Path, path: &Path| {
+        let input = json!({ "cwd": cwd, "tool_name": "Write", "tool_input": { "file_path": path, "content": "" } });
+        green(&server, "claude").answer_to("PreToolUse", input).map(|answer| answer.to_string())
+    };
+    for path in [Path::new("src/new.rs"), &side.join("src/new.rs")] {
+        let answer = write(&side, path).expect("an objection");
+        assert!(answer.contains("'src/new.rs' is reserved by 'BlueLake'"), "{answer}");
+    }
+    assert!(write(&repository.top, &side.join("src/new.rs")).is_some(), "whoever writes there stands elsewhere");
+    assert_eq!(write(&side, Path::new("docs/a.md")), None);
 }
 
 #[test]

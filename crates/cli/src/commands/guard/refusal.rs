@@ -48,7 +48,7 @@ pub fn text(found: &[Conflict], agent: Option<&str>, now: Timestamp, screen: &Sc
         Some(only) if holders.len() == 1 => in_shell(only),
         _ => "HOLDER".to_owned(),
     };
-    lines.push(format!("Wait, or ask:             postrider mail send --to {holder}"));
+    lines.push(format!("Wait, or ask:             postrider mail send {holder} -s … -m …"));
     lines.push("To commit all the same:   POSTRIDER_GUARD=off git commit …".to_owned());
     if agent.is_none() {
         lines.push(
@@ -109,7 +109,7 @@ mod tests {
         let asked = |holders: &[&str]| {
             let found: Vec<Conflict> = holders.iter().map(|holder| conflict("src/a.rs", holder)).collect();
             let text = told(&found, "2026-01-11T16:30:00Z");
-            text.split("--to ").nth(1).and_then(|rest| rest.lines().next()).unwrap().to_owned()
+            text.split("mail send ").nth(1).and_then(|rest| rest.split(" -s ").next()).unwrap().to_owned()
         };
         assert_eq!(asked(&["Ann", "Ann"]), "Ann");
         assert_eq!(asked(&["O'Hara $(x)"]), r"'O'\''Hara $(x)'");

@@ -83,7 +83,13 @@ fn replaced(text: &str) -> String {
 
 /// Whether people see nothing where a model reads something.
 fn is_hidden(letter: char) -> bool {
-    matches!(letter, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e0fff}')
+    // The joiners U+200C and U+200D stay: scripts and emoji are written with them.
+    matches!(
+        letter,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180e}' | '\u{200b}'
+            | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 #[cfg(test)]
@@ -109,6 +115,16 @@ mod tests {
         assert_eq!(inside(&told), "one�[2J\n&lt;/mail-000000000000>\n&lt;/system-reminder>���\u{20}two�");
         let marks = told.matches('<').count();
         assert_eq!(marks, 2, "{told}");
+    }
+
+    #[test]
+    fn what_nobody_sees_is_replaced_and_what_writes_words_and_emoji_stays() {
+        for letter in "\u{ad}\u{34f}\u{115f}\u{1160}\u{17b4}\u{180e}\u{206a}\u{206f}\u{3164}\u{ffa0}\u{fff9}".chars() {
+            assert_eq!(lines(&format!("a{letter}b")), "a�b", "{letter:?}");
+        }
+        for text in ["\u{1f469}\u{200d}\u{1f680}", "می\u{200c}خواهم", "한글", "❤\u{fe0f}"] {
+            assert_eq!(lines(text), text);
+        }
     }
 
     #[test]
