@@ -26,9 +26,10 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{Config, Global};
+use crate::output;
 
 /// Mail for coding agents.
 #[derive(Parser, Debug)]
@@ -90,6 +91,13 @@ enum Command {
 }
 
 impl Cli {
+    /// Reads the command line and the environment.
+    pub fn read() -> Result<Self, clap::Error> {
+        let mut command = without_empty_variables(Self::command());
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
     /// Whether to answer in JSON. Mail that is exported to standard output has it for itself: what else there is to say
     /// goes to standard error, as for people.
     pub fn answers_json(&self) -> bool {
@@ -132,6 +140,22 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Completions(command) => Ok(command.run(json)),
         Command::Man(command) => command.run(json),
     }
+}
+
+/// Says what is wrong with the command line. A client's hook fails at nothing, so for one it is a line.
+pub fn wrong_line(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && hook::is_called(std::env::args_os().skip(1)) {
+        output::note(&hook::complaint(error));
+        return ExitCode::SUCCESS;
+    }
+    output::usage(error)
+}
+
+/// The command line, for which a variable of the environment that is empty is not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &clap::Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(None::<&str>) } else { arg });
+    command.mut_subcommands(without_empty_variables)
 }
 
 /// A runtime for commands that ask the store a few questions.

@@ -32,7 +32,7 @@ pub struct Global {
 impl Global {
     /// What the environment alone says, for a command line that is not read for options.
     pub fn of_environment() -> Self {
-        let path = |name| set(name).map(PathBuf::from);
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), json: false }
     }
 }

@@ -15,8 +15,6 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,9 +22,9 @@ fn main() -> ExitCode {
     if let Some(words) = commands::exec_mail::called() {
         return commands::exec_mail::run(&words);
     }
-    let cli = match commands::Cli::try_parse() {
+    let cli = match commands::Cli::read() {
         Ok(cli) => cli,
-        Err(error) => return output::usage(&error),
+        Err(error) => return commands::wrong_line(&error),
     };
     let json = cli.answers_json();
     match commands::run(cli) {

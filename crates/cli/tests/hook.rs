@@ -6,7 +6,7 @@ mod hooks;
 use harness::mcp::{PROJECT, as_agent};
 use harness::{Place, Server};
 use hooks::{Agent, ended, send};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The clients, and what each calls the events at which new mail is told.
 const CLIENTS: [(&str, [&str; 2]); 3] = [
@@ -47,6 +47,30 @@ fn a_session_without_a_name_is_given_one_and_keeps_it() {
         let elsewhere = agent.answer_to(tool, json!({ "cwd": "/data/projects/elsewhere" }));
         assert!(elsewhere.unwrap().to_string().contains("Welcome"), "mail is where the name is known");
     }
+}
+
+#[test]
+fn where_names_are_proved_no_name_is_drawn_and_what_is_missing_is_said() {
+    let place = Place::with_settings("identity = \"strict\"");
+    for name in [None, Some("GreenDog")] {
+        let told = Agent::new(&place, "claude", name).told("SessionStart").expect("an agent is told what is missing");
+        assert!(told.contains("POSTRIDER_REGISTRATION_TOKEN") && !told.contains("You are"), "{told}");
+    }
+    assert_eq!(place.json(&["doctor", "--quick"])["counts"]["agents"], json!(0));
+    let server = place.serve();
+    server.call("ensure_project", json!({ "human_key": PROJECT }));
+    let green = server.call("register_agent", json!({ "project_key": PROJECT, "name": "GreenDog" }));
+    let blue = server.call("register_agent", json!({ "project_key": PROJECT, "name": "BlueLake" }));
+    send(&server, "BlueLake", "GreenDog", "Proved", json!({ "registration_token": blue["registration_token"] }));
+    let token = green["registration_token"].as_str().unwrap();
+    let agent = Agent::new(&place, "claude", Some("GreenDog"));
+    let told = |event: &str| {
+        let (input, proof) = (agent.example(event).to_string(), ["--within", "60000", "--token", token]);
+        ended(agent.begin(event, input.as_bytes(), &proof)).expect("an answer").to_string()
+    };
+    let digest = told("SessionStart");
+    assert!(digest.contains("You are GreenDog") && digest.contains("Unread: 1"), "{digest}");
+    assert!(told("UserPromptSubmit").contains("Proved"));
 }
 
 #[test]
@@ -215,20 +239,6 @@ fn hostile_mail_stays_inside_its_fence() {
         assert!(inside.contains("obey") && !inside.contains(['<', '\u{1b}', '\u{202e}', '\u{e0041}', '\r']), "{told}");
         assert_eq!(inside.lines().filter(|line| line.starts_with('#') && line.contains("User: Obey")).count(), 0);
     }
-}
-
-#[test]
-fn a_digest_of_a_strict_office_is_told_with_the_token_of_the_session() {
-    let place = Place::with_settings("identity = \"strict\"");
-    let agent = Agent::new(&place, "gemini", None);
-    let told = agent.told("SessionStart").unwrap();
-    let name = told.strip_prefix("You are ").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
-    let server = place.serve();
-    let sender = server.call("register_agent", json!({ "project_key": PROJECT, "name": "BlueLake" }));
-    let token: &Value = &sender["registration_token"];
-    send(&server, "BlueLake", &name, "Proved", json!({ "registration_token": token }));
-    assert!(agent.told("BeforeAgent").unwrap().contains("Proved"));
-    assert!(agent.told("SessionStart").unwrap().contains("Unread: 1"));
 }
 
 #[test]

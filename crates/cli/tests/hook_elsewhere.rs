@@ -7,6 +7,7 @@ mod hooks;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use harness::Place;
 use hooks::{Agent, ended, output_of};
@@ -93,5 +94,21 @@ fn a_program_that_fails_or_is_slow_silences_a_hook() {
         let ran = output_of(agent.begin("PostToolUse", input.as_bytes(), &[]));
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{script}");
         assert_eq!(ran.stderr.lines().count(), 1, "{script}: {:?}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_program_that_does_not_end_is_ended_with_its_hook() {
+    let place = kept_by(r#"echo $$ >"$(dirname "$0")/leader"; sleep 1000 & echo $! >"$(dirname "$0")/child"; wait"#);
+    let agent = green(&place);
+    let input = agent.example("PostToolUse").to_string();
+    let ran = output_of(agent.begin("PostToolUse", input.as_bytes(), &[]));
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(0), 1), "{}", ran.stderr);
+    for process in ["leader", "child"] {
+        let id = fs::read_to_string(place.file(process)).expect("the program was run");
+        let state = Command::new("ps").args(["-o", "stat=", "-p", id.trim()]).output().expect("ps runs").stdout;
+        let state = String::from_utf8_lossy(&state).trim().to_owned();
+        // It may be that nobody has taken note of its end yet.
+        assert!(state.is_empty() || state.starts_with('Z'), "{process} {id} is {state}");
     }
 }

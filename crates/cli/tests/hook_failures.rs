@@ -1,12 +1,16 @@
 //! `postrider hook` when something is wrong: the agent goes on as if there were no hook.
 
+#![cfg(unix)]
+
 mod harness;
 mod hooks;
 
+use std::ffi::OsStr;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Stdio};
 
-use harness::{Place, Ran, Server};
+use harness::{Place, Ran, Server, within_deadline};
 use hooks::{Agent, output_of};
 use rusqlite::Connection;
 
@@ -14,7 +18,7 @@ use rusqlite::Connection;
 fn assert_harmless(what: &str, ran: &Ran) {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{what}: {}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{what}: {:?}", ran.stderr);
-    assert!(ran.stderr.starts_with("postrider hook "), "{what}: {}", ran.stderr);
+    assert!(ran.stderr.starts_with("postrider hook"), "{what}: {}", ran.stderr);
 }
 
 fn office() -> Server {
@@ -96,6 +100,76 @@ fn a_database_that_is_locked_silences_a_hook_and_its_mail_is_told_later() {
     locked.execute_batch("ROLLBACK").expect("a transaction ends");
     let told = Agent::new(&place, "claude", Some("GreenDog")).told("PostToolUse");
     assert!(told.is_some_and(|told| told.contains("Hello")));
+}
+
+#[test]
+fn mail_that_a_server_could_take_only_after_its_hook_had_gone_is_told_by_the_next() {
+    let server = office();
+    let locked = Connection::open(server.place.database()).expect("the database is there");
+    locked.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
+    assert_harmless("locked", &output_of(with_environment(&server.place, "PostToolUse", &[])));
+    locked.execute_batch("ROLLBACK").expect("a transaction ends");
+    // Writes are done in their order, so that the hook's has been dealt with when this one is.
+    server.mail("BlueLake", "GreenDog", "Second");
+    let agent = Agent::new(&server.place, "claude", Some("GreenDog"));
+    let told = agent.told("PostToolUse").expect("both are told");
+    assert!(told.contains("Hello") && told.contains("Second"), "{told}");
+    server.mail("BlueLake", "GreenDog", "Third");
+    server.signal("-STOP");
+    let ran = output_of(with_environment(&server.place, "PostToolUse", &[]));
+    server.signal("-CONT");
+    assert_harmless("stopped", &ran);
+    server.mail("BlueLake", "GreenDog", "Fourth");
+    let told = agent.told("PostToolUse").expect("both are told");
+    assert!(told.contains("Third") && told.contains("Fourth"), "{told}");
+}
+
+#[test]
+fn an_empty_or_wrong_environment_or_command_line_silences_a_hook() {
+    let server = office();
+    let user = server.place.file("user");
+    std::fs::create_dir(&user).expect("a folder can be made");
+    std::os::unix::fs::symlink(server.place.home(), user.join(".postrider")).expect("a link can be made");
+    for empty in ["POSTRIDER_HOME", "POSTRIDER_CONFIG", "POSTRIDER_PROJECT", "POSTRIDER_IDENTITY"] {
+        let environment = [("HOME", user.to_str().expect("a plain path")), (empty, "")];
+        server.mail("BlueLake", "GreenDog", "More");
+        let ran = output_of(with_environment(&server.place, "PostToolUse", &environment));
+        assert!(ran.stderr.is_empty() && ran.stdout.contains("More"), "{empty}: {} {}", ran.stdout, ran.stderr);
+    }
+    let wrong = [("POSTRIDER_IDENTITY", OsStr::new("perhaps")), ("POSTRIDER_AGENT", OsStr::from_bytes(b"\xff"))];
+    for (name, value) in wrong {
+        let mut command = server.place.command(&["hook", "claude", "Stop"]);
+        assert_harmless(name, &command.env(name, value).output().expect("the binary runs").into());
+    }
+    for line in ["hook", "hook emacs Stop", "hook claude", "hook claude Stop --within x", "--json hook claude Stop -x"]
+    {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ran = server.place.run(&words);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str(), ran.stderr.lines().count()),
+            (Some(0), "", 1),
+            "{line}: {}",
+            ran.stderr
+        );
+    }
+    assert_eq!(server.place.run(&["guard", "check", "--nonsense"]).code, Some(1), "others still fail");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_does_not_read_is_not_waited_for() {
+    let server = office();
+    let agent = Agent::new(&server.place, "claude", Some("GreenDog"));
+    std::fs::write(server.place.file("input.json"), agent.example("PostToolUse").to_string()).unwrap();
+    // As much as a pipe holds is written to it before.
+    let line = "head -c 65536 /dev/zero; exec postrider hook claude PostToolUse <input.json";
+    let mut command = server.place.shell(line);
+    command.env("POSTRIDER_AGENT", "GreenDog").stdout(Stdio::piped());
+    let mut child = command.spawn().expect("a shell runs");
+    let unread = child.stdout.take();
+    let ended = within_deadline("the hook ends", move || child.wait()).expect("it can be waited for");
+    assert_eq!(ended.code(), Some(0));
+    drop(unread);
 }
 
 #[test]

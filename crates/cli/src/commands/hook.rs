@@ -2,7 +2,8 @@
 //!
 //! Reads the client's JSON and prints the JSON that this client wants, or nothing. It never breaks the agent: whatever
 //! goes wrong is one line on standard error and exit code 0, and after the deadline the process ends, whatever a database
-//! or a server is still waiting for. It sends no mail and releases nothing.
+//! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail and releases
+//! nothing.
 
 mod busy;
 mod client;
@@ -21,6 +22,7 @@ mod paths;
 mod reply;
 mod session;
 
+use std::ffi::OsString;
 use std::io;
 use std::panic;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -32,7 +34,7 @@ use clap::Args;
 use mail::clock::{Clock, SystemClock};
 
 use super::nudge::sessions;
-use crate::config::{Config, Global};
+use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::output::{self, text};
@@ -42,6 +44,9 @@ use events::{Happening, Mail};
 use input::Input;
 use reply::Reply;
 use session::Session;
+
+/// How much earlier than its deadline the work is given up, so that a program which was asked for mail is ended with it.
+const TIME_TO_TIDY_UP: Duration = Duration::from_millis(50);
 
 const EVENTS: &str = "\
 Events, as each client calls them:
@@ -71,8 +76,30 @@ pub struct Hook {
     /// How long an answer may take; after that nothing is said
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(..=60_000))]
     within: u64,
+    /// How names are taken, as the server's option says
+    #[arg(long, env = "POSTRIDER_IDENTITY", value_enum, hide = true)]
+    identity: Option<Identity>,
     #[command(flatten)]
     acting: Acting,
+}
+
+/// Whether a command line, without the name of the program, calls a hook: it must not fail, however wrong it is.
+pub fn is_called(mut words: impl Iterator<Item = OsString>) -> bool {
+    while let Some(word) = words.next() {
+        if word == "--home" || word == "--config" {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return word == "hook";
+        }
+    }
+    false
+}
+
+/// What is said of a command line that cannot be read: one line.
+pub fn complaint(error: &clap::Error) -> String {
+    let said = error.to_string();
+    let first = said.lines().next().unwrap_or_default();
+    text::unbroken(&format!("postrider hook: {}", first.strip_prefix("error: ").unwrap_or(first)))
 }
 
 /// The line that answers a client, if there is anything to say.
@@ -90,9 +117,13 @@ fn begin(work: impl FnOnce(&dyn Fn(Answer)) + Send + 'static) -> Receiver<Answer
 fn answer_of(told: &Receiver<Answer>, deadline: Instant) -> Answer {
     match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         Ok(answer) => answer,
-        Err(RecvTimeoutError::Timeout) => Err(anyhow!("there was no answer in time, so nothing is told")),
+        Err(RecvTimeoutError::Timeout) => Err(too_late()),
         Err(RecvTimeoutError::Disconnected) => Err(anyhow!("it broke, so nothing is told; please report its input")),
     }
+}
+
+fn too_late() -> anyhow::Error {
+    anyhow!("there was no answer in time, so nothing is told")
 }
 
 impl Hook {
@@ -107,17 +138,18 @@ impl Hook {
                 say(Err(error));
             }
         });
-        match answer_of(&told, deadline) {
-            // Nobody reads it any more if it cannot be printed.
+        let answer = answer_of(&told, deadline);
+        // Nobody reads it any more if it cannot be printed.
+        let printed = begin(move |_| match answer {
             Ok(Some(line)) => drop(output::print(&line)),
             Ok(None) => {}
-            Err(error) => {
-                let line = text::unbroken(&format!("{name}: {error:#}"));
-                let _ = panic::catch_unwind(|| output::note(&line));
-            }
-        }
+            Err(error) => output::note(&text::unbroken(&format!("{name}: {error:#}"))),
+        });
+        // An answer that came in the last moment is printed all the same.
+        let deadline = deadline.max(Instant::now() + TIME_TO_TIDY_UP);
+        let _ = answer_of(&printed, deadline);
         // The worker hangs up when its database is closed.
-        let _ = told.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        let _ = answer_of(&told, deadline);
         std::process::exit(0)
     }
 
@@ -134,13 +166,15 @@ impl Hook {
             mark.note(event, SystemClock.now());
         }
         let reserved = config.file.hooks.reserved;
-        let happening = Happening { client, event, input: &input, session: &session, me, reserved, deadline };
+        let is_strict = self.identity.or(config.file.identity) == Some(Identity::Strict);
+        let happening =
+            Happening { client, event, input: &input, session: &session, me, is_strict, reserved, deadline };
         if !happening.is_of_interest() {
             say(Ok(None));
             return Ok(());
         }
         let runtime = super::small_runtime()?;
-        let done = runtime.block_on(async {
+        let errand = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
             let mail = mailbox.postbox().map_or_else(|| Mail::Elsewhere(mailbox.provider()), Mail::Office);
             let reply = happening.reply(mail).await;
@@ -151,9 +185,12 @@ impl Hook {
             say(reply.map(|reply| reply.map(|reply| text::json_line(&reply.json(client, event)))));
             mailbox.close();
             Ok(())
-        });
+        };
+        let time = (deadline - TIME_TO_TIDY_UP).saturating_duration_since(Instant::now());
+        // What is not done by then is let go, and a program that was asked for mail is ended.
+        let done = runtime.block_on(async { tokio::time::timeout(time, errand).await });
         runtime.shutdown_background();
-        done
+        done.unwrap_or_else(|_| Err(too_late()))
     }
 
     fn unknown_event(&self) -> anyhow::Error {
@@ -165,6 +202,17 @@ impl Hook {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_is_known_in_the_wrongest_command_line_and_nothing_else_is_taken_for_one() {
+        let is_hook = |line: &str| is_called(line.split(' ').map(OsString::from));
+        for line in ["hook", "hook emacs Stop", "--json --home /x hook --nonsense", "--home=/x --config hook hook"] {
+            assert!(is_hook(line), "{line}");
+        }
+        for line in ["", "mail send hook", "--home hook mail", "guard check", "--json"] {
+            assert!(!is_hook(line), "{line}");
+        }
+    }
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(60)

@@ -224,7 +224,8 @@ impl Server {
         self.ended();
     }
 
-    fn signal(&self, signal: &str) {
+    /// Sends the server a signal, such as `-STOP`.
+    pub fn signal(&self, signal: &str) {
         send_signal(signal, self.process.as_ref().expect("the server runs").id());
     }
 }

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::Context;
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 
 use super::client::{Client, Event};
@@ -46,6 +48,8 @@ pub struct Happening<'a> {
     pub session: &'a Session,
     /// Who the agent is. Without a name it may be given one.
     pub me: Kept,
+    /// Whether acting in a name takes its token.
+    pub is_strict: bool,
     /// What becomes of a write to what somebody else has reserved.
     pub reserved: Reserved,
     /// When nobody listens any more.
@@ -82,8 +86,8 @@ impl Happening<'_> {
         match self.event {
             Event::SessionStart => self.digest(postbox).await.map(Some),
             Event::Prompt | Event::AfterTool => {
-                self.check_time()?;
-                Ok(news::text(&inquiry.news().await?, Door::Tools).map(Reply::Context))
+                let not_after = self.last_moment()?;
+                Ok(news::text(&inquiry.news(not_after).await?, Door::Tools).map(Reply::Context))
             }
             Event::Stop => Ok(news::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
@@ -103,7 +107,7 @@ impl Happening<'_> {
             let me = Me { name: agent, project, door: Door::Shell };
             return Ok(Some(Reply::Context(digest::text(me, &[Part::of("Unread", unread)]))));
         }
-        self.check_time()?;
+        self.last_moment()?;
         let newest = letters.into_iter().rev().take(session::MOST_TOLD).collect::<Vec<_>>().into_iter().rev();
         let letters: Vec<News> = newest.map(News::from).collect();
         let ids: Vec<String> = letters.iter().map(|letter| letter.id.clone()).collect();
@@ -114,6 +118,9 @@ impl Happening<'_> {
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.
     async fn digest(&self, postbox: &Postbox) -> anyhow::Result<Reply> {
+        if self.is_strict && self.me.token.is_none() {
+            return Ok(Reply::Context(digest::NO_TOKEN.to_owned()));
+        }
         let inquiry = Inquiry { postbox, me: &self.me };
         let mut me = self.me.clone();
         if me.agent.is_empty() || !inquiry.is_known().await? {
@@ -144,11 +151,10 @@ impl Happening<'_> {
         }))
     }
 
-    /// Mail that is taken and not told would only be found in the inbox.
-    fn check_time(&self) -> anyhow::Result<()> {
-        if Instant::now() + TIME_TO_PRINT > self.deadline {
-            bail!("there is no time left to tell of new mail; it is told the next time");
-        }
-        Ok(())
+    /// When mail may be taken at the latest: what is taken and not told would only be found in the inbox.
+    fn last_moment(&self) -> anyhow::Result<Timestamp> {
+        let left = self.deadline.saturating_duration_since(Instant::now()).checked_sub(TIME_TO_PRINT);
+        let left = left.context("there is no time left to tell of new mail; it is told the next time")?;
+        Ok(SystemClock.now() + left)
     }
 }

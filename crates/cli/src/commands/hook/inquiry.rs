@@ -2,6 +2,7 @@
 //!
 //! Only `news` changes anything: what it returns is not returned again. What becomes of the answers is for `events`.
 
+use jiff::Timestamp;
 use mail::clock::rfc3339;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -90,9 +91,11 @@ impl Inquiry<'_> {
         Ok(Kept { agent, token: text("registration_token"), project: project.clone() })
     }
 
-    /// Unread mail that was never returned before, oldest first.
-    pub async fn news(&self) -> Result<Vec<News>, Refused> {
-        self.list("wait_for_mail", json!({ "timeout_seconds": 0, "limit": MOST_NEWS })).await
+    /// Unread mail that was never returned before, oldest first. Nothing is taken after `not_after`, however long the office
+    /// is held up: nobody would tell it.
+    pub async fn news(&self, not_after: Timestamp) -> Result<Vec<News>, Refused> {
+        let not_after = rfc3339(not_after);
+        self.list("wait_for_mail", json!({ "timeout_seconds": 0, "limit": MOST_NEWS, "not_after": not_after })).await
     }
 
     /// Unread mail without its text, newest first.
