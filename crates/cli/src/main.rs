@@ -19,6 +19,10 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    output::ended(run())
+}
+
+fn run() -> ExitCode {
     if let Some(words) = commands::exec_mail::called() {
         return commands::exec_mail::run(&words);
     }

@@ -10,6 +10,7 @@ pub mod text;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
@@ -23,13 +24,34 @@ pub use screen::Screen;
 /// Moves to the upper left corner of an empty screen.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
+/// Whether an answer could not be printed.
+static UNPRINTED: AtomicBool = AtomicBool::new(false);
+
 /// Prints an answer: `text` for people, `json` for programs.
 pub fn answer(as_json: bool, json: &Value, text: impl FnOnce() -> String) {
+    answered(as_json, json, text);
+}
+
+/// The same; returns whether all of it was taken, for what may only be done once somebody can read the answer.
+pub fn answered(as_json: bool, json: &Value, text: impl FnOnce() -> String) -> bool {
     let printed = if as_json { print(&text::json_line(json)) } else { print(&text()) };
-    match printed {
-        // Whoever closed the pipe has read what it wanted.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => note(&format!("postrider: cannot print: {error}")),
-        _ => {}
+    let is_printed = printed.is_ok();
+    unless_closed(printed);
+    is_printed
+}
+
+/// How the program ends that wanted to end with `code`: badly when an answer could not be printed.
+pub fn ended(code: ExitCode) -> ExitCode {
+    if UNPRINTED.load(Ordering::Relaxed) { ExitCode::FAILURE } else { code }
+}
+
+/// Notes that an answer was not printed, unless whoever reads has closed the pipe: it has read what it wanted.
+fn unless_closed(printed: io::Result<()>) {
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        UNPRINTED.store(true, Ordering::Relaxed);
+        note(&format!("postrider: cannot print: {error}"));
     }
 }
 
@@ -47,7 +69,8 @@ pub fn redraw(text: &str) -> io::Result<()> {
 
 /// Tells a person what is going on. Programs do not want to know.
 pub fn note(text: &str) {
-    eprintln!("{text}");
+    // There is nobody left to tell that this failed.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// A table without lines, aligned.
@@ -80,6 +103,6 @@ pub fn failed(error: &anyhow::Error, as_json: bool) -> ExitCode {
 ///
 /// A wrong command line exits with 1: 2 has a meaning of its own to those who drive us as a mail program.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    unless_closed(error.print());
     if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

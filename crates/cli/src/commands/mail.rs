@@ -5,6 +5,7 @@
 
 mod ago;
 mod body;
+mod following;
 mod letter;
 mod listing;
 mod marking;
@@ -15,7 +16,8 @@ mod waiting;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Subcommand};
-use mail::provider::{Provider, ProviderError};
+use mail::error::shown;
+use mail::provider::{Letter, Provider, ProviderError, Refusal};
 use serde_json::{Value, json};
 
 use super::Cli;
@@ -38,6 +40,9 @@ Examples:
   git diff | postrider mail send BlueLake GreenDog -s 'Please review'
   postrider mail send BlueLake -s 'Which port?' -m 'For the tests.' --wait
   postrider mail check && postrider mail inbox";
+
+/// What helps somebody who named a message that is not there.
+const ALL: &str = "'postrider mail all' shows the ids that there are.";
 
 /// Send, read and answer mail.
 #[derive(Args, Debug)]
@@ -86,6 +91,8 @@ enum Verb {
     /// Show a whole conversation, the oldest message first
     #[command(override_usage = "postrider mail thread [OPTIONS] <ID>")]
     Thread(reading::Thread),
+    /// List what you sent, the newest last, and who read and acknowledged it
+    Sent(following::Outbox),
     /// Count open mail
     Count,
     /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
@@ -137,6 +144,7 @@ impl Verb {
             Self::Reply(reply) => reply.run(visit, body).await,
             Self::Inbox(inbox) => inbox.run(visit).await,
             Self::All(limit) => listing::all(visit, limit).await,
+            Self::Sent(outbox) => outbox.run(visit).await,
             Self::Count => listing::count(visit).await,
             Self::Check => listing::check(visit).await,
             Self::Search(search) => search.run(visit).await,
@@ -167,6 +175,17 @@ impl Visit<'_> {
         self.mailbox.provider()
     }
 
+    /// A letter that something is to be done with: only those who got one may.
+    async fn own(&self, id: &str) -> Result<Letter, ProviderError> {
+        let letter = self.provider().get(id).await?;
+        if letter.to == self.who.name {
+            return Ok(letter);
+        }
+        let message = format!("Message '{}' was not sent to '{}'", shown(id), shown(&self.who.name));
+        let code = "NOT_A_RECIPIENT".to_owned();
+        Err(ProviderError::Refused(Refusal { code, message, ..Refusal::default() }))
+    }
+
     /// What the office is asked: in this project, with the proof of the name if there is one. What is null is not asked.
     fn ask(&self, more: Value) -> Value {
         let mut ask = json!({ "project_key": self.project, "registration_token": self.who.token });
@@ -188,17 +207,8 @@ impl Visit<'_> {
         }
     }
 
-    /// The refusal of what was to be done with a message. The office knows messages, and here a copy may be meant.
-    fn refused(&self, id: &str, mut refused: Refused) -> Refused {
-        if refused.code == "NOT_A_RECIPIENT" {
-            let (id, name) = (mail::error::shown(id), mail::error::shown(&self.who.name));
-            refused.message = format!("Message '{id}' was not sent to '{name}'");
-        }
-        self.advice(refused)
-    }
-
     fn advice(&self, refused: Refused) -> Refused {
-        let name = mail::error::shown(&self.who.name);
+        let name = shown(&self.who.name);
         match refused.code.as_str() {
             "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {
                 let hint = format!("{}Join first with: postrider join {}", meant(&refused, "--as "), word(&name));
@@ -212,10 +222,10 @@ impl Visit<'_> {
                 let join = format!("Or begin with: postrider join {}", word(&name));
                 self.acting.project.advised(refused).advised(&join)
             }
-            "NOT_A_RECIPIENT" | "SEVERAL_COPIES" => {
+            "NOT_A_RECIPIENT" => {
                 refused.hinted("It is in somebody else's mailbox: act for whoever got it with --as NAME.")
             }
-            "MESSAGE_NOT_FOUND" => refused.hinted("'postrider mail all' shows the ids that there are."),
+            "MESSAGE_NOT_FOUND" => refused.hinted(ALL),
             "IDENTITY_REQUIRED" => refused.hinted(
                 "Pass the token that 'postrider join' printed for that name with --token, or set \
                  POSTRIDER_REGISTRATION_TOKEN.",

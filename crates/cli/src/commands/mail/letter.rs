@@ -6,6 +6,7 @@ use mail::provider::Letter;
 use serde_json::{Value, json};
 
 use super::ago::{ago, at};
+use super::following::Copy;
 use super::word;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Column};
@@ -75,44 +76,81 @@ fn importance(priority: Option<i64>) -> Option<&'static str> {
     }
 }
 
-/// A letter in full: its header, and its body.
-pub fn whole(letter: &Letter, now: Timestamp) -> String {
-    let mut lines = Vec::new();
-    let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
-    say("Id:", &letter.id);
-    say("From:", &letter.from);
-    say("To:", &letter.to);
-    if !letter.cc.is_empty() {
-        say("Also to:", &letter.cc.join(", "));
-    }
-    say("Sent:", &format!("{} ({})", ago(letter.created_at, now), at(letter.created_at)));
-    say("Subject:", &letter.subject);
-    if !letter.thread.is_empty() {
-        say("Thread:", &letter.thread);
-    }
-    if let Some(reply_to) = &letter.reply_to {
-        say("Answers:", reply_to);
-    }
-    if let Some(importance) = importance(letter.priority) {
-        say("Priority:", importance);
-    }
-    if letter.awaits_ack {
-        say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&letter.id)));
-    }
-    format!("{}\n\n{}", lines.join("\n"), text::lines(&letter.body))
+/// A letter as somebody sees it.
+pub struct Seen {
+    /// The letter.
+    pub letter: Letter,
+    /// What the recipients did with it, which its sender sees; empty for others.
+    pub copies: Vec<Copy>,
+    /// Whether it is the reader's own copy.
+    pub is_own: bool,
 }
 
-/// A letter within its conversation: who wrote to whom, whether it was read, and what it says, below that.
-pub fn in_thread(letter: &Letter, now: Timestamp) -> String {
-    let read = if letter.read { "read" } else { "unread" };
-    let also: String = letter.cc.iter().map(|name| format!(", {name}")).collect();
-    let way = text::unbroken(&format!("{} → {} ({read}){also}", letter.from, letter.to));
-    let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now));
-    let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
-    for line in text::lines(&letter.body).lines() {
-        told.push_str(format!("\n    {line}").trim_end_matches(' '));
+impl Seen {
+    /// As programs read it.
+    pub fn to_value(&self) -> Value {
+        let mut value = to_value(&self.letter);
+        if !self.copies.is_empty() {
+            value["recipients"] = self.copies.iter().map(Copy::to_value).collect();
+        }
+        value
     }
-    told
+
+    /// In full: its header, and its body.
+    pub fn whole(&self, now: Timestamp) -> String {
+        let letter = &self.letter;
+        let mut lines = Vec::new();
+        let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
+        say("Id:", &letter.id);
+        say("From:", &letter.from);
+        say("To:", &self.named(std::slice::from_ref(&letter.to)));
+        if !letter.cc.is_empty() {
+            say("Also to:", &self.named(&letter.cc));
+        }
+        say("Sent:", &format!("{} ({})", ago(letter.created_at, now), at(letter.created_at)));
+        say("Subject:", &letter.subject);
+        if !letter.thread.is_empty() {
+            say("Thread:", &letter.thread);
+        }
+        if let Some(reply_to) = &letter.reply_to {
+            say("Answers:", reply_to);
+        }
+        if let Some(importance) = importance(letter.priority) {
+            say("Priority:", importance);
+        }
+        if letter.awaits_ack && self.is_own {
+            say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&letter.id)));
+        }
+        format!("{}\n\n{}", lines.join("\n"), text::lines(&letter.body))
+    }
+
+    /// Within its conversation: who wrote to whom, whether it was read, and what it says, below that.
+    pub fn in_thread(&self, now: Timestamp) -> String {
+        let letter = &self.letter;
+        let mut to = self.named(std::slice::from_ref(&letter.to));
+        if self.copies.is_empty() {
+            to.push_str(if letter.read { " (read)" } else { " (unread)" });
+        }
+        if !letter.cc.is_empty() {
+            to.push_str(&format!(", {}", self.named(&letter.cc)));
+        }
+        let way = text::unbroken(&format!("{} → {to}", letter.from));
+        let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now));
+        let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
+        for line in text::lines(&letter.body).lines() {
+            told.push_str(format!("\n    {line}").trim_end_matches(' '));
+        }
+        told
+    }
+
+    /// Names, each with what it did with its copy, as far as that is known.
+    fn named(&self, names: &[String]) -> String {
+        let named = |name: &String| match self.copies.iter().find(|copy| copy.name == *name) {
+            Some(copy) => format!("{name} ({})", copy.state()),
+            None => name.clone(),
+        };
+        names.iter().map(named).collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +161,10 @@ mod tests {
 
     fn now() -> Timestamp {
         "2026-01-11T16:30:00Z".parse().unwrap()
+    }
+
+    fn seen(letter: Letter) -> Seen {
+        Seen { letter, copies: Vec::new(), is_own: true }
     }
 
     fn letter(id: &str) -> Letter {
@@ -189,7 +231,7 @@ mod tests {
             archived: false,
             ..letter("17")
         };
-        let text = whole(&full, now());
+        let text = seen(full).whole(now());
         let head = "Id:       17\nFrom:     GreenDog\nTo:       BlueLake\nAlso to:  RedFox\n\
                     Sent:     2 min ago (2026-01-11 16:27:59Z)\n";
         assert!(text.starts_with(head), "{text}");
@@ -202,7 +244,7 @@ mod tests {
         let read = Letter { read: true, cc: vec!["RedFox".to_owned()], ..letter("17.1") };
         let told =
             "17.1  GreenDog → BlueLake (read), RedFox  2 min ago\nWho takes the parser?\n    I would.\n\n    Really.";
-        assert_eq!(in_thread(&read, now()), told);
+        assert_eq!(seen(read).in_thread(now()), told);
     }
 
     #[test]
@@ -222,7 +264,9 @@ mod tests {
             archived: false,
             ..letter("1")
         };
-        for text in [whole(&letter, now()), in_thread(&letter, now()), table(&[letter], now(), &WIDE)] {
+        let table = table(std::slice::from_ref(&letter), now(), &WIDE);
+        let seen = seen(letter);
+        for text in [seen.whole(now()), seen.in_thread(now()), table] {
             let steers = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
             assert!(!text.chars().any(steers), "{text:?}");
         }

@@ -5,7 +5,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use mail::Error;
 use mail::mailboxes::CopyId;
 use mail::provider::ProviderError;
 use serde_json::{Value, json};
@@ -53,10 +52,7 @@ impl Ack {
         let office = visit.mailbox.office("ack")?;
         let copy = CopyId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
         // The office acknowledges messages: that a copy of somebody else was named, it cannot know.
-        if copy.place.is_some() && visit.provider().get(id).await?.to != visit.who.name {
-            let agent = visit.who.name.clone();
-            return Err(ProviderError::from(Error::NotARecipient { id: copy.message, agent }).into());
-        }
+        visit.own(id).await?;
         let ask = visit.ask(json!({
             "agent_name": visit.who.name, "message_id": copy.message.0, "ack_body": self.message,
         }));
@@ -67,36 +63,37 @@ impl Ack {
 
 /// Puts the messages away; exit code 1 if one was refused.
 pub async fn archive(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
-    let mut tally = Tally::new(visit, "archived");
-    for id in ids {
-        tally.add(id, visit.provider().archive(id).await)?;
-    }
-    Ok(tally.told())
+    each(visit, ids, "archived", async |id| visit.provider().archive(id).await).await
 }
 
 /// Puts the messages away; exit code 1 if one was refused.
 pub async fn delete(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
-    let mut tally = Tally::new(visit, "deleted");
-    for id in ids {
-        tally.add(id, visit.provider().delete(id).await)?;
-    }
-    Ok(tally.told())
+    each(visit, ids, "deleted", async |id| visit.provider().delete(id).await).await
 }
 
 /// Marks the messages read; exit code 1 if one was refused.
 pub async fn mark_read(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
-    let mut tally = Tally::new(visit, "marked read");
-    for id in ids {
-        tally.add(id, visit.provider().mark_read(id).await)?;
-    }
-    Ok(tally.told())
+    each(visit, ids, "marked read", async |id| visit.provider().mark_read(id).await).await
 }
 
 /// Marks the messages unread; exit code 1 if one was refused.
 pub async fn mark_unread(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
-    let mut tally = Tally::new(visit, "marked unread");
+    each(visit, ids, "marked unread", async |id| visit.provider().mark_unread(id).await).await
+}
+
+async fn each(
+    visit: &Visit<'_>,
+    ids: &[String],
+    done_word: &'static str,
+    act: impl AsyncFn(&str) -> Result<(), ProviderError>,
+) -> anyhow::Result<ExitCode> {
+    let mut tally = Tally::new(visit, done_word);
     for id in ids {
-        tally.add(id, visit.provider().mark_unread(id).await)?;
+        let became = match visit.own(id).await {
+            Ok(_) => act(id).await,
+            Err(refused) => Err(refused),
+        };
+        tally.add(id, became)?;
     }
     Ok(tally.told())
 }
@@ -126,7 +123,7 @@ impl<'a> Tally<'a> {
             self.done.push(id.to_owned());
             return Ok(());
         };
-        let refused = self.visit.refused(id, self.visit.advised(error.into()).downcast::<Refused>()?);
+        let refused = self.visit.advised(error.into()).downcast::<Refused>()?;
         match refused.code.as_str() {
             "ALREADY_ARCHIVED" => {
                 self.note(&format!("Message {id} was put away before."));
@@ -163,5 +160,5 @@ impl<'a> Tally<'a> {
 }
 
 fn is_about_the_id(code: &str) -> bool {
-    matches!(code, "MESSAGE_NOT_FOUND" | "NOT_A_RECIPIENT" | "SEVERAL_COPIES")
+    matches!(code, "MESSAGE_NOT_FOUND" | "NOT_A_RECIPIENT")
 }

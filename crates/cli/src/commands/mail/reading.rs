@@ -9,7 +9,9 @@ use mail::clock::{Clock, SystemClock};
 use mail::provider::{Letter, ProviderError};
 use serde_json::{Value, json};
 
-use super::{Visit, letter};
+use super::following::seen;
+use super::letter::Seen;
+use super::{ALL, Visit};
 use crate::output::{self, text};
 use crate::postbox::Refused;
 
@@ -25,7 +27,8 @@ Examples:
 For programs one id is one message, and several are a list in which an id that was refused stands with its error.";
 
 const THREAD_EXAMPLES: &str = "\
-Behind the name of whoever got a message stands whether that copy was read.
+Behind the name of whoever got a message stands whether that copy was read; of what you sent, of every copy, and what was
+said with an acknowledgement.
 
 Examples:
   postrider mail thread 17
@@ -41,11 +44,18 @@ pub struct Thread {
 
 /// Prints the messages, which are read from now on; exit code 1 if there is one that cannot be read.
 pub async fn read(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
-    let mut asked = Vec::with_capacity(ids.len());
+    let (mut asked, mut unread) = (Vec::with_capacity(ids.len()), Vec::new());
     for id in ids {
-        asked.push((id.as_str(), visit.provider().read(id).await));
+        let got = visit.own(id).await;
+        unread.extend(got.iter().filter(|letter| !letter.read).map(|_| id));
+        asked.push((id.as_str(), got.map(|letter| Letter { read: true, ..letter })));
     }
-    show(visit, asked)
+    let (code, is_shown) = show(visit, asked).await?;
+    // What nobody could see stays unread.
+    for id in unread.into_iter().filter(|_| is_shown) {
+        visit.provider().read(id).await?;
+    }
+    Ok(code)
 }
 
 /// Prints the messages; exit code 1 if there is one that cannot be shown.
@@ -54,51 +64,59 @@ pub async fn peek(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode>
     for id in ids {
         asked.push((id.as_str(), visit.provider().get(id).await));
     }
-    show(visit, asked)
+    Ok(show(visit, asked).await?.0)
 }
 
 impl Thread {
-    /// Prints the conversation.
+    /// Prints the conversation; exit code 1 if there is none.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        let letters = visit.provider().thread(&self.id).await?;
-        if letters.is_empty() && !visit.as_json {
-            output::note(&text::lines(&format!("There is no thread '{0}', and no message '{0}' in one.", self.id)));
-            return Ok(ExitCode::SUCCESS);
+        let mut letters = Vec::new();
+        for letter in visit.provider().thread(&self.id).await? {
+            letters.push(seen(visit, letter).await?);
         }
-        let json: Vec<Value> = letters.iter().map(letter::to_value).collect();
+        if letters.is_empty() {
+            let id = mail::error::shown(&self.id);
+            let message = format!("There is no thread '{id}', and no message '{id}' in one");
+            return Err(Refused::new("THREAD_NOT_FOUND", &message, ALL).into());
+        }
+        let json: Vec<Value> = letters.iter().map(Seen::to_value).collect();
         output::answer(visit.as_json, &json.into(), || {
             let now = SystemClock.now();
-            letters.iter().map(|letter| letter::in_thread(letter, now)).collect::<Vec<_>>().join("\n\n")
+            letters.iter().map(|letter| letter.in_thread(now)).collect::<Vec<_>>().join("\n\n")
         });
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn show(visit: &Visit<'_>, asked: Vec<(&str, Result<Letter, ProviderError>)>) -> anyhow::Result<ExitCode> {
-    if let [(id, got)] = asked.as_slice() {
-        let letter = got.as_ref().map_err(|error| visit.refused(id, Refused::of_provider(error)))?;
-        output::answer(visit.as_json, &letter::to_value(letter), || letter::whole(letter, SystemClock.now()));
-        return Ok(ExitCode::SUCCESS);
-    }
+/// Prints the letters. Returns the exit code, and whether all that could be got was shown.
+async fn show(
+    visit: &Visit<'_>,
+    asked: Vec<(&str, Result<Letter, ProviderError>)>,
+) -> anyhow::Result<(ExitCode, bool)> {
+    let is_list = asked.len() > 1;
     let (mut json, mut texts, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for (id, got) in asked {
         match got {
             Ok(letter) => {
-                json.push(letter::to_value(&letter));
-                texts.push(letter::whole(&letter, SystemClock.now()));
+                let seen = seen(visit, letter).await?;
+                json.push(seen.to_value());
+                texts.push(seen.whole(SystemClock.now()));
             }
-            Err(error) => {
-                let refused = visit.refused(id, Refused::of_provider(&error));
+            Err(error) if is_list => {
+                let refused = visit.advice(Refused::of_provider(&error));
                 json.push(json!({ "id": id, "error": refused.to_json()["error"] }));
                 refusals.push(refused);
             }
+            Err(error) => return Err(error.into()),
         }
     }
+    let json = if is_list { json.into() } else { json.remove(0) };
+    let mut is_shown = true;
     if visit.as_json || !texts.is_empty() {
-        output::answer(visit.as_json, &json.into(), || texts.join(BETWEEN));
+        is_shown = output::answered(visit.as_json, &json, || texts.join(BETWEEN));
     }
     for refused in refusals.iter().filter(|_| !visit.as_json) {
         output::note(&text::lines(&format!("postrider: {refused}")));
     }
-    Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok((if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }, is_shown))
 }

@@ -17,7 +17,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Visit, letter, waiting};
+use super::letter::Seen;
+use super::waiting::Ended;
+use super::{Visit, waiting};
 use crate::output::{self, text};
 
 const SEND_EXAMPLES: &str = "\
@@ -27,7 +29,8 @@ Examples:
   postrider mail send --all -s 'Freeze at noon' -m 'Please push before.' --ack --importance high
   postrider mail send BlueLake -s 'Which port?' -m 'For the tests.' --wait=300
 
-With --wait an answer is printed and marked read; when none comes in time, the exit code is 1.";
+With --wait an answer is printed and marked read; with --ack an acknowledgement ends the wait too. When neither comes in
+time, the exit code is 1.";
 
 const REPLY_EXAMPLES: &str = "\
 Examples:
@@ -112,7 +115,8 @@ pub struct Sent {
     pub threads: Vec<String>,
     /// When, RFC 3339.
     created_at: String,
-    wants_ack: bool,
+    /// Whether the sender waits for an acknowledgement.
+    pub wants_ack: bool,
     warnings: Vec<Value>,
 }
 
@@ -295,15 +299,37 @@ impl Sent {
             // The answer has standard output for itself.
             output::note(&self.receipt());
         }
-        let answer = waiting::answer_to(visit, &self, seconds).await?;
+        let ended = waiting::answer_to(visit, &self, seconds).await?;
+        self.told_how(visit, ended, seconds).await
+    }
+
+    /// Tells how the wait for the answer ended.
+    async fn told_how(&self, visit: &Visit<'_>, ended: Ended, seconds: u64) -> anyhow::Result<ExitCode> {
         let mut json = self.to_value();
-        json["answer"] = answer.as_ref().map_or(Value::Null, letter::to_value);
-        match answer {
-            Some(answer) => output::answer(visit.as_json, &json, || letter::whole(&answer, SystemClock.now())),
-            None if visit.as_json => output::answer(true, &json, String::new),
-            None => output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox.")),
+        json["answer"] = Value::Null;
+        match ended {
+            Ended::Answered(answer) => {
+                let id = answer.id.clone();
+                let answer = Seen { letter: Letter { read: true, ..answer }, copies: Vec::new(), is_own: true };
+                json["answer"] = answer.to_value();
+                if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
+                    visit.provider().read(&id).await?;
+                }
+            }
+            Ended::Acknowledged(copy) => {
+                json["acknowledged"] = copy.to_value();
+                output::answer(visit.as_json, &json, || text::unbroken(&format!("{}: {}", copy.name, copy.state())));
+            }
+            Ended::Empty => {
+                if visit.as_json {
+                    output::answer(true, &json, String::new);
+                } else {
+                    output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox."));
+                }
+                return Ok(ExitCode::FAILURE);
+            }
         }
-        Ok(if json["answer"].is_null() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Nudges those who got it. The mail is sent, whatever becomes of that.

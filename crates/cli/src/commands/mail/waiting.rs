@@ -1,7 +1,8 @@
 //! Waiting for the answer to what was sent.
 //!
-//! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. Our office
-//! rings when mail arrives; other backends are asked once a second. Nothing is marked before the answer is found.
+//! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. An
+//! acknowledgement that was asked for ends the wait too. Our office rings when mail arrives; acknowledgements, and other
+//! backends, are asked for once a second. Nothing is marked here.
 
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Visit;
+use super::following::Copy;
 use super::sending::Sent;
+use super::{Visit, following};
 use crate::postbox::{Postbox, resource};
 
 /// How late a look is at most that no ring brought about.
@@ -22,18 +24,38 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How many of the newest messages in the thread are looked at.
 const LOOKED_AT: usize = 100;
 
-/// The answer, read, or none if it did not come in time.
-pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Option<Letter>> {
+/// How the wait ended.
+pub enum Ended {
+    /// With an answer.
+    Answered(Letter),
+    /// With an acknowledgement.
+    Acknowledged(Copy),
+    /// With nothing in time.
+    Empty,
+}
+
+/// Waits for the answer.
+pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Ended> {
     let waited = match visit.mailbox.postbox() {
         Some(office) => timeout(Duration::from_secs(seconds), rung(visit, office, sent)).await,
         None => timeout(Duration::from_secs(seconds), asked(visit, sent)).await,
     };
-    let Ok(found) = waited else { return Ok(None) };
-    Ok(Some(visit.provider().read(&found?).await?))
+    let Ok(found) = waited else { return Ok(Ended::Empty) };
+    Ok(match found? {
+        Found::Answer(id) => Ended::Answered(visit.provider().get(&id).await?),
+        Found::Acknowledgement(copy) => Ended::Acknowledged(copy),
+    })
 }
 
-/// The id of the answer, looked for whenever mail arrives.
-async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Result<String> {
+/// What was waited for.
+enum Found {
+    /// The id of an answer.
+    Answer(String),
+    Acknowledgement(Copy),
+}
+
+/// The answer, looked for whenever mail arrives.
+async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Result<Found> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
     let ask = visit.ask(json!({
@@ -44,15 +66,27 @@ async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Resul
             Ok(answer) => {
                 let inbox = Vec::<Received>::deserialize(&answer["result"]).context("the inbox cannot be read")?;
                 if let Some(id) = answer_among(&inbox, &sent.ids[0], &sent.to) {
-                    return Ok(id.to_string());
+                    return Ok(Found::Answer(id.to_string()));
+                }
+                if sent.wants_ack
+                    && let Some(copy) = acknowledged(visit, office, &sent.ids[0]).await?
+                {
+                    return Ok(Found::Acknowledgement(copy));
                 }
             }
             // A server that is being started again comes back.
             Err(refused) if refused.is_passing() => {}
             Err(refused) => return Err(refused.into()),
         }
-        let _ = timeout(LOOK_AGAIN, watch.changed()).await;
+        let pause = if sent.wants_ack { ASK_AGAIN } else { LOOK_AGAIN };
+        let _ = timeout(pause, watch.changed()).await;
     }
+}
+
+/// The first copy that was acknowledged.
+async fn acknowledged(visit: &Visit<'_>, office: &Postbox, message: &str) -> anyhow::Result<Option<Copy>> {
+    let copies = following::copies(visit, office, message).await?;
+    Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
 }
 
 /// A message in the inbox, as far as it counts here.
@@ -72,15 +106,15 @@ fn answer_among(inbox: &[Received], sent: &str, recipients: &[String]) -> Option
     answer.or_else(|| later().find(|message| recipients.contains(&message.from))).map(|message| message.id)
 }
 
-/// The id of the answer, asked for again and again.
-async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<String> {
+/// The answer, asked for again and again.
+async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Found> {
     loop {
         let next = Instant::now() + ASK_AGAIN;
         for (id, thread) in sent.ids.iter().zip(&sent.threads) {
             let thread = if thread.is_empty() { id } else { thread };
             let letters = visit.provider().thread(thread).await?;
             if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
-                return Ok(answer.to_owned());
+                return Ok(Found::Answer(answer.to_owned()));
             }
         }
         sleep(next.saturating_duration_since(Instant::now())).await;
