@@ -1,4 +1,5 @@
-//! A table that fits the screen: one line a row, cut where there is no room, never wrapped.
+//! A table that fits the screen: one line a row, cut where there is no room, never wrapped. Into a pipe or a file every cell
+//! goes whole, up to a length that nobody meant.
 //!
 //! What gives way, and how far, is the caller's to say; that no cell can steer the terminal is seen to here.
 
@@ -9,6 +10,8 @@ use super::text;
 
 /// What stands between two columns.
 const GAP: &str = "  ";
+/// How wide a column may be where there is no end to a line. All rows are as wide as the widest, so there is a limit.
+const MOST_WITHOUT_END: usize = 400;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +46,14 @@ pub fn lines<const N: usize>(
     screen: &Screen,
 ) -> Vec<String> {
     let head = columns.map(|column| Cell { text: column.head.to_owned(), style: Style::new().bold() });
+    let most = |column: &Column| match screen.width {
+        Screen::ENDLESS => column.most.max(MOST_WITHOUT_END),
+        _ => column.most,
+    };
     let fitted: Vec<[Cell; N]> = [&head]
         .into_iter()
         .chain(rows)
-        .map(|row| std::array::from_fn(|at| Cell { text: text::line(&row[at].text, columns[at].most), ..row[at] }))
+        .map(|row| std::array::from_fn(|at| Cell { text: text::line(&row[at].text, most(&columns[at])), ..row[at] }))
         .collect();
     let wanted: [usize; N] =
         std::array::from_fn(|at| fitted.iter().map(|row| text::width(&row[at].text)).max().unwrap_or(0));
@@ -117,6 +124,15 @@ mod tests {
         assert_eq!(shown(&rows, 30)[1], "first  word word wor…  someone");
         assert_eq!(shown(&rows, 16)[1], "fi…  word…   so…");
         assert_eq!(shown(&rows, 14)[1], "fi…  wor…  so…", "what gave way first gives way again");
+    }
+
+    #[test]
+    fn into_a_pipe_every_cell_goes_whole() {
+        let rows = [row([&"long-name".repeat(3), &"word".repeat(30), "someone"])];
+        let whole = format!("{}  {}  someone", "long-name".repeat(3), "word".repeat(30));
+        assert_eq!(shown(&rows, Screen::ENDLESS)[1], whole);
+        let endless = [row([&"x".repeat(10_000), "y", "z"])];
+        assert!(text::width(&shown(&endless, Screen::ENDLESS)[1]) < 500);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub fn line(text: &str, width: usize) -> String {
     for letter in one_line(text) {
         columns += letter.width().unwrap_or(0);
         count += 1;
-        if columns > width || count > width * MOST_IN_A_COLUMN {
+        if columns > width || count > width.saturating_mul(MOST_IN_A_COLUMN) {
             shown.truncate(shown[..before_last].trim_end().len());
             if width > 0 {
                 shown.push(CUT);

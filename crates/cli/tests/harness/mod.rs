@@ -118,7 +118,11 @@ impl Place {
                 command.env_remove(name);
             }
         }
-        command.env("POSTRIDER_HOME", self.home()).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+            .env_remove("COLUMNS")
+            .env("POSTRIDER_HOME", self.home())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
         command
     }
 

@@ -51,8 +51,11 @@ fn session(place: &Place, text: &str) -> String {
     let mut shown = String::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("$ ")) {
         let mut shell = place.shell(&format!("{{ {line}\n}} 2>&1"));
-        let output = shell.env("POSTRIDER_PROJECT", PROJECT).output().expect("a shell runs");
+        let output = shell.env("POSTRIDER_PROJECT", PROJECT).env("COLUMNS", "100").output().expect("a shell runs");
         let printed = String::from_utf8(output.stdout).expect("the binary prints UTF-8");
+        // The project of the pages is nobody's folder, which a page need not say.
+        let printed =
+            printed.replace(&format!("Note: there is no folder '{PROJECT}'; the project has that name.\n"), "");
         let printed = printed.replace(&place.folder(), "[FOLDER]");
         shown.push_str(&format!("$ {line}\n{printed}"));
         if !output.status.success() {
