@@ -27,6 +27,22 @@ fn bash_takes_the_script() {
 }
 
 #[test]
+fn a_page_names_no_page_that_is_not_there() {
+    let place = Place::new();
+    let folder = place.file("pages");
+    place.done(&["man", "--dir", folder.to_str().expect("a plain path")]);
+    let mut named = 0;
+    for entry in fs::read_dir(&folder).expect("the folder is there") {
+        let page = fs::read_to_string(entry.expect("a folder can be read").path()).expect("a page is text");
+        for line in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            named += 1;
+            assert!(folder.join(format!("{}.1", line.replace('\\', ""))).exists(), "{line}");
+        }
+    }
+    assert!(named > 20, "{named}");
+}
+
+#[test]
 fn there_is_a_page_for_each_command_and_one_for_all() {
     let place = Place::new();
     let page = place.done(&["man"]);
@@ -36,6 +52,11 @@ fn there_is_a_page_for_each_command_and_one_for_all() {
     for name in ["postrider.1", "postrider-serve.1", "postrider-mail.1", "postrider-mail-send.1"] {
         let page = fs::read_to_string(folder.join(name)).unwrap_or_else(|_| panic!("there is no {name}"));
         assert!(page.contains(".SH SYNOPSIS"), "{name}");
+    }
+    let send = fs::read_to_string(folder.join("postrider-mail-send.1")).expect("a page of a verb");
+    assert!(send.contains(".SH EXAMPLES\n.nf\npostrider mail send") && !send.contains("EXTRA"), "{send}");
+    for section in ["ENVIRONMENT", "FILES", "EXIT STATUS"] {
+        assert!(page.contains(&format!(".SH \"{section}\"")), "{section}");
     }
     fs::write(place.file("taken"), "").expect("the place can be written to");
     let refused = place.run(&["man", "--dir", place.file("taken").to_str().expect("a plain path")]);
