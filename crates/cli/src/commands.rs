@@ -123,7 +123,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Mail(command) => command.run(config, json),
         Command::Work(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
-        Command::ExecMail(command) => Ok(command.run()),
+        Command::ExecMail(command) => Ok(command.run(&cli.global)),
         Command::Guard(command) => command.run(config, json),
         Command::Hook(command) => command.run(cli.global),
         Command::Install(command) => command.run(&config, json),

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     if let Some(words) = commands::exec_mail::called() {
-        return commands::exec_mail::run(&words);
+        return commands::exec_mail::run(&words, &config::Global::of_environment());
     }
     let cli = match commands::Cli::read() {
         Ok(cli) => cli,

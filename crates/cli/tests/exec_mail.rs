@@ -69,8 +69,7 @@ fn only_an_unknown_operation_exits_with_2() {
     let place = Place::new();
     for (words, input, code) in [
         (&["frobnicate"][..], "", 2),
-        (&["--help"], "", 2),
-        (&["-V"], "", 2),
+        (&["--frobnicate"], "", 2),
         (&[], "", 1),
         (&["send"], "{}", 1),
         (&["send", "bob"], "", 1),
@@ -85,6 +84,35 @@ fn only_an_unknown_operation_exits_with_2() {
         assert_eq!(ran.code, Some(code), "{words:?} {input}: {}", ran.stderr);
         assert!(ran.stdout.is_empty() && ran.stderr.is_empty() == (code == 0), "{words:?}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn whoever_asks_for_help_or_the_version_first_gets_it_and_a_name_is_no_question() {
+    let place = Place::new();
+    let link = place.file("postrider-exec-mail");
+    symlink(env!("CARGO_BIN_EXE_postrider"), &link).unwrap();
+    for (question, answer) in
+        [("--help", "Exit codes:"), ("-h", "Exit codes:"), ("--version", "postrider "), ("-V", "postrider ")]
+    {
+        let ran = operation(&place, &[question], "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{question}");
+        assert!(ran.stdout.contains(answer), "{question}: {}", ran.stdout);
+        let linked =
+            std::process::Command::new(&link).arg(question).env("POSTRIDER_HOME", place.home()).output().unwrap();
+        assert_eq!(String::from_utf8(linked.stdout).unwrap(), ran.stdout);
+    }
+    let ran = operation(&place, &["inbox", "--help"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "a name may look like an option");
+}
+
+#[test]
+fn options_before_the_command_count() {
+    let (place, other) = (Place::new(), Place::new());
+    sent(&place, "bob", &hello());
+    let home = place.home();
+    let mut command = other.command(&["--home", home.to_str().unwrap(), "exec-mail", "count", "bob"]);
+    let ran = Ran::from(command.env("GC_CITY", place.file("city")).output().unwrap());
+    assert_eq!(ran.stdout, "{\"total\":1,\"unread\":1}\n", "{}", ran.stderr);
 }
 
 #[test]

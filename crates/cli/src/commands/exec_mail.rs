@@ -2,7 +2,7 @@
 //!
 //! The caller runs one program word, an operation and at most one argument, and owns its names: whoever writes or is
 //! written to gets a mailbox. Arguments are taken as they are, without options, because a name may begin with a dash.
-//! Exit code 2 says that an operation is unknown, which callers take for success, so nothing else exits with it. What a
+//! Only a first word that asks for help or the version is taken for that. Exit code 2 says that an operation is unknown, which callers take for success, so nothing else exits with it. What a
 //! person would like to see is `postrider mail`.
 
 use std::ffi::OsString;
@@ -11,10 +11,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, CommandFactory};
 use mail::provider::{Letter, Provider, ProviderError, Words};
 use serde::{Deserialize, Serialize};
 
+use super::Cli;
 use crate::config::{Config, Global, set};
 use crate::mailbox::{Letters, Who};
 use crate::output;
@@ -28,6 +29,15 @@ const UNKNOWN_OPERATION: u8 = 2;
 /// The words by which callers know an id that is not there.
 const NOT_FOUND: &str = "gc-mail-error:not-found";
 
+const ABOUT: &str = "\
+Words behind the operation are taken as they are, so other options stand before 'exec-mail' or in the environment. GC_CITY
+names the project; GC_ALIAS, GC_AGENT or GC_SESSION_ID who calls. Exit codes: 0 done, 1 failed, 2 the operation is unknown.
+
+Examples:
+  echo '{\"from\":\"mayor\",\"subject\":\"Hello\",\"body\":\"How are you?\"}' | postrider exec-mail send deputy
+  postrider exec-mail inbox deputy
+  ln -s \"$(command -v postrider)\" ~/bin/postrider-exec-mail";
+
 /// The operation and its argument, if this process was started for one.
 pub fn called() -> Option<Vec<OsString>> {
     let mut words = std::env::args_os();
@@ -39,8 +49,12 @@ pub fn called() -> Option<Vec<OsString>> {
 }
 
 /// Does what the caller wants, and says so in the way that callers expect.
-pub fn run(words: &[OsString]) -> ExitCode {
-    match answer(words) {
+pub fn run(words: &[OsString], global: &Global) -> ExitCode {
+    if let Some(about) = about(words) {
+        output::answer(false, &serde_json::Value::Null, || about);
+        return ExitCode::SUCCESS;
+    }
+    match answer(words, global) {
         Ok(Answer::Nothing) => ExitCode::SUCCESS,
         Ok(Answer::Json(json)) => {
             output::answer(false, &serde_json::Value::Null, || json);
@@ -57,9 +71,23 @@ pub fn run(words: &[OsString]) -> ExitCode {
     }
 }
 
+/// What a person is told who asks what this is; none if the first word asks for something else.
+fn about(words: &[OsString]) -> Option<String> {
+    let mut whole = Cli::command();
+    match words.first()?.to_str()? {
+        "--help" | "-h" => {
+            whole.build();
+            let command = whole.find_subcommand_mut(COMMAND).expect("this command is one of all commands");
+            Some(command.render_help().to_string().trim_end().to_owned())
+        }
+        "--version" | "-V" => Some(whole.render_version().trim_end().to_owned()),
+        _ => None,
+    }
+}
+
 /// The operation, when options stood before the command. Without them `called` takes the words as they are.
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = ABOUT)]
 pub struct ExecMail {
     /// ensure-running, send, reply, inbox, check, all, thread, get, read, mark-read, mark-unread, archive, delete or count,
     /// and its argument
@@ -69,8 +97,8 @@ pub struct ExecMail {
 
 impl ExecMail {
     /// Does what the caller wants.
-    pub fn run(&self) -> ExitCode {
-        run(&self.words)
+    pub fn run(&self, global: &Global) -> ExitCode {
+        run(&self.words, global)
     }
 }
 
@@ -97,7 +125,7 @@ enum Answer {
     UnknownOperation(String),
 }
 
-fn answer(words: &[OsString]) -> anyhow::Result<Answer> {
+fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
     let mut given = Vec::with_capacity(words.len());
     for word in words {
         given.push(word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()))?);
@@ -114,7 +142,7 @@ fn answer(words: &[OsString]) -> anyhow::Result<Answer> {
     let [argument] = rest else {
         bail!("'{operation}' takes one argument, and {} were given", rest.len());
     };
-    let config = Config::load(&Global::of_environment())?;
+    let config = Config::load(global)?;
     let written = match *operation {
         "send" | "reply" => Some(Written::read(config.largest_request())?),
         _ => None,
