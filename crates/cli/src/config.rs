@@ -15,17 +15,20 @@ use serde::Deserialize;
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
 
+/// The heading of what is the same for all commands, so that those of a command itself come first.
+pub const EVERYWHERE: &str = "Global options";
+
 /// What every command takes.
 #[derive(Args, Debug, Default)]
 pub struct Global {
     /// Where mail is kept [default: ~/.postrider]
-    #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR")]
+    #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR", help_heading = EVERYWHERE, display_order = 103)]
     pub home: Option<PathBuf>,
     /// A settings file [default: postrider.toml in the home folder]
-    #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE")]
+    #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE", help_heading = EVERYWHERE, display_order = 104)]
     pub config: Option<PathBuf>,
     /// Print JSON, for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 105)]
     pub json: bool,
 }
 

@@ -5,7 +5,7 @@
 use anyhow::Context;
 use clap::Args;
 
-use crate::config::Config;
+use crate::config::{Config, EVERYWHERE};
 use crate::mailbox::Who;
 use crate::postbox::InProject;
 
@@ -16,10 +16,12 @@ pub struct Acting {
     #[command(flatten)]
     pub project: InProject,
     /// Who acts [default: `agent` in postrider.toml]
-    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME")]
+    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
+          display_order = 101)]
     name: Option<String>,
     /// The registration token of that name, where names have to be proved
-    #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
+          help_heading = EVERYWHERE, display_order = 102)]
     token: Option<String>,
 }
 

@@ -77,7 +77,7 @@ fn a_backup_taken_while_four_clients_send_holds_all_that_was_answered_before_it(
     let everything = lines(&server.place.done(&["export"]));
     let fresh = Place::new();
     fresh.done(&["restore", text(&backup)]);
-    let restored = lines(&fresh.done(&["export"]));
+    let restored = lines(&fresh.done(&["export", "-"]));
     assert!((before..=everything.len()).contains(&restored.len()), "{before} {} {}", restored.len(), everything.len());
     assert_eq!(restored, everything[..restored.len()], "the backup is the mail as it was at one moment");
     assert_eq!(fresh.json(&["doctor"])["ok"], true);

@@ -2,8 +2,10 @@
 //!
 //! Whether a name may be taken, and which one is drawn for somebody who has none, is for the office to say.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -28,7 +30,7 @@ pub struct Join {
     /// Your name [default: --as; without any, one is drawn]
     #[arg(value_name = "NAME")]
     called: Option<String>,
-    #[command(flatten, next_help_heading = "Who and where")]
+    #[command(flatten)]
     acting: Acting,
 }
 
@@ -44,8 +46,11 @@ impl Join {
     /// Registers the name and prints it.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let who = self.acting.opt_who(&config);
-        let name =
-            self.called.clone().filter(|name| !name.is_empty()).or_else(|| who.as_ref().map(|who| who.name.clone()));
+        if self.called.as_deref() == Some("") {
+            bail!("the name is empty; say one, or leave it out and the post office draws one");
+        }
+        let name = self.called.clone().or_else(|| who.as_ref().map(|who| who.name.clone()));
+        let is_elsewhere = config.url().is_some();
         let token = self.acting.token();
         let project = self.acting.project.key()?;
         mailbox::visit(config, project.clone(), who, async |mailbox| {
@@ -58,6 +63,12 @@ impl Join {
             };
             let joined = join(office, &project, name.as_deref(), token.as_deref()).await;
             let joined = joined.map_err(|refused| self.advised(refused))?;
+            // A folder of another machine cannot be looked for.
+            if project.starts_with('/') && !is_elsewhere && !Path::new(&project).exists() {
+                output::note(&text::lines(&format!(
+                    "Note: there is no folder '{project}'; the project has that name."
+                )));
+            }
             output::answer(as_json, &joined.to_value(), || joined.to_text());
             Ok(ExitCode::SUCCESS)
         })

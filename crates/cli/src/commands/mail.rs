@@ -29,8 +29,9 @@ use crate::output;
 use crate::postbox::Refused;
 
 const EXAMPLES: &str = "\
-Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show; an id of one mailbox
-means nothing in another. Nothing is destroyed: what is archived or deleted is hidden, and still shown by its id.
+Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient
+of a message has a copy with an id of its own: you can look at the copies of others, and act on yours alone. Nothing is
+destroyed: what is archived or deleted is hidden, and still shown by its id.
 
 Examples:
   postrider mail send BlueLake -s 'Who takes the parser?' -m 'I would do the lexer.' --as GreenDog
@@ -48,7 +49,7 @@ const ALL: &str = "'postrider mail all' shows the ids that there are.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Mail {
-    #[command(flatten, next_help_heading = "Who and where")]
+    #[command(flatten)]
     acting: Acting,
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -128,7 +129,8 @@ impl Mail {
         let notifier = Notifier::new(&config);
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
             let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, notifier: &notifier, as_json };
-            verb.run(&visit, written.map(body::Written::text).unwrap_or_default()).await.map_err(|e| visit.advised(e))
+            let text = written.map(body::Written::text).unwrap_or_default();
+            verb.run(&visit, text).await.map_err(|error| verb.advised(visit.advised(error)))
         });
         if let (Err(_), Some(body)) = (&ended, body) {
             body.keep();
@@ -156,6 +158,17 @@ impl Verb {
             Self::Delete(Ids { ids }) => marking::delete(visit, ids).await,
             Self::MarkRead(Ids { ids }) => marking::mark_read(visit, ids).await,
             Self::MarkUnread(Ids { ids }) => marking::mark_unread(visit, ids).await,
+        }
+    }
+}
+
+impl Verb {
+    /// Says what the words of the command have to do with a refusal.
+    fn advised(&self, error: anyhow::Error) -> anyhow::Error {
+        match (self, error.downcast::<Refused>()) {
+            (Self::Send(send), Ok(refused)) => send.advised(refused).into(),
+            (_, Ok(refused)) => refused.into(),
+            (_, Err(error)) => error,
         }
     }
 }
@@ -219,8 +232,15 @@ impl Visit<'_> {
                 refused.hinted(&hint)
             }
             "PROJECT_NOT_FOUND" => {
-                let join = format!("Or begin with: postrider join {}", word(&name));
-                self.acting.project.advised(refused).advised(&join)
+                let refused = self.acting.project.advised(refused);
+                match self.acting.project.begins_with() {
+                    None => refused,
+                    Some("") => refused.advised(&format!("Or begin with: postrider join {}", word(&name))),
+                    Some(path) => {
+                        let (name, path) = (word(&name), word(path));
+                        refused.advised(&format!("Or begin with: postrider join {name} --project {path}"))
+                    }
+                }
             }
             "NOT_A_RECIPIENT" => {
                 refused.hinted("It is in somebody else's mailbox: act for whoever got it with --as NAME.")
@@ -252,7 +272,7 @@ fn meant(refused: &Refused, before: &str) -> String {
 
 /// A name as a shell takes it.
 fn word(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./".contains(letter);
     if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 

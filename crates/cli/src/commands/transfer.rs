@@ -31,7 +31,7 @@ const LONGEST_LINE: u64 = 256 * 1024 * 1024;
 /// Write all mail as JSON lines.
 #[derive(Args, Debug)]
 pub struct Export {
-    /// The file to write; it must not exist. Without one, standard output
+    /// The file to write; it must not exist. Without one, or with `-`, standard output
     file: Option<PathBuf>,
 }
 
@@ -48,7 +48,11 @@ pub struct Import {
 impl Export {
     /// Whether the mail goes to standard output, where nothing else may stand then.
     pub fn goes_to_stdout(&self) -> bool {
-        self.file.is_none()
+        self.path().is_none()
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| *file != Path::new("-"))
     }
 
     /// Writes everything, oldest first.
@@ -57,7 +61,7 @@ impl Export {
         let store = Sqlite::open_read_only(&database)
             .with_context(|| format!("cannot read '{}'; is --home right?", database.display()))?;
         let runtime = small_runtime()?;
-        match &self.file {
+        match self.path() {
             None => {
                 let written = runtime.block_on(export(&store, &mut BufWriter::new(io::stdout().lock())))?;
                 output::note(&format!("{written} messages exported"));

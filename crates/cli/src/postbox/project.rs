@@ -9,12 +9,14 @@ use anyhow::Context;
 use clap::Args;
 
 use super::{Refused, repository};
+use crate::config::EVERYWHERE;
 
 /// The project that a command is about.
 #[derive(Args, Debug)]
 pub struct InProject {
     /// The project: its folder or its slug [default: the git repository around the current folder]
-    #[arg(long, global = true, env = "POSTRIDER_PROJECT", value_name = "PATH|SLUG")]
+    #[arg(long, global = true, env = "POSTRIDER_PROJECT", value_name = "PATH|SLUG", help_heading = EVERYWHERE,
+          display_order = 100)]
     project: Option<String>,
 }
 
@@ -54,6 +56,14 @@ impl InProject {
             "{place} has no mail yet: a project begins when its first agent registers. Name another with --project PATH \
              or SLUG.{meant}"
         ))
+    }
+
+    /// What stands behind 'postrider join NAME' to begin this project; none if it is a slug, which begins nothing.
+    pub fn begins_with(&self) -> Option<&str> {
+        match self.given() {
+            None => Some(""),
+            Some(given) => (given.contains('/') || is_relative(given)).then_some(given),
+        }
     }
 
     /// An empty variable of the environment is not set.
@@ -125,6 +135,14 @@ mod tests {
         ] {
             assert_eq!(key(Some(given)), whole, "{given}");
         }
+    }
+
+    #[test]
+    fn a_folder_begins_a_project_and_a_slug_does_not() {
+        let begins = |given: &str| InProject::of(Some(given.to_owned())).begins_with().map(str::to_owned);
+        assert_eq!(begins("nope"), None);
+        assert_eq!(begins("./nope"), Some("./nope".to_owned()));
+        assert_eq!(begins(""), Some(String::new()));
     }
 
     #[test]

@@ -21,6 +21,17 @@ pub fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// How long ago it was, in a few letters.
+pub fn briefly(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
+    match seconds {
+        ..MINUTE => "now".to_owned(),
+        MINUTE..HOUR => format!("{}m", seconds / MINUTE),
+        HOUR..DAY => format!("{}h", seconds / HOUR),
+        _ => format!("{}d", seconds / DAY),
+    }
+}
+
 /// The date and the time to the second.
 pub fn at(then: Timestamp) -> String {
     then.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
@@ -56,9 +67,23 @@ mod tests {
     }
 
     #[test]
+    fn where_there_is_little_room_a_few_letters_tell_the_age() {
+        let now = "2026-03-01T16:30:00Z".parse().unwrap();
+        for (then, told) in [
+            ("2026-03-01T16:29:01Z", "now"),
+            ("2026-03-01T16:29:00Z", "1m"),
+            ("2026-03-01T15:30:00Z", "1h"),
+            ("2026-02-28T16:30:00Z", "1d"),
+            ("2025-03-01T16:30:00Z", "365d"),
+        ] {
+            assert_eq!(briefly(then.parse().unwrap(), now), told, "{then}");
+        }
+    }
+
+    #[test]
     fn the_ends_of_time_are_told_too() {
         for (then, now) in [(Timestamp::MIN, Timestamp::MAX), (Timestamp::MAX, Timestamp::MIN)] {
-            assert!(!ago(then, now).is_empty());
+            assert!(!ago(then, now).is_empty() && !briefly(then, now).is_empty());
         }
         assert!(!ago(Timestamp::MIN, Timestamp::MIN).is_empty() && !at(Timestamp::MAX).is_empty());
     }

@@ -16,7 +16,7 @@ use crate::output::{self, text};
 /// Where the text comes from.
 #[derive(Args, Debug)]
 pub struct Body {
-    /// The text [default: standard input; at a terminal, what is written in $VISUAL or $EDITOR]
+    /// The text, or `-` for standard input [default: standard input; at a terminal, what is written in $VISUAL or $EDITOR]
     #[arg(short = 'm', long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 }
@@ -32,13 +32,17 @@ pub struct Written {
 impl Body {
     /// Reads the text; there has to be some.
     pub fn read(&self) -> anyhow::Result<Written> {
-        let written = match &self.message {
-            Some(message) => Written { text: message.clone(), file: None },
+        let written = match self.message.as_deref() {
+            Some(message) if message != "-" => Written { text: message.to_owned(), file: None },
             None if io::stdin().is_terminal() => edited()?,
-            None => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
+            _ => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
         };
         if written.text.trim().is_empty() {
             bail!("the message is empty, so nothing was sent; pass its text with -m TEXT or on standard input");
+        }
+        if written.text.contains('\0') {
+            written.keep();
+            bail!("the message holds a zero byte, as binary files do, so nothing was sent; only text can be mailed");
         }
         Ok(written)
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use mail::provider::Letter;
 use serde_json::{Value, json};
 
-use super::ago::{ago, at};
+use super::ago::{ago, at, briefly};
 use super::following::Copy;
 use super::word;
 use crate::output::Screen;
@@ -22,6 +22,8 @@ const COLUMNS: [Column; 6] = [
 ];
 /// Who gives way where there is no room, and how far: the subject, the sender, the flags, and the subject once more.
 const GIVING: [(usize, usize); 4] = [(3, 16), (2, 6), (5, 6), (3, 8)];
+/// Where there are fewer columns, times and flags are said in a few letters.
+const NARROW: usize = 70;
 /// What stands before a letter that was not read.
 const UNREAD: &str = "*";
 /// How wide the names of a header are.
@@ -43,27 +45,41 @@ pub fn to_value(letter: &Letter) -> Value {
     if !letter.cc.is_empty() {
         value["cc"] = json!(letter.cc);
     }
+    if !letter.addressed.is_empty() && letter.addressed != [letter.to.as_str()] {
+        value["addressed"] = json!(letter.addressed);
+    }
+    if letter.archived {
+        value["archived"] = json!(true);
+    }
     value
 }
 
 /// Letters as a table, a line each, in the order in which they come.
 pub fn table(letters: &[Letter], now: Timestamp, screen: &Screen) -> String {
-    let rows: Vec<_> = letters.iter().map(|letter| row(letter, now)).collect();
+    let is_narrow = screen.width < NARROW;
+    let rows: Vec<_> = letters.iter().map(|letter| row(letter, now, is_narrow)).collect();
     grid::lines(&COLUMNS, &GIVING, &rows, screen).join("\n")
 }
 
-fn row(letter: &Letter, now: Timestamp) -> [Cell; 6] {
+fn row(letter: &Letter, now: Timestamp, is_narrow: bool) -> [Cell; 6] {
     let style = if letter.read { Style::new() } else { Style::new().bold() };
-    let flags: Vec<&str> =
-        [importance(letter.priority), letter.awaits_ack.then_some("wants ack")].into_iter().flatten().collect();
+    let importance = importance(letter.priority);
+    let is_urgent = importance == Some("urgent");
+    let wants_ack = |words: &'static str| letter.awaits_ack.then_some(words);
+    let (when, flags) = if is_narrow {
+        (briefly(letter.created_at, now), [importance.map(|_| "!"), wants_ack("ack")])
+    } else {
+        (ago(letter.created_at, now), [importance, wants_ack("wants ack")])
+    };
+    let flags: Vec<&str> = flags.into_iter().flatten().collect();
     let urgent = Style::new().fg_color(Some(AnsiColor::Red.into()));
     [
         if letter.read { Cell::default() } else { UNREAD.to_owned().into() },
         letter.id.clone().into(),
         letter.from.clone().into(),
         Cell { text: letter.subject.clone(), style },
-        ago(letter.created_at, now).into(),
-        Cell { text: flags.join(", "), style: if flags.contains(&"urgent") { urgent } else { Style::new() } },
+        when.into(),
+        Cell { text: flags.join(", "), style: if is_urgent { urgent } else { Style::new() } },
     ]
 }
 
@@ -103,12 +119,18 @@ impl Seen {
         let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
         say("Id:", &letter.id);
         say("From:", &letter.from);
-        say("To:", &self.named(std::slice::from_ref(&letter.to)));
-        if !letter.cc.is_empty() {
-            say("Also to:", &self.named(&letter.cc));
+        let everybody = std::iter::once(&letter.to).chain(&letter.cc);
+        if letter.addressed.is_empty() {
+            say("To:", &self.named(everybody));
+        } else {
+            say("To:", &self.named(&letter.addressed));
+            let copied = self.named(everybody.filter(|name| !letter.addressed.contains(name)));
+            if !copied.is_empty() {
+                say("Cc:", &copied);
+            }
         }
         say("Sent:", &format!("{} ({})", ago(letter.created_at, now), at(letter.created_at)));
-        say("Subject:", &letter.subject);
+        say("Subject:", &format!("{}{}", letter.subject, archived(letter)));
         if !letter.thread.is_empty() {
             say("Thread:", &letter.thread);
         }
@@ -127,7 +149,7 @@ impl Seen {
     /// Within its conversation: who wrote to whom, whether it was read, and what it says, below that.
     pub fn in_thread(&self, now: Timestamp) -> String {
         let letter = &self.letter;
-        let mut to = self.named(std::slice::from_ref(&letter.to));
+        let mut to = self.named([&letter.to]);
         if self.copies.is_empty() {
             to.push_str(if letter.read { " (read)" } else { " (unread)" });
         }
@@ -135,7 +157,7 @@ impl Seen {
             to.push_str(&format!(", {}", self.named(&letter.cc)));
         }
         let way = text::unbroken(&format!("{} → {to}", letter.from));
-        let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now));
+        let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now) + archived(letter));
         let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
         for line in text::lines(&letter.body).lines() {
             told.push_str(format!("\n    {line}").trim_end_matches(' '));
@@ -144,13 +166,18 @@ impl Seen {
     }
 
     /// Names, each with what it did with its copy, as far as that is known.
-    fn named(&self, names: &[String]) -> String {
+    fn named<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> String {
         let named = |name: &String| match self.copies.iter().find(|copy| copy.name == *name) {
             Some(copy) => format!("{name} ({})", copy.state()),
             None => name.clone(),
         };
-        names.iter().map(named).collect::<Vec<_>>().join(", ")
+        names.into_iter().map(named).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// What is said of a letter that was put away.
+fn archived(letter: &Letter) -> &'static str {
+    if letter.archived { " (archived)" } else { "" }
 }
 
 #[cfg(test)]
@@ -232,11 +259,44 @@ mod tests {
             ..letter("17")
         };
         let text = seen(full).whole(now());
-        let head = "Id:       17\nFrom:     GreenDog\nTo:       BlueLake\nAlso to:  RedFox\n\
+        let head = "Id:       17\nFrom:     GreenDog\nTo:       BlueLake, RedFox\n\
                     Sent:     2 min ago (2026-01-11 16:27:59Z)\n";
         assert!(text.starts_with(head), "{text}");
         assert!(text.contains("\nAnswers:  12\nPriority: high\nWants:    an acknowledgement"), "{text}");
         assert!(text.ends_with("mail ack 17\n\nI would.\n\nReally."), "{text}");
+    }
+
+    #[test]
+    fn whom_it_is_written_to_is_told_apart_from_who_got_a_copy() {
+        let addressed = vec!["GrayOwl".to_owned(), "RedFox".to_owned()];
+        let cc = vec!["GrayOwl".to_owned(), "RedFox".to_owned(), "PinkCat".to_owned()];
+        let copied = Letter { addressed, cc, ..letter("17.3") };
+        assert_eq!(to_value(&copied)["addressed"], json!(["GrayOwl", "RedFox"]));
+        let text = seen(copied).whole(now());
+        assert!(text.contains("\nTo:       GrayOwl, RedFox\nCc:       BlueLake, PinkCat\n"), "{text}");
+        let only = Letter { addressed: vec!["BlueLake".to_owned()], ..letter("17") };
+        assert_eq!(to_value(&only).get("addressed"), None, "it says no more than 'to'");
+        assert!(!seen(only).whole(now()).contains("Cc:"));
+    }
+
+    #[test]
+    fn what_was_put_away_is_shown_so() {
+        let away = Letter { archived: true, ..letter("17") };
+        assert_eq!(to_value(&away)["archived"], true);
+        let away = seen(away);
+        assert!(away.whole(now()).contains("\nSubject:  Who takes the parser? (archived)\n"));
+        assert!(away.in_thread(now()).starts_with("17  GreenDog → BlueLake (unread)  2 min ago (archived)\n"));
+    }
+
+    #[test]
+    fn on_a_narrow_screen_times_and_flags_are_short_and_names_are_whole() {
+        let urgent = Letter { priority: Some(1), awaits_ack: true, ..letter("17.2") };
+        let narrow = table(&[urgent], now(), &Screen { width: 50, ..WIDE });
+        let lines: Vec<&str> = narrow.lines().collect();
+        assert_eq!(
+            lines,
+            ["   ID    FROM      SUBJECT            WHEN  FLAGS", "*  17.2  GreenDog  Who takes the pa…  2m    !, ack",]
+        );
     }
 
     #[test]

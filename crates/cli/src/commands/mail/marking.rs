@@ -89,10 +89,13 @@ async fn each(
 ) -> anyhow::Result<ExitCode> {
     let mut tally = Tally::new(visit, done_word);
     for id in ids {
-        let became = match visit.own(id).await {
-            Ok(_) => act(id).await,
-            Err(refused) => Err(refused),
+        let (became, is_archived) = match visit.own(id).await {
+            Ok(letter) => (act(id).await, letter.archived),
+            Err(refused) => (Err(refused), false),
         };
+        if is_archived && became.is_ok() {
+            tally.archived.push(id.clone());
+        }
         tally.add(id, became)?;
     }
     Ok(tally.told())
@@ -105,18 +108,21 @@ struct Tally<'a> {
     done_word: &'static str,
     done: Vec<String>,
     already: Vec<String>,
+    /// What was put away and stays there, though somebody may expect it in the inbox.
+    archived: Vec<String>,
     failed: Vec<Value>,
 }
 
 impl<'a> Tally<'a> {
     fn new(visit: &'a Visit<'a>, done_word: &'static str) -> Self {
-        Self { visit, done_word, done: Vec::new(), already: Vec::new(), failed: Vec::new() }
+        Self { visit, done_word, done: Vec::new(), already: Vec::new(), archived: Vec::new(), failed: Vec::new() }
     }
 
     /// Notes what became of an id, and tells a person. A first failure that is not about the id ends it all.
     fn add<E: Into<anyhow::Error>>(&mut self, id: &str, became: Result<(), E>) -> anyhow::Result<()> {
         let Err(error) = became else {
-            let done = format!("Message {id} is {}.", self.done_word);
+            let stays = if self.archived.last().is_some_and(|last| last == id) { ", and stays archived" } else { "" };
+            let done = format!("Message {id} is {}{stays}.", self.done_word);
             if !self.visit.as_json {
                 output::answer(false, &Value::Null, || text::unbroken(&done));
             }
@@ -150,10 +156,14 @@ impl<'a> Tally<'a> {
 
     /// Tells a program all of it, and everybody how it ended.
     fn told(self) -> ExitCode {
-        let Self { visit, done, already, failed, .. } = self;
+        let Self { visit, done, already, archived, failed, .. } = self;
         let code = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         if visit.as_json {
-            output::answer(true, &json!({ "done": done, "already": already, "failed": failed }), String::new);
+            let mut tally = json!({ "done": done, "already": already, "failed": failed });
+            if !archived.is_empty() {
+                tally["archived"] = json!(archived);
+            }
+            output::answer(true, &tally, String::new);
         }
         code
     }

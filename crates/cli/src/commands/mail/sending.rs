@@ -21,6 +21,7 @@ use super::letter::Seen;
 use super::waiting::Ended;
 use super::{Visit, waiting};
 use crate::output::{self, text};
+use crate::postbox::Refused;
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -179,6 +180,26 @@ impl Send {
             }
         }
         Ok(Sent::of_letters(&letters))
+    }
+
+    /// Says what was meant, where that is easy to guess.
+    pub fn advised(&self, refused: Refused) -> Refused {
+        if self.all && refused.code == "NO_RECIPIENTS" {
+            return Refused::new(
+                &refused.code,
+                "Nobody else is in this project yet",
+                "Others join with: postrider join NAME",
+            );
+        }
+        let names = self.recipients();
+        let unknown = names.iter().chain(&self.cc).find(|name| refused.message.contains(&format!("'{name}'")));
+        match unknown.filter(|_| refused.code == "AGENT_NOT_FOUND") {
+            Some(name) if self.afterwards.wait.is_some() && name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                refused.hinted(&format!("To wait so many seconds, write --wait={name}."))
+            }
+            Some(name) if name.contains(',') => refused.advised("Separate names with spaces, not with commas."),
+            _ => refused,
+        }
     }
 
     /// What only our own office knows, if it was asked for.
