@@ -6,7 +6,7 @@ mod harness;
 
 use std::path::PathBuf;
 
-use harness::{Place, pages};
+use harness::{Place, has_python, pages};
 
 fn page(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
@@ -22,4 +22,18 @@ fn the_worked_example_of_the_documentation_is_what_happens() {
 #[test]
 fn two_agents_write_to_each_other_as_the_documentation_says() {
     pages::check(&page("agents.md"), &Place::new(), None);
+}
+
+/// The program that the page shows is saved as the page says.
+#[test]
+fn the_mail_program_of_the_documentation_keeps_letters() {
+    if !has_python("a mail program of one's own") {
+        return;
+    }
+    let place = Place::new();
+    let text = std::fs::read_to_string(page("exec-mail.md")).expect("the page is there");
+    let program = text.split_once("```python\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (program, _) = program.expect("the page has a program");
+    std::fs::write(place.file("letters.py"), program).expect("the place can be written to");
+    pages::check(&page("exec-mail.md"), &place, None);
 }

@@ -88,7 +88,7 @@ fn write_pages(command: &Command, dir: &Path) -> anyhow::Result<()> {
     for below in command.get_subcommands() {
         write_pages(below, dir)?;
     }
-    let page = clap_mangen::Man::new(command.clone());
+    let page = clap_mangen::Man::new(command.clone()).source(concat!("postrider ", env!("CARGO_PKG_VERSION")));
     std::fs::write(dir.join(page.get_filename()), text_of(&page)?)?;
     Ok(())
 }

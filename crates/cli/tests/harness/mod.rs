@@ -255,6 +255,19 @@ pub fn within_deadline<T: Send + 'static>(what: &str, work: impl FnOnce() -> T +
     told_me.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not in time: {what}"))
 }
 
+/// Whether there is a Python. Where there is none a build machine fails, and others are told what was not run.
+pub fn has_python(what: &str) -> bool {
+    let is_there = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
+        assert!(!is_ci, "python3 is missing, and a build machine must run this: use cargo xtask test");
+        // Written past the test's own capture, so that it is seen.
+        let word = format!("\n!!! NOT RUN: {what}. Install python3, or run cargo xtask test. !!!\n");
+        std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
+    }
+    is_there
+}
+
 /// Writes a file of bytes over a part of another, as a failing disk would.
 pub fn damage(path: &Path, from: u64, bytes: &[u8]) {
     use std::io::Seek;
