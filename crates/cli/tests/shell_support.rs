@@ -53,6 +53,9 @@ fn there_is_a_page_for_each_command_and_one_for_all() {
         let page = fs::read_to_string(folder.join(name)).unwrap_or_else(|_| panic!("there is no {name}"));
         assert!(page.contains(".SH SYNOPSIS"), "{name}");
     }
+    let written = fs::read_to_string(folder.join("postrider.1")).expect("the main page");
+    assert_eq!(page, written, "what is printed names no other pages than what is written");
+    assert!(!page.contains("postrider\\-help(1)"), "{page}");
     let send = fs::read_to_string(folder.join("postrider-mail-send.1")).expect("a page of a verb");
     assert!(send.contains(".SH EXAMPLES\n.nf\npostrider mail send") && !send.contains("EXTRA"), "{send}");
     for section in ["ENVIRONMENT", "FILES", "EXIT STATUS"] {
