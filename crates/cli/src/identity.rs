@@ -26,17 +26,22 @@ pub struct Acting {
 }
 
 impl Acting {
-    /// Who acts, if anybody said so.
-    pub fn opt_who(&self, config: &Config) -> Option<Who> {
-        let given = [&self.name, &config.file.agent];
+    /// Who acts, if a flag or the environment says so.
+    pub fn said(&self) -> Option<Who> {
         // An empty variable of the environment is not set.
-        let name = given.into_iter().flatten().find(|name| !name.is_empty())?.clone();
+        let name = self.name.clone().filter(|name| !name.is_empty())?;
         Some(Who { name, token: self.token() })
     }
 
-    /// What proves the name, if it was given.
+    /// What proves the name.
     pub fn token(&self) -> Option<String> {
         self.token.clone().filter(|token| !token.is_empty())
+    }
+
+    /// Who acts, if anybody said so.
+    pub fn opt_who(&self, config: &Config) -> Option<Who> {
+        let in_file = config.file.agent.clone().filter(|name| !name.is_empty());
+        self.said().or_else(|| in_file.map(|name| Who { name, token: self.token() }))
     }
 
     /// Who acts.

@@ -50,6 +50,37 @@ fn a_session_without_a_name_is_given_one_and_keeps_it() {
 }
 
 #[test]
+fn the_shells_of_a_session_are_told_who_its_agent_is() {
+    let place = Place::new();
+    let input = Agent::new(&place, "claude", None).example("SessionStart").to_string();
+    let file = place.file("environment");
+    let line = format!("echo '{input}' | postrider hook claude SessionStart --within 60000");
+    let mut shell = place.shell(&line);
+    let told = shell.env("CLAUDE_ENV_FILE", &file).output().expect("a shell runs").stdout;
+    let exported = std::fs::read_to_string(&file).expect("it is written");
+    let name = exported.strip_prefix("export POSTRIDER_AGENT=").expect("a variable").trim_end();
+    assert!(String::from_utf8(told).unwrap().contains(&format!("You are {name} ")), "{exported}");
+}
+
+#[test]
+fn two_hooks_that_begin_one_session_at_once_draw_one_name() {
+    let place = Place::new();
+    let agent = Agent::new(&place, "claude", None);
+    let input = agent.example("SessionStart").to_string();
+    let begun: Vec<_> = (0..4).map(|_| agent.begin("SessionStart", input.as_bytes(), &["--within", "60000"])).collect();
+    let told: Vec<String> = begun.into_iter().map(|hook| ended(hook).expect("an answer").to_string()).collect();
+    assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+    assert_eq!(place.json(&["doctor", "--quick"])["counts"]["agents"], json!(1));
+}
+
+#[test]
+fn whoever_sits_at_the_terminal_is_not_every_agent_that_works_there() {
+    let place = Place::with_settings("agent = \"Anna\"");
+    let told = Agent::new(&place, "claude", None).told("SessionStart").expect("an agent is told who it is");
+    assert!(!told.contains("Anna"), "{told}");
+}
+
+#[test]
 fn where_names_are_proved_no_name_is_drawn_and_what_is_missing_is_said() {
     let place = Place::with_settings("identity = \"strict\"");
     for name in [None, Some("GreenDog")] {

@@ -160,7 +160,7 @@ impl Hook {
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
-        let me = identity::me(&self.acting, &config, session.kept(), &input.cwd)?;
+        let me = identity::me(&self.acting, session.kept(), &input.cwd)?;
         let mark = Mark::of(&folder, &me, &input);
         if let Some(mark) = &mark {
             mark.note(event, SystemClock.now());

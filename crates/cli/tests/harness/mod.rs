@@ -114,7 +114,7 @@ impl Place {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if ["POSTRIDER_", "AGENT_MAIL_", "GC_"].iter().any(|ours| name.starts_with(ours)) {
+            if ["POSTRIDER_", "AGENT_MAIL_", "GC_", "CLAUDE_"].iter().any(|ours| name.starts_with(ours)) {
                 command.env_remove(name);
             }
         }

@@ -3,6 +3,8 @@
 //! What can be told without asking anybody is told without: most tool calls write nothing. Mail is told to the main agent
 //! alone, and nothing of it is taken unless there is time left to print it.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,7 @@ use super::paths;
 use super::reply::Reply;
 use super::session::{self, Kept, Session};
 use crate::commands::leases;
-use crate::config::Reserved;
+use crate::config::{Reserved, set};
 use crate::mailbox::Who;
 use crate::postbox::Postbox;
 
@@ -121,14 +123,21 @@ impl Happening<'_> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(Reply::Context(digest::NO_TOKEN.to_owned()));
         }
-        let inquiry = Inquiry { postbox, me: &self.me };
         let mut me = self.me.clone();
+        // Hooks of two configurations may begin one session at once.
+        let turn = self.session.turn()?;
+        if me.agent.is_empty() {
+            me = self.session.kept().unwrap_or(me);
+        }
+        let inquiry = Inquiry { postbox, me: &me };
         if me.agent.is_empty() || !inquiry.is_known().await? {
             me = inquiry.register(self.client.program(), &self.input.model).await?;
             if !self.input.session_id.is_empty() {
                 self.session.keep(&me)?;
             }
         }
+        drop(turn);
+        tell_shells(&me.agent)?;
         let parts = Inquiry { postbox, me: &me }.parts().await?;
         let me = Me { name: &me.agent, project: &me.project, door: Door::Tools };
         Ok(Reply::Context(digest::text(me, &parts)))
@@ -157,4 +166,13 @@ impl Happening<'_> {
         let left = left.context("there is no time left to tell of new mail; it is told the next time")?;
         Ok(SystemClock.now() + left)
     }
+}
+
+/// Tells the shells of a Claude Code session who the agent is, so that `postrider` and git hooks there know it, too.
+fn tell_shells(agent: &str) -> anyhow::Result<()> {
+    let (Some(file), None) = (set("CLAUDE_ENV_FILE"), set("POSTRIDER_AGENT")) else { return Ok(()) };
+    let Ok(word) = shlex::try_quote(agent) else { return Ok(()) };
+    let mut file =
+        OpenOptions::new().append(true).create(true).open(file).context("cannot tell the shells who you are")?;
+    writeln!(file, "export POSTRIDER_AGENT={word}").context("cannot tell the shells who you are")
 }

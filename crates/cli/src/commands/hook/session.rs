@@ -19,6 +19,8 @@ use super::client::Client;
 pub const MOST_TOLD: usize = 1_000;
 /// When a session that nobody has gone on with is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How often it is noted that a session goes on.
+const REFRESHED: Duration = Duration::from_secs(24 * 3600);
 /// How many files are looked at to find those, so that a full folder costs no time.
 const MOST_LOOKED_AT: usize = 1_000;
 
@@ -46,9 +48,26 @@ impl Session {
         Self { folder: folder.to_owned(), name: format!("{}-{}", client.name(), &hash[..32]) }
     }
 
-    /// What is remembered.
+    /// What is remembered. A session that goes on is not forgotten.
     pub fn kept(&self) -> Option<Kept> {
-        serde_json::from_slice(&fs::read(self.file("")).ok()?).ok()
+        let mut file = File::options().read(true).write(true).open(self.file("")).ok()?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).ok()?;
+        let changed = file.metadata().and_then(|about| about.modified()).ok();
+        let now = SystemTime::now();
+        if changed.and_then(|changed| now.duration_since(changed).ok()).is_some_and(|age| age > REFRESHED) {
+            let _ = file.set_modified(now);
+        }
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Held by whoever finds out who the agent of the session is: of two who do so at once, one draws a name.
+    pub fn turn(&self) -> anyhow::Result<File> {
+        let doing = || format!("cannot take a turn in '{}'", self.folder.display());
+        fs::create_dir_all(&self.folder).with_context(doing)?;
+        let file = private(&self.file(".turn")).with_context(doing)?;
+        file.lock().with_context(doing)?;
+        Ok(file)
     }
 
     /// Remembers who the agent is, and forgets sessions of long ago.
@@ -163,6 +182,18 @@ mod tests {
         age(&old, 31);
         session(&folder, "new").keep(&Kept::default()).unwrap();
         assert!(old.kept().is_none() && young.kept().is_some());
+    }
+
+    #[test]
+    fn a_session_that_goes_on_is_not_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = session(&folder, "old");
+        session.keep(&Kept::default()).unwrap();
+        let file = File::options().write(true).open(session.file("")).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(31 * 24 * 3600)).unwrap();
+        session.kept().expect("somebody goes on with it");
+        session.forget_old_sessions();
+        assert!(session.kept().is_some());
     }
 
     #[test]
