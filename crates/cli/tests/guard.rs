@@ -65,6 +65,12 @@ fn programs_are_told_the_same() {
         "path": "src/lib.rs", "holder": "GreenDog", "path_pattern": "src/**", "expires_ts": end, "reason": "",
     });
     assert_eq!((ran.code, told), (Some(1), json!({ "agent": "BlueLake", "conflicts": [conflict] })));
+    let code = |flags: &[&str]| repository.try_guard(&[&["check", "--as", "BlueLake"], flags].concat()).code;
+    assert_eq!(
+        (code(&["--hook"]), code(&["--hook", "--nonsense"])),
+        (Some(10), Some(1)),
+        "for a hook it is told apart"
+    );
     let mine = repository.guard(&["check", "--as", "GreenDog", "--json"]);
     assert_eq!(mine, "{\"agent\":\"GreenDog\",\"conflicts\":[]}\n");
 }

@@ -10,8 +10,6 @@ use harness::Server;
 use harness::repository::{Repository, ran};
 use serde_json::{Value, json};
 
-const BEFORE: &str = "pre-commit.before-postrider";
-
 fn hooks(repository: &Repository) -> PathBuf {
     repository.top.join(".git/hooks")
 }
@@ -46,32 +44,49 @@ fn all_held(repository: &Repository) -> Server {
 }
 
 #[test]
-fn the_hook_that_was_there_runs_first_and_its_failure_is_the_end() {
+fn the_hook_that_was_there_runs_as_before_and_goes_by_its_own_name() {
     let Some(repository) = Repository::new() else { return };
     let _server = all_held(&repository);
-    let old = hooks(&repository).join("pre-commit");
-    write(&old, "#!/bin/sh\necho \"first, $# arguments\" >&2\nexit \"${OLD_HOOK:-0}\"\n", 0o755);
+    let script = "#!/bin/sh -e\n. \"$(dirname \"$0\")/words\"\n[ \"$(basename \"$0\")\" = pre-commit ] || exit 9\n\
+                  echo \"$WORD, $# arguments\" >&2\nexit \"${OLD_HOOK:-0}\"\n";
+    write(&hooks(&repository).join("pre-commit"), script, 0o755);
+    write(&hooks(&repository).join("words"), "WORD=ours\n", 0o644);
     let told = repository.guard(&["install"]);
-    assert!(told.contains(BEFORE), "{told}");
+    assert!(told.contains("runs after it"), "{told}");
     repository.stage("a", "x");
-    let both = repository.commit(Some("BlueLake"));
-    assert_eq!(both.code, Some(1));
-    assert!(both.stderr.starts_with("first, 0 arguments\nNot committed"), "{}", both.stderr);
-    let failed = repository.commit_in(&repository.top, Some("GreenDog"), &[("OLD_HOOK", "7")]);
-    assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), "first, 0 arguments\n"));
+    let refused = repository.commit(Some("BlueLake"));
+    assert!(refused.code == Some(1) && refused.stderr.starts_with("Not committed"), "{}", refused.stderr);
     let off = [("POSTRIDER_GUARD", "off"), ("OLD_HOOK", "1")];
-    assert_eq!(repository.commit_in(&repository.top, None, &off).code, Some(1), "the other hook is not passed by");
+    let failed = repository.commit_in(&repository.top, None, &off);
+    assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), "ours, 0 arguments\n"), "the other is not passed by");
     let passed = repository.commit(Some("GreenDog"));
-    assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), "first, 0 arguments\n"));
+    assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), "ours, 0 arguments\n"));
 }
 
+/// What husky 9 does with every hook.
+const HUSKY: &str = "#!/usr/bin/env sh\nn=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\n\n\
+                     [ ! -f \"$s\" ] && exit 0\nsh -e \"$s\" \"$@\"\nexit $?\n";
+
 #[test]
-fn a_hook_that_cannot_be_run_is_not_run_as_before() {
+fn the_hooks_of_husky_are_left_alone_and_the_line_that_is_advised_guards() {
     let Some(repository) = Repository::new() else { return };
-    write(&hooks(&repository).join("pre-commit"), "#!/bin/sh\nexit 1\n", 0o644);
-    repository.guard(&["install"]);
+    let _server = all_held(&repository);
+    let (folder, own) = (repository.top.join(".husky/_"), repository.top.join(".husky/pre-commit"));
+    write(&folder.join("pre-commit"), "#!/usr/bin/env sh\n. \"$(dirname \"$0\")/h\"", 0o755);
+    write(&folder.join("h"), HUSKY, 0o644);
+    write(&own, "echo ours >&2\n", 0o644);
+    repository.git(&["config", "core.hooksPath", ".husky/_"]);
+    let before = contents(&folder);
+    let ran = repository.try_guard(&["install"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains(own.to_str().unwrap()), "{}", ran.stderr);
+    assert_eq!(contents(&folder), before);
+    let line = ran.stderr.lines().last().expect("the line is advised");
+    write(&own, &format!("{line}\necho ours >&2\n"), 0o644);
     repository.stage("a", "x");
-    assert_eq!(repository.commit(None).code, Some(0));
+    let refused = repository.commit(Some("BlueLake"));
+    assert!(refused.code == Some(1) && refused.stderr.contains("Not committed"), "{}", refused.stderr);
+    let passed = repository.commit(Some("GreenDog"));
+    assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), "ours\n"));
 }
 
 #[test]
@@ -80,24 +95,23 @@ fn installing_twice_changes_nothing_and_uninstalling_puts_back_every_byte() {
     let folder = hooks(&repository);
     fs::create_dir_all(&folder).unwrap();
     let hook = folder.join("pre-commit");
-    let olds: [&dyn Fn(); 4] =
-        [&|| {}, &|| write(&hook, "#!/bin/sh\r\n\n\n# \x7f no end", 0o711), &|| write(&hook, "", 0o600), &|| {
-            symlink("../../tools/nowhere", &hook).unwrap()
-        }];
-    for (at, old) in olds.iter().enumerate() {
+    let scripts = [None, Some("#!/bin/sh\n"), Some("#! /bin/zsh -e\n\r\n\n# \u{7f} no end")];
+    for script in scripts {
         let _ = fs::remove_file(&hook);
-        old();
+        if let Some(script) = script {
+            write(&hook, script, 0o711);
+        }
         let before = contents(&folder);
         repository.guard(&["install"]);
         let installed = contents(&folder);
         assert_ne!(installed, before);
         let again = repository.guard(&["install"]);
         assert!(again.contains("was there before"), "{again}");
-        assert_eq!(contents(&folder), installed, "{at}");
-        repository.guard(&["uninstall"]);
-        assert_eq!(contents(&folder), before, "{at}");
+        assert_eq!(contents(&folder), installed, "{script:?}");
+        assert_eq!(repository.guard(&["uninstall"]), "The guard is gone.\n");
+        assert_eq!(contents(&folder), before, "{script:?}");
         assert_eq!(repository.guard(&["uninstall"]), "There is no guard here.\n");
-        assert_eq!(contents(&folder), before, "{at}");
+        assert_eq!(contents(&folder), before, "{script:?}");
     }
 }
 
@@ -105,27 +119,29 @@ fn installing_twice_changes_nothing_and_uninstalling_puts_back_every_byte() {
 fn what_somebody_else_wrote_is_never_lost() {
     let Some(repository) = Repository::new() else { return };
     let folder = hooks(&repository);
-    let (hook, kept) = (folder.join("pre-commit"), folder.join(BEFORE));
+    let hook = folder.join("pre-commit");
     let left_alone = |command: &str, why: &str| {
         let before = contents(&folder);
         let ran = repository.try_guard(&[command]);
         assert!(ran.code == Some(1) && ran.stderr.contains(why), "{command}: {:?} {}", ran.code, ran.stderr);
         assert_eq!(contents(&folder), before, "{command}");
     };
-    write(&hook, "#!/bin/sh\n# one\n", 0o755);
-    write(&kept, "#!/bin/sh\n# two\n", 0o755);
-    left_alone("install", "is taken");
-    fs::remove_file(&kept).unwrap();
+    write(&hook, "#!/usr/bin/env python3\nprint()\n", 0o755);
+    left_alone("install", "exits with 10");
+    write(&hook, "#!/bin/sh\nexit 1\n", 0o644);
+    left_alone("install", "not executable");
+    fs::remove_file(&hook).unwrap();
+    symlink("../../tools/nowhere", &hook).unwrap();
+    left_alone("install", "is a link");
+    fs::remove_file(&hook).unwrap();
     repository.guard(&["install"]);
     let ours = fs::read_to_string(&hook).unwrap();
+    write(&hook, &ours.replace("|| exit 1", "|| exit 2"), 0o755);
+    left_alone("uninstall", "take it out by hand");
     write(&hook, &format!("{ours}echo more\n"), 0o755);
-    left_alone("uninstall", "somebody changed");
-    left_alone("install", "somebody changed");
-    write(&hook, "#!/bin/sh\n# another\n", 0o755);
-    left_alone("uninstall", "somebody changed");
-    fs::remove_file(&hook).unwrap();
     repository.guard(&["uninstall"]);
-    assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\n# one\n", "our hook alone was taken away");
+    let left = fs::read_to_string(&hook).unwrap();
+    assert!(left.ends_with("\necho more\n") && !left.contains("guard check"), "what was added stays: {left}");
 }
 
 #[test]
@@ -142,7 +158,7 @@ fn hooks_are_put_where_git_looks_for_them() {
         serde_json::from_str::<Value>(&ran.stdout).unwrap()
     };
     let shared = hooks(&repository).join("pre-commit");
-    assert_eq!(install(&linked), json!({ "hook": shared, "changed": true, "kept": null }));
+    assert_eq!(install(&linked), json!({ "hook": shared, "changed": true }));
     repository.stage("b", "x");
     assert_eq!(repository.commit(None).code, Some(1), "all working trees have the same hooks");
     repository.git(&["config", "core.hooksPath", ".githooks"]);
@@ -177,14 +193,14 @@ fn where_the_program_is_missing_a_commit_goes_on_with_one_line() {
     let bin = repository.place.file("bin");
     fs::create_dir(&bin).unwrap();
     let usual = std::env::var_os("PATH").unwrap();
-    for program in ["git", "dirname"] {
+    for program in ["git", "sh"] {
         let real = std::env::split_paths(&usual).map(|folder| folder.join(program)).find(|path| path.exists());
         symlink(real.unwrap(), bin.join(program)).unwrap();
     }
     repository.stage("a", "x");
     let ran = repository.commit_in(&repository.top, None, &[("PATH", bin.to_str().unwrap())]);
     assert_eq!((ran.code, ran.stderr.lines().count()), (Some(0), 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("nobody looked") && ran.stderr.contains("PATH"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("postrider: ") && ran.stderr.contains("not found"), "{}", ran.stderr);
 }
 
 #[test]

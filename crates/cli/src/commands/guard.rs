@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
 use crate::postbox::InProject;
-use hook::{Installed, Uninstalled};
+use hook::Installed;
 use repository::Repository;
 
 const EXAMPLES: &str = "\
@@ -44,13 +44,13 @@ pub struct Guard {
 
 #[derive(Subcommand, Debug)]
 enum More {
-    /// Put the guard before every commit; a hook that is there is kept and runs first
+    /// Put the guard before every commit; a hook that is there runs after it
     Install {
         /// Also into a folder of hooks that other repositories use too
         #[arg(long)]
         force: bool,
     },
-    /// Take the guard away, and put back the hook that was there
+    /// Take the guard away; the hook that was there is as before
     Uninstall,
     /// Look whether another agent has reserved what is staged; exit code 1 if so
     Check(Check),
@@ -58,6 +58,9 @@ enum More {
 
 #[derive(Args, Debug)]
 struct Check {
+    /// Exit with 10 instead, for hooks: whatever else goes wrong has another code, and stops no commit
+    #[arg(long)]
+    hook: bool,
     #[command(flatten)]
     acting: Acting,
 }
@@ -93,17 +96,15 @@ fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
     }
     let installed = hook::install(&hooks.folder)?;
     let hook = hooks.folder.join(hook::NAME);
-    let kept = (installed == Installed::BesideAnother).then_some(hook::BEFORE);
-    let answer = json!({ "hook": hook, "changed": installed != Installed::Before, "kept": kept });
+    let answer = json!({ "hook": hook, "changed": installed != Installed::Before });
     output::answer(as_json, &answer, || {
         let hook = text::unbroken(&hook.display().to_string());
         match installed {
             Installed::Before => format!("The guard was there before: {hook}"),
             Installed::Alone => format!("The guard looks at every commit now: {hook}"),
-            Installed::BesideAnother => format!(
-                "The guard looks at every commit now: {hook}\nThe hook that was there runs first; it is kept as {}.",
-                hook::BEFORE
-            ),
+            Installed::BesideAnother => {
+                format!("The guard looks at every commit now: {hook}\nThe hook that was there runs after it.")
+            }
         }
     });
     Ok(ExitCode::SUCCESS)
@@ -111,18 +112,10 @@ fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
 
 fn uninstall(as_json: bool) -> anyhow::Result<ExitCode> {
     let folder = here()?.hooks()?.folder;
-    let uninstalled = hook::uninstall(&folder)?;
-    let is_changed = uninstalled != Uninstalled::Nothing;
-    let is_restored = uninstalled == Uninstalled::Restored;
-    let answer = json!({ "hook": folder.join(hook::NAME), "changed": is_changed, "restored": is_restored });
-    output::answer(as_json, &answer, || {
-        let said = match uninstalled {
-            Uninstalled::Nothing => "There is no guard here.",
-            Uninstalled::Removed => "The guard is gone.",
-            Uninstalled::Restored => "The guard is gone, and the hook that was there before is back.",
-        };
-        said.to_owned()
-    });
+    let is_changed = hook::uninstall(&folder)?;
+    let answer = json!({ "hook": folder.join(hook::NAME), "changed": is_changed });
+    let said = if is_changed { "The guard is gone." } else { "There is no guard here." };
+    output::answer(as_json, &answer, || said.to_owned());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,8 +126,21 @@ impl Check {
         }
         let agent = self.acting.opt_who(&config).map(|who| who.name);
         match self.look(config, agent.as_deref()) {
-            Ok(found) => told(&found, agent.as_deref(), as_json),
+            // A commit that may be made is not talked about.
+            Ok(found) if found.is_empty() && !as_json => ExitCode::SUCCESS,
+            Ok(found) => {
+                told(&found, agent.as_deref(), as_json);
+                self.code_for(&found)
+            }
             Err(error) => failed(&error, as_json),
+        }
+    }
+
+    fn code_for(&self, found: &[Conflict]) -> ExitCode {
+        match (found, self.hook) {
+            ([], _) => ExitCode::SUCCESS,
+            (_, true) => ExitCode::from(hook::RESERVED),
+            (_, false) => ExitCode::FAILURE,
         }
     }
 
@@ -165,15 +171,10 @@ pub fn in_project(path: &str, root: &str, project: &str) -> Option<String> {
     }
 }
 
-fn told(found: &[Conflict], agent: Option<&str>, as_json: bool) -> ExitCode {
-    let is_held = !found.is_empty();
-    // A commit that may be made is not talked about.
-    if is_held || as_json {
-        output::answer(as_json, &refusal::json(found, agent), || {
-            refusal::text(found, agent, SystemClock.now(), &Screen::of_stdout())
-        });
-    }
-    if is_held { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+fn told(found: &[Conflict], agent: Option<&str>, as_json: bool) {
+    output::answer(as_json, &refusal::json(found, agent), || {
+        refusal::text(found, agent, SystemClock.now(), &Screen::of_stdout())
+    });
 }
 
 /// Something went wrong, and the commit goes on.

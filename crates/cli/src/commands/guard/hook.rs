@@ -1,37 +1,29 @@
-//! The hook itself: a few lines of shell in git's folder of hooks, and how they get there and away again.
+//! The hook itself: a line of shell in git's hook before a commit, and how it gets there and away again.
 //!
-//! What somebody else wrote is never lost: an existing hook is kept under another name and comes back byte for byte, and
-//! a hook that was changed since is left as it is. Nothing here asks git.
+//! A hook that is there stays where it is and what it is, because hooks go by their own name and folder (`$0`): the line
+//! is put in before its first, and taken out again byte for byte. What no line of shell can be put into is left alone,
+//! and how to call the guard from it is said. Nothing here asks git.
 
-use std::fs;
-use std::io;
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use tempfile::NamedTempFile;
 
 /// The hook that git runs before a commit.
 pub const NAME: &str = "pre-commit";
-/// The name of the hook that was there before.
-pub const BEFORE: &str = "pre-commit.before-postrider";
+/// The exit code that says that files are reserved. Whatever else goes wrong has another, and stops no commit.
+pub const RESERVED: u8 = 10;
 
-/// What tells our hook from others, whatever else was changed in it.
-const MARK: &str = "# The guard of Postrider";
-
-/// The hook.
-const SCRIPT: &str = r#"#!/bin/sh
-# The guard of Postrider: refuses a commit of files that another agent has reserved.
-# 'postrider guard uninstall' takes it away. A hook that was here before is kept beside it and runs first.
-before=$(dirname -- "$0")/pre-commit.before-postrider
-if [ -x "$before" ]; then
-    "$before" "$@" || exit
-fi
-if ! command -v postrider >/dev/null; then
-    echo "postrider: nobody looked whether these files are reserved: 'postrider' is not on the PATH" >&2
-    exit 0
-fi
-# Only 1 says that files are reserved. The guard is advice: whatever else goes wrong stops nobody.
-postrider guard check || [ $? -ne 1 ]
-"#;
+/// What runs the guard in a hook. It does the same where a shell ends at the first failure.
+const LINE: &str = "postrider guard check --hook || [ $? -ne 10 ] || exit 1 # The guard of Postrider\n";
+/// What whoever calls the guard says, however else.
+const CALL: &str = "postrider guard check";
+/// What stands before the line where there was no hook.
+const HEAD: &str = "#!/bin/sh\n# Made by 'postrider guard install'; 'postrider guard uninstall' takes it away.\n";
+/// The shells that read the line.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
 
 /// What installing came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,134 +32,153 @@ pub enum Installed {
     Before,
     /// There was no hook.
     Alone,
-    /// There was a hook; it is kept, and runs first.
+    /// There was a hook; it runs after the guard.
     BesideAnother,
-}
-
-/// What uninstalling came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Uninstalled {
-    /// There was no guard.
-    Nothing,
-    /// There is no hook now, as before.
-    Removed,
-    /// The hook that was there before is back.
-    Restored,
-}
-
-/// What is in the place of the hook.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    Nothing,
-    Ours,
-    /// Ours, but for what somebody changed.
-    OursChanged,
-    Another,
 }
 
 /// Puts the guard into a folder of hooks, which is made if it is not there. A refusal has changed nothing.
 pub fn install(hooks: &Path) -> anyhow::Result<Installed> {
-    let (hook, before) = (hooks.join(NAME), hooks.join(BEFORE));
-    let installed = match find(&hook)? {
-        Found::Ours => {
-            make_executable(&hook).with_context(|| format!("cannot make '{}' executable", hook.display()))?;
-            return Ok(Installed::Before);
-        }
-        Found::OursChanged => bail!(
-            "'{}' is the guard, but somebody changed it; move what was added to '{}', delete the hook, and install again",
-            hook.display(),
-            before.display()
-        ),
-        Found::Nothing if !is_there(&before)? => Installed::Alone,
-        // Somebody took away our hook alone; the other one is still to be run first.
-        Found::Nothing => Installed::BesideAnother,
-        Found::Another => Installed::BesideAnother,
+    if hooks.ends_with(".husky/_") {
+        let own = hooks.with_file_name(NAME);
+        bail!("husky writes the hooks in '{}' anew; {}", hooks.display(), by_hand(&own.display().to_string()));
+    }
+    let hook = hooks.join(NAME);
+    let Some(script) = read(&hook)? else {
+        fs::create_dir_all(hooks).with_context(|| format!("cannot make '{}'", hooks.display()))?;
+        write(&hook, format!("{HEAD}{LINE}").as_bytes(), None)?;
+        return Ok(Installed::Alone);
     };
-    fs::create_dir_all(hooks).with_context(|| format!("cannot make '{}'", hooks.display()))?;
-    let fresh = hooks.join(format!("{NAME}.postrider-{}", std::process::id()));
-    let put = put(&fresh, &hook, &before);
-    // It has moved to its place, or is of no use.
-    let _ = fs::remove_file(&fresh);
-    put.map(|()| installed)
+    if calls_guard(&script) {
+        return Ok(Installed::Before);
+    }
+    let about = fs::symlink_metadata(&hook).with_context(|| format!("cannot look at '{}'", hook.display()))?;
+    let name = hook.display().to_string();
+    if about.is_symlink() {
+        bail!("'{name}' is a link, and what it leads to may not be for this repository alone; {}", by_hand(&name));
+    }
+    let Some(first) = first_line_of_shell(&script) else {
+        bail!(
+            "'{name}' is no shell script, so the guard cannot be put into it; let it run '{CALL} --hook', and stop the \
+               commit when that exits with {RESERVED}"
+        );
+    };
+    if !is_executable(&about.permissions()) {
+        bail!("'{name}' is not executable, so git passes over it; make it so, or delete it, and install again");
+    }
+    let guarded = [first, LINE.as_bytes(), &script[first.len()..]].concat();
+    write(&hook, &guarded, Some(about.permissions()))?;
+    Ok(Installed::BesideAnother)
 }
 
-/// Takes the guard out of a folder of hooks, and puts back the hook that was there. A refusal has changed nothing.
-pub fn uninstall(hooks: &Path) -> anyhow::Result<Uninstalled> {
-    let (hook, before) = (hooks.join(NAME), hooks.join(BEFORE));
-    let is_kept = is_there(&before)?;
-    match find(&hook)? {
-        Found::Ours => {}
-        Found::Nothing | Found::Another if !is_kept => return Ok(Uninstalled::Nothing),
-        // Our hook alone was taken away.
-        Found::Nothing => {}
-        Found::OursChanged | Found::Another => bail!(
-            "somebody changed '{}' since the guard was installed, so it is left as it is; take out what calls 'postrider \
-             guard check' by hand{}",
-            hook.display(),
-            if is_kept { format!(". The hook from before is '{}'", before.display()) } else { String::new() }
-        ),
+/// Takes the guard out of a folder of hooks; `false` if it was not there. A refusal has changed nothing.
+pub fn uninstall(hooks: &Path) -> anyhow::Result<bool> {
+    let hook = hooks.join(NAME);
+    let script = read(&hook)?.unwrap_or_default();
+    if !calls_guard(&script) {
+        return Ok(false);
     }
-    if is_kept {
-        fs::rename(&before, &hook).with_context(|| format!("cannot put back '{}'", before.display()))?;
-        return Ok(Uninstalled::Restored);
+    let lines = script.split_inclusive(|byte| *byte == b'\n');
+    let left: Vec<u8> = lines.filter(|line| *line != LINE.as_bytes()).flatten().copied().collect();
+    if calls_guard(&left) {
+        bail!("somebody changed the line that calls '{CALL}' in '{}'; take it out by hand", hook.display());
     }
-    fs::remove_file(&hook).with_context(|| format!("cannot delete '{}'", hook.display()))?;
-    Ok(Uninstalled::Removed)
+    if left == HEAD.as_bytes() {
+        fs::remove_file(&hook).with_context(|| format!("cannot delete '{}'", hook.display()))?;
+        return Ok(true);
+    }
+    let permissions =
+        fs::metadata(&hook).with_context(|| format!("cannot look at '{}'", hook.display()))?.permissions();
+    write(&hook, &left, Some(permissions))?;
+    Ok(true)
 }
 
-/// Writes the hook and moves it to its place in one step, so that there is a whole hook at every moment.
-fn put(fresh: &Path, hook: &Path, before: &Path) -> anyhow::Result<()> {
-    fs::write(fresh, SCRIPT)
-        .and_then(|()| make_executable(fresh))
-        .with_context(|| format!("cannot write '{}'", fresh.display()))?;
-    if is_there(hook)? {
-        // A link is never made over something, unlike a rename.
-        match fs::hard_link(hook, before) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(
-                "the hook that is there cannot be kept, because '{}' is taken; move that away and install again",
-                before.display()
-            ),
-            Err(error) => return Err(error).with_context(|| format!("cannot keep '{}'", hook.display())),
-        }
-    }
-    fs::rename(fresh, hook).with_context(|| format!("cannot write '{}'", hook.display()))
+fn by_hand(script: &str) -> String {
+    format!("add this line to '{script}' yourself:\n{}", LINE.trim_end())
 }
 
-fn find(hook: &Path) -> anyhow::Result<Found> {
-    if !is_there(hook)? {
-        return Ok(Found::Nothing);
-    }
+/// What a hook says; none if there is no hook. A link to nowhere is an empty one, for git passes over it too.
+fn read(hook: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match fs::read(hook) {
-        Ok(content) if content == SCRIPT.as_bytes() => Ok(Found::Ours),
-        Ok(content) if has_mark(&content) => Ok(Found::OursChanged),
-        Ok(_) => Ok(Found::Another),
-        // A link to nowhere, which git passes over.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Another),
+        Ok(script) => Ok(Some(script)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(hook.is_symlink().then(Vec::new)),
         Err(error) => Err(error).with_context(|| format!("cannot read '{}'", hook.display())),
     }
 }
 
-fn has_mark(content: &[u8]) -> bool {
-    content.split(|byte| *byte == b'\n').any(|line| line.starts_with(MARK.as_bytes()))
+fn calls_guard(script: &[u8]) -> bool {
+    let mut lines = script.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
+    lines.any(|line| !line.starts_with(b"#") && line.windows(CALL.len()).any(|words| words == CALL.as_bytes()))
 }
 
-/// Whether something has this name, be it a link to nowhere.
-fn is_there(path: &Path) -> anyhow::Result<bool> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot look at '{}'", path.display())),
-    }
+/// The line of a shell script that names its shell, with its end.
+fn first_line_of_shell(script: &[u8]) -> Option<&[u8]> {
+    let first = script.split_inclusive(|byte| *byte == b'\n').next()?;
+    let named = std::str::from_utf8(first).ok()?.strip_prefix("#!")?.strip_suffix('\n')?;
+    // As in `/usr/bin/env -S A=1 bash -e`.
+    let mut words = named.split(' ').filter(|word| !word.is_empty());
+    let program = words.find(|word| !word.ends_with("/env") && !word.starts_with('-') && !word.contains('='))?;
+    SHELLS.contains(&program.rsplit('/').next()?).then_some(first)
+}
+
+/// Writes a hook in one step, so that there is a whole hook at every moment.
+fn write(hook: &Path, script: &[u8], permissions: Option<Permissions>) -> anyhow::Result<()> {
+    let folder = hook.parent().unwrap_or(Path::new("/"));
+    let written = NamedTempFile::new_in(folder).and_then(|mut fresh| {
+        fresh.write_all(script)?;
+        fresh.as_file().set_permissions(permissions.map_or_else(executable, Ok)?)?;
+        fresh.persist(hook).map_err(|error| error.error)
+    });
+    written.map(drop).with_context(|| format!("cannot write '{}'", hook.display()))
 }
 
 #[cfg(unix)]
-fn make_executable(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+fn executable() -> io::Result<Permissions> {
+    Ok(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+}
+
+#[cfg(unix)]
+fn is_executable(permissions: &Permissions) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(permissions) & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn make_executable(_path: &Path) -> io::Result<()> {
-    Ok(())
+fn executable() -> io::Result<Permissions> {
+    Ok(fs::metadata(".")?.permissions())
+}
+
+#[cfg(not(unix))]
+fn is_executable(_permissions: &Permissions) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_script_is_known_by_its_first_line() {
+        for first in ["#!/bin/sh", "#! /bin/bash -e", "#!/usr/bin/env zsh", "#!/usr/bin/env -S A=1 bash -e"] {
+            let script = format!("{first}\necho\n");
+            assert_eq!(first_line_of_shell(script.as_bytes()), Some(format!("{first}\n").as_bytes()), "{first}");
+        }
+        for script in
+            ["", "echo\n", "#!/bin/sh", "#!/bin/sh\r\n", "#!/usr/bin/env python3\n", "#!/usr/bin/fish\n", "#!\n"]
+        {
+            assert_eq!(first_line_of_shell(script.as_bytes()), None, "{script:?}");
+        }
+        assert_eq!(first_line_of_shell(b"\x7fELF\n"), None);
+    }
+
+    #[test]
+    fn the_guard_is_known_however_it_is_called_and_not_where_it_is_only_spoken_of() {
+        for script in [LINE, "  postrider guard check --as Ann || exit 1\n", "exec /x/postrider guard check"] {
+            assert!(calls_guard(script.as_bytes()), "{script}");
+        }
+        assert!(!calls_guard(b"# postrider guard check\npostrider guard\n\xff"));
+    }
+
+    #[test]
+    fn the_line_says_the_code_that_the_guard_exits_with() {
+        assert!(LINE.contains(&format!("-ne {RESERVED} ")));
+    }
 }
