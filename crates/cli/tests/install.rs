@@ -256,6 +256,51 @@ fn a_server_of_our_name_that_somebody_else_wrote_is_left_alone_and_told() {
 }
 
 #[test]
+fn a_hook_and_a_server_that_were_there_before_are_not_doubled_and_not_taken() {
+    let machine = Machine::new();
+    let hook = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command }] }]);
+    let own = json!({ "hooks": {
+        "Stop": hook("postrider hook claude Stop"),
+        "PreCompact": hook("postrider hook claude PreCompact"),
+        "PostToolUse": hook("POSTRIDER_AGENT=x postrider hook claude PostToolUse --as y"),
+        "SessionEnd": hook("cd /x && /y/postrider hook claude SessionEnd; true"),
+    } });
+    let text = serde_json::to_string_pretty(&own).unwrap();
+    let settings = machine.write("repo/.claude/settings.json", &text);
+    let server =
+        machine.write("repo/.mcp.json", r#"{"mcpServers":{"postrider":{"command":"postrider","args":["stdio"]}}}"#);
+    let served = fs::read_to_string(&server).unwrap();
+    for edit in ["", "\n"] {
+        machine.done(&["install", "claude"]);
+        let installed = fs::read_to_string(&settings).unwrap();
+        for event in ["Stop", "PreCompact", "PostToolUse", "SessionEnd", "SessionStart"] {
+            assert_eq!(installed.matches(&format!("hook claude {event}")).count(), 1, "{event}: {installed}");
+        }
+        fs::write(&settings, installed + edit).unwrap();
+        for _ in 0..2 {
+            machine.done(&["uninstall", "claude"]);
+            assert_eq!(machine.json("repo/.claude/settings.json"), own);
+            assert_eq!(fs::read_to_string(&server).unwrap(), served);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_not_waited_for() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.path("repo/.claude")).unwrap();
+    let settings = machine.path("repo/.claude/settings.json");
+    let made = std::process::Command::new("mkfifo").arg(&settings).status().expect("mkfifo runs");
+    assert!(made.success());
+    let error = machine.refused(&["install", "claude"]);
+    assert!(error["message"].as_str().unwrap().ends_with("settings.json' is no regular file"), "{error}");
+    fs::remove_file(&settings).unwrap();
+    symlink("nowhere", &settings).unwrap();
+    let error = machine.refused(&["install", "claude"]);
+    assert!(error["message"].as_str().unwrap().ends_with("settings.json' is a link to nothing"), "{error}");
+}
+
+#[test]
 fn the_answer_for_programs_has_one_shape() {
     let machine = Machine::new();
     let told: Value = serde_json::from_str(&machine.done(&["install", "codex", "--json"])).unwrap();

@@ -128,7 +128,7 @@ fn doubled(client: Client, scope: Scope, folders: &Folders) -> Option<String> {
     let other = if scope == Scope::User { Scope::Project } else { Scope::User };
     let has_hooks = |path: &std::path::Path| {
         let text = files::read(path).ok().flatten();
-        text.is_some_and(|text| entries::has_hooks(&text).unwrap_or(false))
+        text.is_some_and(|text| entries::hooked_events(&text).is_ok_and(|events| !events.is_empty()))
     };
     let file = client.files(other, folders).into_iter().find(|file| has_hooks(&file.path))?;
     Some(format!(

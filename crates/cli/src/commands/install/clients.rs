@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::entries::{self, Hooks, Server};
+use super::entries::{self, Hooks, SERVER, Server};
 use super::program::Program;
 use super::{Fault, toml};
 
@@ -147,7 +147,10 @@ impl Client {
             (Self::Gemini, Scope::User) => "Start gemini anew: sessions that run keep what they had.",
         };
         let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.word());
-        let share = "Commit the files, so that everybody who works here has mail.".to_owned();
+        let share =
+            "Commit the files, so that everybody who works here has mail. Whoever has no postrider on the PATH sees \
+                     their client complain of hooks that fail, and works on."
+                .to_owned();
         let share = (scope == Scope::Project).then_some(share);
         [first.to_owned(), check].into_iter().chain(share).collect()
     }
@@ -171,22 +174,41 @@ impl Scope {
 }
 
 impl ConfigFile {
-    /// The text with everything in it.
-    pub fn install(&self, text: &str, client: Client, program: &Program) -> Result<String, Fault> {
+    /// The text with everything in it. What is in `own` was there before us, and stays.
+    pub fn install(&self, text: &str, client: Client, program: &Program, own: &[String]) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
-            Part::Hooks => entries::install_hooks(text, &client.hooks(&program.for_a_shell())),
+            Part::Hooks => entries::install_hooks(text, &client.hooks(&program.for_a_shell()), own),
             Part::Server => entries::install_server(text, &program.word),
             Part::TomlServer => toml::install(text, &program.word),
         })
     }
 
-    /// The text with nothing of ours in it.
-    pub fn uninstall(&self, text: &str) -> Result<String, Fault> {
+    /// The text with nothing of ours in it but what is in `own`.
+    pub fn uninstall(&self, text: &str, own: &[String]) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
-            Part::Hooks => entries::uninstall_hooks(text),
+            Part::Hooks => entries::uninstall_hooks(text, own),
+            Part::Server | Part::TomlServer if own.iter().any(|name| name == SERVER) => Ok(text.to_owned()),
             Part::Server => entries::uninstall_server(text),
             Part::TomlServer => toml::uninstall(text),
         })
+    }
+
+    /// What is in the text already and could be ours: the events that have a hook, and the name of the server.
+    pub fn entries(&self, text: &str) -> Result<Vec<String>, Fault> {
+        let text = unmarked(text);
+        let mut found = Vec::new();
+        for part in self.parts {
+            let server = match part {
+                Part::Hooks => {
+                    found.extend(entries::hooked_events(text)?);
+                    continue;
+                }
+                Part::Server => entries::server(text)?,
+                Part::TomlServer => toml::server(text)?,
+            };
+            found.extend(matches!(server, Server::Ours(_)).then(|| SERVER.to_owned()));
+        }
+        Ok(found)
     }
 
     /// Whether the text has a server of our name that is somebody else's.
@@ -256,10 +278,10 @@ mod tests {
         for (client, text) in [(Client::Gemini, "\u{feff}{ \"a\": 1 }"), (Client::Codex, "\u{feff}a = 1\n")] {
             let folders = Folders { project: "/p".into(), home: "/h".into(), moved: None };
             let file = client.files(Scope::Project, &folders).pop().unwrap();
-            let whole = file.install(text, client, &program).unwrap();
+            let whole = file.install(text, client, &program, &[]).unwrap();
             assert!(whole.starts_with(text.trim_end_matches([' ', '}'])) && whole.len() > text.len(), "{whole}");
             assert!(!file.has_foreign_server(&whole).unwrap());
-            assert_eq!(file.uninstall(&whole).unwrap(), text);
+            assert_eq!(file.uninstall(&whole, &[]).unwrap(), text);
         }
     }
 

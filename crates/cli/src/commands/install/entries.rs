@@ -2,7 +2,8 @@
 //!
 //! An entry is ours by what it calls, not by a mark on it: a hook that runs `postrider hook …`, a server that runs
 //! `postrider stdio`. So an entry of an older version is known, and one that somebody wrote by hand is not doubled. Only
-//! the name of the program in it is brought up to date; a time limit, a matcher or whatever else was changed stays.
+//! the name of the program in it is brought up to date; a time limit, a matcher or whatever else was changed stays. A hook
+//! that calls ours among other words counts as there, and is never touched.
 
 use serde_json::Value;
 
@@ -48,18 +49,23 @@ struct Place {
     command: String,
 }
 
-/// The text with the hooks in it.
-pub fn install_hooks(text: &str, hooks: &Hooks<'_>) -> Result<String, Fault> {
+/// The text with the hooks in it. Those of the events in `own` were there before us: none of them is taken out.
+pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
     expect_object(text, &[])?;
     expect_object(text, &[Step::Member("hooks")])?;
     let mut text = without_hooks(text, |place, earlier| {
-        !hooks.events.contains(&place.event.as_str()) || earlier.iter().any(|other| other.event == place.event)
+        let is_late = || earlier.iter().any(|other| other.event == place.event);
+        !own.contains(&place.event) && (!hooks.events.contains(&place.event.as_str()) || is_late())
     })?;
     for event in hooks.events {
         let command = format!("{} hook {} {event}", hooks.program, hooks.client);
-        let present = places(&json::read(&text)?).into_iter().find(|place| place.event == *event);
+        let value = json::read(&text)?;
+        let present = places(&value).into_iter().find(|place| place.event == *event);
         text = match present {
             Some(place) if place.command == command => continue,
+            None if commands(&value).any(|(of, command)| of == *event && calls_hook(command, hooks.client, event)) => {
+                continue;
+            }
             Some(place) => json::replace(&text, &place.command_path(), &quoted(&command))?,
             None => with_hook(&text, event, hooks.group(command))?,
         };
@@ -67,14 +73,15 @@ pub fn install_hooks(text: &str, hooks: &Hooks<'_>) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// The text without any hook of ours. A list or object that has nothing else in it goes with it.
-pub fn uninstall_hooks(text: &str) -> Result<String, Fault> {
-    without_hooks(text, |_, _| true)
+/// The text without any hook of ours but those of the events in `own`. A list or object that has nothing else in it goes
+/// with it.
+pub fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
+    without_hooks(text, |place, _| !own.contains(&place.event))
 }
 
-/// Whether a hook of ours is in the text.
-pub fn has_hooks(text: &str) -> Result<bool, Fault> {
-    Ok(!places(&json::read(text)?).is_empty())
+/// The events that a hook of ours is there for.
+pub fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
+    Ok(places(&json::read(text)?).into_iter().map(|place| place.event).collect())
 }
 
 /// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
@@ -197,6 +204,16 @@ fn without_hooks(text: &str, goes: impl Fn(&Place, &[Place]) -> bool) -> Result<
     Err(Fault::at(&text, 0, format!("it has more than {MOST_ENTRIES} hooks that run postrider")))
 }
 
+/// What every hook of a file runs, and at which event.
+fn commands(value: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let events = value["hooks"].as_object().into_iter().flatten();
+    events.flat_map(|(event, groups)| {
+        let hooks =
+            groups.as_array().into_iter().flatten().flat_map(|group| group["hooks"].as_array().into_iter().flatten());
+        hooks.filter_map(|hook| Some((event.as_str(), hook["command"].as_str()?)))
+    })
+}
+
 /// The hooks of ours in a file, in order.
 fn places(value: &Value) -> Vec<Place> {
     let mut places = Vec::new();
@@ -218,6 +235,14 @@ fn is_our_hook(command: &str) -> bool {
     let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
     matches!(words.as_slice(), [program, hook, client, event]
         if is_our_program(program) && hook == "hook" && is_plain(client) && is_plain(event))
+}
+
+/// Whether a command calls the hook of an event, whatever else it does.
+fn calls_hook(command: &str, client: &str, event: &str) -> bool {
+    let words = shlex::split(command).unwrap_or_default();
+    words.windows(4).any(|words| {
+        is_our_program(&words[0]) && words[1..3] == ["hook", client] && words[3].trim_end_matches(';') == event
+    })
 }
 
 fn is_our_program(program: &str) -> bool {

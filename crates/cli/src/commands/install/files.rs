@@ -28,8 +28,15 @@ pub struct Change {
 
 /// The text of a file, if there is one.
 pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(Some(given::text_of(Some(path))?)),
+    let unusable = |what: &str| {
+        let hint = "Nothing was changed. Put a file there, or nothing, then run the command again.";
+        Err(refused("CONFIG_UNUSABLE", &format!("'{}' is {what}", path.display()), hint))
+    };
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => Ok(Some(given::text_of(Some(path))?)),
+        // A pipe would be waited for without end.
+        Ok(_) => unusable("no regular file"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => unusable("a link to nothing"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read '{}'", path.display())),
     }
@@ -231,7 +238,7 @@ mod tests {
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
         fs::remove_file(&target).unwrap();
         let error = format!("{:#}", read(&link).unwrap_err());
-        assert!(error.contains("link"), "a link to nothing is an error: {error}");
+        assert!(error.contains("link' is a link to nothing"), "{error}");
     }
 
     #[test]

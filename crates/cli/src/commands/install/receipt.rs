@@ -21,6 +21,9 @@ pub struct Receipt {
     pub is_new: bool,
     /// The folders that were made for it, the outermost first.
     pub folders: Vec<PathBuf>,
+    /// The entries that call us and were there before: events, and the name of the server. They are not ours to take.
+    #[serde(default)]
+    pub own: Vec<String>,
     /// Where the changed stretch begins, how long it is now, and what it was.
     start: usize,
     length: usize,
@@ -42,6 +45,7 @@ impl Receipt {
             path: path.display().to_string(),
             is_new: false,
             folders: Vec::new(),
+            own: Vec::new(),
             start,
             length: new.len() - tail,
             former: old[..old.len() - tail].to_owned(),

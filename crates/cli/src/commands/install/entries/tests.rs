@@ -13,12 +13,12 @@ fn hooks(program: &str) -> Hooks<'_> {
 
 /// Both parts.
 fn installed(text: &str, program: &str) -> String {
-    let text = install_hooks(text, &hooks(program)).unwrap();
+    let text = install_hooks(text, &hooks(program), &[]).unwrap();
     install_server(&text, program).unwrap()
 }
 
 fn uninstalled(text: &str) -> String {
-    uninstall_server(&uninstall_hooks(text).unwrap()).unwrap()
+    uninstall_server(&uninstall_hooks(text, &[]).unwrap()).unwrap()
 }
 
 const FOREIGN: &str = r#"{
@@ -48,7 +48,7 @@ fn an_empty_file_gets_every_hook_and_the_server() {
     assert_eq!(value["hooks"].as_object().unwrap().len(), EVENTS.len());
     assert_eq!(value["mcpServers"], json!({ "postrider": { "command": "postrider", "args": ["stdio"] } }));
     let named = Hooks { is_named: true, ..hooks("postrider") };
-    let value = json::read(&install_hooks("", &named).unwrap()).unwrap();
+    let value = json::read(&install_hooks("", &named, &[]).unwrap()).unwrap();
     assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["name"], "postrider");
 }
 
@@ -83,7 +83,7 @@ fn what_is_there_is_kept_and_comes_back_byte_for_byte() {
 #[test]
 fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
     let old = Hooks { events: &["SessionStart", "Gone", "Stop"], ..hooks("'/old place/postrider'") };
-    let text = install_hooks(FOREIGN, &old).unwrap();
+    let text = install_hooks(FOREIGN, &old, &[]).unwrap();
     let text = install_server(&text, "/old place/postrider").unwrap();
     let text =
         text.replace("SessionStart\",\n            \"timeout\": 5", "SessionStart\",\n            \"timeout\": 9");
@@ -150,7 +150,7 @@ fn a_configuration_that_is_not_what_a_client_reads_is_refused_with_its_place() {
         ("{\"hooks\": {\n\n\"Stop\": {}}}", 3, "'hooks.Stop' is no list"),
         ("{\"a\": 1,,}", 1, "it is no JSON"),
     ] {
-        let fault = install_hooks(text, &hooks("postrider")).unwrap_err();
+        let fault = install_hooks(text, &hooks("postrider"), &[]).unwrap_err();
         assert!(fault.line == line && fault.what.contains(what), "{text}: {fault:?}");
     }
     let fault = install_server("{\"mcpServers\": \"x\"}", "postrider").unwrap_err();
@@ -164,7 +164,7 @@ fn a_configuration_that_is_not_what_a_client_reads_is_refused_with_its_place() {
 fn a_file_full_of_our_hooks_is_refused_rather_than_worked_on_for_hours() {
     let hook = r#"{"command":"postrider hook claude Stop"}"#;
     let many = format!(r#"{{"hooks":{{"Stop":[{{"hooks":[{}]}}]}}}}"#, vec![hook; MOST_ENTRIES + 2].join(","));
-    assert!(uninstall_hooks(&many).unwrap_err().what.contains("more than"));
+    assert!(uninstall_hooks(&many, &[]).unwrap_err().what.contains("more than"));
 }
 
 /// JSON as people and programs write it: pretty or not, with foreign hooks and servers or not.
@@ -230,7 +230,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_editor_panic(text in "[{}\\[\\],:\" /*\\na-c0-9é\u{feff}]{0,40}") {
-        let _ = install_hooks(&text, &hooks("postrider")).map(|whole| uninstall_hooks(&whole).unwrap());
+        let _ = install_hooks(&text, &hooks("postrider"), &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
         let _ = install_server(&text, "postrider").map(|whole| uninstall_server(&whole).unwrap());
     }
 }
