@@ -44,11 +44,12 @@ const FILES: [(&str, &str); 2] = [
     ("~/.postrider/postrider.toml", "The settings. No other folder is searched for them."),
     ("~/.postrider/postrider.db", "All mail, in a SQLite database. Copy it with postrider backup."),
 ];
-const EXIT_STATUS: [(&str, &str); 4] = [
+const EXIT_STATUS: [(&str, &str); 5] = [
     ("0", "Done."),
     ("1", "Failed or refused, also a command line that cannot be read."),
     ("2", "exec-mail: the operation is unknown."),
     ("3", "mail check: there is no unread mail."),
+    ("10", "guard check --hook: another agent has reserved what is staged."),
 ];
 
 /// Print the manual page, or write a page for each command into a folder.
