@@ -49,7 +49,7 @@ impl Compose {
     /// Prints the message, or sends it.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let now = SystemClock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let envelope = self.sending.envelope()?;
+        let envelope = self.sending.envelope(&config)?;
         let draft = Draft::new(self.given, &now)?;
         if !draft.is_sound() {
             return refuse(&draft, as_json);

@@ -59,7 +59,7 @@ pub struct Envelope {
 
 impl Sending {
     /// Where to send, if the message is to be sent.
-    pub fn envelope(mut self) -> anyhow::Result<Option<Envelope>> {
+    pub fn envelope(mut self, config: &Config) -> anyhow::Result<Option<Envelope>> {
         if !self.send {
             if let Some(flag) = self.given_in_vain() {
                 bail!("{flag} is for a message that is sent; pass --send as well");
@@ -74,8 +74,10 @@ impl Sending {
         if self.thread.is_some() && self.reply_to.is_some() {
             bail!("an answer is in the thread of what it answers; pass either --thread or --reply-to");
         }
-        let from = self.from.clone().filter(|name| !name.is_empty());
-        let from = from.context("nobody is named as the sender; pass --from NAME or set POSTRIDER_AGENT")?;
+        let named = [&self.from, &config.file.agent].into_iter().flatten().find(|name| !name.is_empty());
+        let from = named.cloned().context(
+            "nobody is named as the sender; pass --from NAME, set POSTRIDER_AGENT, or set agent in postrider.toml",
+        )?;
         Ok(Some(Envelope { key: self.project.key()?, from, sending: self }))
     }
 
