@@ -3,6 +3,7 @@
 //! Readers and writers of the formats that agents put into messages. Nothing here does I/O, looks at a clock or decides
 //! what becomes of a message; a text that is not of a format is never an error, only a text that says less.
 
+pub mod channel;
 pub mod json;
 mod kind;
 pub mod markdown;
