@@ -161,6 +161,7 @@ fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
         door: "mcp",
         vouched: Vouched::Claimed,
         idempotency: None,
+        post: None,
         now: Timestamp::now(),
     }
 }

@@ -3,14 +3,18 @@
 //! Readers are lenient and say what to do with a document: use it, use it and log why it is odd, look again because it may
 //! still be being written, or pass it over. Where files lie, and who is called by a message, is not told here.
 
+mod fields;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+
+pub use fields::Content;
 
 /// Whom a message for everybody is addressed to.
 pub const EVERYONE: &str = "all";
 
 /// A message of a channel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelMessage {
     /// Its id, by custom the name of its file without the ending.
     pub id: String,
@@ -64,4 +68,23 @@ impl ChannelMessage {
         }
         document.to_string()
     }
+}
+
+/// What a document says, wherever it was found.
+pub fn read_value(text: &str) -> Option<ChannelMessage> {
+    let document: Value = serde_json::from_str(text).ok()?;
+    let word = |field: &str| document[field].as_str().map(str::to_owned);
+    Some(ChannelMessage {
+        id: word("id")?,
+        timestamp: word("timestamp")?.parse().ok()?,
+        session_id: word("session_id")?,
+        from: word("from")?,
+        to: word("to")?,
+        kind: word("type")?,
+        text: document["content"]["text"].as_str()?.to_owned(),
+        code: document["content"]["code"].as_str().map(str::to_owned),
+        artifacts: document["content"]["artifacts"].as_array().cloned().unwrap_or_default(),
+        metadata: document["metadata"].as_object().cloned().unwrap_or_default(),
+        extra: Map::new(),
+    })
 }

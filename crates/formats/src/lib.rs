@@ -7,6 +7,7 @@ pub mod channel;
 pub mod json;
 mod kind;
 pub mod markdown;
+pub mod mention;
 mod parsed;
 pub mod secrets;
 mod steering;

@@ -5,6 +5,7 @@
 //! waited for.
 
 pub mod agents;
+pub mod channels;
 pub mod clock;
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -30,6 +31,7 @@ pub use office::Office;
 /// Everything that a post office needs of a store.
 pub trait Store:
     agents::AgentStore
+    + channels::ChannelStore
     + events::EventStore
     + mailboxes::MailboxStore
     + messages::MessageStore
@@ -44,6 +46,7 @@ pub trait Store:
 
 impl<T> Store for T where
     T: agents::AgentStore
+        + channels::ChannelStore
         + events::EventStore
         + mailboxes::MailboxStore
         + messages::MessageStore

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use formats::Kind;
 use jiff::Timestamp;
 
+use crate::channels::NewPost;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{AgentId, MessageId, ProjectId};
 
@@ -188,6 +189,8 @@ pub struct NewMessage {
     pub vouched: Vouched,
     /// The sender's key against sending twice.
     pub idempotency: Option<IdempotencyKey>,
+    /// The channel that it is posted in, if it is.
+    pub post: Option<NewPost>,
     /// When the office took it; the store moves it on if the project's last message is not older.
     pub now: Timestamp,
 }
@@ -299,7 +302,9 @@ pub trait MessageStore: Send + Sync {
     /// search, in one transaction that is on disk before this returns.
     ///
     /// Numbers rise in the order of commits, `created_at` strictly rises within the project. A key that this sender
-    /// used before adds nothing. The sender's `last_active_at` moves on.
+    /// used before adds nothing, nor does a post whose first key was taken in before: that is `Repeated`, and its other
+    /// keys are noted. A post of our own gets the name that [`external_id`](crate::channels::external_id) gives at its first
+    /// attempt. The channel's name stands first among the recipients that are shown. The sender's `last_active_at` moves on.
     async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError>;
 
     /// The message of that number in that project, with its body.

@@ -4,6 +4,7 @@
 //! wire, so that every door gives the same answer.
 
 mod agents;
+mod channels;
 mod directory;
 mod mailboxes;
 mod messages;
@@ -26,6 +27,7 @@ use crate::projects::{Project, ProjectKey};
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
+pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::CopiesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};

@@ -7,6 +7,7 @@
 
 mod agents;
 mod books;
+mod channels;
 mod connection;
 mod events;
 mod mailboxes;

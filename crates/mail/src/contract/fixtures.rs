@@ -121,6 +121,7 @@ impl Team {
             door: draft.door,
             vouched: draft.vouched,
             idempotency: draft.idempotency,
+            post: None,
             now: draft.now,
         }
     }

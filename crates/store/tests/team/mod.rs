@@ -62,6 +62,7 @@ impl Team {
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,
+            post: None,
             now: at(1),
         }
     }

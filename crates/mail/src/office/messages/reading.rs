@@ -9,6 +9,7 @@ use formats::secrets::Rule;
 use formats::{Kind, Parsed, Problem, Typed, json, markdown, secrets};
 
 use super::send::Draft;
+use crate::channels::is_outside;
 use crate::error::Error;
 use crate::messages::Message;
 use crate::office::{Office, Secrets};
@@ -42,19 +43,23 @@ impl fmt::Display for Secret {
 }
 
 /// What a draft says.
-pub(super) struct Reading {
+pub(in crate::office) struct Reading {
     pub(super) kind: Option<Kind>,
     pub(super) work_id: Option<String>,
     /// Whether nothing is wrong with it, but that it may not name its work.
     pub(super) is_whole: bool,
     /// Whether its sender's next word of that kind takes its place on the board.
     pub(super) is_passing: bool,
-    pub(super) notes: Notes,
+    pub(in crate::office) notes: Notes,
 }
 
 impl Office {
     /// Reads a draft, which may answer another message.
-    pub(super) fn read_draft(&self, draft: &Draft<'_>, answered: Option<&Message>) -> Result<Reading, Error> {
+    pub(in crate::office) fn read_draft(
+        &self,
+        draft: &Draft<'_>,
+        answered: Option<&Message>,
+    ) -> Result<Reading, Error> {
         self.read_as(draft, draft.subject, answered)
     }
 
@@ -94,7 +99,8 @@ impl Office {
             let here = secrets::find(text).into_iter();
             found.extend(here.map(|finding| Secret { place, line: finding.line, rule: finding.rule }));
         }
-        if !found.is_empty() && self.rules.secrets == Secrets::Refuse {
+        // What comes from outside has been said there already: to refuse it would only lose it.
+        if !found.is_empty() && self.rules.secrets == Secrets::Refuse && !is_outside(draft.door) {
             return Err(Error::HoldsSecret { secrets: found });
         }
         Ok(found)

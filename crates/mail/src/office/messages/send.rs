@@ -4,6 +4,7 @@ use formats::{Kind, Problem, markdown};
 
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
 use crate::agents::EVERYONE;
+use crate::channels::{self, ChannelName, NewPost, SIGN};
 use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
@@ -69,15 +70,18 @@ pub struct Sent {
     pub bcc: Vec<String>,
     /// What its sender should know of it.
     pub notes: Notes,
+    /// Whether it is new, and not the message that the same key, or the same name outside, brought before.
+    pub is_new: bool,
 }
 
 impl Office {
     /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
-    pub async fn send(&self, draft: Draft<'_>) -> Result<Sent, Error> {
+    pub async fn send(&self, mut draft: Draft<'_>) -> Result<Sent, Error> {
         check_thread(&draft)?;
-        self.check(&draft)?;
+        let post = take_channel(&mut draft)?.map(NewPost::chat);
+        self.check(&draft, post.as_ref())?;
         let reading = self.read_draft(&draft, None)?;
-        self.accept(draft, reading, None).await
+        self.accept(draft, reading, None, post).await
     }
 
     /// Accepts an answer: to whoever wrote the message, or to its recipients when one answers oneself.
@@ -90,20 +94,36 @@ impl Office {
         let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
         if draft.to.is_empty() {
             draft.to = if parent.from == draft.from.name { parent.to.clone() } else { vec![parent.from.clone()] };
+            // What was said in the open is answered there.
+            let channel = parent.to.first().filter(|name| name.starts_with(SIGN) && !draft.to.contains(name));
+            draft.to.extend(channel.cloned());
         }
+        let post = take_channel(&mut draft)?.map(NewPost::chat);
         let subject = reply.subject.map_or_else(|| answer_to(&parent.subject), str::to_owned);
         draft.subject = &subject;
         draft.thread = draft.thread.or(Some(&parent.thread));
-        self.check(&draft)?;
+        self.check(&draft, post.as_ref())?;
         let reading = match reply.subject {
             Some(_) => self.read_draft(&draft, Some(&parent))?,
             None => self.read_answer(&draft, &parent)?,
         };
-        self.accept(draft, reading, Some(&parent)).await
+        self.accept(draft, reading, Some(&parent), post).await
     }
 
-    async fn accept(&self, draft: Draft<'_>, mut reading: Reading, answered: Option<&Message>) -> Result<Sent, Error> {
-        let (project, sender, recipients, vouched) = self.address(&draft).await?;
+    /// Keeps a draft that was checked and read, and tells those who wait for it.
+    pub(in crate::office) async fn accept(
+        &self,
+        draft: Draft<'_>,
+        mut reading: Reading,
+        answered: Option<&Message>,
+        post: Option<NewPost>,
+    ) -> Result<Sent, Error> {
+        let (project, sender, mut recipients, vouched) = self.address(&draft).await?;
+        if post.is_some() {
+            self.add_mentioned(&project, &sender, &draft, &mut recipients).await?;
+        } else if recipients.is_empty() {
+            return Err(Error::NoRecipients);
+        }
         let reply_to = answered.map(|answered| answered.id);
         let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
         let new = NewMessage {
@@ -123,7 +143,8 @@ impl Office {
             vouched,
             idempotency: draft
                 .idempotency_key
-                .map(|key| IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(&draft, reply_to) }),
+                .map(|key| IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(&draft, reply_to, &post) }),
+            post,
             now: self.clock.now(),
         };
         match self.store.append(&new).await? {
@@ -169,12 +190,12 @@ impl Office {
         Ok(found)
     }
 
-    fn check(&self, draft: &Draft<'_>) -> Result<(), Error> {
+    pub(in crate::office) fn check(&self, draft: &Draft<'_>, post: Option<&NewPost>) -> Result<(), Error> {
         let limit = self.rules.longest_body;
         for (what, text) in [("subject", draft.subject), ("body_md", draft.body)] {
             check_text(what, text, limit)?;
         }
-        if draft.to.is_empty() {
+        if draft.to.is_empty() && post.is_none() {
             return Err(Error::NoRecipients);
         }
         for (what, names) in [("to", &draft.to), ("cc", &draft.cc), ("bcc", &draft.bcc)] {
@@ -194,7 +215,9 @@ impl Office {
         let project = self.project(draft.project_key).await?;
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
-        let vouched = self.prove(&sender, draft.from.token).await?;
+        // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
+        let is_outside = channels::is_outside(draft.door);
+        let vouched = if is_outside { Vouched::Claimed } else { self.prove(&sender, draft.from.token).await? };
         let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
         let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
         let mut found = self.agents_called(&project, &names).await.map_err(Error::of_another)?.into_iter();
@@ -213,9 +236,6 @@ impl Office {
                 recipients.extend(new.map(|agent| (agent.id, agent.name, role)));
             }
         }
-        if recipients.is_empty() {
-            return Err(Error::NoRecipients);
-        }
         Ok((project, sender, recipients, vouched))
     }
 
@@ -224,7 +244,7 @@ impl Office {
         let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
         let deliveries = self.store.deliveries(id).await?;
         let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
-        Ok(Sent { message, bcc, notes })
+        Ok(Sent { message, bcc, notes, is_new: false })
     }
 }
 
@@ -232,7 +252,10 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
     let named = |wanted: Role| -> Vec<String> {
         new.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.clone()).collect()
     };
-    let (to, cc, bcc) = (named(Role::To), named(Role::Cc), named(Role::Bcc));
+    let (mut to, cc, bcc) = (named(Role::To), named(Role::Cc), named(Role::Bcc));
+    if let Some(post) = &new.post {
+        to.insert(0, post.channel.signed());
+    }
     let message = Message {
         id,
         project: new.project,
@@ -251,11 +274,11 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
         vouched: new.vouched,
         created_at,
     };
-    Sent { message, bcc, notes }
+    Sent { message, bcc, notes, is_new: true }
 }
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.
-fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>) -> [u8; 32] {
+fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>, post: &Option<NewPost>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -268,7 +291,23 @@ fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>) -> [u8; 32] {
     add(draft.subject);
     add(draft.body);
     add(&format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to)));
+    // Only of posts, so that a key that was used for a letter stays the same letter's.
+    post.iter().for_each(|post| add(&format!("{post:?}")));
     *hasher.finalize().as_bytes()
+}
+
+/// Takes the channel out of the recipients; what is left is whom the post is addressed to, nobody for `all`.
+fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
+    let (channels, names): (Vec<_>, Vec<_>) = draft.to.drain(..).partition(|name| name.starts_with(SIGN));
+    draft.to = names;
+    let hidden = draft.cc.iter().chain(&draft.bcc).find(|name| name.starts_with(SIGN));
+    if let Some(one) = hidden.or(channels.get(1)) {
+        let wanted = "one channel, among the names of `to`".to_owned();
+        return Err(Error::Invalid { what: "to", value: shown(one), wanted });
+    }
+    let Some(channel) = channels.first().map(|name| ChannelName::parse(name)).transpose()? else { return Ok(None) };
+    draft.to.retain(|name| name != EVERYONE);
+    Ok(Some(channel))
 }
 
 fn answer_to(subject: &str) -> String {

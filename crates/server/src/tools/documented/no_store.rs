@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
+use mail::channels::{Channel, ChannelStore, Post, PostQuery};
 use mail::clock::SystemClock;
 use mail::events::{Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
@@ -50,6 +51,16 @@ never_asked! { AgentStore:
     agents_named(ProjectId, &[&str]) -> Vec<Agent>;
     agents(ProjectId, Option<AgentId>, usize) -> Vec<Agent>;
     token_hashes(AgentId) -> Vec<TokenHash>;
+}
+
+never_asked! { ChannelStore:
+    office_id() -> String;
+    channels(ProjectId) -> Vec<Channel>;
+    posts(ProjectId, &str, &PostQuery) -> Vec<Post>;
+    post(MessageId) -> Option<Post>;
+    post_called(ProjectId, &str, &str) -> Option<Post>;
+    known_keys(ProjectId, &str, &[&str]) -> Vec<String>;
+    note_key(MessageId, &str) -> ();
 }
 
 never_asked! { EventStore:

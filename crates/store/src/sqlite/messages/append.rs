@@ -10,6 +10,7 @@ use mail::messages::{Appended, DeliveryState, IdempotencyKey, Importance, NewMes
 use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{importance_number, lines_of, role_number};
+use crate::sqlite::channels;
 use crate::sqlite::events::record_as;
 use crate::sqlite::search::{Words, scope_of};
 use crate::sqlite::work;
@@ -49,6 +50,9 @@ pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Resu
     {
         return Ok(earlier);
     }
+    if let Some(earlier) = channels::there_already(connection, &message)? {
+        return Ok(earlier);
+    }
     let (seq, created_at) = connection
         .prepare_cached(
             "UPDATE project SET next_seq = next_seq + 1, last_message_at = max(?2, last_message_at + 1)
@@ -60,6 +64,9 @@ pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Resu
     let id = next_id(connection)?;
     let own_thread = message.thread.is_none().then(|| id.to_string());
     insert(connection, &placed(&message, id, created_at, own_thread.as_deref(), seq))?;
+    if let Some(post) = &message.post {
+        channels::insert(connection, &message, post, id, created_at, seq)?;
+    }
     connection
         .prepare_cached("UPDATE agent SET last_active_at = max(last_active_at, ?2) WHERE id = ?1")?
         .execute((message.from.0, message.now.as_microsecond()))?;
@@ -154,8 +161,9 @@ fn placed<'a>(
     seq: i64,
 ) -> Placed<'a> {
     let named = |wanted: Role| {
-        lines_of(message.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.as_str()))
+        message.recipients.iter().filter(move |(_, _, role)| *role == wanted).map(|(_, name, _)| name.as_str())
     };
+    let channel = message.post.as_ref().map(|post| post.channel.signed());
     let copies = message.recipients.iter().map(|(agent, _, role)| (*agent, *role, DeliveryState::default()));
     Placed {
         id,
@@ -171,8 +179,8 @@ fn placed<'a>(
         is_passing: message.is_passing,
         door: message.door,
         vouched: message.vouched,
-        to: named(Role::To),
-        cc: named(Role::Cc),
+        to: lines_of(channel.as_deref().into_iter().chain(named(Role::To))),
+        cc: lines_of(named(Role::Cc)),
         subject: &message.subject,
         body: &message.body,
         copies: copies.collect(),

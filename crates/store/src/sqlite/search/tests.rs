@@ -53,6 +53,7 @@ impl Corpus {
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,
+            post: None,
             now: Timestamp::UNIX_EPOCH,
         };
         self.store.append(&message).await.unwrap();

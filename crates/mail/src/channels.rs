@@ -1,0 +1,309 @@
+//! Channels: where agents talk in the open, within one project and with agents that know nothing of Postrider.
+//!
+//! A message in a channel is a message like any other, and also a *post*: it has a name that folders and other post offices
+//! know it by. It is mail for those whom it is addressed to or mentions; a broadcast alone is nobody's mail. What comes
+//! from outside comes under a key, and a key is taken in once.
+
+use async_trait::async_trait;
+use formats::channel::{ChannelMessage, Content};
+use jiff::Timestamp;
+
+use crate::error::{Error, StoreError, shown};
+use crate::ids::{MessageId, ProjectId};
+use crate::messages::Message;
+
+/// The sign before a channel's name where names of agents stand too.
+pub const SIGN: char = '#';
+/// What most posts are: their type, and how they came to be.
+pub const CHAT: &str = "chat";
+/// How an answer came to be that a watcher had made.
+pub const WATCHER: &str = "watcher";
+/// The longest name of a channel, in characters.
+const LONGEST_NAME: usize = 64;
+/// How much of a sender's name goes into the name of a post, in characters.
+const LONGEST_IN_ID: usize = 64;
+
+/// The name of a channel, without its sign: a safe name of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChannelName(String);
+
+impl ChannelName {
+    /// Checks a name, with or without the sign before it.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let name = text.strip_prefix(SIGN).unwrap_or(text);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.') {
+            return Ok(Self(name.to_owned()));
+        }
+        let wanted = "1 to 64 letters, digits, '-', '_' and '.', not starting with '.'".to_owned();
+        Err(Error::Invalid { what: "channel", value: shown(text), wanted })
+    }
+
+    /// The name, without the sign.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as recipients are told it.
+    pub fn signed(&self) -> String {
+        format!("{SIGN}{}", self.0)
+    }
+}
+
+/// A channel, and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Its name, without the sign.
+    pub name: String,
+    /// When it was first heard of.
+    pub created_at: Timestamp,
+    /// How many posts it has.
+    pub posts: u64,
+    /// Its newest post, and when that was accepted.
+    pub newest: Option<(MessageId, Timestamp)>,
+}
+
+/// What makes a new message a post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPost {
+    /// The channel, which is made if it is new.
+    pub channel: ChannelName,
+    /// The keys under which it came from outside, none for a message of our own. It is the one that the first says; if
+    /// that was taken in before, the others are noted as more names of what is there.
+    pub keys: Vec<String>,
+    /// The name that it came with; `None` for a message of our own, which gets its name when it is kept.
+    pub external_id: Option<String>,
+    /// The id that its author gave it, where that is not its name.
+    pub cited_as: Option<String>,
+    /// What type it is of, such as `chat`.
+    pub kind: String,
+    /// `chat`, or `watcher`.
+    pub mode: String,
+    /// How many watchers answered each other on the way to it.
+    pub hops: u32,
+    /// When its author says that it was sent; `None` for now.
+    pub sent_at: Option<Timestamp>,
+    /// What arrived, as it arrived; of a message of our own its content, if there is more than the text.
+    pub document: Option<String>,
+}
+
+impl NewPost {
+    /// What an agent or a person says in a channel.
+    pub fn chat(channel: ChannelName) -> Self {
+        Self {
+            channel,
+            keys: Vec::new(),
+            external_id: None,
+            cited_as: None,
+            kind: CHAT.to_owned(),
+            mode: CHAT.to_owned(),
+            hops: 0,
+            sent_at: None,
+            document: None,
+        }
+    }
+}
+
+/// A message in a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    /// The message, with its body.
+    pub message: Message,
+    /// The channel's name, without the sign.
+    pub channel: String,
+    /// The number of the event that tells of it.
+    pub seq: i64,
+    /// Its name in folders and elsewhere.
+    pub external_id: String,
+    /// The id that its author gave it, where that is another.
+    pub cited_as: Option<String>,
+    /// What type it is of.
+    pub kind: String,
+    /// `chat`, or `watcher`.
+    pub mode: String,
+    /// How many watchers answered each other on the way to it.
+    pub hops: u32,
+    /// When it was sent, as its author says.
+    pub sent_at: Timestamp,
+    /// The name of the post that it answers.
+    pub in_reply_to: Option<String>,
+    /// What arrived, as it arrived; of a message of our own the content, if there is more than the text.
+    pub document: Option<String>,
+}
+
+/// Which posts of a channel to return.
+#[derive(Clone, Debug, Default)]
+pub struct PostQuery {
+    /// Only posts with a number above this one.
+    pub after: Option<MessageId>,
+    /// Only posts with a number below this one.
+    pub before: Option<MessageId>,
+    /// Only posts of this conversation.
+    pub thread: Option<String>,
+    /// At most so many: the oldest of them with `after`, else the newest.
+    pub limit: usize,
+}
+
+/// What keeps channels.
+///
+/// A message becomes a post when it is appended with [`NewPost`](crate::messages::NewMessage::post); a key that was taken
+/// in before adds nothing.
+#[async_trait]
+pub trait ChannelStore: Send + Sync {
+    /// Which post office this is: a name that was drawn when the store was made, and never changes.
+    async fn office_id(&self) -> Result<String, StoreError>;
+
+    /// The channels of a project, by name.
+    async fn channels(&self, project: ProjectId) -> Result<Vec<Channel>, StoreError>;
+
+    /// Posts of a channel, always the oldest first. A page ends early once its bodies exceed
+    /// [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError>;
+
+    /// The post that a message is, if it is one.
+    async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError>;
+
+    /// The post that goes by that name in a channel, or that its author called so.
+    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError>;
+
+    /// Those of `keys` that were dealt with in that channel.
+    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Result<Vec<String>, StoreError>;
+
+    /// Notes that a post stands outside under `key`, which is its name from now on, and is not taken in from there.
+    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError>;
+}
+
+/// The name of a post of our own: `msg-{YYYYMMDD}-{HHMMSS}-{agent}-{hex4}`.
+///
+/// The last part is drawn from what the post is, so that whoever has to make the name again makes the same; `attempt`
+/// leads to another when the name turned out to be taken.
+pub fn external_id(sent_at: Timestamp, from: &str, office: &str, seq: i64, attempt: u32) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let agent: String = from.chars().take(LONGEST_IN_ID).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let hash = blake3::hash(format!("{office}:{seq}:{attempt}").as_bytes());
+    let hex4: String = hash.to_hex().chars().take(4).collect();
+    format!("msg-{}-{agent}-{hex4}", sent_at.strftime("%Y%m%d-%H%M%S"))
+}
+
+/// What makes a post recognisable to every post office that meets it: who made it, and that nothing of it was changed.
+///
+/// Other programs copy metadata from what they answer, so the mark carries a digest of what it was made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfficeMark {
+    /// The post office that accepted it.
+    pub office: String,
+    /// The number of its event there.
+    pub seq: i64,
+}
+
+impl OfficeMark {
+    /// The field of `metadata` in which it stands.
+    const FIELD: &'static str = "postrider";
+
+    /// The mark of a message, if it has one that was made for it.
+    pub fn of(said: &ChannelMessage) -> Option<Self> {
+        let (rest, digest) = said.metadata_text(Self::FIELD)?.rsplit_once(':')?;
+        let (office, seq) = rest.rsplit_once(':')?;
+        let mark = Self { office: office.to_owned(), seq: seq.parse().ok()? };
+        (mark.digest(said) == digest).then_some(mark)
+    }
+
+    /// The key under which other post offices take the post in, however it reaches them.
+    pub fn key(&self) -> String {
+        format!("{}:{}", self.office, self.seq)
+    }
+
+    fn text(&self, said: &ChannelMessage) -> String {
+        format!("{}:{}:{}", self.office, self.seq, self.digest(said))
+    }
+
+    fn digest(&self, said: &ChannelMessage) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let time = said.timestamp.as_millisecond().to_string();
+        for part in [&self.office, &self.seq.to_string(), &said.session_id, &said.from, &said.to, &time, &said.text] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize().to_hex().chars().take(16).collect()
+    }
+}
+
+impl Post {
+    /// The document of this post for everybody outside, under the name `id`.
+    ///
+    /// What arrived is handed on as it was. A post of our own always becomes the same document.
+    pub fn said(&self, office: &str, id: &str) -> ChannelMessage {
+        let arrived = self.document.as_deref().filter(|_| self.has_arrived());
+        if let Some(mut said) = arrived.and_then(formats::channel::read_value) {
+            id.clone_into(&mut said.id);
+            return said;
+        }
+        let named: Vec<&str> = self.message.to.iter().map(String::as_str).filter(|to| !to.starts_with(SIGN)).collect();
+        let content = self
+            .document
+            .as_deref()
+            .and_then(Content::read)
+            .unwrap_or_else(|| Content::new(&text_of(&self.message.subject, &self.message.body), None, &[]));
+        let mut said = ChannelMessage {
+            id: id.to_owned(),
+            timestamp: self.sent_at,
+            session_id: self.channel.clone(),
+            from: self.message.from.clone(),
+            to: if let [one] = named[..] { one.to_owned() } else { formats::channel::EVERYONE.to_owned() },
+            kind: self.kind.clone(),
+            text: with_mentions(&named, content.text),
+            code: content.code,
+            artifacts: content.artifacts,
+            ..ChannelMessage::default()
+        };
+        let thread = Some(&self.message.thread).filter(|thread| **thread != self.message.id.to_string());
+        said.set_metadata_text("mode", Some(&self.mode));
+        said.set_metadata_text("turn", Some(&self.message.from));
+        said.set_metadata_text("in_reply_to", self.in_reply_to.as_deref());
+        said.set_metadata_text("thread_id", thread.map(String::as_str));
+        said.set_metadata_number("hops", self.hops.into());
+        let mark = OfficeMark { office: office.to_owned(), seq: self.seq }.text(&said);
+        said.set_metadata_text(OfficeMark::FIELD, Some(&mark));
+        said
+    }
+
+    /// Whether it came from outside.
+    pub fn has_arrived(&self) -> bool {
+        is_outside(&self.message.door)
+    }
+}
+
+/// The door of what was found in a channel's folder.
+pub const FOLDER: &str = "folder";
+/// The door of what was published to a channel's subject.
+pub const NATS: &str = "nats";
+
+/// Whether what comes by this door was said elsewhere before.
+pub fn is_outside(door: &str) -> bool {
+    matches!(door, FOLDER | NATS)
+}
+
+/// What a message with a subject says in one text: the subject is left out where the body begins with it.
+pub fn text_of(subject: &str, body: &str) -> String {
+    let first = body.lines().next().unwrap_or_default().trim();
+    let cut = subject.trim_end_matches('…');
+    if cut.is_empty() || first.starts_with(cut) { body.to_owned() } else { format!("{subject}\n\n{body}") }
+}
+
+/// The subject of a text that came without one: its first line, cut short.
+pub fn subject_of(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no text)");
+    let mut subject: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    if line.chars().nth(LONGEST).is_some() {
+        subject.push('…');
+    }
+    subject
+}
+
+/// A text that calls everybody it is addressed to, because a document has room for one name.
+fn with_mentions(named: &[&str], text: String) -> String {
+    let missing = named.iter().filter(|name| !formats::mention::mentions(name, &text));
+    let calls: Vec<String> = missing.map(|name| format!("@{name}")).collect();
+    if named.len() < 2 || calls.is_empty() { text } else { format!("{} {text}", calls.join(" ")) }
+}

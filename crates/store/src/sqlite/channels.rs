@@ -1,0 +1,222 @@
+//! Channels, their posts, and what was taken in from outside, in SQLite.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mail::StoreError;
+use mail::channels::{Channel, ChannelStore, NewPost, Post, PostQuery, external_id};
+use mail::clock::from_micros;
+use mail::ids::{MessageId, ProjectId};
+use mail::messages::{Appended, NewMessage};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page};
+use super::{Sqlite, limit_of};
+
+/// The columns of a post `o` in a channel `c`, behind those of its message.
+const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, o.document, \
+     (SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to)";
+const JOINED: &str = "FROM post o JOIN channel c ON c.id = o.channel_id CROSS JOIN message m ON m.id = o.message_id";
+
+#[async_trait]
+impl ChannelStore for Sqlite {
+    async fn office_id(&self) -> Result<String, StoreError> {
+        self.read("tell which office this is", office)
+    }
+
+    async fn channels(&self, project: ProjectId) -> Result<Vec<Channel>, StoreError> {
+        self.read("list channels", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT c.name, c.created_at, count(o.message_id), max(o.message_id),
+                         (SELECT created_at FROM message WHERE id = max(o.message_id))
+                     FROM channel c LEFT JOIN post o ON o.channel_id = c.id
+                     WHERE c.project_id = ?1 GROUP BY c.id ORDER BY c.name",
+                )?
+                .query_map([project.0], |row| {
+                    let newest = row.get::<_, Option<i64>>(3)?.map(MessageId);
+                    let at = row.get::<_, Option<i64>>(4)?.map(from_micros);
+                    Ok(Channel {
+                        name: row.get(0)?,
+                        created_at: from_micros(row.get(1)?),
+                        posts: row.get::<_, i64>(2)?.unsigned_abs(),
+                        newest: newest.zip(at),
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError> {
+        self.read("read a channel", |connection| {
+            let Some(channel) = find(connection, project, channel)? else { return Ok(Vec::new()) };
+            let mut wanted = "o.channel_id = ?".to_owned();
+            let mut values = vec![Value::from(channel)];
+            let mut add = |clause: &str, value: Value| {
+                wanted.push_str(clause);
+                values.push(value);
+            };
+            query.after.iter().for_each(|id| add(" AND o.message_id > ?", id.0.into()));
+            query.before.iter().for_each(|id| add(" AND o.message_id < ?", id.0.into()));
+            query.thread.iter().for_each(|thread| add(" AND m.thread = ?", thread.clone().into()));
+            values.push(limit_of(query.limit).into());
+            let order = if query.after.is_some() { "ASC" } else { "DESC" };
+            let sql = format!(
+                "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE {wanted} ORDER BY o.message_id {order} LIMIT ?"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut posts = page(statement.query_map(params_from_iter(values), post_of)?, |post: &Post| &post.message)?;
+            posts.sort_by_key(|post| post.message.id);
+            Ok(posts)
+        })
+    }
+
+    async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
+        self.read("read a post", |connection| {
+            let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = ?1");
+            connection.prepare_cached(&sql)?.query_row([message.0], post_of).optional()
+        })
+    }
+
+    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError> {
+        self.read("find a post", |connection| {
+            let Some(channel) = find(connection, project, channel)? else { return Ok(None) };
+            let sql = format!(
+                "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = coalesce(
+                     (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND external_id = ?2),
+                     (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND cited_as = ?2))"
+            );
+            connection.prepare_cached(&sql)?.query_row((channel, id), post_of).optional()
+        })
+    }
+
+    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Result<Vec<String>, StoreError> {
+        self.read("look for what was taken in", |connection| {
+            let Some(channel) = find(connection, project, channel)? else { return Ok(Vec::new()) };
+            let mut known = Vec::new();
+            for key in keys {
+                if taken_in(connection, channel, key)?.is_some() {
+                    known.push((*key).to_owned());
+                }
+            }
+            Ok(known)
+        })
+    }
+
+    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        self.write("note the name of a post", move |desk| {
+            let channel = desk
+                .connection
+                .prepare_cached("UPDATE post SET external_id = ?2 WHERE message_id = ?1 RETURNING channel_id")?
+                .query_row((message.0, &key), |row| row.get(0))
+                .optional()?;
+            channel.map_or(Ok(()), |channel| note(desk.connection, channel, &key, message))
+        })
+        .await
+    }
+}
+
+/// What is there already of a post that came from outside. Its other keys are noted as more names of it.
+pub(super) fn there_already(connection: &Connection, message: &NewMessage) -> rusqlite::Result<Option<Appended>> {
+    let Some((first, others)) = message.post.as_ref().and_then(|post| post.keys.split_first()) else { return Ok(None) };
+    let post = message.post.as_ref().expect("it has keys");
+    let Some(channel) = find(connection, message.project, post.channel.as_str())? else { return Ok(None) };
+    let Some(known) = taken_in(connection, channel, first)? else { return Ok(None) };
+    for key in others {
+        note(connection, channel, key, known)?;
+    }
+    Ok(Some(Appended::Repeated(known)))
+}
+
+/// Makes a message a post.
+pub(super) fn insert(
+    connection: &Connection,
+    message: &NewMessage,
+    post: &NewPost,
+    id: MessageId,
+    created_at: Timestamp,
+    seq: i64,
+) -> rusqlite::Result<()> {
+    let channel = ensure(connection, message.project, post.channel.as_str(), message.now)?;
+    let sent_at = post.sent_at.unwrap_or(created_at);
+    let name = match &post.external_id {
+        Some(name) => name.clone(),
+        None => {
+            let from: String = connection
+                .prepare_cached("SELECT name FROM agent WHERE id = ?1")?
+                .query_row([message.from.0], |row| row.get(0))?;
+            external_id(sent_at, &from, &office(connection)?, seq, 0)
+        }
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO post (message_id, channel_id, seq, external_id, cited_as, kind, mode, hops, sent_at, document)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute((
+            id.0,
+            channel,
+            seq,
+            name,
+            &post.cited_as,
+            &post.kind,
+            &post.mode,
+            post.hops,
+            sent_at.as_microsecond(),
+            &post.document,
+        ))?;
+    post.keys.iter().try_for_each(|key| note(connection, channel, key, id))
+}
+
+fn office(connection: &Connection) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT id FROM office")?.query_row([], |row| row.get(0))
+}
+
+fn find(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT id FROM channel WHERE project_id = ?1 AND name = ?2")?
+        .query_row((project.0, name), |row| row.get(0))
+        .optional()
+}
+
+fn ensure(connection: &Connection, project: ProjectId, name: &str, now: Timestamp) -> rusqlite::Result<i64> {
+    if let Some(channel) = find(connection, project, name)? {
+        return Ok(channel);
+    }
+    connection
+        .prepare_cached("INSERT INTO channel (project_id, name, created_at) VALUES (?1, ?2, ?3) RETURNING id")?
+        .query_row((project.0, name, now.as_microsecond()), |row| row.get(0))
+}
+
+fn taken_in(connection: &Connection, channel: i64, key: &str) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT message_id FROM arrival WHERE channel_id = ?1 AND key = ?2")?
+        .query_row((channel, key), |row| row.get(0).map(MessageId))
+        .optional()
+}
+
+/// Notes a key. One that is taken stays with whom it belongs to.
+fn note(connection: &Connection, channel: i64, key: &str, message: MessageId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO arrival (channel_id, key, message_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+        .execute((channel, key, message.0))
+        .map(drop)
+}
+
+fn post_of(row: &Row<'_>) -> rusqlite::Result<Post> {
+    let at = |column: usize| AFTER_BODY + column;
+    Ok(Post {
+        message: message_of(row)?,
+        channel: row.get(at(0))?,
+        seq: row.get(at(1))?,
+        external_id: row.get(at(2))?,
+        cited_as: row.get(at(3))?,
+        kind: row.get(at(4))?,
+        mode: row.get(at(5))?,
+        hops: row.get(at(6))?,
+        sent_at: from_micros(row.get(at(7))?),
+        document: row.get(at(8))?,
+        in_reply_to: row.get(at(9))?,
+    })
+}
