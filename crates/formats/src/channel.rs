@@ -1,17 +1,32 @@
 //! A message as channel folders hold it: one JSON document in a file of its own.
 //!
 //! Readers are lenient and say what to do with a document: use it, use it and log why it is odd, look again because it may
-//! still be being written, or pass it over. Where files lie, and who is called by a message, is not told here.
+//! still be being written, or pass it over. Where files lie is not told here, and whom a text calls is for
+//! [`mention`](crate::mention).
 
 mod fields;
+mod file_name;
+mod read;
+mod time;
+mod write;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub use fields::Content;
+pub use file_name::{FileName, order};
+pub use read::{Place, Reading, Verdict, read, read_value};
+pub(crate) use time::{read_time, written_time};
 
 /// Whom a message for everybody is addressed to.
 pub const EVERYONE: &str = "all";
+
+/// The types that every agent knows. A message of another type is a message all the same.
+pub const KINDS: [&str; 9] =
+    ["chat", "task_assign", "task_result", "review_vote", "ha_report", "bag_analysis", "incident", "docs", "qc_review"];
+
+/// The longest name of an agent, a channel or a type, in characters.
+pub const LONGEST_NAME: usize = 128;
 
 /// A message of a channel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +51,7 @@ pub struct ChannelMessage {
     pub artifacts: Vec<Value>,
     /// `mode`, `turn`, `in_reply_to`, and whatever else its author put there.
     pub metadata: Map<String, Value>,
-    /// Fields beyond the format, kept as they are.
+    /// Fields beyond the format, kept as they are; those of `content` stand under that name.
     pub extra: Map<String, Value>,
 }
 
@@ -50,41 +65,10 @@ impl ChannelMessage {
     pub fn mode(&self) -> Option<&str> {
         self.metadata.get("mode").and_then(Value::as_str)
     }
-
-    /// The document as text.
-    pub fn to_json(&self) -> String {
-        let mut document = json!({
-            "id": self.id,
-            "timestamp": self.timestamp.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            "session_id": self.session_id,
-            "from": self.from,
-            "to": self.to,
-            "type": self.kind,
-            "content": { "text": self.text, "code": self.code, "artifacts": self.artifacts },
-            "metadata": self.metadata,
-        });
-        if let Value::Object(fields) = &mut document {
-            fields.extend(self.extra.clone());
-        }
-        document.to_string()
-    }
 }
 
-/// What a document says, wherever it was found.
-pub fn read_value(text: &str) -> Option<ChannelMessage> {
-    let document: Value = serde_json::from_str(text).ok()?;
-    let word = |field: &str| document[field].as_str().map(str::to_owned);
-    Some(ChannelMessage {
-        id: word("id")?,
-        timestamp: word("timestamp")?.parse().ok()?,
-        session_id: word("session_id")?,
-        from: word("from")?,
-        to: word("to")?,
-        kind: word("type")?,
-        text: document["content"]["text"].as_str()?.to_owned(),
-        code: document["content"]["code"].as_str().map(str::to_owned),
-        artifacts: document["content"]["artifacts"].as_array().cloned().unwrap_or_default(),
-        metadata: document["metadata"].as_object().cloned().unwrap_or_default(),
-        extra: Map::new(),
-    })
+/// Whether a text can be a name of at most so many characters: not blank, and without control characters.
+pub(crate) fn is_name(text: &str, longest: usize) -> bool {
+    let is_short = text.chars().nth(longest).is_none();
+    is_short && !text.trim().is_empty() && !text.contains(char::is_control)
 }

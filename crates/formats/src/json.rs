@@ -72,7 +72,7 @@ pub fn find_in(body: &str) -> Option<&str> {
 
 /// Counts what begins a value: an opening bracket or brace, and a comma. For a text that is no JSON the count means
 /// nothing, but such a text is no message either way.
-fn holds_too_many_values(text: &str) -> bool {
+pub(crate) fn holds_too_many_values(text: &str) -> bool {
     // A value takes a character at the least, so an ordinary message need not be counted.
     if text.len() <= MOST_VALUES {
         return false;

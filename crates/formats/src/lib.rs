@@ -9,6 +9,7 @@ mod kind;
 pub mod markdown;
 pub mod mention;
 mod parsed;
+pub mod presence;
 pub mod secrets;
 mod steering;
 mod typed;

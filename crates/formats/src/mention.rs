@@ -1,25 +1,145 @@
-//! Who is called by a text.
+//! Whom a text calls: `@name` anywhere in it, or the name at its very start.
+//!
+//! A name is called whole: `@codex-2` does not call `codex`. A name is literal text and may hold any characters; what
+//! ends it is anything but a letter, a digit, `_` or `-` of ASCII. Which agents there are is not known here, so a text can
+//! only be asked for the names that it may call.
 
-/// Whether `text` mentions `name`: `@name`, whole.
+use std::collections::HashSet;
+
+use crate::channel::LONGEST_NAME;
+
+/// How many names one `@`, or the start of a text, is tried as.
+const MOST_FOR_ONE: usize = 8;
+/// How many names a text is tried for in all.
+const MOST_CANDIDATES: usize = 256;
+
+/// Whether a message that is addressed to `to` and says `text` calls this agent.
+pub fn is_for(agent: &str, to: &str, text: &str) -> bool {
+    !agent.is_empty() && (to == agent || mentions(agent, text) || opens(agent, text))
+}
+
+/// Whether the text holds `@name`. Case counts.
 pub fn mentions(name: &str, text: &str) -> bool {
-    candidates(text).contains(&name)
+    can_be_called(name) && calls(text).any(|after| after.starts_with(name) && ends_name(after, name.len()))
 }
 
-/// The names that a text may mention.
+/// Whether the text starts with the name, in any case.
+pub fn opens(name: &str, text: &str) -> bool {
+    let start = text.get(..name.len());
+    can_be_called(name) && start.is_some_and(|start| start.eq_ignore_ascii_case(name)) && ends_name(text, name.len())
+}
+
+/// The names that the text may mention, in the order of the text and each once: at most 256, and for each `@` the first
+/// eight that end where a name can end, on the same line.
 pub fn candidates(text: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    text.match_indices('@')
-        .filter(|(at, _)| !text[..*at].ends_with(is_word))
-        .map(|(at, _)| {
-            let rest = &text[at + 1..];
-            &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())]
-        })
-        .collect()
+    let mut seen = HashSet::new();
+    let names = calls(text).flat_map(beginnings).filter(|name| seen.insert(*name));
+    names.take(MOST_CANDIDATES).collect()
 }
 
-/// The names that a text may begin with.
+/// The names that the text may start with: the first eight that end where a name can end, on the first line.
 pub fn openings(text: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
-    vec![&text[..end]]
+    beginnings(text).collect()
+}
+
+/// Longer names are nobody's, and would make the search slow.
+fn can_be_called(name: &str) -> bool {
+    !name.is_empty() && name.chars().nth(LONGEST_NAME).is_none()
+}
+
+/// What follows each `@` that can begin a mention.
+fn calls(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let begins = move |at: usize| at == 0 || !is_of_name(bytes[at - 1]);
+    text.match_indices('@').filter(move |(at, _)| begins(*at)).map(move |(at, _)| &text[at + 1..])
+}
+
+/// The beginnings of a text that are whole names. A name has no control characters, so a line's end is the end.
+fn beginnings(text: &str) -> impl Iterator<Item = &str> {
+    let letters = text.char_indices().take(LONGEST_NAME).take_while(|(_, letter)| !letter.is_control());
+    let ends = letters.map(|(at, letter)| at + letter.len_utf8()).filter(|end| ends_name(text, *end));
+    ends.take(MOST_FOR_ONE).map(|end| &text[..end])
+}
+
+/// Whether a name that ends there is not the beginning of a longer one.
+fn ends_name(text: &str, end: usize) -> bool {
+    text.as_bytes().get(end).is_none_or(|byte| !is_of_name(*byte))
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mention_is_a_whole_name() {
+        for text in ["@codex", "@@codex", "é@codex", ".@codex.", "@codex-2 and @codex", "@codex@codex", "@codex\u{301}"]
+        {
+            assert!(mentions("codex", text), "{text}");
+        }
+        for text in
+            ["", "@", "codex", "@Codex", "a@codex", "-@codex", "_@codex", "9@codex", "@codex_", "@codex9", "@ codex"]
+        {
+            assert!(!mentions("codex", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_literal_text_and_may_overlap_itself() {
+        assert!(mentions("Blue Lake", "hi @Blue Lake, go") && !mentions("Blue Lake", "hi @Blue  Lake"));
+        assert!(mentions("a@a", "@a@ab @a@a") && mentions("é(", "@é("));
+        assert!(mentions("a@a", "@a@a@ax"), "'@' ends a name");
+        assert!(mentions(".@.", "x@.@.@."), "the second begins within the first, which does not count");
+    }
+
+    #[test]
+    fn the_start_calls_in_any_case_and_whole() {
+        assert!(opens("codex", "Codex: go") && opens("É.x", "É.X") && opens("codex", "codex"));
+        assert!(!opens("É", "é go"), "only the case of ASCII is ignored");
+        for text in ["", " codex", "\ncodex", "code", "codex-2", "codex_"] {
+            assert!(!opens("codex", text), "{text:?}");
+        }
+        assert!(!opens("ab", "aé"), "a name that ends within a character");
+    }
+
+    #[test]
+    fn nobody_is_called_by_an_empty_name_or_one_that_is_too_long() {
+        assert!(!is_for("", "", "@ x") && !mentions("", "@ x") && !opens("", "x"));
+        let long = "x".repeat(LONGEST_NAME);
+        assert!(mentions(&long, &format!("@{long}")) && !mentions(&format!("{long}x"), &format!("@{long}x")));
+    }
+
+    #[test]
+    fn candidates_are_what_can_be_a_name_on_that_line() {
+        assert_eq!(
+            candidates("hi @codex, joe@home @é\nx @codex"),
+            [
+                "codex",
+                "codex,",
+                "codex, joe",
+                "codex, joe@home",
+                "codex, joe@home ",
+                "codex, joe@home @",
+                "codex, joe@home @é",
+                "é",
+            ]
+        );
+        assert_eq!(openings("Blue Lake: go\nx"), ["Blue", "Blue Lake", "Blue Lake:", "Blue Lake: go"]);
+        assert!(candidates("@\n @").iter().all(|name| !name.contains('\n')));
+        assert!(openings("").is_empty() && candidates("@").is_empty());
+    }
+
+    #[test]
+    fn candidates_are_bounded_each_and_in_all() {
+        assert_eq!(openings("a b c d e f g h i j k").len(), MOST_FOR_ONE);
+        let long = "x".repeat(LONGEST_NAME);
+        assert_eq!(openings(&long), [&long]);
+        assert!(openings(&format!("{long}x y")).is_empty());
+        let many: String = (0..1000).map(|n| format!("@a{n}\n")).collect();
+        assert_eq!(candidates(&many).len(), MOST_CANDIDATES);
+        assert_eq!(candidates(&"@a\n".repeat(100_000)), ["a"]);
+    }
 }
