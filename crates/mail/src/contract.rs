@@ -20,6 +20,7 @@ pub mod mailboxes;
 pub mod marks;
 pub mod messages;
 pub mod pages;
+pub mod presence;
 pub mod projects;
 pub mod reservations;
 pub mod search;
@@ -308,6 +309,18 @@ macro_rules! store_contract {
                 the_stamp_of_work_rises_with_mail_and_acks_alone,
                 an_inbox_can_be_narrowed_to_a_kind_and_a_piece_of_work,
                 a_search_can_be_narrowed_to_a_kind_and_a_piece_of_work,
+            ],
+            presence: [
+                a_presence_is_kept_as_it_was_said,
+                a_change_is_told_and_a_sign_of_life_is_not,
+                what_a_file_says_too_late_is_passed_over,
+                who_acts_is_awake,
+                many_acts_are_one_sign_of_life,
+                an_act_that_nobody_waits_for_is_noted_before_what_is_written_later,
+                an_act_leaves_a_watcher_its_word,
+                everybody_is_listed_with_presence_mail_and_leases,
+                those_who_are_listed_come_in_pages_and_from_one_project,
+                when_mail_came_does_not_betray_a_blind_copy,
             ],
         }
         $crate::store_contract! { @two

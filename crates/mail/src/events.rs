@@ -44,10 +44,12 @@ pub enum EventKind {
     LeaseGranted,
     /// A lease was given back.
     LeaseReleased,
+    /// An agent came, went, or began something else.
+    PresenceChanged,
 }
 
 impl EventKind {
-    const ALL: [(Self, &'static str); 8] = [
+    const ALL: [(Self, &'static str); 9] = [
         (Self::AgentRegistered, "agent.registered"),
         (Self::MessageSent, "message.sent"),
         (Self::MessageRead, "message.read"),
@@ -56,6 +58,7 @@ impl EventKind {
         (Self::MessageArchived, "message.archived"),
         (Self::LeaseGranted, "lease.granted"),
         (Self::LeaseReleased, "lease.released"),
+        (Self::PresenceChanged, "presence.changed"),
     ];
 
     /// The name under which it is kept and sent on.

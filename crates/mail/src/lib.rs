@@ -16,6 +16,7 @@ pub mod mailboxes;
 pub mod messages;
 pub mod nearest;
 pub mod office;
+pub mod presence;
 pub mod projects;
 pub mod provider;
 pub mod reservations;
@@ -35,6 +36,7 @@ pub trait Store:
     + events::EventStore
     + mailboxes::MailboxStore
     + messages::MessageStore
+    + presence::PresenceStore
     + projects::ProjectStore
     + reservations::ReservationStore
     + search::SearchStore
@@ -50,6 +52,7 @@ impl<T> Store for T where
         + events::EventStore
         + mailboxes::MailboxStore
         + messages::MessageStore
+        + presence::PresenceStore
         + projects::ProjectStore
         + reservations::ReservationStore
         + search::SearchStore

@@ -8,6 +8,7 @@ mod channels;
 mod directory;
 mod mailboxes;
 mod messages;
+mod presence;
 mod projects;
 mod reservations;
 mod threads;
@@ -31,6 +32,8 @@ pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::CopiesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
+use presence::Noted;
+pub use presence::Sign;
 pub use reservations::ReserveAsk;
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
 pub use work::{WorkAsk, WorkPage, WorkStory};
@@ -123,6 +126,7 @@ pub struct Office {
     chance: Arc<dyn Chance>,
     rules: Rules,
     directory: Directory,
+    noted: Noted,
 }
 
 impl Office {
@@ -134,7 +138,7 @@ impl Office {
         chance: Arc<dyn Chance>,
         rules: Rules,
     ) -> Self {
-        Self { store, clock, wake, chance, rules, directory: Directory::default() }
+        Self { store, clock, wake, chance, rules, directory: Directory::default(), noted: Noted::default() }
     }
 
     /// The store behind the office, for those who only read.
@@ -217,8 +221,15 @@ impl Office {
         Ok(Error::UnknownAgent { name: crate::error::shown(name), near, another: false })
     }
 
-    /// The project and the agent that a caller acts for, proved as far as this office asks for it.
+    /// The project and the agent that a caller acts for, proved as far as this office asks for it. To act is to be awake.
     async fn acting(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
+        let (project, agent, vouched) = self.claimed(project_key, claim).await?;
+        self.sign_of_life(project.id, agent.id);
+        Ok((project, agent, vouched))
+    }
+
+    /// The project and the agent that a caller speaks of as its own, proved as far as this office asks for it.
+    async fn claimed(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
         let project = self.project(project_key).await?;
         let agent = self.agents_called(&project, &[claim.name]).await?.remove(0);
         let vouched = self.prove(&agent, claim.token).await?;

@@ -13,6 +13,7 @@ mod events;
 mod mailboxes;
 mod messages;
 mod migrations;
+mod presence;
 mod projects;
 mod readers;
 mod reservations;

@@ -87,11 +87,12 @@ impl Office {
         self.acting(project_key, claim).await.map(drop)
     }
 
-    /// Whose mailbox: everybody's only where whoever names itself is believed.
+    /// Whose mailbox: everybody's only where whoever names itself is believed. Others look into mailboxes too, so that it
+    /// is no sign of life.
     async fn mailbox(&self, project_key: &str, whose: Option<Claim<'_>>) -> Result<(Project, Option<AgentId>), Error> {
         match whose {
             Some(claim) => {
-                let (project, agent, _) = self.acting(project_key, claim).await?;
+                let (project, agent, _) = self.claimed(project_key, claim).await?;
                 Ok((project, Some(agent.id)))
             }
             None if self.rules.identity == Identity::Strict => Err(Error::EverybodysMail),

@@ -82,7 +82,7 @@ impl Office {
     /// What is returned counts as shown and is not returned again, unless `after` asks for it; it stays unread. Empty
     /// when the time is over, or the office closes.
     pub async fn wait_for_mail(&self, ask: WaitAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
-        let (_, agent, _) = self.acting(ask.project_key, ask.agent).await?;
+        let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
         let deadline = self.clock.now().as_microsecond() + ask.at_most.as_micros() as i64;
         let gone = match ask.not_after.map(|time| Duration::try_from(time.duration_since(self.clock.now()))) {
             Some(Ok(left)) => Some(Instant::now() + left),
@@ -97,6 +97,8 @@ impl Office {
                 return Ok(unseen);
             }
             let left = deadline - self.clock.now().as_microsecond();
+            // Whoever waits is there, for however long.
+            self.sign_of_life(project.id, agent.id);
             if left <= 0 || self.wake.closing() {
                 return Ok(Vec::new());
             }

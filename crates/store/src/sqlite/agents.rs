@@ -141,7 +141,8 @@ fn remember(connection: &Connection, agent: AgentId, token: &TokenHash, now: Tim
     Ok(())
 }
 
-fn agent_of(row: &Row<'_>) -> rusqlite::Result<Agent> {
+/// The agent in the first columns.
+pub(super) fn agent_of(row: &Row<'_>) -> rusqlite::Result<Agent> {
     Ok(Agent {
         id: AgentId(row.get(0)?),
         project: ProjectId(row.get(1)?),

@@ -124,6 +124,10 @@ impl Office {
         } else if recipients.is_empty() {
             return Err(Error::NoRecipients);
         }
+        // A file may be old: what it says is no sign of life.
+        if !channels::is_outside(draft.door) {
+            self.sign_of_life(project.id, sender.id);
+        }
         let reply_to = answered.map(|answered| answered.id);
         let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
         let new = NewMessage {

@@ -1,0 +1,295 @@
+//! Presence: whether an agent is awake, what it is at, and when it was last heard of.
+//!
+//! A watcher says so itself, a foreign agent writes it into a file, and whoever acts here is awake. That somebody has
+//! been silent for too long is seen when one looks, not kept: there is no sweep that makes an agent stale.
+
+use async_trait::async_trait;
+use formats::presence::STALE_AFTER_SECONDS;
+pub use formats::presence::{AWAKE, OFFLINE};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::agents::Agent;
+use crate::error::StoreError;
+use crate::ids::{AgentId, ProjectId};
+
+/// What is known of an agent's presence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// `AWAKE`, `OFFLINE`, or what a foreign agent calls it.
+    pub state: String,
+    /// What it is at, such as `IDLE` or `WORKING`.
+    pub substate: Option<String>,
+    /// When it came into this state.
+    pub since: Timestamp,
+    /// When it last gave a sign of life.
+    pub seen_at: Timestamp,
+    /// How that is known.
+    pub source: Source,
+    /// The process that watches for it.
+    pub watcher_pid: Option<i64>,
+    /// The channel that it watches.
+    pub channel: Option<String>,
+}
+
+/// How a presence is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The agent did something here.
+    Activity,
+    /// Its watcher said so.
+    Watcher,
+    /// A file that a foreign agent wrote says so.
+    File,
+}
+
+impl Source {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Activity, "activity"), (Self::Watcher, "watcher"), (Self::File, "file")];
+
+    /// The name under which it is kept and shown.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(source, _)| *source)
+    }
+}
+
+/// What somebody says of an agent's presence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPresence {
+    /// The state.
+    pub state: String,
+    /// What it is at.
+    pub substate: Option<String>,
+    /// When this was so.
+    pub seen_at: Timestamp,
+    /// Who says it.
+    pub source: Source,
+    /// The process that watches for it.
+    pub watcher_pid: Option<i64>,
+    /// The channel that it watches.
+    pub channel: Option<String>,
+}
+
+/// An agent, whether it is there, and what it has to do with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// The agent.
+    pub agent: Agent,
+    /// Its presence; none if it was never heard of.
+    pub presence: Option<Presence>,
+    /// When the newest message was sent that it wrote or got. Blind copies do not count: others would learn of them.
+    pub last_mail_at: Option<Timestamp>,
+    /// How many leases it holds now.
+    pub leases: u64,
+}
+
+/// What keeps presences.
+#[async_trait]
+pub trait PresenceStore: Send + Sync {
+    /// Notes what somebody says of an agent, as [`after_word`] decides; whether that changed anything but the time of its
+    /// last sign of life. A change writes an event (`PresenceChanged`), a mere sign of life none.
+    async fn set_presence(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        told: &NewPresence,
+        now: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Notes that an agent did something, as [`after_activity`] decides. Nothing is written, and nobody waited for, when
+    /// it was heard of within `not_within`. A change writes an event.
+    ///
+    /// It is enough to begin this: it is done, before whatever is written later, also if nobody waits for its end.
+    async fn touch(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        now: Timestamp,
+        not_within: SignedDuration,
+    ) -> Result<(), StoreError>;
+
+    /// What is known of one agent.
+    async fn presence(&self, agent: AgentId) -> Result<Option<Presence>, StoreError>;
+
+    /// The agents of a project by their numbers, those above `after`, at most `limit`.
+    async fn present(
+        &self,
+        project: ProjectId,
+        after: Option<AgentId>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Present>, StoreError>;
+}
+
+/// What is known of an agent after somebody said or did something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// The presence.
+    pub presence: Presence,
+    /// Whether more changed than the time of its last sign of life.
+    pub is_change: bool,
+}
+
+/// What is known after a word about an agent; none if that is not newer than what is known.
+///
+/// Only what a file says can be old news. Whoever speaks for itself speaks of now, also when its clock was put back.
+pub fn after_word(known: Option<&Presence>, told: &NewPresence) -> Option<Next> {
+    if told.source == Source::File && known.is_some_and(|known| told.seen_at <= known.seen_at) {
+        return None;
+    }
+    let seen_at = known.map_or(told.seen_at, |known| known.seen_at.max(told.seen_at));
+    let goes_on =
+        |known: &&Presence| known.state == told.state && known.substate == told.substate && !known.is_stale(seen_at);
+    let going_on = known.filter(goes_on);
+    let NewPresence { state, substate, source, watcher_pid, channel, .. } = told.clone();
+    let since = going_on.map_or(seen_at, |known| known.since);
+    let presence = Presence { state, substate, since, seen_at, source, watcher_pid, channel };
+    Some(Next { presence, is_change: going_on.is_none() })
+}
+
+/// What is known after an agent did something; none if it is known to be awake and was heard of within `not_within`.
+///
+/// Who is awake stays at what it was, and its watcher stays its watcher. Who was not, or was silent for so long that
+/// nobody would have believed it, is awake from now on.
+pub fn after_activity(known: Option<&Presence>, now: Timestamp, not_within: SignedDuration) -> Option<Next> {
+    if let Some(known) = known.filter(|known| known.state == AWAKE && !known.is_stale(now)) {
+        if now.duration_since(known.seen_at) < not_within {
+            return None;
+        }
+        let source = if known.source == Source::Watcher { Source::Watcher } else { Source::Activity };
+        return Some(Next { presence: Presence { seen_at: now, source, ..known.clone() }, is_change: false });
+    }
+    let told = NewPresence {
+        state: AWAKE.to_owned(),
+        substate: None,
+        seen_at: now,
+        source: Source::Activity,
+        watcher_pid: None,
+        channel: None,
+    };
+    after_word(known, &told)
+}
+
+impl Presence {
+    /// How it is shown to whoever looks at `now`.
+    pub fn shown(&self, now: Timestamp) -> String {
+        formats::presence::shown(Some((&self.state, self.substate.as_deref())), Some(self.age(now)))
+    }
+
+    /// Whether a watcher is there for the agent.
+    pub fn is_watched(&self, now: Timestamp) -> bool {
+        self.source == Source::Watcher && self.state == AWAKE && !self.is_stale(now)
+    }
+
+    fn is_stale(&self, now: Timestamp) -> bool {
+        self.state == AWAKE && self.age(now) > STALE_AFTER_SECONDS
+    }
+
+    /// For how many seconds, begun ones too, nothing was heard. Clocks differ, so never less than none.
+    fn age(&self, now: Timestamp) -> i64 {
+        let micros = now.as_microsecond().saturating_sub(self.seen_at.as_microsecond()).max(0);
+        micros / 1_000_000 + i64::from(micros % 1_000_000 > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: SignedDuration = SignedDuration::from_secs(60);
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_768_000_000 + second).unwrap()
+    }
+
+    fn told(state: &str, substate: Option<&str>, source: Source, second: i64) -> NewPresence {
+        NewPresence {
+            state: state.to_owned(),
+            substate: substate.map(str::to_owned),
+            seen_at: at(second),
+            source,
+            watcher_pid: Some(7),
+            channel: Some("dev".to_owned()),
+        }
+    }
+
+    fn known(state: &str, substate: Option<&str>, source: Source, second: i64) -> Presence {
+        after_word(None, &told(state, substate, source, second)).unwrap().presence
+    }
+
+    #[test]
+    fn every_source_is_read_back_from_its_name() {
+        for (source, name) in Source::ALL {
+            assert_eq!((source.as_str(), Source::parse(name)), (name, Some(source)));
+        }
+    }
+
+    #[test]
+    fn since_moves_with_the_state_and_the_substate_alone() {
+        let idle = known(AWAKE, Some("IDLE"), Source::Watcher, 0);
+        let again = after_word(Some(&idle), &told(AWAKE, Some("IDLE"), Source::Watcher, 30)).unwrap();
+        assert_eq!((again.is_change, again.presence.since, again.presence.seen_at), (false, at(0), at(30)));
+        for (state, substate) in [(AWAKE, Some("WORKING")), (AWAKE, None), (OFFLINE, Some("IDLE"))] {
+            let next = after_word(Some(&idle), &told(state, substate, Source::Watcher, 30)).unwrap();
+            assert_eq!((next.is_change, next.presence.since), (true, at(30)), "{state} {substate:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_file_is_old_news_and_nobody_moves_back_in_time() {
+        let idle = known(AWAKE, Some("IDLE"), Source::Activity, 10);
+        for second in [9, 10] {
+            assert_eq!(after_word(Some(&idle), &told(OFFLINE, None, Source::File, second)), None);
+        }
+        let newer = after_word(Some(&idle), &told(OFFLINE, None, Source::File, 11)).unwrap();
+        assert_eq!((newer.presence.state.as_str(), newer.presence.source), (OFFLINE, Source::File));
+        let own = after_word(Some(&idle), &told(OFFLINE, None, Source::Watcher, 5)).unwrap().presence;
+        assert_eq!((own.state.as_str(), own.seen_at), (OFFLINE, at(10)), "its clock was put back");
+    }
+
+    #[test]
+    fn who_acts_is_awake_and_a_second_act_says_nothing_new_for_a_while() {
+        let first = after_activity(None, at(0), MINUTE).unwrap();
+        assert!(first.is_change && first.presence.state == AWAKE && first.presence.source == Source::Activity);
+        assert_eq!(after_activity(Some(&first.presence), at(59), MINUTE), None);
+        assert_eq!(after_activity(Some(&first.presence), at(-5), MINUTE), None, "its clock was put back");
+        let later = after_activity(Some(&first.presence), at(60), MINUTE).unwrap();
+        assert_eq!((later.is_change, later.presence.since, later.presence.seen_at), (false, at(0), at(60)));
+        let gone = known(OFFLINE, None, Source::Watcher, 0);
+        let back = after_activity(Some(&gone), at(1), MINUTE).expect("who acts is awake at once");
+        assert_eq!((back.is_change, back.presence.state.as_str()), (true, AWAKE));
+    }
+
+    #[test]
+    fn an_act_leaves_a_watcher_its_word_until_that_is_stale() {
+        let working = known(AWAKE, Some("WORKING"), Source::Watcher, 0);
+        let next = after_activity(Some(&working), at(300), MINUTE).unwrap();
+        assert_eq!(next, Next { presence: Presence { seen_at: at(300), ..working.clone() }, is_change: false });
+        assert!(working.is_watched(at(300)));
+        let next = after_activity(Some(&working), at(301), MINUTE).unwrap();
+        assert!(next.is_change && !working.is_watched(at(301)));
+        let Presence { substate, source, since, watcher_pid, .. } = next.presence;
+        assert_eq!((substate, source, since, watcher_pid), (None, Source::Activity, at(301), None));
+    }
+
+    #[test]
+    fn who_comes_back_after_it_was_stale_begins_anew() {
+        let idle = known(AWAKE, Some("IDLE"), Source::Watcher, 0);
+        let word = |second| after_word(Some(&idle), &told(AWAKE, Some("IDLE"), Source::Watcher, second)).unwrap();
+        assert_eq!((word(300).is_change, word(300).presence.since), (false, at(0)));
+        assert_eq!((word(301).is_change, word(301).presence.since), (true, at(301)));
+    }
+
+    #[test]
+    fn awake_but_silent_for_over_five_minutes_shows_as_stale() {
+        let working = known(AWAKE, Some("WORKING"), Source::Watcher, 0);
+        for (second, shown) in [(-20, "AWAKE/WORKING"), (300, "AWAKE/WORKING"), (301, "STALE/WORKING")] {
+            assert_eq!(working.shown(at(second)), shown, "{second}");
+        }
+        assert_eq!(known(OFFLINE, None, Source::File, 0).shown(at(99_999)), OFFLINE);
+    }
+}
