@@ -27,6 +27,7 @@ pub mod search;
 pub mod threads;
 pub mod transfer;
 pub mod waiting;
+pub mod watches;
 pub mod work;
 
 /// A store as the promises get it: some of them use it from several tasks at once.
@@ -293,6 +294,20 @@ macro_rules! store_contract {
                 a_cursor_never_moves_back,
                 cursors_tell_how_far_each_sink_has_come_and_what_is_newest,
                 the_change_stamp_changes_with_every_commit,
+            ],
+            watches: [
+                one_watcher_holds_a_place_and_the_next_is_told_who,
+                of_many_who_begin_at_once_one_watches,
+                a_watcher_whose_time_is_over_or_that_is_gone_is_replaced,
+                a_position_is_kept_and_never_moves_back,
+                the_first_watcher_begins_behind_what_came_before_a_time,
+                a_message_is_taken_on_once,
+                of_many_who_take_a_message_on_at_once_one_gets_it,
+                runs_are_told_as_they_stand,
+                what_a_watcher_left_running_is_taken_on_again_once,
+                who_is_refused_the_place_changes_no_run,
+                failed_runs_are_taken_on_again_when_somebody_wants_it,
+                watching_tells_nothing_in_the_event_log,
             ],
             work: [
                 items_that_changed_last_come_first_and_a_limit_keeps_them,

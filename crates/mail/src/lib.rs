@@ -24,6 +24,7 @@ pub mod search;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
+pub mod watches;
 pub mod work;
 
 pub use error::{Error, StoreError};
@@ -42,6 +43,7 @@ pub trait Store:
     + search::SearchStore
     + threads::ThreadStore
     + transfer::TransferStore
+    + watches::WatchStore
     + work::WorkStore
 {
 }
@@ -58,6 +60,7 @@ impl<T> Store for T where
         + search::SearchStore
         + threads::ThreadStore
         + transfer::TransferStore
+        + watches::WatchStore
         + work::WorkStore
 {
 }

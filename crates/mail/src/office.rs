@@ -12,6 +12,7 @@ mod presence;
 mod projects;
 mod reservations;
 mod threads;
+mod watches;
 mod work;
 
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use presence::Noted;
 pub use presence::Sign;
 pub use reservations::ReserveAsk;
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
+pub use watches::Watcher;
 pub use work::{WorkAsk, WorkPage, WorkStory};
 
 /// How many names or projects are looked at when a near miss is to be suggested.

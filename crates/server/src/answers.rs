@@ -7,6 +7,7 @@ pub mod mailboxes;
 pub mod messages;
 pub mod reservations;
 pub mod threads;
+pub mod watches;
 pub mod work;
 
 /// A time as answers show it.

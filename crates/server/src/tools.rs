@@ -12,6 +12,7 @@ mod projects;
 mod reservations;
 mod sending;
 mod threads;
+mod watches;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST,
 const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
-/// All tools, in the order in which they are listed; the last is our own terminal's and in no list.
+/// All tools, in the order in which they are listed; the last are our own terminal's and in no list.
 pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     let desk = Desk { office: office.clone() };
     let mut tools = Vec::new();
@@ -62,6 +63,7 @@ pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     tools.extend(reservations::tools(&desk));
     tools.extend(macros::tools(&desk));
     tools.push(mailboxes::tool(&desk));
+    tools.push(watches::tool(&desk));
     tools
 }
 

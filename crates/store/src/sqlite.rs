@@ -21,6 +21,7 @@ mod search;
 mod threads;
 mod transfer;
 pub mod upkeep;
+mod watches;
 mod work;
 mod writer;
 

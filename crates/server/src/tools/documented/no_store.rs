@@ -22,6 +22,7 @@ use mail::search::query::Query;
 use mail::threads::ThreadStore;
 use mail::transfer::{Counts, Imported, Record, TransferStore};
 use mail::wake::{Signal, Wake};
+use mail::watches::{Begun, NewWatch, Outcome, Run, RunQuery, Taken, WatchStore};
 use mail::work::{WorkQuery, WorkRecord, WorkStore};
 use mail::{Office, StoreError};
 
@@ -114,6 +115,16 @@ never_asked! { TransferStore:
     import(&[Record], Timestamp) -> Vec<Imported>;
     counts(Timestamp) -> Counts;
     check_ready() -> ();
+}
+
+never_asked! { WatchStore:
+    begin_watch(&NewWatch, Timestamp) -> Begun;
+    hold_watch(AgentId, &str, &str, MessageId, Timestamp) -> bool;
+    end_watch(AgentId, &str, &str) -> ();
+    take_on(AgentId, &str, MessageId, Timestamp) -> Taken;
+    finish_run(AgentId, MessageId, &Outcome, Timestamp) -> bool;
+    runs(AgentId, RunQuery<'_>) -> Vec<Run>;
+    retry_runs(AgentId, &[MessageId], Timestamp) -> Vec<MessageId>;
 }
 
 never_asked! { WorkStore:

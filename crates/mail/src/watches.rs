@@ -1,0 +1,233 @@
+//! Watchers: programs that answer for an agent, and what became of each message that one took on.
+//!
+//! One watcher looks for an agent at a place: a channel, or its mailbox. It holds the place for a while and says so again
+//! and again, because one that was killed cannot give it back. A message is taken on by one watcher, once; what was cut off
+//! in the middle is taken on again by the next, and not for ever. Nothing here runs a program.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::ids::{AgentId, MessageId};
+
+/// The place of a watcher that looks at its agent's mailbox and at no channel.
+pub const MAILBOX: &str = "";
+/// How often a message is taken on that is cut off every time.
+const MOST_TRIES: u32 = 2;
+
+/// Somebody who wants to watch.
+#[derive(Clone, Debug)]
+pub struct NewWatch {
+    /// For whom.
+    pub agent: AgentId,
+    /// The channel, or [`MAILBOX`].
+    pub channel: String,
+    /// What the watcher is called: no two that run have one name.
+    pub holder: String,
+    /// A holder that is known to be gone, however long it said that it would stay.
+    pub instead_of: Option<String>,
+    /// What came before this is left alone, if nobody ever watched here.
+    pub since: Timestamp,
+    /// How long the place is held, unless it is held again.
+    pub until: Timestamp,
+}
+
+/// What became of the wish to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// The place is held.
+    Started {
+        /// The last message that was looked at.
+        position: MessageId,
+    },
+    /// Another watches here.
+    Held {
+        /// Who.
+        holder: String,
+        /// Until when, unless it holds the place again.
+        until: Timestamp,
+    },
+}
+
+/// How it stands with a message that was taken on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// A watcher is at it.
+    Running,
+    /// It was answered.
+    Answered,
+    /// There was nothing to say.
+    Silent,
+    /// It went wrong, and waits for somebody who wants it tried again.
+    Failed,
+    /// It is to be taken on again.
+    Again,
+}
+
+impl RunState {
+    /// The names of all of them.
+    pub const NAMES: [&'static str; 5] = ["running", "answered", "silent", "failed", "again"];
+
+    /// The name under which it is kept and told.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Self::Running, Self::Answered, Self::Silent, Self::Failed, Self::Again];
+        all.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// A message that was taken on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The message.
+    pub message: MessageId,
+    /// Where it was met: a channel, or [`MAILBOX`].
+    pub channel: String,
+    /// How it stands.
+    pub state: RunState,
+    /// How often it was taken on since somebody last wanted it tried.
+    pub tries: u32,
+    /// Why it failed; else empty.
+    pub note: String,
+    /// When it came into this state.
+    pub at: Timestamp,
+}
+
+/// What became of the wish to take a message on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Nobody had it before.
+    New,
+    /// It was to be taken on again.
+    Again,
+    /// It is somebody's, or done.
+    Already,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// With an answer, which is kept.
+    Answered,
+    /// With nothing to say.
+    Silent,
+    /// Badly, and why.
+    Failed(String),
+}
+
+impl Outcome {
+    /// How the run stands then.
+    pub fn state(&self) -> RunState {
+        match self {
+            Self::Answered => RunState::Answered,
+            Self::Silent => RunState::Silent,
+            Self::Failed(_) => RunState::Failed,
+        }
+    }
+
+    /// Why it failed; else empty.
+    pub fn note(&self) -> &str {
+        match self {
+            Self::Failed(note) => note,
+            Self::Answered | Self::Silent => "",
+        }
+    }
+}
+
+/// What becomes of a run whose watcher ended in the middle of it: how it stands then, and why.
+///
+/// It is tried once more. What ends its watcher every time would otherwise do so for ever.
+pub fn interrupted(tries: u32) -> (RunState, String) {
+    if tries < MOST_TRIES {
+        (RunState::Again, String::new())
+    } else {
+        (RunState::Failed, format!("interrupted {tries} times"))
+    }
+}
+
+/// Which runs to return.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunQuery<'a> {
+    /// Only those that were met there.
+    pub channel: Option<&'a str>,
+    /// Only those that stand so.
+    pub state: Option<RunState>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// What keeps watchers and their runs. None of it is told in the event log: it says nothing of mail.
+#[async_trait]
+pub trait WatchStore: Send + Sync {
+    /// Takes the place, unless another holds it whose time is not over and whom the new one does not replace.
+    ///
+    /// The position is where the last watcher left it. Runs of this place that are still running are those of a watcher
+    /// that is gone: [`interrupted`] says what becomes of them.
+    async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Result<Begun, StoreError>;
+
+    /// Holds the place longer and notes how far the watcher has looked, which never moves back. `false`, and nothing
+    /// changed, if another holds it.
+    async fn hold_watch(
+        &self,
+        agent: AgentId,
+        channel: &str,
+        holder: &str,
+        position: MessageId,
+        until: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Gives the place back, if `holder` holds it.
+    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<(), StoreError>;
+
+    /// Takes a message on. Of many who try at once, one gets it.
+    async fn take_on(
+        &self,
+        agent: AgentId,
+        channel: &str,
+        message: MessageId,
+        now: Timestamp,
+    ) -> Result<Taken, StoreError>;
+
+    /// Notes how a run ended. `false`, and nothing changed, if the message was never taken on.
+    async fn finish_run(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        outcome: &Outcome,
+        now: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// The agent's runs, by message, the oldest first.
+    async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Result<Vec<Run>, StoreError>;
+
+    /// Has failed runs taken on again, their tries counted anew: those of `messages`, or all. Returns which they are.
+    async fn retry_runs(
+        &self,
+        agent: AgentId,
+        messages: &[MessageId],
+        now: Timestamp,
+    ) -> Result<Vec<MessageId>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_is_read_back_from_its_name() {
+        for name in RunState::NAMES {
+            assert_eq!(RunState::parse(name).unwrap().as_str(), name);
+        }
+        assert_eq!(RunState::parse("rung"), None);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_tried_once_more_and_then_left_to_people() {
+        assert_eq!(interrupted(1), (RunState::Again, String::new()));
+        assert_eq!(interrupted(2), (RunState::Failed, "interrupted 2 times".to_owned()));
+    }
+}
