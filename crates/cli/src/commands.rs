@@ -1,6 +1,7 @@
 //! The commands of the terminal, one file each.
 
 mod backup;
+mod channel;
 mod completions;
 mod compose;
 mod doctor;
@@ -52,6 +53,8 @@ enum Command {
     Join(join::Join),
     /// Send, read and answer mail
     Mail(Box<mail::Mail>),
+    /// Check messages of channels, where agents talk in the open
+    Channel(channel::Channel),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
     /// Put a word before an agent's running session
@@ -121,6 +124,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Stdio(command) => command.run(config),
         Command::Join(command) => command.run(config, json),
         Command::Mail(command) => command.run(config, json),
+        Command::Channel(command) => command.run(json),
         Command::Work(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run(&cli.global)),

@@ -1,6 +1,6 @@
 //! Text that is given to a command: in a file, or on standard input.
 //!
-//! It is bounded and UTF-8, or refused. What it means is for the command.
+//! It is bounded, and UTF-8 where text is wanted, or refused. What it means is for the command.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,20 +23,29 @@ pub fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn Read>> {
 
 /// The text of a file, or of standard input if there is none or it is `-`.
 pub fn text_of(file: Option<&Path>) -> anyhow::Result<String> {
-    let name = || match file {
-        Some(path) if path != Path::new("-") => format!("cannot read '{}'", path.display()),
-        _ => "cannot read standard input".to_owned(),
-    };
-    bounded(open(file)?).with_context(name)
+    let text = String::from_utf8(bytes_of(file)?).map_err(|_| anyhow::anyhow!("it is not UTF-8 text"));
+    text.with_context(|| cannot_read(file))
 }
 
-fn bounded(input: impl Read) -> anyhow::Result<String> {
+/// The bytes of a file, or of standard input if there is none or it is `-`.
+pub fn bytes_of(file: Option<&Path>) -> anyhow::Result<Vec<u8>> {
+    bounded(open(file)?).with_context(|| cannot_read(file))
+}
+
+fn cannot_read(file: Option<&Path>) -> String {
+    match file {
+        Some(path) if path != Path::new("-") => format!("cannot read '{}'", path.display()),
+        _ => "cannot read standard input".to_owned(),
+    }
+}
+
+fn bounded(input: impl Read) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > LONGEST {
         bail!("it is longer than {LONGEST} bytes");
     }
-    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("it is not UTF-8 text"))
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -45,8 +54,14 @@ mod tests {
 
     #[test]
     fn a_text_is_bounded_and_utf_8() {
-        assert_eq!(bounded(&b"\xc3\xa9"[..]).unwrap(), "é");
-        assert!(bounded(&b"\xff"[..]).unwrap_err().to_string().contains("UTF-8"));
+        let folder = tempfile::tempdir().unwrap();
+        let text = |bytes: &[u8]| {
+            let file = folder.path().join("text");
+            std::fs::write(&file, bytes).unwrap();
+            text_of(Some(&file))
+        };
+        assert_eq!(text(b"\xc3\xa9").unwrap(), "é");
+        assert!(format!("{:#}", text(b"\xff").unwrap_err()).contains("it is not UTF-8 text"));
         assert!(bounded(io::repeat(b'a')).unwrap_err().to_string().contains("longer"));
     }
 }

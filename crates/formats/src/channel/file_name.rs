@@ -11,9 +11,6 @@ use jiff::tz::TimeZone;
 
 use super::{LONGEST_NAME, is_name};
 
-/// How such a file is named, for people.
-pub(super) const FORM: &str = "msg-YYYYMMDD-HHMMSS-agent-hex4.json";
-
 /// The longest name that file systems hold, in bytes.
 pub(super) const LONGEST_FILE_NAME: usize = 255;
 
@@ -29,6 +26,9 @@ pub struct FileName {
 }
 
 impl FileName {
+    /// How such a file is named, for people.
+    pub const FORM: &str = "msg-YYYYMMDD-HHMMSS-agent-hex4.json";
+
     /// Reads the name of a file, without the folders before it.
     pub fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json").filter(|_| name.len() <= LONGEST_FILE_NAME)?;

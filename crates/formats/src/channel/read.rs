@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::file_name::{FORM, LONGEST_FILE_NAME};
+use super::file_name::LONGEST_FILE_NAME;
 use super::{ChannelMessage, FileName, KINDS, LONGEST_NAME, is_name, read_time};
 use crate::json::{MOST_VALUES, holds_too_many_values};
 use crate::{Problem, mention};
@@ -161,7 +161,7 @@ impl Reader {
     fn file_name(&mut self, file: &str) -> Option<FileName> {
         let name = FileName::parse(file);
         if name.is_none() {
-            self.refuse(Problem::wrong("file", file, FORM));
+            self.refuse(Problem::wrong("file", file, FileName::FORM));
         }
         name
     }

@@ -128,7 +128,8 @@ fn a_long_text_is_read_and_a_deep_or_crowded_document_is_not() {
 fn whom_a_document_calls_is_told_even_if_it_cannot_be_used() {
     let reading = with("/from", json!(1));
     assert_eq!((reading.is_for("codex"), reading.is_for("gemini")), (Some(true), Some(false)));
-    assert!(!reading.wants_answer_of("codex") && !reading.is_from("1") && !reading.is_from(""));
+    assert!(!reading.wants_answer_of("codex") && !reading.is_from("1"));
+    assert!(!with("/from", json!("")).is_from(""), "nobody has no name");
     assert!(with("/id", json!(1)).is_from("claude"));
     assert_eq!(with("/to", json!(null)).is_for("codex"), None);
     assert_eq!(with("/content", json!({})).is_for("codex"), None);
