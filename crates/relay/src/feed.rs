@@ -1,0 +1,187 @@
+//! Follows the event log of one project for one sink, from where the sink last stood.
+//!
+//! At least once, in order: what is done is noted in the store a little later, so after a crash the last events come again.
+//! What is done with an event, and how the sink is reached, is not told here.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mail::Store;
+use mail::StoreError;
+use mail::events::Event;
+use mail::projects::Project;
+
+/// How long a sink that waits for a wake-up waits at most: one may be lost.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// How long a sink may be ahead of what the store knows of it, in events and in time. A note is a write of its own.
+const MOST_UNNOTED: i64 = 256;
+const LONGEST_UNNOTED: Duration = Duration::from_secs(1);
+/// How soon a sink that failed is tried again, and how late at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The events of a project that a sink has not dealt with.
+pub struct Feed {
+    store: Arc<dyn Store>,
+    sink: String,
+    project: Project,
+    /// The last event that was dealt with; `None` until the store was asked.
+    position: Option<i64>,
+    /// The last event that the store knows to be dealt with, and when it was told.
+    noted: (i64, Instant),
+    failures: u32,
+}
+
+impl Feed {
+    /// The feed of a sink. One that is new to the store begins at the first event.
+    pub fn new(store: Arc<dyn Store>, sink: &str, project: &Project) -> Self {
+        Self {
+            store,
+            sink: sink.to_owned(),
+            project: project.clone(),
+            position: None,
+            noted: (0, Instant::now()),
+            failures: 0,
+        }
+    }
+
+    /// The next events in order, at most `limit`; those again that were not said to be done.
+    pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let position = self.position().await?;
+        if self.noted.1.elapsed() >= LONGEST_UNNOTED {
+            self.note().await?;
+        }
+        self.store.events(self.project.id, position, limit).await
+    }
+
+    /// Says that everything up to `seq` is done.
+    pub async fn done(&mut self, seq: i64) -> Result<(), StoreError> {
+        let position = self.position().await?.max(seq);
+        (self.position, self.failures) = (Some(position), 0);
+        if position - self.noted.0 >= MOST_UNNOTED { self.note().await } else { Ok(()) }
+    }
+
+    /// Tells the store how far the sink is, if it does not know. A sink that ends does this last.
+    pub async fn note(&mut self) -> Result<(), StoreError> {
+        let Some(position) = self.position.filter(|position| *position > self.noted.0) else { return Ok(()) };
+        self.store.advance_cursor(&self.sink, self.project.id, position).await?;
+        self.noted = (position, Instant::now());
+        Ok(())
+    }
+
+    /// Says that the sink failed, and tells how long to leave it alone: longer each time, until something is done.
+    pub fn failed(&mut self) -> Duration {
+        let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        // Many sinks that lost the same server do not all come back at the same moment.
+        let chance = RandomState::new().build_hasher().finish() % 512;
+        pause.mul_f64(0.75 + chance as f64 / 1024.0)
+    }
+
+    async fn position(&mut self) -> Result<i64, StoreError> {
+        if let Some(position) = self.position {
+            return Ok(position);
+        }
+        let cursors = self.store.cursors().await?;
+        let ours = cursors.iter().find(|cursor| cursor.sink == self.sink && cursor.project == self.project.slug);
+        let position = ours.map_or(0, |cursor| cursor.seq);
+        (self.position, self.noted.0) = (Some(position), position);
+        Ok(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mail::clock::from_micros;
+    use store::{Options, Sqlite};
+
+    use super::*;
+
+    struct Log {
+        _home: tempfile::TempDir,
+        store: Arc<Sqlite>,
+        project: Project,
+    }
+
+    /// A log with so many events.
+    async fn log(events: i64) -> Log {
+        use mail::agents::{AgentName, AgentStore, Profile, Taking};
+        use mail::projects::ProjectStore;
+
+        let home = tempfile::tempdir().unwrap();
+        let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
+        let project = store.ensure_project("/data/app", from_micros(1)).await.unwrap();
+        for number in 0..events {
+            let name = AgentName::parse(&format!("agent{number}")).unwrap();
+            let profile = Profile::default();
+            let agent = store.register(project.id, &name, &profile, None, Taking::NewOnly, from_micros(1));
+            agent.await.unwrap();
+        }
+        Log { _home: home, store, project }
+    }
+
+    impl Log {
+        fn feed(&self) -> Feed {
+            Feed::new(self.store.clone(), "test", &self.project)
+        }
+
+        async fn noted(&self) -> Option<i64> {
+            use mail::events::EventStore;
+
+            self.store.cursors().await.unwrap().first().map(|cursor| cursor.seq)
+        }
+    }
+
+    fn numbers(events: &[Event]) -> Vec<i64> {
+        events.iter().map(|event| event.seq).collect()
+    }
+
+    #[tokio::test]
+    async fn a_new_sink_begins_at_the_first_event_and_gets_each_in_order() {
+        let log = log(5).await;
+        let mut feed = log.feed();
+        assert_eq!(numbers(&feed.next(2).await.unwrap()), [1, 2]);
+        feed.done(1).await.unwrap();
+        assert_eq!(numbers(&feed.next(2).await.unwrap()), [2, 3], "what is not done comes again");
+        feed.done(5).await.unwrap();
+        assert!(feed.next(2).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_sink_goes_on_where_the_store_knows_it_to_be() {
+        let log = log(3).await;
+        let mut feed = log.feed();
+        feed.done(2).await.unwrap();
+        assert_eq!(log.noted().await, None, "an event alone is not worth a write");
+        feed.note().await.unwrap();
+        assert_eq!(log.noted().await, Some(2));
+        assert_eq!(numbers(&log.feed().next(9).await.unwrap()), [3]);
+    }
+
+    #[tokio::test]
+    async fn the_store_is_told_from_time_to_time_and_never_of_less() {
+        let log = log(1).await;
+        let mut feed = log.feed();
+        feed.done(MOST_UNNOTED - 1).await.unwrap();
+        assert_eq!(log.noted().await, None);
+        feed.done(MOST_UNNOTED).await.unwrap();
+        assert_eq!(log.noted().await, Some(MOST_UNNOTED));
+        feed.done(1).await.unwrap();
+        feed.note().await.unwrap();
+        assert_eq!(log.noted().await, Some(MOST_UNNOTED));
+    }
+
+    #[tokio::test]
+    async fn a_sink_that_fails_is_left_alone_longer_each_time_until_something_is_done() {
+        let log = log(1).await;
+        let mut feed = log.feed();
+        let first = feed.failed();
+        assert!(first <= FIRST_PAUSE * 5 / 4 && first >= FIRST_PAUSE * 3 / 4, "{first:?}");
+        assert!(feed.failed() > first);
+        let late = (0..40).map(|_| feed.failed()).last().unwrap();
+        assert!(late <= LONGEST_PAUSE * 5 / 4 && late >= LONGEST_PAUSE * 3 / 4, "{late:?}");
+        feed.done(1).await.unwrap();
+        assert!(feed.failed() <= FIRST_PAUSE * 5 / 4);
+    }
+}
