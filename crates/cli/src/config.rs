@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use mail::projects::ProjectKey;
 use serde::Deserialize;
 
 /// The name of the file in the home folder.
@@ -165,6 +166,9 @@ pub struct File {
     /// How hooks behave.
     #[serde(default)]
     pub hooks: Hooks,
+    /// The folder of each project's channels, by the project's path.
+    #[serde(default)]
+    pub channels: HashMap<String, PathBuf>,
 }
 
 /// Where things are, and what the file says.
@@ -192,12 +196,42 @@ impl Config {
             None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
         let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
-        Ok(Self { home, source, file })
+        let config = Self { home, source, file };
+        config.check_channels()?;
+        Ok(config)
     }
 
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.home.join("postrider.db")
+    }
+
+    /// The folder of a project's channels, by the project's path.
+    pub fn channels_folder(&self, project: &str) -> Option<&Path> {
+        self.file.channels.get(project).map(PathBuf::as_path)
+    }
+
+    /// Folders are shared between machines, so that one relative to anything would be a mistake; and what two projects
+    /// wrote into one folder could not be told apart.
+    fn check_channels(&self) -> anyhow::Result<()> {
+        let mut folders = HashMap::new();
+        for project in self.file.channels.keys() {
+            match ProjectKey::parse_path(project) {
+                Ok(key) if key.as_str() == project => {}
+                _ => bail!("[channels]: '{project}' is not an absolute path of a project, without a slash at its end"),
+            }
+            let folder = self.channels_folder(project).unwrap_or_else(|| Path::new(""));
+            if !folder.is_absolute() {
+                bail!("[channels]: the folder '{}' of '{project}' is not an absolute path", folder.display());
+            }
+            if let Some(other) = folders.insert(folder, project) {
+                bail!(
+                    "[channels]: '{other}' and '{project}' have one folder, '{}'; give each its own",
+                    folder.display()
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The longest subject or body, in bytes.
@@ -270,6 +304,27 @@ mod tests {
     fn an_unknown_setting_is_an_error() {
         let error = toml::from_str::<File>("prot = 1").unwrap_err().to_string();
         assert!(error.contains("prot"), "{error}");
+    }
+
+    #[test]
+    fn a_project_has_one_folder_of_channels_and_that_is_its_own() {
+        let config = |text: &str| {
+            let file = toml::from_str(text).unwrap();
+            Config { home: PathBuf::new(), source: None, file }
+        };
+        let good = config("[channels]\n'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/b'");
+        good.check_channels().unwrap();
+        assert_eq!(good.channels_folder("/data/app"), Some(Path::new("/mnt/a")));
+        assert_eq!(good.channels_folder("/data/c"), None);
+        for (wrong, told) in [
+            ("'/data/app' = 'collab'", "'collab'"),
+            ("'app' = '/mnt/a'", "'app'"),
+            ("'/data/app/' = '/mnt/a'", "'/data/app/'"),
+            ("'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/a'", "'/mnt/a'"),
+        ] {
+            let error = config(&format!("[channels]\n{wrong}")).check_channels().unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     #[test]
