@@ -88,6 +88,16 @@ pub struct NewPost {
 }
 
 impl NewPost {
+    /// The text that calls agents by their names: without the code and the files that go with it.
+    pub fn text(&self, door: &str, subject: &str, body: &str) -> String {
+        let document = self.document.as_deref();
+        let said = document.and_then(|document| match is_outside(door) {
+            true => formats::channel::read_value(document).map(|said| said.text),
+            false => Content::read(document).map(|content| content.text),
+        });
+        text_of(subject, said.as_deref().unwrap_or(body))
+    }
+
     /// What an agent or a person says in a channel.
     pub fn chat(channel: ChannelName) -> Self {
         Self {
@@ -136,11 +146,13 @@ pub struct Post {
 pub struct PostQuery {
     /// Only posts with a number above this one.
     pub after: Option<MessageId>,
+    /// Only posts that were accepted after this.
+    pub since: Option<Timestamp>,
     /// Only posts with a number below this one.
     pub before: Option<MessageId>,
     /// Only posts of this conversation.
     pub thread: Option<String>,
-    /// At most so many: the oldest of them with `after`, else the newest.
+    /// At most so many: the oldest of them with `after` or `since`, else the newest.
     pub limit: usize,
 }
 
@@ -194,6 +206,7 @@ pub struct OfficeMark {
     pub office: String,
     /// The number of its event there.
     pub seq: i64,
+    digest: String,
 }
 
 impl OfficeMark {
@@ -202,29 +215,28 @@ impl OfficeMark {
 
     /// The mark of a message, if it has one that was made for it.
     pub fn of(said: &ChannelMessage) -> Option<Self> {
-        let (rest, digest) = said.metadata_text(Self::FIELD)?.rsplit_once(':')?;
-        let (office, seq) = rest.rsplit_once(':')?;
-        let mark = Self { office: office.to_owned(), seq: seq.parse().ok()? };
-        (mark.digest(said) == digest).then_some(mark)
+        let text = said.metadata_text(Self::FIELD)?;
+        let mut parts = text.rsplitn(3, ':').skip(1);
+        let (seq, office) = (parts.next()?.parse().ok()?, parts.next()?);
+        Some(Self::made_for(said, office, seq)).filter(|mark| mark.key() == text)
     }
 
     /// The key under which other post offices take the post in, however it reaches them.
+    ///
+    /// The digest is part of it: an office that was put back in time gives its numbers anew, to other posts.
     pub fn key(&self) -> String {
-        format!("{}:{}", self.office, self.seq)
+        format!("{}:{}:{}", self.office, self.seq, self.digest)
     }
 
-    fn text(&self, said: &ChannelMessage) -> String {
-        format!("{}:{}:{}", self.office, self.seq, self.digest(said))
-    }
-
-    fn digest(&self, said: &ChannelMessage) -> String {
+    fn made_for(said: &ChannelMessage, office: &str, seq: i64) -> Self {
         let mut hasher = blake3::Hasher::new();
         let time = said.timestamp.as_millisecond().to_string();
-        for part in [&self.office, &self.seq.to_string(), &said.session_id, &said.from, &said.to, &time, &said.text] {
+        for part in [office, &seq.to_string(), &said.session_id, &said.from, &said.to, &time, &said.text] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        hasher.finalize().to_hex().chars().take(16).collect()
+        let digest = hasher.finalize().to_hex().chars().take(16).collect();
+        Self { office: office.to_owned(), seq, digest }
     }
 }
 
@@ -262,9 +274,14 @@ impl Post {
         said.set_metadata_text("in_reply_to", self.in_reply_to.as_deref());
         said.set_metadata_text("thread_id", thread.map(String::as_str));
         said.set_metadata_number("hops", self.hops.into());
-        let mark = OfficeMark { office: office.to_owned(), seq: self.seq }.text(&said);
-        said.set_metadata_text(OfficeMark::FIELD, Some(&mark));
+        let mark = OfficeMark::made_for(&said, office, self.seq);
+        said.set_metadata_text(OfficeMark::FIELD, Some(&mark.key()));
         said
+    }
+
+    /// The mark of the office that said it, if that was one: what others know it by.
+    pub fn mark(&self, office: &str) -> Option<OfficeMark> {
+        OfficeMark::of(&self.said(office, &self.external_id))
     }
 
     /// Whether it came from outside.
@@ -273,6 +290,8 @@ impl Post {
     }
 }
 
+/// The door of what the office says by itself, for which nobody proves a name.
+pub const OFFICE: &str = "office";
 /// The door of what was found in a channel's folder.
 pub const FOLDER: &str = "folder";
 /// The door of what was published to a channel's subject.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::Store;
 
 pub mod agents;
+pub mod channels;
 pub mod copies;
 pub mod events;
 mod fixtures;
@@ -309,6 +310,30 @@ macro_rules! store_contract {
                 failed_runs_are_taken_on_again_when_somebody_wants_it,
                 watching_tells_nothing_in_the_event_log,
             ],
+            channels: [
+                a_post_is_kept_with_all_that_belongs_to_it,
+                a_post_of_our_own_gets_its_name_when_it_is_kept,
+                what_is_no_post_is_none,
+                a_message_tells_its_channel_before_its_recipients,
+                a_broadcast_is_nobodys_mail,
+                a_key_is_taken_in_once,
+                of_many_who_take_in_one_key_at_once_one_does,
+                the_other_keys_of_what_is_known_are_noted,
+                a_key_that_is_taken_stays_with_its_post,
+                keys_of_two_channels_do_not_meet,
+                a_channel_is_told_oldest_first_and_a_limit_keeps_the_newest,
+                after_a_number_a_limit_keeps_the_oldest,
+                since_a_time_the_oldest_that_came_later_are_told,
+                pages_of_a_channel_meet_without_gap_or_repeat,
+                a_channel_can_be_narrowed_to_a_thread,
+                a_channel_of_long_bodies_is_read_in_short_pages,
+                a_post_is_found_by_its_name_and_by_what_its_author_called_it,
+                an_answer_tells_the_name_of_what_it_answers,
+                a_post_that_stands_outside_goes_by_its_name_there,
+                channels_are_listed_by_name_with_their_counts,
+                a_channel_stays_within_its_project,
+                which_office_it_is_never_changes,
+            ],
             work: [
                 items_that_changed_last_come_first_and_a_limit_keeps_them,
                 pages_of_items_meet_without_gap_or_repeat,
@@ -340,6 +365,9 @@ macro_rules! store_contract {
         }
         $crate::store_contract! { @two
             transfer: [
+                a_post_stays_a_post,
+                what_was_taken_in_before_an_export_is_known_after_the_import,
+                what_an_office_said_is_known_where_its_mail_was_imported,
                 an_export_tells_each_message_with_all_that_belongs_to_it,
                 an_export_is_read_in_pages_over_all_projects,
                 what_was_imported_is_exported_again_as_it_was,

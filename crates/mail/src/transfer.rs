@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::channels::NewPost;
 use crate::error::StoreError;
 use crate::ids::MessageId;
 use crate::messages::{Delivery, Message};
@@ -21,6 +22,9 @@ pub struct Record {
     pub message: Message,
     /// Every recipient's copy.
     pub deliveries: Vec<Delivery>,
+    /// What makes it a post, if it is one, with its name, its time, and the keys that it would be taken in by: the mark
+    /// of the office that said it, and its name if it stands outside under that.
+    pub post: Option<NewPost>,
 }
 
 /// What became of an imported record.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::Shared;
 use crate::agents::{Agent, AgentName, Profile, Taking, TokenHash};
+use crate::channels::NewPost;
 use crate::events::{Event, EventKind};
 use crate::ids::{AgentId, MessageId, ProjectId, TicketId};
 use crate::messages::{
@@ -121,7 +122,7 @@ impl Team {
             door: draft.door,
             vouched: draft.vouched,
             idempotency: draft.idempotency,
-            post: None,
+            post: draft.post,
             now: draft.now,
         }
     }
@@ -254,6 +255,7 @@ pub(super) struct Draft {
     pub(super) door: &'static str,
     pub(super) vouched: Vouched,
     pub(super) idempotency: Option<IdempotencyKey>,
+    pub(super) post: Option<NewPost>,
     pub(super) now: Timestamp,
 }
 
@@ -274,6 +276,7 @@ pub(super) fn draft(from: &str, to: &[&str]) -> Draft {
         door: "mcp",
         vouched: Vouched::Claimed,
         idempotency: None,
+        post: None,
         now: at("16:00:00"),
     };
     blank.addressed(Role::To, to)
@@ -323,6 +326,11 @@ impl Draft {
     /// With a key against sending twice, and the fingerprint of its content.
     pub(super) fn key(self, key: &str, fingerprint: u8) -> Self {
         Self { idempotency: Some(IdempotencyKey { key: key.to_owned(), fingerprint: [fingerprint; 32] }), ..self }
+    }
+
+    /// Said in a channel.
+    pub(super) fn posted(self, post: NewPost) -> Self {
+        Self { post: Some(post), ..self }
     }
 
     /// Taken at another time.

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use super::Shared;
+use super::channels::{arrived, chat, known, said};
 use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, introduce, register, team, team_at};
 use crate::agents::{Profile, TokenHash};
+use crate::channels::NewPost;
 use crate::clock::from_micros;
 use crate::ids::{MessageId, ProjectId};
-use crate::messages::{About, Importance, Mark, Role, Vouched};
+use crate::messages::{About, Appended, Importance, Mark, Role, Vouched};
 use crate::projects::ProjectKey;
 use crate::reservations::Request;
 use crate::search::query::Query;
@@ -22,6 +24,7 @@ pub async fn an_export_tells_each_message_with_all_that_belongs_to_it(store: &Sh
         slug: "projects-shop".into(),
         message: team.message(id).await,
         deliveries: store.deliveries(id).await.unwrap(),
+        post: None,
     };
     assert_eq!(expected.deliveries.len(), 2);
     assert_eq!(store.export(None, PLENTY).await.unwrap(), [expected]);
@@ -99,6 +102,52 @@ pub async fn imported_mail_is_found_at_every_door(store: &Shared, second: &Share
     let found = store.search(shop.id(), &query, &About::default(), None, PLENTY).await.unwrap();
     assert!(!found.is_empty());
     assert_eq!(ids(&second.search(there.id(), &query, &About::default(), None, PLENTY).await.unwrap()), ids(&found));
+}
+
+pub async fn a_post_stays_a_post(store: &Shared, second: &Shared) {
+    let shop = team(store).await;
+    let new = NewPost {
+        keys: vec!["msg-1".into()],
+        external_id: Some("msg-1".into()),
+        cited_as: Some("mine".into()),
+        kind: "incident".into(),
+        mode: "watcher".into(),
+        hops: 2,
+        sent_at: Some(at("12:00:00")),
+        document: Some("{}".into()),
+        ..chat("dev")
+    };
+    let foreign = shop.send(Draft { door: "folder", ..said("Look.").to(&["bob"]).posted(new) }).await;
+    let own = shop.send(Draft { reply_to: Some(foreign), ..said("I do.") }).await;
+    second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
+    let there = team(second).await;
+    for id in [foreign, own] {
+        let (here, mut moved) = (store.post(id).await.unwrap().unwrap(), second.post(id).await.unwrap().unwrap());
+        (moved.seq, moved.message.project) = (here.seq, here.message.project);
+        assert_eq!(moved, here);
+    }
+    let listed = second.channels(there.id()).await.unwrap();
+    assert_eq!((listed[0].name.as_str(), listed[0].posts), ("dev", 2));
+}
+
+pub async fn what_was_taken_in_before_an_export_is_known_after_the_import(store: &Shared, second: &Shared) {
+    let shop = team(store).await;
+    let foreign = shop.send(arrived("msg-1", "Hello")).await;
+    let (written, unwritten) = (shop.send(said("One")).await, shop.send(said("Two")).await);
+    store.note_key(written, "msg-2").await.unwrap();
+    let unwritten = store.post(unwritten).await.unwrap().unwrap().external_id;
+    second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
+    let there = team(second).await;
+    assert_eq!(known(&there, second, "dev", &["msg-1", "msg-2", &unwritten]).await, ["msg-1", "msg-2"]);
+    assert_eq!(there.append(arrived("msg-1", "Hello")).await, Appended::Repeated(foreign));
+}
+
+pub async fn what_an_office_said_is_known_where_its_mail_was_imported(store: &Shared, second: &Shared) {
+    let shop = team(store).await;
+    let id = shop.send(said("Hello")).await;
+    let mark = store.post(id).await.unwrap().unwrap().mark(&store.office_id().await.unwrap()).unwrap().key();
+    second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
+    assert_eq!(team(second).await.append(arrived(&mark, "Hello")).await, Appended::Repeated(id));
 }
 
 pub async fn importing_twice_adds_nothing(store: &Shared, second: &Shared) {

@@ -7,10 +7,12 @@ use formats::channel::{ChannelMessage, Content, EVERYONE};
 use formats::json::{self, Stamp};
 use formats::mention;
 
-use super::messages::Draft;
-use super::{Claim, Known, Office, Sent};
-use crate::agents::AgentName;
-use crate::channels::{CHAT, Channel, ChannelName, FOLDER, NewPost, OfficeMark, Post, PostQuery, WATCHER, subject_of};
+use super::messages::{Draft, check_thread};
+use super::{Claim, Known, NEAR_MISS_POOL, Office, Sent};
+use crate::agents::{Agent, AgentName};
+use crate::channels::{
+    CHAT, Channel, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, PostQuery, WATCHER, subject_of,
+};
 use crate::clock::rfc3339;
 use crate::error::{Error, shown};
 use crate::ids::{AgentId, MessageId};
@@ -106,10 +108,12 @@ impl Office {
         let thread = post.thread.or(answered.as_ref().map(|answered| answered.message.thread.as_str()));
         let draft = Draft {
             idempotency_key: post.idempotency_key,
-            thread,
+            thread: post.thread,
             door: post.door,
             ..plain(post.project_key, post.from, to, &subject, &body)
         };
+        check_thread(&draft)?;
+        let draft = Draft { thread, ..draft };
         self.keep(draft, answered.as_ref().map(|answered| &answered.message), new).await
     }
 
@@ -184,6 +188,24 @@ impl Office {
         Ok((project, channel, posts))
     }
 
+    /// Where a reader stands who has seen all up to `since`: a message's number, a time, or a post's name.
+    pub async fn posts_since(&self, project_key: &str, channel: &str, since: &str) -> Result<PostQuery, Error> {
+        let here = PostQuery::default();
+        if let Ok(number) = since.parse() {
+            return Ok(PostQuery { after: Some(MessageId(number)), ..here });
+        }
+        if let Ok(time) = since.parse() {
+            return Ok(PostQuery { since: Some(time), ..here });
+        }
+        let channel = ChannelName::parse(channel)?;
+        let project = self.project(project_key).await?;
+        if let Some(post) = self.store.post_called(project.id, channel.as_str(), since).await? {
+            return Ok(PostQuery { after: Some(post.message.id), ..here });
+        }
+        let wanted = format!("a message's number, a time, or the name of a message in '{}'", channel.signed());
+        Err(Error::Invalid { what: "since", value: shown(since), wanted })
+    }
+
     async fn keep(&self, draft: Draft<'_>, answered: Option<&Message>, post: NewPost) -> Result<Sent, Error> {
         self.check(&draft, Some(&post))?;
         let reading = self.read_draft(&draft, answered)?;
@@ -195,7 +217,10 @@ impl Office {
         let Some(id) = id else { return Ok(None) };
         let project = self.project(key).await?;
         let found = match id.parse() {
-            Ok(number) => self.store.post(MessageId(number)).await?.filter(|post| post.message.project == project.id),
+            Ok(number) => {
+                let is_here = |post: &Post| post.message.project == project.id && post.channel == channel.as_str();
+                self.store.post(MessageId(number)).await?.filter(is_here)
+            }
             Err(_) => self.store.post_called(project.id, channel.as_str(), id).await?,
         };
         let wanted = || format!("the number or the name of a message in '{}'", channel.signed());
@@ -231,17 +256,14 @@ impl Office {
         &self,
         project: &Project,
         sender: &Known,
-        draft: &Draft<'_>,
+        text: &str,
         recipients: &mut Vec<(AgentId, String, Role)>,
     ) -> Result<(), Error> {
-        let text = crate::channels::text_of(draft.subject, draft.body);
-        let opening: Vec<String> = mention::openings(&text)
-            .into_iter()
-            .flat_map(|name| [name.to_owned(), name.to_ascii_lowercase()])
-            .collect();
-        let names: Vec<&str> =
-            mention::candidates(&text).into_iter().chain(opening.iter().map(String::as_str)).collect();
-        let mut called = self.store.agents_named(project.id, &names).await?;
+        let mut called = self.store.agents_named(project.id, &mention::candidates(text)).await?;
+        // A name at the very beginning calls in any case.
+        let openings = mention::openings(text);
+        let is_opening = |agent: &Agent| openings.iter().any(|name| name.eq_ignore_ascii_case(&agent.name));
+        called.extend(self.store.agents(project.id, None, NEAR_MISS_POOL).await?.into_iter().filter(is_opening));
         called.sort_by_key(|agent| agent.id);
         recipients.retain(|(agent, ..)| *agent != sender.id);
         for agent in called {
@@ -271,13 +293,9 @@ impl Office {
             in_reply_to: Some(&id),
             thread: None,
             idempotency_key: Some(&id),
-            door: "office",
+            door: OFFICE,
         };
-        // Where names have to be proved, the office has no token of its own; the faults are on record with the reader.
-        match self.post(told).await {
-            Ok(_) | Err(Error::Unproved { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.post(told).await.map(drop)
     }
 
     /// The report on a text that was meant as a JSON message and has faults. A report is not reported on.
@@ -286,9 +304,9 @@ impl Office {
         let is_meant = |message: &json::Message| message.kind().is_some_and(|kind| kind != json::Type::ErrorReport);
         read.value.as_ref().filter(|message| is_meant(message))?;
         let rejection = json::rejection(&read)?;
-        let token = self.chance.token();
+        let hex = blake3::hash(self.chance.token().as_bytes()).to_hex();
         let message_id =
-            format!("msg-{}-{}-4{}-a{}-{}", &token[..8], &token[8..12], &token[12..15], &token[15..18], &token[18..30]);
+            format!("msg-{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
         let timestamp = rfc3339(self.now());
         let stamp = Stamp { timestamp: &timestamp, message_id: &message_id, sender_id: OFFICE_AGENT };
         Some(json::error_report(&read, &rejection, stamp).write())

@@ -13,6 +13,7 @@ use crate::ids::MessageId;
 use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
 pub use reading::{Notes, Secret};
+pub(super) use send::check_thread;
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.

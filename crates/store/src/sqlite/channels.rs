@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
-use mail::channels::{Channel, ChannelStore, NewPost, Post, PostQuery, external_id};
+use mail::channels::{Channel, ChannelName, ChannelStore, NewPost, OfficeMark, Post, PostQuery, external_id};
 use mail::clock::from_micros;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Appended, NewMessage};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page};
+use super::messages::Placed;
+use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page, unknown};
 use super::{Sqlite, limit_of};
 
 /// The columns of a post `o` in a channel `c`, behind those of its message.
@@ -28,10 +29,10 @@ impl ChannelStore for Sqlite {
         self.read("list channels", |connection| {
             connection
                 .prepare_cached(
-                    "SELECT c.name, c.created_at, count(o.message_id), max(o.message_id),
-                         (SELECT created_at FROM message WHERE id = max(o.message_id))
-                     FROM channel c LEFT JOIN post o ON o.channel_id = c.id
-                     WHERE c.project_id = ?1 GROUP BY c.id ORDER BY c.name",
+                    "SELECT c.name, c.created_at, (SELECT count(*) FROM post WHERE channel_id = c.id), n.id, n.created_at
+                     FROM channel c
+                     LEFT JOIN message n ON n.id = (SELECT max(message_id) FROM post WHERE channel_id = c.id)
+                     WHERE c.project_id = ?1 ORDER BY c.name",
                 )?
                 .query_map([project.0], |row| {
                     let newest = row.get::<_, Option<i64>>(3)?.map(MessageId);
@@ -56,11 +57,13 @@ impl ChannelStore for Sqlite {
                 wanted.push_str(clause);
                 values.push(value);
             };
-            query.after.iter().for_each(|id| add(" AND o.message_id > ?", id.0.into()));
+            let earlier = query.since.map(|time| last_before(connection, channel, time)).transpose()?;
+            let after = query.after.max(earlier);
+            after.iter().for_each(|id| add(" AND o.message_id > ?", id.0.into()));
             query.before.iter().for_each(|id| add(" AND o.message_id < ?", id.0.into()));
             query.thread.iter().for_each(|thread| add(" AND m.thread = ?", thread.clone().into()));
             values.push(limit_of(query.limit).into());
-            let order = if query.after.is_some() { "ASC" } else { "DESC" };
+            let order = if after.is_some() { "ASC" } else { "DESC" };
             let sql = format!(
                 "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE {wanted} ORDER BY o.message_id {order} LIMIT ?"
             );
@@ -72,10 +75,7 @@ impl ChannelStore for Sqlite {
     }
 
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
-        self.read("read a post", |connection| {
-            let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = ?1");
-            connection.prepare_cached(&sql)?.query_row([message.0], post_of).optional()
-        })
+        self.read("read a post", |connection| by_message(connection, message))
     }
 
     async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError> {
@@ -129,24 +129,22 @@ pub(super) fn there_already(connection: &Connection, message: &NewMessage) -> ru
     Ok(Some(Appended::Repeated(known)))
 }
 
-/// Makes a message a post.
+/// Makes a message that has its place a post.
 pub(super) fn insert(
     connection: &Connection,
-    message: &NewMessage,
+    message: &Placed<'_>,
     post: &NewPost,
-    id: MessageId,
-    created_at: Timestamp,
-    seq: i64,
+    now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let channel = ensure(connection, message.project, post.channel.as_str(), message.now)?;
-    let sent_at = post.sent_at.unwrap_or(created_at);
+    let channel = ensure(connection, message.project, post.channel.as_str(), now)?;
+    let sent_at = post.sent_at.unwrap_or(message.created_at);
     let name = match &post.external_id {
         Some(name) => name.clone(),
         None => {
             let from: String = connection
                 .prepare_cached("SELECT name FROM agent WHERE id = ?1")?
-                .query_row([message.from.0], |row| row.get(0))?;
-            external_id(sent_at, &from, &office(connection)?, seq, 0)
+                .query_row([message.sender.0], |row| row.get(0))?;
+            external_id(sent_at, &from, &office(connection)?, message.seq, 0)
         }
     };
     connection
@@ -155,9 +153,9 @@ pub(super) fn insert(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute((
-            id.0,
+            message.id.0,
             channel,
-            seq,
+            message.seq,
             name,
             &post.cited_as,
             &post.kind,
@@ -166,7 +164,33 @@ pub(super) fn insert(
             sent_at.as_microsecond(),
             &post.document,
         ))?;
-    post.keys.iter().try_for_each(|key| note(connection, channel, key, id))
+    post.keys.iter().try_for_each(|key| note(connection, channel, key, message.id))
+}
+
+/// What makes a message a post, for another store.
+pub(super) fn export(connection: &Connection, message: MessageId) -> rusqlite::Result<Option<NewPost>> {
+    let Some(post) = by_message(connection, message)? else { return Ok(None) };
+    let mut keys: Vec<String> = post.mark(&office(connection)?).iter().map(OfficeMark::key).collect();
+    let channel = find(connection, post.message.project, &post.channel)?;
+    let stands = channel.map(|channel| taken_in(connection, channel, &post.external_id)).transpose()?.flatten();
+    keys.extend(stands.filter(|known| *known == message).map(|_| post.external_id.clone()));
+    let channel = ChannelName::parse(&post.channel).map_err(|_| unknown(0, "channel", &post.channel))?;
+    Ok(Some(NewPost {
+        channel,
+        keys,
+        external_id: Some(post.external_id),
+        cited_as: post.cited_as,
+        kind: post.kind,
+        mode: post.mode,
+        hops: post.hops,
+        sent_at: Some(post.sent_at),
+        document: post.document,
+    }))
+}
+
+fn by_message(connection: &Connection, message: MessageId) -> rusqlite::Result<Option<Post>> {
+    let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([message.0], post_of).optional()
 }
 
 fn office(connection: &Connection) -> rusqlite::Result<String> {
@@ -187,6 +211,18 @@ fn ensure(connection: &Connection, project: ProjectId, name: &str, now: Timestam
     connection
         .prepare_cached("INSERT INTO channel (project_id, name, created_at) VALUES (?1, ?2, ?3) RETURNING id")?
         .query_row((project.0, name, now.as_microsecond()), |row| row.get(0))
+}
+
+/// The last post that was accepted by then. Times rise with the numbers, so that this looks at what came since.
+fn last_before(connection: &Connection, channel: i64, time: Timestamp) -> rusqlite::Result<MessageId> {
+    connection
+        .prepare_cached(
+            "SELECT o.message_id FROM post o CROSS JOIN message m ON m.id = o.message_id
+             WHERE o.channel_id = ?1 AND m.created_at <= ?2 ORDER BY o.message_id DESC LIMIT 1",
+        )?
+        .query_row((channel, time.as_microsecond()), |row| row.get(0).map(MessageId))
+        .optional()
+        .map(|found| found.unwrap_or(MessageId(0)))
 }
 
 fn taken_in(connection: &Connection, channel: i64, key: &str) -> rusqlite::Result<Option<MessageId>> {

@@ -16,7 +16,7 @@ use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, lines_of, message_of, pag
 use super::messages::{Placed, by_id, deliveries, insert};
 use super::search::{Words, scope_of};
 use super::writer::Desk;
-use super::{Sqlite, agents, limit_of, projects};
+use super::{Sqlite, agents, channels, limit_of, projects};
 
 /// The largest number that every reader of JSON understands. A larger one in a damaged record would also leave no
 /// number for the next message.
@@ -86,6 +86,7 @@ fn export(connection: &Connection, after: Option<MessageId>, limit: usize) -> ru
             human_key: row.get(AFTER_BODY)?,
             slug: row.get(AFTER_BODY + 1)?,
             deliveries: deliveries(connection, message.id)?,
+            post: channels::export(connection, message.id)?,
             message,
         })
     })?;
@@ -132,7 +133,11 @@ fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::
         .query_row((project.0, record.message.created_at.as_microsecond()), |row| row.get(0))
         .optional()?;
     let Some(seq) = seq else { return Ok(Imported::Clash) };
-    insert(connection, &placed(&record, project, &agents, seq))?;
+    let placed = placed(&record, project, &agents, seq);
+    insert(connection, &placed)?;
+    if let Some(post) = &record.post {
+        channels::insert(connection, &placed, post, now)?;
+    }
     let scope = scope_of(project, agents[record.message.from.as_str()]);
     let Message { subject, body, .. } = record.message;
     desk.words.push(Words { message: id.0, scope, subject, body });

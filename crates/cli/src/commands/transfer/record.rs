@@ -6,6 +6,7 @@ use anyhow::{Context, bail, ensure};
 use formats::Kind;
 use jiff::Timestamp;
 use mail::agents::AgentName;
+use mail::channels::{ChannelName, NewPost};
 use mail::error::{rfc3339, shown};
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Delivery, DeliveryState, Importance, Message, Role, Vouched};
@@ -37,6 +38,25 @@ pub struct Line<'a> {
     door: Cow<'a, str>,
     vouched: Cow<'a, str>,
     deliveries: Vec<DeliveryLine<'a>>,
+    /// Only of what was said in a channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    post: Option<PostLine<'a>>,
+}
+
+/// What makes a message a post.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PostLine<'a> {
+    channel: Cow<'a, str>,
+    keys: Cow<'a, [String]>,
+    external_id: Option<Cow<'a, str>>,
+    cited_as: Option<Cow<'a, str>>,
+    #[serde(rename = "type")]
+    kind: Cow<'a, str>,
+    mode: Cow<'a, str>,
+    hops: u32,
+    sent_ts: Option<String>,
+    document: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -73,6 +93,23 @@ impl<'a> From<&'a Record> for Line<'a> {
             door: (&message.door).into(),
             vouched: message.vouched.as_str().into(),
             deliveries: record.deliveries.iter().map(DeliveryLine::from).collect(),
+            post: record.post.as_ref().map(PostLine::from),
+        }
+    }
+}
+
+impl<'a> From<&'a NewPost> for PostLine<'a> {
+    fn from(post: &'a NewPost) -> Self {
+        Self {
+            channel: post.channel.as_str().into(),
+            keys: (&post.keys).into(),
+            external_id: post.external_id.as_deref().map(Into::into),
+            cited_as: post.cited_as.as_deref().map(Into::into),
+            kind: (&post.kind).into(),
+            mode: (&post.mode).into(),
+            hops: post.hops,
+            sent_ts: post.sent_at.map(rfc3339),
+            document: post.document.as_deref().map(Into::into),
         }
     }
 }
@@ -111,12 +148,13 @@ impl TryFrom<Line<'_>> for Record {
         for (what, text) in texts.into_iter().chain(line.work_id.iter().map(|id| ("work_id", id))) {
             check_text(what, text)?;
         }
+        let post = line.post.map(NewPost::try_from).transpose()?;
         let message = Message {
             id: MessageId(line.id),
             // Projects go by their names here; the store knows the number.
             project: ProjectId(0),
             from: name(&line.from)?,
-            to: line.to.iter().map(|one| name(one)).collect::<anyhow::Result<_>>()?,
+            to: recipients(&line.to, post.as_ref())?,
             cc: line.cc.iter().map(|one| name(one)).collect::<anyhow::Result<_>>()?,
             subject: line.subject.into_owned(),
             body: line.body_md.into_owned(),
@@ -132,7 +170,31 @@ impl TryFrom<Line<'_>> for Record {
         };
         let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
         let human_key = ProjectKey::parse_path(&line.project)?.as_str().to_owned();
-        Ok(Self { human_key, slug: line.project_slug.into_owned(), message, deliveries })
+        Ok(Self { human_key, slug: line.project_slug.into_owned(), message, deliveries, post })
+    }
+}
+
+impl TryFrom<PostLine<'_>> for NewPost {
+    type Error = anyhow::Error;
+
+    fn try_from(line: PostLine<'_>) -> anyhow::Result<Self> {
+        let names = [("external_id", &line.external_id), ("cited_as", &line.cited_as), ("document", &line.document)];
+        let texts = names.into_iter().filter_map(|(what, text)| Some((what, text.as_deref()?)));
+        let keys = line.keys.iter().map(|key| ("keys", key.as_str()));
+        for (what, text) in texts.chain(keys).chain([("type", &*line.kind), ("mode", &*line.mode)]) {
+            check_text(what, text)?;
+        }
+        Ok(Self {
+            channel: ChannelName::parse(&line.channel)?,
+            keys: line.keys.into_owned(),
+            external_id: line.external_id.map(Cow::into_owned),
+            cited_as: line.cited_as.map(Cow::into_owned),
+            kind: line.kind.into_owned(),
+            mode: line.mode.into_owned(),
+            hops: line.hops,
+            sent_at: line.sent_ts.as_deref().map(time).transpose()?,
+            document: line.document.map(Cow::into_owned),
+        })
     }
 }
 
@@ -154,6 +216,18 @@ impl TryFrom<DeliveryLine<'_>> for Delivery {
             },
         })
     }
+}
+
+/// Whom a message is written to: of a post its channel first, then agents.
+fn recipients(names: &[String], post: Option<&NewPost>) -> anyhow::Result<Vec<String>> {
+    let channel = post.map(|post| post.channel.signed());
+    let agents = match (&channel, names.split_first()) {
+        (Some(channel), Some((first, agents))) if first == channel => agents,
+        (Some(channel), _) => bail!("'to' does not begin with the channel '{channel}'"),
+        (None, _) => names,
+    };
+    let named = agents.iter().map(|one| name(one)).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(channel.into_iter().chain(named).collect())
 }
 
 /// A name that an agent may have. Only such a name was ever given out, so that mail that was exported has no other.
@@ -200,6 +274,31 @@ mod tests {
         let record = read(line()).unwrap();
         assert_eq!(serde_json::to_value(Line::from(&record)).unwrap()["body_md"], line()["body_md"]);
         assert_eq!((record.human_key.as_str(), record.message.from.as_str()), ("/data/app", "alice"));
+    }
+
+    #[test]
+    fn a_post_that_was_exported_is_read_back() {
+        let mut line = line();
+        line["to"] = json!(["#dev", "bob"]);
+        line["post"] = json!({ "channel": "dev", "keys": ["msg-1"], "external_id": "msg-1", "cited_as": null,
+            "type": "chat", "mode": "watcher", "hops": 2, "sent_ts": "2026-01-11T16:00:00Z", "document": "{}" });
+        let record = read(line.clone()).unwrap();
+        assert_eq!(record.message.to, ["#dev", "bob"]);
+        assert_eq!(record.post.as_ref().unwrap().channel.as_str(), "dev");
+        assert_eq!(serde_json::to_value(Line::from(&record)).unwrap()["post"], line["post"]);
+        for (place, value, told) in [
+            ("/to", json!(["bob"]), "'to' does not begin with the channel '#dev'"),
+            ("/to/1", json!("#ops"), "Invalid agent name: '#ops'"),
+            ("/post/channel", json!("../x"), "Invalid channel: '../x'"),
+            ("/post/keys/0", json!("a\0"), "keys 'a\u{fffd}' has a NUL character"),
+            ("/post/document", json!("\0"), "document"),
+            ("/post/sent_ts", json!("then"), "'then' is not a time"),
+        ] {
+            let mut line = line.clone();
+            *line.pointer_mut(place).unwrap() = value;
+            let error = read(line).map(|record| record.message.id).unwrap_err().to_string();
+            assert!(error.contains(told), "{place}: {error}");
+        }
     }
 
     #[test]

@@ -119,8 +119,9 @@ impl Office {
         post: Option<NewPost>,
     ) -> Result<Sent, Error> {
         let (project, sender, mut recipients, vouched) = self.address(&draft).await?;
-        if post.is_some() {
-            self.add_mentioned(&project, &sender, &draft, &mut recipients).await?;
+        if let Some(post) = &post {
+            let text = post.text(draft.door, draft.subject, draft.body);
+            self.add_mentioned(&project, &sender, &text, &mut recipients).await?;
         } else if recipients.is_empty() {
             return Err(Error::NoRecipients);
         }
@@ -220,8 +221,8 @@ impl Office {
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
         // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
-        let is_outside = channels::is_outside(draft.door);
-        let vouched = if is_outside { Vouched::Claimed } else { self.prove(&sender, draft.from.token).await? };
+        let is_unproved = channels::is_outside(draft.door) || draft.door == channels::OFFICE;
+        let vouched = if is_unproved { Vouched::Claimed } else { self.prove(&sender, draft.from.token).await? };
         let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
         let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
         let mut found = self.agents_called(&project, &names).await.map_err(Error::of_another)?.into_iter();
@@ -319,7 +320,7 @@ fn answer_to(subject: &str) -> String {
     if answered { subject.to_owned() } else { format!("Re: {subject}") }
 }
 
-fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
+pub(in crate::office) fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
     draft.thread.map_or(Ok(()), |thread| check_label("thread_id", thread, LONGEST_THREAD))
 }
 

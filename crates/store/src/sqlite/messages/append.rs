@@ -63,9 +63,10 @@ pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Resu
         })?;
     let id = next_id(connection)?;
     let own_thread = message.thread.is_none().then(|| id.to_string());
-    insert(connection, &placed(&message, id, created_at, own_thread.as_deref(), seq))?;
+    let placed = placed(&message, id, created_at, own_thread.as_deref(), seq);
+    insert(connection, &placed)?;
     if let Some(post) = &message.post {
-        channels::insert(connection, &message, post, id, created_at, seq)?;
+        channels::insert(connection, &placed, post, message.now)?;
     }
     connection
         .prepare_cached("UPDATE agent SET last_active_at = max(last_active_at, ?2) WHERE id = ?1")?
