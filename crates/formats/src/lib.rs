@@ -16,5 +16,5 @@ mod typed;
 
 pub use kind::Kind;
 pub use parsed::{Parsed, Problem};
-pub use steering::steers;
+pub use steering::{one_line, plain_lines, steers};
 pub use typed::Typed;

@@ -3,5 +3,6 @@
 //! Nothing here is the truth. If all of it were lost in a crash, a later pass would make it good from the store.
 
 pub mod feed;
+pub mod fence;
 pub mod nudge;
 pub mod wake;

@@ -11,7 +11,6 @@ mod digest;
 mod events;
 #[cfg(test)]
 mod examples;
-mod fence;
 mod identity;
 mod input;
 mod inquiry;

@@ -1,9 +1,9 @@
 //! Text that others wrote, made fit for a terminal.
 //!
 //! A terminal obeys control characters, and some characters turn the order of others around. Mail may hold any of them,
-//! so none is passed on: a space stands for those that are white space, `�` for the others.
+//! so none is passed on. How much room a text takes is decided here, too.
 
-use formats::steers;
+use formats::{one_line, steers};
 use serde_json::Value;
 use unicode_width::UnicodeWidthChar;
 
@@ -47,9 +47,7 @@ pub fn width(text: &str) -> usize {
 
 /// The text with its own line breaks and tabs, which code needs, and nothing else that moves the cursor.
 pub fn lines(text: &str) -> String {
-    let kept = |letter| if letter == '\t' { letter } else { shown(letter) };
-    let lines = text.lines().map(|line| line.chars().map(kept).collect::<String>());
-    lines.collect::<Vec<_>>().join("\n")
+    formats::plain_lines(text)
 }
 
 /// JSON on one line. What JSON need not escape and a terminal obeys is escaped too.
@@ -64,28 +62,6 @@ pub fn json_line(value: &Value) -> String {
         if steers(letter) { escaped.push_str(&format!("\\u{:04x}", u32::from(letter))) } else { escaped.push(letter) }
     }
     escaped
-}
-
-/// The characters of a text with every run of white space as one space, and none at either end.
-fn one_line(text: &str) -> impl Iterator<Item = char> {
-    let (mut has_begun, mut is_pending) = (false, false);
-    let spaced = text.chars().map(shown).map(move |letter| {
-        if letter == ' ' {
-            is_pending = has_begun;
-            return [None, None];
-        }
-        has_begun = true;
-        [std::mem::take(&mut is_pending).then_some(' '), Some(letter)]
-    });
-    spaced.flatten().flatten()
-}
-
-fn shown(letter: char) -> char {
-    match letter {
-        letter if letter.is_whitespace() => ' ',
-        letter if steers(letter) => char::REPLACEMENT_CHARACTER,
-        letter => letter,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! Always small: every line of it is paid for by every session. Counts are told first and come before examples; what
 //! does not fit is left out by whole lines.
 
-use super::fence;
+use relay::fence;
+
 use super::news::Door;
 
 /// How many bytes the digest may take: 300 tokens, if a token is as short as three bytes.

@@ -4,8 +4,8 @@
 //! without a fence, so that what others wrote in it is short, comes last, and cannot end its quotation marks.
 
 use mail::clock::rfc3339;
+use relay::fence;
 
-use super::fence;
 use crate::commands::leases::Conflict;
 
 /// How many files are named when a write is held up.

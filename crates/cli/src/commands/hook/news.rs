@@ -4,9 +4,8 @@
 //! how to read the rest is said.
 
 use mail::provider::Letter;
+use relay::fence;
 use serde::Deserialize;
-
-use super::fence;
 
 /// How many messages are told with their text.
 pub const MOST_TOLD: usize = 5;
