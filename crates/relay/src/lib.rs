@@ -5,4 +5,6 @@
 pub mod feed;
 pub mod fence;
 pub mod nudge;
+mod process;
 pub mod wake;
+pub mod watch;
