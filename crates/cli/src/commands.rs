@@ -23,6 +23,8 @@ mod serve;
 mod stdio;
 mod transfer;
 mod validate;
+mod watching;
+mod who;
 mod work;
 
 use std::process::ExitCode;
@@ -57,6 +59,8 @@ enum Command {
     Channel(channel::Channel),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
+    /// Show who is there: who is awake, since when, and what it is at
+    Who(who::Who),
     /// Put a word before an agent's running session
     Nudge(nudge::Nudge),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
@@ -126,6 +130,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Mail(command) => command.run(config, json),
         Command::Channel(command) => command.run(json),
         Command::Work(command) => command.run(config, json),
+        Command::Who(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run(&cli.global)),
         Command::Guard(command) => command.run(config, json),

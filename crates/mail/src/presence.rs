@@ -174,6 +174,13 @@ pub fn after_activity(known: Option<&Presence>, now: Timestamp, not_within: Sign
     after_word(known, &told)
 }
 
+impl Present {
+    /// How the agent is shown to whoever looks at `now`.
+    pub fn shown(&self, now: Timestamp) -> String {
+        self.presence.as_ref().map_or_else(|| formats::presence::shown(None, None), |known| known.shown(now))
+    }
+}
+
 impl Presence {
     /// How it is shown to whoever looks at `now`.
     pub fn shown(&self, now: Timestamp) -> String {

@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod mailboxes;
 pub mod messages;
+pub mod presence;
 pub mod reservations;
 pub mod threads;
 pub mod watches;

@@ -20,8 +20,9 @@ use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resource
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answers::agents::{AgentAnswer, ProjectAnswer};
+use crate::answers::agents::ProjectAnswer;
 use crate::answers::messages::{FollowedAnswer, MessageAnswer};
+use crate::answers::presence::PresentAnswer;
 use crate::answers::reservations::leases;
 use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
@@ -65,9 +66,10 @@ impl Shelves {
     async fn agents(&self, address: &Address) -> Result<String, ReadError> {
         let (limit, after) = (address.limit(100)?, address.number("after")?);
         let key = address.project_or_name()?;
-        let (project, agents) = self.office.agents(key, after.map(AgentId), limit).await.map_err(refused)?;
-        let answers: Vec<_> = agents.iter().map(AgentAnswer::from).collect();
-        let next = address.next("after", limit, agents.last().map(|agent| agent.id.0), agents.len());
+        let (project, present) = self.office.present(key, after.map(AgentId), limit).await.map_err(refused)?;
+        let now = self.office.now();
+        let answers: Vec<_> = present.iter().map(|one| PresentAnswer::new(one, now)).collect();
+        let next = address.next("after", limit, present.last().map(|one| one.agent.id.0), present.len());
         Ok(text(&json!({ "project": ProjectAnswer::from(&project), "agents": answers, "next": next })))
     }
 

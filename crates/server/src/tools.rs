@@ -8,6 +8,7 @@ mod documented;
 mod macros;
 mod mailboxes;
 mod messages;
+mod presence;
 mod projects;
 mod reservations;
 mod sending;
@@ -52,7 +53,7 @@ const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST,
 const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
-/// All tools, in the order in which they are listed; the last are our own terminal's and in no list.
+/// All tools, in the order in which they are listed; the last ones are for our own programs and in no list.
 pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     let desk = Desk { office: office.clone() };
     let mut tools = Vec::new();
@@ -64,6 +65,7 @@ pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     tools.extend(macros::tools(&desk));
     tools.push(mailboxes::tool(&desk));
     tools.push(watches::tool(&desk));
+    tools.push(presence::tool(&desk));
     tools
 }
 

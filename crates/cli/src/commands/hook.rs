@@ -16,6 +16,7 @@ mod input;
 mod inquiry;
 mod leases;
 mod news;
+mod open;
 mod patch;
 mod paths;
 mod reply;
@@ -41,6 +42,7 @@ use busy::Mark;
 use client::Client;
 use events::{Happening, Mail};
 use input::Input;
+use open::Open;
 use reply::Reply;
 use session::Session;
 
@@ -55,7 +57,7 @@ Events, as each client calls them:
   PreToolUse        PreToolUse        BeforeTool     refuses a write to what another agent has reserved
   PostToolUse       PostToolUse       AfterTool      tells new mail, once
   Stop              Stop              AfterAgent     asks to see to urgent mail first, once
-  SessionEnd                          SessionEnd     prints nothing
+  SessionEnd                          SessionEnd     tells others that the agent is gone
 
 The client gives its event as JSON on standard input. Whatever goes wrong, the exit code is 0 and nothing is printed but
 a line on standard error. The agent is POSTRIDER_AGENT, or is given a name when its session begins.
@@ -164,10 +166,14 @@ impl Hook {
         if let Some(mark) = &mark {
             mark.note(event, SystemClock.now());
         }
+        let open = Open::of(&folder, &me, &input);
+        if let Some(open) = &open {
+            open.note(event);
+        }
         let reserved = config.file.hooks.reserved;
         let is_strict = self.identity.or(config.file.identity) == Some(Identity::Strict);
         let happening =
-            Happening { client, event, input: &input, session: &session, me, is_strict, reserved, deadline };
+            Happening { client, event, input: &input, session: &session, open, me, is_strict, reserved, deadline };
         if !happening.is_of_interest() {
             say(Ok(None));
             return Ok(());

@@ -3,7 +3,7 @@
 //! Whose mailbox it is, is settled once for all verbs; each verb asks the backend that keeps the mail and shows what it
 //! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
 
-mod ago;
+pub mod ago;
 mod body;
 mod following;
 mod letter;

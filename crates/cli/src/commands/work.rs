@@ -4,9 +4,7 @@
 
 mod board;
 mod item;
-
 mod story;
-mod watching;
 
 use std::process::ExitCode;
 
@@ -15,8 +13,9 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::watching::{self, Answer, Question};
 use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::postbox::pages::{self, Pages};
@@ -89,7 +88,7 @@ impl Work {
             let done = match command {
                 Some(More::Show { id }) => show(postbox, &key, &id, as_json).await,
                 None if table.watch => watching::watch(postbox, &table.question(&key), as_json).await,
-                None => table.show(postbox, &key, as_json).await,
+                None => watching::show(postbox, &table.question(&key), as_json).await,
             };
             done.map_err(|error| advised(error, &project)).map(|()| ExitCode::SUCCESS)
         })
@@ -97,42 +96,23 @@ impl Work {
 }
 
 impl Table {
-    fn question(&self, key: &str) -> Question {
-        Question {
+    fn question(&self, key: &str) -> Items {
+        Items {
             project: key.to_owned(),
             state: self.state.as_deref().map(|state| state.trim().to_ascii_lowercase().replace(['-', ' '], "_")),
             agent: self.agent.clone(),
         }
     }
-
-    async fn show(&self, postbox: &Postbox, key: &str, as_json: bool) -> anyhow::Result<()> {
-        let question = self.question(key);
-        let answer = question.ask(postbox).await?;
-        // Only a table that stays in its place has to fit the height of the screen.
-        let screen = Screen { height: None, ..Screen::of_stdout() };
-        let text = answer.text(&question, SystemClock.now(), &screen)?;
-        output::answer(as_json, &answer.json, || text);
-        Ok(())
-    }
 }
 
 /// Which items are asked for.
-struct Question {
+struct Items {
     project: String,
     state: Option<String>,
     agent: Option<String>,
 }
 
-/// What the office says of them.
-#[derive(Clone, Debug, PartialEq)]
-struct Answer {
-    /// `{"project", "items"}`.
-    json: Value,
-    /// Whether there are more items than one wants to hear of.
-    has_more: bool,
-}
-
-impl Question {
+impl Question for Items {
     async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused> {
         let keys = [("state", self.state.as_deref()), ("agent", self.agent.as_deref()), ("limit", Some(pages::PAGE))];
         let Pages { last, entries, has_more } =
@@ -149,6 +129,20 @@ impl Question {
         resource("work", &self.project, &[])
     }
 
+    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
+        let items = Vec::<Item>::deserialize(&answer.json["items"]).context("the list of work cannot be read")?;
+        if items.is_empty() {
+            return Ok(self.nothing());
+        }
+        let mut text = board::text(&items, now, screen);
+        if answer.has_more {
+            text.push_str("\nThese changed last; there are more. Narrow them down with --state or --agent.");
+        }
+        Ok(text)
+    }
+}
+
+impl Items {
     /// What is said instead of a table without rows.
     fn nothing(&self) -> String {
         if self.state.is_none() && self.agent.is_none() {
@@ -160,20 +154,6 @@ impl Question {
         let agent = self.agent.as_deref().map(|agent| format!(" with '{agent}' on it"));
         let (state, agent) = (state.unwrap_or_default(), agent.unwrap_or_default());
         output::text::lines(&format!("No work item{state}{agent}. Without --state and --agent all items are shown."))
-    }
-}
-
-impl Answer {
-    fn text(&self, question: &Question, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
-        let items = Vec::<Item>::deserialize(&self.json["items"]).context("the list of work cannot be read")?;
-        if items.is_empty() {
-            return Ok(question.nothing());
-        }
-        let mut text = board::text(&items, now, screen);
-        if self.has_more {
-            text.push_str("\nThese changed last; there are more. Narrow them down with --state or --agent.");
-        }
-        Ok(text)
     }
 }
 

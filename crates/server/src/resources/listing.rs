@@ -18,7 +18,11 @@ pub fn templates() -> Vec<ResourceTemplate> {
         |uri_template, name, description| ResourceTemplate { uri_template, name, description, mime_type: JSON };
     vec![
         template("resource://projects{?limit,after}", "projects", "All projects"),
-        template("resource://agents/{project_slug}{?limit,after}", "agents", "Agents of a project"),
+        template(
+            "resource://agents/{project_slug}{?limit,after}",
+            "agents",
+            "Agents of a project, and who is awake; can be subscribed to",
+        ),
         template(
             "resource://inbox/{agent_name}{?project,limit,before,unread_only,urgent_only,thread_id,kind,work_id,\
              include_bodies,registration_token}",

@@ -1,6 +1,6 @@
 //! Telling a client that a resource it watches has changed.
 //!
-//! Inboxes, reservations and work can be watched. A wake-up may come for nothing, so what the client would see is compared
+//! Inboxes, reservations, work and agents can be watched. A wake-up may come for nothing, so what the client would see is compared
 //! before it is told. Of an inbox only the newest entry and how much is open are looked at, which is enough to know that
 //! something came or went.
 
@@ -11,6 +11,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, InboxQuery};
 use mail::office::{Claim, InboxAsk};
+use mail::presence::Present;
 use mail::wake::Signal;
 use mail::{Office, StoreError};
 use mcp::{ReadError, Refusal};
@@ -41,9 +42,14 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
             (Watched::Work(project.id), office.wake().work(project.id))
         }
+        "agents" => {
+            let project = office.project(address.project_or_name()?).await.map_err(refused)?;
+            // Rung for mail as well as for presence; leases are seen by a look.
+            (Watched::Agents(project.id), office.wake().work(project.id))
+        }
         other => {
             let message = format!("'{other}' cannot be subscribed to");
-            let hint = "Subscribe to an inbox, to reservations or to work.";
+            let hint = "Subscribe to an inbox, to reservations, to work or to agents.";
             return Err(ReadError::Refused(Refusal::new("NOT_WATCHABLE", message).hint(hint)));
         }
     };
@@ -61,6 +67,7 @@ enum Watched {
     Inbox(ProjectId, AgentId),
     Leases(ProjectId),
     Work(ProjectId),
+    Agents(ProjectId),
 }
 
 struct Watcher {
@@ -116,6 +123,13 @@ async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> 
             Ok(held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect())
         }
         Watched::Work(project) => Ok(vec![office.store().work_stamp(project).await?]),
+        Watched::Agents(project) => {
+            // That somebody was seen again is no news.
+            let present = office.store().present(project, None, 1000, office.now()).await?;
+            let since = |one: &Present| one.presence.as_ref().map_or(0, |known| known.since.as_microsecond());
+            let mail = |one: &Present| one.last_mail_at.map_or(0, |time| time.as_microsecond());
+            Ok(present.iter().flat_map(|one| [one.agent.id.0, since(one), mail(one), one.leases as i64]).collect())
+        }
     }
 }
 

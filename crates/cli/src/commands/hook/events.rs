@@ -19,6 +19,7 @@ use super::input::Input;
 use super::inquiry::Inquiry;
 use super::leases::objection;
 use super::news::{self, Door, News};
+use super::open::Open;
 use super::paths;
 use super::reply::Reply;
 use super::session::{self, Kept, Session};
@@ -48,6 +49,8 @@ pub struct Happening<'a> {
     pub input: &'a Input,
     /// What is remembered of the session.
     pub session: &'a Session,
+    /// Which of the agent's sessions are open.
+    pub open: Option<Open>,
     /// Who the agent is. Without a name it may be given one.
     pub me: Kept,
     /// Whether acting in a name takes its token.
@@ -68,7 +71,7 @@ impl Happening<'_> {
             Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
             Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
-            Event::SessionEnd => false,
+            Event::SessionEnd => self.open.as_ref().is_some_and(Open::is_last),
         }
     }
 
@@ -93,7 +96,7 @@ impl Happening<'_> {
             }
             Event::Stop => Ok(news::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
-            Event::SessionEnd => Ok(None),
+            Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
         }
     }
 

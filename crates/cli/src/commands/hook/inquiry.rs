@@ -1,6 +1,7 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `news` changes anything: what it returns is not returned again. What becomes of the answers is for `events`.
+//! Only `news` and `end_session` change anything: what the one returns is not returned again, after the other the agent is
+//! gone. What becomes of the answers is for `events`.
 
 use jiff::Timestamp;
 use mail::clock::rfc3339;
@@ -157,7 +158,17 @@ impl Inquiry<'_> {
         Ok(Part { at_least, ..Part::of("Open requests for help", asked) })
     }
 
-    async fn list(&self, tool: &str, mut arguments: Value) -> Result<Vec<News>, Refused> {
+    /// Says that the agent's last session ended.
+    pub async fn end_session(&self) -> Result<(), Refused> {
+        self.call("presence", json!({ "verb": "end_session" })).await.map(drop)
+    }
+
+    async fn list(&self, tool: &str, arguments: Value) -> Result<Vec<News>, Refused> {
+        Ok(entries(&self.call(tool, arguments).await?["result"]))
+    }
+
+    /// Calls a tool for the agent. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
+    async fn call(&self, tool: &str, mut arguments: Value) -> Result<Value, Refused> {
         let Kept { agent, token, project } = self.me;
         arguments["project_key"] = project.as_str().into();
         arguments["agent_name"] = agent.as_str().into();
@@ -165,10 +176,8 @@ impl Inquiry<'_> {
             arguments["registration_token"] = token.as_str().into();
         }
         match self.postbox.call(tool, arguments).await {
-            Ok(answer) => Ok(entries(&answer["result"])),
-            // Whoever is not registered has no mail.
-            Err(refused) if is_nobody(&refused) => Ok(Vec::new()),
-            Err(refused) => Err(refused),
+            Err(refused) if is_nobody(&refused) => Ok(Value::Null),
+            answer => answer,
         }
     }
 }

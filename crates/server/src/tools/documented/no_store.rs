@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::channels::{Channel, ChannelStore, Post, PostQuery};
 use mail::clock::SystemClock;
@@ -14,6 +14,7 @@ use mail::messages::{
     About, Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
 };
 use mail::office::{Chance, Rules};
+use mail::presence::{NewPresence, Presence, PresenceStore, Present};
 use mail::projects::{Project, ProjectKey, ProjectStore};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{Lease, Request, ReservationStore, Reserved};
@@ -62,6 +63,13 @@ never_asked! { ChannelStore:
     post_called(ProjectId, &str, &str) -> Option<Post>;
     known_keys(ProjectId, &str, &[&str]) -> Vec<String>;
     note_key(MessageId, &str) -> ();
+}
+
+never_asked! { PresenceStore:
+    set_presence(ProjectId, AgentId, &NewPresence, Timestamp) -> bool;
+    touch(ProjectId, AgentId, Timestamp, SignedDuration) -> ();
+    presence(AgentId) -> Option<Presence>;
+    present(ProjectId, Option<AgentId>, usize, Timestamp) -> Vec<Present>;
 }
 
 never_asked! { EventStore:

@@ -1,16 +1,16 @@
-//! The table that stays: drawn again when mail changed it, or when time did.
+//! A table that stays: drawn again when something changed it, or when time did.
 //!
-//! The office rings when mail arrives. That somebody has waited too long for help comes without mail, so there is a look
-//! now and then as well. What did not change is not drawn again.
+//! The office rings when there may be news. That somebody has waited too long for help, or was silent for too long, comes
+//! without a ring, so there is a look now and then as well. What did not change is not drawn again.
 
 use std::io;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Answer, Question};
 use crate::output::{self, Screen, text};
 use crate::postbox::{Postbox, Refused};
 
@@ -19,8 +19,44 @@ const LOOK_AGAIN: Duration = Duration::from_secs(15);
 /// How long after each other two looks are, however much mail there is.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
+/// A question whose answer is a table that can stay.
+pub trait Question {
+    /// Asks the office.
+    async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused>;
+
+    /// The address of what changes when the answer does.
+    fn watched(&self) -> String;
+
+    /// The answer for people.
+    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String>;
+
+    /// What of an answer is news when it changed, where one table is printed behind the other.
+    fn news(&self, answer: &Answer) -> Value {
+        answer.json.clone()
+    }
+}
+
+/// What the office says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The same for programs.
+    pub json: Value,
+    /// Whether there is more than one wants to hear of.
+    pub has_more: bool,
+}
+
+/// Prints the table once.
+pub async fn show(postbox: &Postbox, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
+    let answer = question.ask(postbox).await?;
+    // Only a table that stays in its place has to fit the height of the screen.
+    let screen = Screen { height: None, ..Screen::of_stdout() };
+    let text = question.text(&answer, SystemClock.now(), &screen)?;
+    output::answer(as_json, &answer.json, || text);
+    Ok(())
+}
+
 /// Shows the table until Ctrl-C, or until nobody reads it any more.
-pub async fn watch(postbox: &Postbox, question: &Question, as_json: bool) -> anyhow::Result<()> {
+pub async fn watch(postbox: &Postbox, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
     let mut drawing = Drawing { question, as_json, drawn: None, complaint: None };
     tokio::select! {
         ended = drawing.go_on(postbox) => ended,
@@ -29,8 +65,8 @@ pub async fn watch(postbox: &Postbox, question: &Question, as_json: bool) -> any
 }
 
 /// The table as it was drawn last.
-struct Drawing<'a> {
-    question: &'a Question,
+struct Drawing<'a, Q> {
+    question: &'a Q,
     as_json: bool,
     drawn: Option<Drawn>,
     /// What was complained of since the last look that succeeded.
@@ -43,10 +79,10 @@ enum Drawn {
     /// In its place on a terminal, where every letter counts: ages go on, and windows change their size.
     Text(String),
     /// Behind what was printed before, where only news counts.
-    News(Answer),
+    News(Value),
 }
 
-impl Drawing<'_> {
+impl<Q: Question> Drawing<'_, Q> {
     async fn go_on(&mut self, postbox: &Postbox) -> anyhow::Result<()> {
         let mut answer = self.question.ask(postbox).await?;
         let watch = postbox.watch(&self.question.watched());
@@ -82,10 +118,10 @@ impl Drawing<'_> {
     /// What is to be drawn now; none if that would say the same again.
     fn next(&mut self, answer: Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<Option<String>> {
         let text =
-            if self.as_json { text::json_line(&answer.json) } else { answer.text(self.question, now, screen)? };
+            if self.as_json { text::json_line(&answer.json) } else { self.question.text(&answer, now, screen)? };
         let is_in_place = self.is_in_place(screen);
         let covers_complaint = self.complaint.take().is_some() && is_in_place;
-        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(answer) };
+        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(self.question.news(&answer)) };
         if self.drawn.as_ref() == Some(&drawing) && !covers_complaint {
             return Ok(None);
         }
@@ -119,68 +155,87 @@ fn is_closed(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
     const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
     const TERMINAL: Screen = Screen { height: Some(24), ..PIPE };
 
-    fn answer(overdue: bool) -> Answer {
-        let help = json!({ "asked_ts": "2026-01-11T16:00:00Z", "overdue": overdue, "question": "Which?" });
-        let item = json!({
-            "work_id": "bd-1", "state": "help_wanted", "help": help, "changed_ts": "2026-01-11T16:00:00Z",
-        });
-        Answer { json: json!({ "project": "app", "items": [item] }), has_more: false }
+    /// A table of one line: what is answered, and how many minutes ago it began.
+    struct OneLine;
+
+    impl Question for OneLine {
+        async fn ask(&self, _: &Postbox) -> Result<Answer, Refused> {
+            Err(Refused::unanswered())
+        }
+
+        fn watched(&self) -> String {
+            String::new()
+        }
+
+        fn text(&self, answer: &Answer, now: Timestamp, _: &Screen) -> anyhow::Result<String> {
+            let began: Timestamp = "2026-01-11T16:00:00Z".parse()?;
+            Ok(format!("{} {}m", answer.json["state"], (now.as_second() - began.as_second()) / 60))
+        }
+
+        fn news(&self, answer: &Answer) -> Value {
+            answer.json["state"].clone()
+        }
+    }
+
+    fn answer(state: &str) -> Answer {
+        Answer { json: json!({ "state": state, "seen": "whenever" }), has_more: false }
+    }
+
+    fn new(as_json: bool) -> Drawing<'static, OneLine> {
+        Drawing { question: &OneLine, as_json, drawn: None, complaint: None }
     }
 
     /// What is drawn, one look after the other.
     fn drawn(as_json: bool, screen: &Screen, looks: &[(Answer, &str)]) -> Vec<Option<String>> {
-        let question = Question { project: "app".to_owned(), state: None, agent: None };
-        let mut drawing = Drawing { question: &question, as_json, drawn: None, complaint: None };
+        let mut drawing = new(as_json);
         let mut look = |(answer, now): &(Answer, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
         looks.iter().map(|at| look(at).unwrap()).collect()
     }
 
     #[test]
-    fn time_alone_prints_nothing_until_somebody_has_waited_too_long() {
+    fn where_text_goes_on_only_news_is_printed() {
+        let seen_again = Answer { json: json!({ "state": "asked", "seen": "again" }), has_more: false };
         let looks = [
-            (answer(false), "2026-01-11T16:05:00Z"),
-            (answer(false), "2026-01-11T16:20:00Z"),
-            (answer(true), "2026-01-11T16:25:00Z"),
+            (answer("asked"), "2026-01-11T16:05:00Z"),
+            (seen_again, "2026-01-11T16:20:00Z"),
+            (answer("overdue"), "2026-01-11T16:25:00Z"),
         ];
         let printed = drawn(false, &PIPE, &looks);
-        assert!(printed[0].as_ref().is_some_and(|text| text.starts_with("WORK")), "{printed:?}");
-        assert_eq!(printed[1], None);
-        let overdue = printed[2].as_ref().expect("news");
-        assert!(overdue.starts_with("\nWORK") && overdue.contains("overdue, asked 25m ago: Which?"), "{overdue}");
+        let expected = [Some("\"asked\" 5m"), None, Some("\n\"overdue\" 25m")];
+        assert_eq!(printed, expected.map(|text| text.map(str::to_owned)));
         let printed = drawn(true, &TERMINAL, &looks);
         assert_eq!(printed[1], None);
         let line: Value = serde_json::from_str(printed[2].as_ref().expect("news")).unwrap();
-        assert_eq!(line["items"][0]["help"]["overdue"], true);
+        assert_eq!(line["state"], "overdue");
     }
 
     #[test]
     fn a_table_in_its_place_is_drawn_again_when_a_letter_changed() {
         let times = ["2026-01-11T16:05:00Z", "2026-01-11T16:05:59Z", "2026-01-11T16:06:00Z"];
-        let drawn = drawn(false, &TERMINAL, &times.map(|now| (answer(false), now)));
+        let drawn = drawn(false, &TERMINAL, &times.map(|now| (answer("asked"), now)));
         assert!(drawn[0].is_some() && drawn[1].is_none(), "{drawn:?}");
-        assert!(drawn[2].as_ref().is_some_and(|text| text.starts_with("WORK") && text.contains("6m")), "{drawn:?}");
+        assert_eq!(drawn[2].as_deref(), Some("\"asked\" 6m"));
     }
 
     #[test]
     fn a_server_that_is_gone_is_told_once_and_a_table_in_its_place_covers_that() {
-        let gone = || Refused::unanswered();
-        let question = Question { project: "app".to_owned(), state: None, agent: None };
+        let gone = Refused::unanswered;
         let now = "2026-01-11T16:05:00Z".parse().unwrap();
         for (screen, is_covered) in [(TERMINAL, true), (PIPE, false)] {
-            let mut drawing = Drawing { question: &question, as_json: false, drawn: None, complaint: None };
-            assert!(drawing.next(answer(false), now, &screen).unwrap().is_some());
+            let mut drawing = new(false);
+            assert!(drawing.next(answer("asked"), now, &screen).unwrap().is_some());
             let told = drawing.news_of(gone()).expect("it is news");
             assert!(told.contains("as soon as there is an answer") && !told.contains("Try again"), "{told}");
             assert_eq!(drawing.news_of(gone()), None, "it is no news any more");
-            assert_eq!(drawing.next(answer(false), now, &screen).unwrap().is_some(), is_covered);
-            assert_eq!(drawing.next(answer(false), now, &screen).unwrap(), None);
+            assert_eq!(drawing.next(answer("asked"), now, &screen).unwrap().is_some(), is_covered);
+            assert_eq!(drawing.next(answer("asked"), now, &screen).unwrap(), None);
             assert!(drawing.news_of(gone()).is_some(), "it came back, and is gone again");
         }
     }
