@@ -30,7 +30,29 @@ pub struct Feed {
     position: Option<i64>,
     /// The last event that the store knows to be dealt with, and when it was told.
     noted: (i64, Instant),
+    backoff: Backoff,
+}
+
+/// How long to leave something alone that failed: longer each time, until it works.
+#[derive(Debug, Default)]
+pub struct Backoff {
     failures: u32,
+}
+
+impl Backoff {
+    /// Says that it worked.
+    pub fn worked(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Says that it failed, and tells how long to wait.
+    pub fn failed(&mut self) -> Duration {
+        let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        // Many who lost the same server do not all come back at the same moment.
+        let chance = RandomState::new().build_hasher().finish() % 512;
+        pause.mul_f64(0.75 + chance as f64 / 1024.0)
+    }
 }
 
 impl Feed {
@@ -42,7 +64,7 @@ impl Feed {
             project: project.clone(),
             position: None,
             noted: (0, Instant::now()),
-            failures: 0,
+            backoff: Backoff::default(),
         }
     }
 
@@ -58,7 +80,8 @@ impl Feed {
     /// Says that everything up to `seq` is done.
     pub async fn done(&mut self, seq: i64) -> Result<(), StoreError> {
         let position = self.position().await?.max(seq);
-        (self.position, self.failures) = (Some(position), 0);
+        self.position = Some(position);
+        self.backoff.worked();
         if position - self.noted.0 >= MOST_UNNOTED { self.note().await } else { Ok(()) }
     }
 
@@ -72,11 +95,7 @@ impl Feed {
 
     /// Says that the sink failed, and tells how long to leave it alone: longer each time, until something is done.
     pub fn failed(&mut self) -> Duration {
-        let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(self.failures));
-        self.failures = self.failures.saturating_add(1);
-        // Many sinks that lost the same server do not all come back at the same moment.
-        let chance = RandomState::new().build_hasher().finish() % 512;
-        pause.mul_f64(0.75 + chance as f64 / 1024.0)
+        self.backoff.failed()
     }
 
     async fn position(&mut self) -> Result<i64, StoreError> {

@@ -4,6 +4,7 @@
 
 pub mod feed;
 pub mod fence;
+pub mod files;
 pub mod nudge;
 mod process;
 pub mod wake;
