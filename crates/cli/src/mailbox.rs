@@ -42,7 +42,17 @@ pub fn visit(
 ) -> anyhow::Result<ExitCode> {
     postbox::run(async {
         let mailbox = Mailbox::open(config, project, who).await?;
-        let ended = postbox::until_interrupted(errand(&mailbox)).await;
+        let ended = postbox::until_interrupted(async {
+            if let Some(postbox) = mailbox.postbox() {
+                // Who is called in a shared folder has mail.
+                postbox.settle_channels().await;
+            }
+            errand(&mailbox).await
+        });
+        let ended = ended.await;
+        if let Some(postbox) = mailbox.postbox() {
+            postbox.write_out().await;
+        }
         mailbox.close();
         ended
     })

@@ -11,6 +11,7 @@ mod logging;
 mod mailbox;
 mod output;
 mod postbox;
+mod relays;
 mod wiring;
 
 use std::process::ExitCode;

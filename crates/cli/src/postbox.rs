@@ -52,6 +52,7 @@ pub fn visit(
     run(async {
         let postbox = Postbox::open(config).await?;
         let ended = until_interrupted(errand(&postbox)).await;
+        postbox.write_out().await;
         postbox.close();
         ended
     })
@@ -101,6 +102,16 @@ impl Postbox {
     /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
     pub fn watch(&self, uri: &str) -> Watch {
         Watch::begin(self.desk.clone(), uri)
+    }
+
+    /// Brings channels and the folders that they share with others in step, for who is about to read what came.
+    pub async fn settle_channels(&self) {
+        self.desk.settle_channels().await;
+    }
+
+    /// Writes what was posted into the folders of channels, for who is about to close.
+    pub async fn write_out(&self) {
+        self.desk.write_out().await;
     }
 
     /// Closes the postbox. What is still being watched is over.

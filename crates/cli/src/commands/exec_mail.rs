@@ -154,6 +154,7 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
     postbox::run(async {
         let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
+        letters.postbox().write_out().await;
         letters.close();
         said = done?;
         Ok(ExitCode::SUCCESS)

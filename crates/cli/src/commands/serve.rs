@@ -17,11 +17,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
 use crate::output;
+use crate::relays::Relays;
 use crate::wiring::Post;
 
 const DEFAULT_PORT: u16 = 8765;
 /// Requests under way at once. Most of them wait for mail and cost nothing.
 const MOST_IN_FLIGHT: usize = 8192;
+/// How long what runs beside the office may take to write what was posted last.
+const LONGEST_WRITING: Duration = Duration::from_secs(5);
 /// How long requests under way may take to finish when the server is told to stop.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(20);
 
@@ -71,6 +74,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         .with_context(|| format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free"))?;
     let address = listener.local_addr()?;
     let post = Post::open(config)?;
+    let relays = Relays::new(config, &post).run();
     let metrics = Arc::new(Metrics::default());
     let profile = match config.file.tools.unwrap_or_default() {
         Tools::Full => Profile::Full,
@@ -101,6 +105,8 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         () = serving => {}
         () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
     }
+    // What they leave is done at the next start.
+    let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
     post.store.close();
     drop(ownership);
     Ok(())

@@ -58,7 +58,7 @@ impl Stdio {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let agent = config.agent().map(|(project, name)| Agent { project, name, token: None });
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Place::new(config)?, agent, longest_line));
+        let served = runtime.block_on(serve(Place::new(config)?.staying(), agent, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
@@ -131,6 +131,7 @@ impl Reading {
         self.desk.leave();
         self.finish().await;
         self.channel.close();
+        self.desk.write_out().await;
         Ok(self.desk.close())
     }
 

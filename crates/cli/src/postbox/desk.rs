@@ -104,6 +104,20 @@ impl Desk {
         matches!(&*self.office(), Office::Joined(_))
     }
 
+    /// Takes in what is in the folders of channels, and writes what is not. A server does that by itself.
+    pub async fn settle_channels(&self) {
+        if let Office::Own(own) = &*self.office() {
+            own.relays().settle().await;
+        }
+    }
+
+    /// Writes what was posted into the folders of channels. A server does that by itself.
+    pub async fn write_out(&self) {
+        if let Office::Own(own) = &*self.office() {
+            own.relays().write_out().await;
+        }
+    }
+
     /// Ends what would go on for as long as the client is there. An office of our own keeps nobody waiting any more.
     pub fn leave(&self) {
         if let Office::Own(own) = &*self.office() {

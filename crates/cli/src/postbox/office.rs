@@ -9,11 +9,13 @@ use server::{Metrics, Profile};
 use store::Sqlite;
 use store::ownership::{Owner, current_owner};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::join::Joined;
 use super::message::Message;
 use crate::client::Client;
 use crate::config::{Config, Tools, endpoint_of};
+use crate::relays::Relays;
 use crate::wiring::Post;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
@@ -47,17 +49,22 @@ pub struct Own {
     endpoint: Endpoint,
     peer: StdioPeer,
     post: Post,
+    relays: Relays,
+    /// What runs beside the office for as long as it is open.
+    _running: JoinSet<()>,
 }
 
 impl Own {
-    fn open(config: &Config, outgoing: mpsc::Sender<String>) -> anyhow::Result<Self> {
+    fn open(config: &Config, outgoing: mpsc::Sender<String>, stays: bool) -> anyhow::Result<Self> {
         let post = Post::open(config)?;
         let profile = match config.file.tools.unwrap_or_default() {
             Tools::Full => Profile::Full,
             Tools::Lean => Profile::Lean,
         };
         let endpoint = server::endpoint(&post.office, &Arc::new(Metrics::default()), profile);
-        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post })
+        let relays = Relays::new(config, &post);
+        let running = if stays { relays.run() } else { JoinSet::new() };
+        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running })
     }
 
     /// The line that answers a message.
@@ -68,6 +75,11 @@ impl Own {
     /// Answers a message of our own, with its notices to `notices` and not to the client.
     pub async fn answer_to(&self, message: &Message, notices: mpsc::Sender<String>) -> Option<String> {
         self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
+    }
+
+    /// What does what is due with the folders of channels.
+    pub fn relays(&self) -> &Relays {
+        &self.relays
     }
 
     /// Ends the streams of notices, and answers whoever waits with what there is. Other requests are answered as before.
@@ -89,12 +101,19 @@ pub struct Place {
     token: Option<String>,
     /// How long an owner is waited for that is no server.
     patience: Duration,
+    /// Whether whoever asks stays, so that an office of our own does all the time what is due from time to time.
+    stays: bool,
 }
 
 impl Place {
     /// What the settings say.
     pub fn new(config: Config) -> anyhow::Result<Self> {
-        Ok(Self { url: config.url(), token: config.token()?, config, patience: PATIENCE_WITH_OTHERS })
+        Ok(Self { url: config.url(), token: config.token()?, config, patience: PATIENCE_WITH_OTHERS, stays: false })
+    }
+
+    /// The same for a client that stays.
+    pub fn staying(self) -> Self {
+        Self { stays: true, ..self }
     }
 
     /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
@@ -110,7 +129,7 @@ impl Place {
         if let Some(client) = self.server().await? {
             return Ok(Office::Joined(Joined::new(client)));
         }
-        let own = Own::open(&self.config, outgoing.clone());
+        let own = Own::open(&self.config, outgoing.clone(), self.stays);
         let home = self.config.home.display();
         own.map(Office::Own).with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
     }
@@ -151,7 +170,7 @@ mod tests {
 
     fn place(home: &tempfile::TempDir, patience: Duration) -> Place {
         let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-        Place { config, url: None, token: None, patience }
+        Place { config, url: None, token: None, patience, stays: false }
     }
 
     #[tokio::test]
