@@ -251,11 +251,7 @@ impl Post {
             return said;
         }
         let named: Vec<&str> = self.message.to.iter().map(String::as_str).filter(|to| !to.starts_with(SIGN)).collect();
-        let content = self
-            .document
-            .as_deref()
-            .and_then(Content::read)
-            .unwrap_or_else(|| Content::new(&text_of(&self.message.subject, &self.message.body), None, &[]));
+        let content = self.content();
         let mut said = ChannelMessage {
             id: id.to_owned(),
             timestamp: self.sent_at,
@@ -279,6 +275,16 @@ impl Post {
         said
     }
 
+    /// What it says, with the code and the files that go with it.
+    pub fn content(&self) -> Content {
+        let document = self.document.as_deref();
+        let said = document.and_then(|document| match self.has_arrived() {
+            true => formats::channel::read_value(document).map(content_of),
+            false => Content::read(document),
+        });
+        said.unwrap_or_else(|| Content::new(&text_of(&self.message.subject, &self.message.body), None, &[]))
+    }
+
     /// The mark of the office that said it, if that was one: what others know it by.
     pub fn mark(&self, office: &str) -> Option<OfficeMark> {
         OfficeMark::of(&self.said(office, &self.external_id))
@@ -300,6 +306,11 @@ pub const NATS: &str = "nats";
 /// Whether what comes by this door was said elsewhere before.
 pub fn is_outside(door: &str) -> bool {
     matches!(door, FOLDER | NATS)
+}
+
+/// What a message from outside says.
+pub fn content_of(said: ChannelMessage) -> Content {
+    Content { text: said.text, code: said.code, artifacts: said.artifacts }
 }
 
 /// What a message with a subject says in one text: the subject is left out where the body begins with it.

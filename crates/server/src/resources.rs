@@ -1,10 +1,11 @@
-//! What clients read by address: projects, agents, mailboxes, threads, messages, reservations and work.
+//! What clients read by address: projects, agents, mailboxes, threads, messages, reservations, work and channels.
 //!
 //! Addresses look like `resource://inbox/GreenDog?project=%2Fdata%2Fapp&limit=20`. Every list is paged: when there may
 //! be more, `next` is the address of the next page. It leaves out a `registration_token`, which has to be added again.
 //! Reading changes nothing.
 
 mod address;
+mod channels;
 mod listing;
 mod watching;
 
@@ -51,6 +52,8 @@ impl Shelves {
             "message" => self.message(address).await,
             "reservations" => self.reservations(address).await,
             "work" => self.work(address).await,
+            "channel" => self.channel(address).await,
+            "channels" => self.channels(address).await,
             _ => Err(address.unknown()),
         }
     }

@@ -3,6 +3,7 @@
 //! No rule lives here. What a tool takes is declared beside its handler; names and descriptions are short, because
 //! every agent carries them in its context.
 
+mod channels;
 #[cfg(test)]
 mod documented;
 mod macros;
@@ -66,6 +67,7 @@ pub fn all(office: &Arc<Office>) -> Vec<Tool> {
     tools.push(mailboxes::tool(&desk));
     tools.push(watches::tool(&desk));
     tools.push(presence::tool(&desk));
+    tools.push(channels::tool(&desk));
     tools
 }
 

@@ -11,7 +11,7 @@ use super::messages::{Draft, check_thread};
 use super::{Claim, Known, NEAR_MISS_POOL, Office, Sent};
 use crate::agents::{Agent, AgentName};
 use crate::channels::{
-    CHAT, Channel, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, PostQuery, WATCHER, subject_of,
+    CHAT, Channel, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, PostQuery, WATCHER, content_of, subject_of,
 };
 use crate::clock::rfc3339;
 use crate::error::{Error, shown};
@@ -151,8 +151,7 @@ impl Office {
             document: Some(arrival.document.to_owned()),
             channel,
         };
-        let content = Content { text: said.text.clone(), code: said.code.clone(), artifacts: said.artifacts.clone() };
-        let (subject, body) = (subject_of(&said.text), content.to_markdown());
+        let (subject, body) = (subject_of(&said.text), content_of(said.clone()).to_markdown());
         let thread = answered.as_ref().map(|answered| answered.message.thread.as_str());
         let thread = thread.or(said.metadata_text("thread_id").filter(|name| is_thread(name)));
         let draft =

@@ -1,5 +1,6 @@
 //! Messages, as answers show them.
 
+use mail::channels::SIGN;
 use mail::error::Problem;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
 use mail::office::{Secret, Sent};
@@ -15,7 +16,7 @@ pub struct MessageAnswer<'a> {
     pub id: i64,
     /// The sender's name.
     pub from: &'a str,
-    /// Whom it is written to.
+    /// Whom it is written to: agents, and of what was said in a channel that channel before them.
     pub to: &'a [String],
     /// Who got a copy.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -165,10 +166,11 @@ impl<'a> From<&'a Sent> for SentAnswer<'a> {
             body_md: &message.body,
             created_ts: rfc3339(message.created_at),
         };
+        let agents = message.to.iter().chain(&message.cc).filter(|name| !name.starts_with(SIGN));
         Self {
             message: MessageAnswer::new(message, false),
             bcc: &sent.bcc,
-            count: message.to.len() + message.cc.len() + sent.bcc.len(),
+            count: agents.count() + sent.bcc.len(),
             problems: sent.notes.problems.iter().map(ProblemAnswer::from).collect(),
             warnings: sent.notes.secrets.iter().map(WarningAnswer::from).collect(),
             deliveries: [DeliveryAnswer { payload }],

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The keys of each kind of resource, beside the name in its path.
-const KINDS: [(&str, &[&str]); 8] = [
+const KINDS: [(&str, &[&str]); 10] = [
     ("projects", &["limit", "after"]),
     ("agents", &["project", "limit", "after"]),
     (
@@ -33,6 +33,8 @@ const KINDS: [(&str, &[&str]); 8] = [
     ("message", &["project"]),
     ("reservations", &["project", "limit", "after"]),
     ("work", &["project", "id", "state", "agent", "limit", "before", "after"]),
+    ("channel", &["project", "since", "limit", "thread_id", "before"]),
+    ("channels", &["project"]),
 ];
 
 /// An address that was read.

@@ -50,6 +50,12 @@ pub fn templates() -> Vec<ResourceTemplate> {
             "work",
             "Work items and how they stand, told by typed mail; with id, one and its story; can be subscribed to",
         ),
+        template(
+            "resource://channel/{name}{?project,since,limit,thread_id,before}",
+            "channel",
+            "What was said in a channel, oldest first; since a message's number, time or name; can be subscribed to",
+        ),
+        template("resource://channels/{project_slug}", "channels", "Channels of a project"),
     ]
 }
 
@@ -68,13 +74,16 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
         let Some(project) = office.projects(Some(ProjectId(project_after)), 1).await?.pop() else {
             return Ok((entries, None));
         };
+        let query = format!("?project={}", encode(&project.human_key));
         if agent_after.is_none() {
             entries.push(entry("agents", &project.slug, "", &format!("agents of {}", project.slug)));
             entries.push(entry("work", &project.slug, "", &format!("work in {}", project.slug)));
             entries.push(entry("reservations", &project.slug, "", &format!("reservations in {}", project.slug)));
+            let (_, channels) = office.channels(&project.human_key).await?;
+            let named = channels.iter().take(PAGE).map(|channel| (&channel.name, format!("channel {}", channel.name)));
+            entries.extend(named.map(|(name, shown)| entry("channel", name, &query, &shown)));
         }
         let (_, agents) = office.agents(&project.human_key, agent_after.map(AgentId), PAGE).await?;
-        let query = format!("?project={}", encode(&project.human_key));
         entries.extend(
             agents.iter().map(|agent| entry("inbox", &agent.name, &query, &format!("inbox of {}", agent.name))),
         );

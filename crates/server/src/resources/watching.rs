@@ -1,13 +1,14 @@
 //! Telling a client that a resource it watches has changed.
 //!
-//! Inboxes, reservations, work and agents can be watched. A wake-up may come for nothing, so what the client would see is compared
-//! before it is told. Of an inbox only the newest entry and how much is open are looked at, which is enough to know that
-//! something came or went.
+//! Inboxes, channels, reservations, work and agents can be watched. A wake-up may come for nothing, so what the client
+//! would see is compared before it is told. Of an inbox only the newest entry and how much is open are looked at, which is
+//! enough to know that something came or went.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
+use mail::channels::{ChannelName, PostQuery};
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, InboxQuery};
 use mail::office::{Claim, InboxAsk};
@@ -47,13 +48,18 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             // Rung for mail as well as for presence; leases are seen by a look.
             (Watched::Agents(project.id), office.wake().work(project.id))
         }
+        "channel" => {
+            let channel = ChannelName::parse(address.name()).map_err(refused)?;
+            let project = office.project(address.project()?).await.map_err(refused)?;
+            (Watched::Channel(project.id, channel), office.wake().work(project.id))
+        }
         other => {
             let message = format!("'{other}' cannot be subscribed to");
-            let hint = "Subscribe to an inbox, to reservations, to work or to agents.";
+            let hint = "Subscribe to an inbox, a channel, reservations, work or agents.";
             return Err(ReadError::Refused(Refusal::new("NOT_WATCHABLE", message).hint(hint)));
         }
     };
-    let seen = Seen(newest(office, what).await.map_err(|error| refused(error.into()))?);
+    let seen = Seen(newest(office, &what).await.map_err(|error| refused(error.into()))?);
     let watcher = Watcher { office: office.clone(), seen, what, signal };
     Ok(stream::unfold(watcher, |mut watcher| async move {
         watcher.next_change().await;
@@ -62,12 +68,12 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
     .boxed())
 }
 
-#[derive(Clone, Copy)]
 enum Watched {
     Inbox(ProjectId, AgentId),
     Leases(ProjectId),
     Work(ProjectId),
     Agents(ProjectId),
+    Channel(ProjectId, ChannelName),
 }
 
 struct Watcher {
@@ -81,7 +87,7 @@ impl Watcher {
     async fn next_change(&mut self) {
         loop {
             self.signal.wait(LOOK_AGAIN).await;
-            if self.seen.is_news(newest(&self.office, self.what).await) {
+            if self.seen.is_news(newest(&self.office, &self.what).await) {
                 return;
             }
         }
@@ -110,8 +116,8 @@ impl Seen {
 }
 
 /// What tells one state of the resource from another.
-async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> {
-    match what {
+async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError> {
+    match *what {
         Watched::Inbox(project, agent) => {
             let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(agent, 1) };
             let entries = office.store().inbox(&query).await?;
@@ -129,6 +135,11 @@ async fn newest(office: &Office, what: Watched) -> Result<Vec<i64>, StoreError> 
             let since = |one: &Present| one.presence.as_ref().map_or(0, |known| known.since.as_microsecond());
             let mail = |one: &Present| one.last_mail_at.map_or(0, |time| time.as_microsecond());
             Ok(present.iter().flat_map(|one| [one.agent.id.0, since(one), mail(one), one.leases as i64]).collect())
+        }
+        Watched::Channel(project, ref channel) => {
+            let query = PostQuery { limit: 1, ..PostQuery::default() };
+            let newest = office.store().posts(project, channel.as_str(), &query).await?;
+            Ok(newest.iter().map(|post| post.message.id.0).collect())
         }
     }
 }

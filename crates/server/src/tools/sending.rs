@@ -32,7 +32,7 @@ fn send_message(desk: &Desk) -> Tool {
     const PARAMS: &[Param] = &[
         PROJECT,
         SENDER,
-        Param::required("to", ParamKind::Names, "Agent names, or \"all\"").mistaken_for(&["recipient", "recipients"]),
+        Param::required("to", ParamKind::Names, "Agents, all or #channel").mistaken_for(&["recipient", "recipients"]),
         Param::required("subject", ParamKind::Text, "").mistaken_for(&["title"]),
         BODY,
         Param::optional("thread_id", ParamKind::Text, "Conversation, e.g. a work item").mistaken_for(&["thread"]),
