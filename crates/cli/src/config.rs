@@ -125,6 +125,26 @@ pub struct Hooks {
     pub reserved: Reserved,
 }
 
+/// The NATS server that events go to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nats {
+    /// Its address, such as `nats://127.0.0.1:4222`; `tls://` asks for TLS. It may hold a password.
+    pub url: String,
+    /// What all subjects begin with.
+    pub prefix: Option<String>,
+    /// A file with credentials.
+    pub credentials: Option<PathBuf>,
+    /// A file with the certificates of those who may vouch for the server.
+    pub ca: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Nats {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Nats").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
 /// What a settings file may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -169,6 +189,8 @@ pub struct File {
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
+    /// The NATS server that events go to, and foreign messages come from.
+    pub nats: Option<Nats>,
 }
 
 /// Where things are, and what the file says.

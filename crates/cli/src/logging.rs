@@ -10,7 +10,9 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, LogFormat};
 
 /// What is logged unless the environment or the settings file say otherwise.
-const DEFAULT_FILTER: &str = "warn";
+///
+/// What happens to the connection with NATS is told by us, once, and not by the library for each try.
+const DEFAULT_FILTER: &str = "warn,async_nats=off";
 
 /// Starts the log of this process. To be called once.
 pub fn start(config: &Config) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ mod config;
 mod identity;
 mod logging;
 mod mailbox;
+mod nats;
 mod output;
 mod postbox;
 mod relays;

@@ -47,11 +47,9 @@ impl Backoff {
 
     /// Says that it failed, and tells how long to wait.
     pub fn failed(&mut self) -> Duration {
-        let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(self.failures));
+        let pause = pause_after(self.failures);
         self.failures = self.failures.saturating_add(1);
-        // Many who lost the same server do not all come back at the same moment.
-        let chance = RandomState::new().build_hasher().finish() % 512;
-        pause.mul_f64(0.75 + chance as f64 / 1024.0)
+        pause
     }
 }
 
@@ -108,6 +106,14 @@ impl Feed {
         (self.position, self.noted.0) = (Some(position), position);
         Ok(position)
     }
+}
+
+/// How long to leave something alone that failed so many times before.
+pub(crate) fn pause_after(failures: u32) -> Duration {
+    let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(failures));
+    // Many that lost the same server do not all come back at the same moment.
+    let chance = RandomState::new().build_hasher().finish() % 512;
+    pause.mul_f64(0.75 + chance as f64 / 1024.0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 pub mod feed;
 pub mod fence;
 pub mod files;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod nudge;
 mod process;
 pub mod wake;

@@ -13,6 +13,7 @@ use store::{Sqlite, upkeep};
 
 use super::small_runtime;
 use crate::config::Config;
+use crate::nats;
 use crate::output;
 
 /// A consumer of the event log that is so many events behind is worth a word.
@@ -71,6 +72,9 @@ impl Doctor {
         }
         examined.count(&database)?;
         examined.look_at_permissions(&database);
+        if let Some((what, todo)) = small_runtime()?.block_on(nats::complaint(config))? {
+            examined.find(what, todo);
+        }
         if !self.quick {
             match upkeep::integrity_check(&database) {
                 Ok(problems) => problems.into_iter().for_each(|problem| {

@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::nats;
 use crate::output;
 use crate::relays::Relays;
 use crate::wiring::Post;
@@ -75,6 +76,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let post = Post::open(config)?;
     let relays = Relays::new(config, &post).run();
+    let nats = nats::start(config, &post)?;
     let metrics = Arc::new(Metrics::default());
     let profile = match config.file.tools.unwrap_or_default() {
         Tools::Full => Profile::Full,
@@ -107,6 +109,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     }
     // What they leave is done at the next start.
     let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
+    nats.ended().await;
     post.store.close();
     drop(ownership);
     Ok(())

@@ -1,0 +1,117 @@
+//! What stands in for a message that is too large for the NATS server: who wrote it, how it begins, and where it is.
+
+use formats::channel::ChannelMessage;
+use serde_json::{Map, Value, json};
+
+/// The field of a document's `metadata` that says where the whole is.
+pub(super) const REFERENCE: &str = "reference";
+/// How much of a long subject is told, in characters.
+const LONGEST_SUBJECT: usize = 200;
+
+/// A letter without its body, in at most so many bytes if that can be.
+pub(super) fn of_letter(mut letter: Value, address: &str, room: usize) -> String {
+    letter["reference"] = json!(address);
+    letter["message"]["body_md"] = Value::Null;
+    let subject = letter["message"]["subject"].as_str().unwrap_or_default();
+    if subject.chars().nth(LONGEST_SUBJECT).is_some() {
+        let cut: String = subject.chars().take(LONGEST_SUBJECT).chain(['…']).collect();
+        letter["message"]["subject"] = json!(cut);
+    }
+    let text = letter.to_string();
+    if text.len() <= room {
+        return text;
+    }
+    letter["message"]["to"] = Value::Null;
+    letter["message"]["cc"] = Value::Null;
+    letter.to_string()
+}
+
+/// A document with as much of its text as fits, in at most so many bytes if that can be. Its last line says where the rest
+/// is.
+pub(super) fn of_post(mut said: ChannelMessage, address: &str, room: usize) -> String {
+    let text = std::mem::take(&mut said.text);
+    said.code = None;
+    said.artifacts.clear();
+    said.extra.clear();
+    said.set_metadata_text(REFERENCE, Some(address));
+    let last_line = format!("\n[The whole message is at {address}]");
+    said.text.clone_from(&last_line);
+    if said.to_json().len() > room {
+        // Its author filled it with other things.
+        said.metadata = Map::new();
+        said.set_metadata_text(REFERENCE, Some(address));
+    }
+    let left = room.saturating_sub(said.to_json().len());
+    said.text = format!("{}{last_line}", beginning(&text, left));
+    said.to_json()
+}
+
+/// As much of a text as fits into so many bytes once it is written as JSON.
+fn beginning(text: &str, room: usize) -> &str {
+    let mut left = room;
+    for (index, letter) in text.char_indices() {
+        let length = match letter {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            '\u{0}'..='\u{1f}' => 6,
+            _ => letter.len_utf8(),
+        };
+        if length > left {
+            return &text[..index];
+        }
+        left -= length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use formats::channel::read_value;
+
+    use super::*;
+
+    const ADDRESS: &str = "resource://message/17?project=%2Fdata%2Fapp";
+
+    fn document(text: &str) -> ChannelMessage {
+        let document = json!({
+            "id": "msg-20260111-163315-claude-4c78", "timestamp": "2026-01-11T16:33:15.123Z", "session_id": "dev",
+            "from": "claude", "to": "codex", "type": "chat", "content": { "text": text, "code": "x".repeat(5_000) },
+            "metadata": { "mode": "chat", "in_reply_to": "msg-20260111-163300-codex-a1b2" },
+        });
+        read_value(&document.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_post_is_cut_to_what_fits_and_says_where_the_rest_is() {
+        for text in ["plain ".repeat(1_000), "\"\\\n\u{1}".repeat(1_000), "Grüße 漢字 ".repeat(500)] {
+            let announced = of_post(document(&text), ADDRESS, 2_000);
+            assert!((1_900..=2_000).contains(&announced.len()), "{}", announced.len());
+            let read = read_value(&announced).unwrap();
+            let (beginning, last_line) = read.text.rsplit_once('\n').unwrap();
+            assert!(text.starts_with(beginning));
+            assert_eq!(last_line, format!("[The whole message is at {ADDRESS}]"));
+            assert_eq!(read.metadata_text(REFERENCE), Some(ADDRESS));
+            assert_eq!(read.in_reply_to(), Some("msg-20260111-163300-codex-a1b2"));
+        }
+    }
+
+    #[test]
+    fn a_post_whose_metadata_fill_it_is_announced_without_them() {
+        let mut said = document("short");
+        said.set_metadata_text("notes", Some(&"n".repeat(5_000)));
+        let announced = of_post(said, ADDRESS, 2_000);
+        assert!(announced.len() <= 2_000);
+        assert!(read_value(&announced).unwrap().text.starts_with("short\n"));
+    }
+
+    #[test]
+    fn a_letter_is_announced_without_its_body() {
+        let names: Vec<String> = (0..1_000).map(|number| format!("agent{number}")).collect();
+        let letter =
+            |to: Value| json!({ "message": { "subject": "s".repeat(9_000), "body_md": "b".repeat(9_000), "to": to } });
+        let few: Value = serde_json::from_str(&of_letter(letter(json!(["ann"])), ADDRESS, 2_000)).unwrap();
+        assert_eq!((&few["message"]["body_md"], &few["reference"]), (&Value::Null, &json!(ADDRESS)));
+        assert_eq!(few["message"]["to"], json!(["ann"]));
+        let many = of_letter(letter(json!(names)), ADDRESS, 2_000);
+        assert!(many.len() <= 2_000, "{}", many.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! Tells the NATS server what happens in a project: every event, in order, each confirmed before the next is said.
+//!
+//! One is under way at a time, because of several the server could miss one in the middle when it is lost, and have those
+//! behind it. What is said twice is known to the server by its id.
+
+use mail::StoreError;
+use mail::events::Event;
+use mail::wake::Signal;
+
+use super::link::{Line, Link};
+use super::publication::Writer;
+use super::{NatsError, Project};
+use crate::feed::{Feed, LONGEST_WAIT};
+
+/// What follows the log, and where its place is noted.
+pub const SINK: &str = "nats";
+/// How many events are read at a time.
+const BATCH: usize = 64;
+
+/// Why the server was not told.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Nats(#[from] NatsError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Tells of everything that happens in a project, until the office closes.
+pub(super) async fn tell(project: &Project, line: &mut Line) {
+    let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
+    let wake = project.office.wake();
+    let mut signals = [wake.work(project.project.id), wake.leases(project.project.id)];
+    let mut failures = 0;
+    while !wake.closing() {
+        let failure = match line.with(async |link| follow(project, &link, &mut feed, &mut signals).await).await {
+            Some(Err(failure)) => failure,
+            // The office closes, or the connection was lost, which is told where it is made again.
+            Some(Ok(())) | None => continue,
+        };
+        let slug = &project.project.slug;
+        if failures == 0 {
+            tracing::warn!(project = slug, "cannot tell NATS: {failure}; it is tried again");
+        } else {
+            tracing::debug!(project = slug, failures, "cannot tell NATS: {failure}");
+        }
+        failures += 1;
+        tokio::time::sleep(feed.failed()).await;
+    }
+    if let Err(error) = feed.note().await {
+        tracing::debug!(%error, "the place of NATS in the log was not noted; its last events are said again");
+    }
+}
+
+/// Tells of one event after another for as long as nothing goes wrong.
+async fn follow(
+    project: &Project,
+    link: &Link,
+    feed: &mut Feed,
+    signals: &mut [Box<dyn Signal>; 2],
+) -> Result<(), Failure> {
+    let largest = link.stream(&project.settings).await?.largest;
+    let writer = Writer {
+        store: &*project.store,
+        project: &project.project,
+        office: &project.office_id,
+        subjects: &project.settings.subjects,
+        largest,
+    };
+    while !project.office.wake().closing() {
+        let events = feed.next(BATCH).await?;
+        if events.is_empty() {
+            let [work, leases] = &mut *signals;
+            tokio::select! {
+                () = work.wait(LONGEST_WAIT) => {}
+                () = leases.wait(LONGEST_WAIT) => {}
+            }
+        }
+        for event in &events {
+            tell_event(&writer, link, event).await?;
+            feed.done(event.seq).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn tell_event(writer: &Writer<'_>, link: &Link, event: &Event) -> Result<(), Failure> {
+    for publication in writer.publications(event).await? {
+        link.publish(publication).await?;
+    }
+    Ok(())
+}

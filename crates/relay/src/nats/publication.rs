@@ -1,0 +1,205 @@
+//! What the NATS server is told of an event: on which subject, under which id, in which words.
+//!
+//! A message in a channel is the document that stands in folders; everything else is a small JSON object. What is too large
+//! for the server is announced, and says where the rest is.
+
+use async_nats::{HeaderMap, HeaderName, HeaderValue};
+use bytes::Bytes;
+use formats::presence::Heartbeat;
+use mail::channels::{NATS, OfficeMark, Post};
+use mail::clock::rfc3339;
+use mail::events::{Event, EventKind};
+use mail::ids::{AgentId, MessageId};
+use mail::messages::Message;
+use mail::projects::Project;
+use mail::{Store, StoreError};
+use serde_json::{Value, json};
+
+use super::announcement;
+use super::subjects::{Subjects, Topic};
+
+/// The header by which the server knows what it has been sent before.
+const ID: &str = "Nats-Msg-Id";
+/// The header with what happened, such as `message.sent`.
+pub(super) const EVENT: &str = "Postrider-Event";
+/// The header with the office that says so.
+pub(super) const OFFICE: &str = "Postrider-Office";
+/// Whose subject an event stands on that nobody did.
+const NOBODY: &str = "postrider";
+
+/// One thing that is said to the server.
+pub(super) struct Publication {
+    pub(super) subject: String,
+    pub(super) headers: HeaderMap,
+    pub(super) payload: Bytes,
+}
+
+/// Writes the publications of one project.
+pub(super) struct Writer<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) project: &'a Project,
+    pub(super) office: &'a str,
+    pub(super) subjects: &'a Subjects,
+    /// The largest publication that the server takes, with headers.
+    pub(super) largest: usize,
+}
+
+impl Writer<'_> {
+    /// What is to be said of an event, in this order. Nothing, if it tells of what came from the server.
+    pub(super) async fn publications(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
+        let agent = match event.agent {
+            Some(agent) => self.name_of(agent).await?,
+            None => None,
+        };
+        let name = agent.as_deref().unwrap_or(NOBODY);
+        match event.kind {
+            EventKind::MessageSent => self.message_sent(event).await,
+            EventKind::PresenceChanged => {
+                let heartbeat = self.heartbeat(event, name).await?;
+                Ok(vec![self.publication(event, Topic::Presence(name), &self.id_of(event), heartbeat)])
+            }
+            EventKind::AgentRegistered => {
+                Ok(vec![self.plain(event, Topic::Presence(name), "agent_id", agent.as_deref())])
+            }
+            EventKind::LeaseGranted | EventKind::LeaseReleased => {
+                Ok(vec![self.plain(event, Topic::Lease(name), "lease_id", agent.as_deref())])
+            }
+            _ => Ok(vec![self.plain(event, Topic::Mail(name), "message_id", agent.as_deref())]),
+        }
+    }
+
+    async fn message_sent(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
+        let id = MessageId(event.reference);
+        if let Some(post) = self.store.post(id).await? {
+            return Ok(if post.message.door == NATS { Vec::new() } else { vec![self.post(event, &post)] });
+        }
+        let Some(message) = self.store.message(self.project.id, id).await? else { return Ok(Vec::new()) };
+        let deliveries = self.store.deliveries(id).await?;
+        let whole = self.letter(event, &message);
+        let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.copy_id(event, index), delivery));
+        let room = self.room(event, &self.copy_id(event, deliveries.len()));
+        let payload = match whole.to_string() {
+            text if text.len() <= room => text,
+            _ => announcement::of_letter(whole, &self.address(id), room),
+        };
+        let payload = Bytes::from(payload);
+        Ok(numbered
+            .map(|(id, delivery)| self.publication(event, Topic::Mail(&delivery.recipient), &id, payload.clone()))
+            .collect())
+    }
+
+    /// What is said in a channel, under the id that every office gives it.
+    fn post(&self, event: &Event, post: &Post) -> Publication {
+        let said = post.said(self.office, &post.external_id);
+        let id = match OfficeMark::of(&said) {
+            Some(mark) => format!("{}:{}:{}", self.project.slug, mark.seq, mark.office),
+            None => format!("{}:{}:{}", self.project.slug, post.channel, post.external_id),
+        };
+        let room = self.room(event, &id);
+        let payload = match said.to_json() {
+            text if text.len() <= room => text,
+            _ => announcement::of_post(said, &self.address(post.message.id), room),
+        };
+        self.publication(event, Topic::Channel(&post.channel), &id, payload)
+    }
+
+    fn letter(&self, event: &Event, message: &Message) -> Value {
+        json!({
+            "event": event.kind.as_str(),
+            "project": self.project.human_key,
+            "seq": event.seq,
+            "at": rfc3339(event.at),
+            "message": {
+                "id": message.id.0,
+                "from": message.from,
+                "to": message.to,
+                "cc": message.cc,
+                "subject": message.subject,
+                "body_md": message.body,
+                "thread_id": message.thread,
+                "reply_to": message.reply_to.map(|id| id.0),
+                "importance": message.importance.as_str(),
+                "ack_required": message.ack_required,
+                "kind": message.kind.map(|kind| kind.as_str()),
+                "work_id": message.work_id,
+                "created_ts": rfc3339(message.created_at),
+            },
+        })
+    }
+
+    /// An event that is told by the number of what it happened to.
+    fn plain(&self, event: &Event, topic: Topic<'_>, number: &str, agent: Option<&str>) -> Publication {
+        let document = json!({
+            "event": event.kind.as_str(),
+            "project": self.project.human_key,
+            "seq": event.seq,
+            "at": rfc3339(event.at),
+            "agent": agent,
+            number: event.reference,
+        });
+        self.publication(event, topic, &self.id_of(event), document.to_string())
+    }
+
+    /// How an agent stands now, as it would stand in a file.
+    async fn heartbeat(&self, event: &Event, name: &str) -> Result<String, StoreError> {
+        let known = self.store.presence(AgentId(event.reference)).await?;
+        let heartbeat = Heartbeat {
+            agent_id: name.to_owned(),
+            timestamp: Some(known.as_ref().map_or(event.at, |known| known.seen_at)),
+            state: known.as_ref().map(|known| known.state.clone()),
+            substate: known.as_ref().and_then(|known| known.substate.clone()),
+            watcher_pid: known.as_ref().and_then(|known| known.watcher_pid),
+            channel: known.and_then(|known| known.channel),
+        };
+        Ok(heartbeat.to_json())
+    }
+
+    fn publication(&self, event: &Event, topic: Topic<'_>, id: &str, payload: impl Into<Bytes>) -> Publication {
+        let subject = self.subjects.of(&self.project.slug, topic);
+        Publication { subject, headers: self.headers(event, id), payload: payload.into() }
+    }
+
+    fn headers(&self, event: &Event, id: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(ID, id);
+        headers.insert(EVENT, event.kind.as_str());
+        headers.insert(OFFICE, self.office);
+        headers.insert("Postrider-Seq", event.seq.to_string());
+        headers.insert("Postrider-Project", self.project.slug.as_str());
+        headers
+    }
+
+    /// How many bytes are left beside the headers.
+    fn room(&self, event: &Event, id: &str) -> usize {
+        const FRAME: usize = "NATS/1.0\r\n\r\n".len();
+        const AROUND: usize = ": \r\n".len();
+        let length = |(name, values): (&HeaderName, &Vec<HeaderValue>)| -> usize {
+            let name: &str = name.as_ref();
+            values.iter().map(|value| name.len() + value.as_str().len() + AROUND).sum()
+        };
+        let headers: usize = self.headers(event, id).iter().map(length).sum();
+        self.largest.saturating_sub(FRAME + headers)
+    }
+
+    fn id_of(&self, event: &Event) -> String {
+        self.copy_id(event, 0)
+    }
+
+    /// The id of what is said to one of several recipients.
+    fn copy_id(&self, event: &Event, index: usize) -> String {
+        let (slug, seq, office) = (&self.project.slug, event.seq, self.office);
+        if index == 0 { format!("{slug}:{seq}:{office}") } else { format!("{slug}:{seq}.{}:{office}", index + 1) }
+    }
+
+    /// Where the whole of a message is to be read.
+    fn address(&self, id: MessageId) -> String {
+        let project =
+            percent_encoding::utf8_percent_encode(&self.project.human_key, percent_encoding::NON_ALPHANUMERIC);
+        format!("resource://message/{id}?project={project}")
+    }
+
+    async fn name_of(&self, agent: AgentId) -> Result<Option<String>, StoreError> {
+        let found = self.store.agents(self.project.id, Some(AgentId(agent.0 - 1)), 1).await?.pop();
+        Ok(found.filter(|found| found.id == agent).map(|found| found.name))
+    }
+}
