@@ -146,11 +146,13 @@ async fn whoever_left_is_offline_until_it_does_something() {
     inbox(&shop, AGENT).await.unwrap();
     assert!(shop.office.leave(PROJECT, AGENT).await.unwrap());
     assert!(!shop.office.leave(PROJECT, AGENT).await.unwrap());
+    assert_eq!(shown(&shop, 0).await, "OFFLINE");
+    inbox(&shop, AGENT).await.unwrap();
+    assert_eq!(shown(&shop, 0).await, "AWAKE", "at once, and not after a minute");
+    shop.office.leave(PROJECT, AGENT).await.unwrap();
     shop.clock.advance_seconds(99_999);
     assert_eq!(shown(&shop, 0).await, "OFFLINE", "for however long");
     assert!(!shop.office.leave(PROJECT, AGENT).await.unwrap());
-    inbox(&shop, AGENT).await.unwrap();
-    assert_eq!(shown(&shop, 0).await, "AWAKE", "at once, and not after a minute");
 }
 
 #[tokio::test]

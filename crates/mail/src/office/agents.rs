@@ -54,7 +54,7 @@ impl Office {
             Some(name) => self.register_as(&project, &name, &registration).await?,
             None => self.register_drawn(&project, &registration.profile).await?,
         };
-        self.sign_of_life(project.id, agent.id);
+        self.introduced(project.id, agent.id).await;
         Ok(Registered { project, agent, token })
     }
 
