@@ -20,8 +20,9 @@ use crate::postbox::{self, InProject, Postbox, Refused, resource};
 use table::Agent;
 
 const EXAMPLES: &str = "\
-Whatever an agent does says that it is awake: a call of a tool, a hook, a command here. Its watcher, or the heartbeat file of
-an agent elsewhere, also says what it is at. Who says that it is awake and is silent for over 300 seconds is STALE.
+Whatever an agent does says that it is awake: a call of a tool, a hook, a command here. Its watcher, or the
+heartbeat file of an agent elsewhere, also says what it is at. Who says that it is awake and is silent for over
+300 seconds is STALE.
 
 Examples:
   postrider who                     the agents of the project in the current folder, those who are awake first
