@@ -11,6 +11,7 @@ use std::time::Duration;
 use mail::Office;
 use relay::feed::Backoff;
 use relay::files::{Bridge, FilesError};
+use relay::wake::Bells;
 use store::Sqlite;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -28,6 +29,7 @@ const LONGEST_WRITING: Duration = Duration::from_secs(5);
 pub struct Relays {
     office: Arc<Office>,
     store: Arc<Sqlite>,
+    bells: Arc<Bells>,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
@@ -42,6 +44,7 @@ impl Relays {
         Self {
             office: post.office.clone(),
             store: post.store.clone(),
+            bells: post.bells.clone(),
             folders: config.file.channels.clone().into_iter().collect(),
             longest: config.largest_request(),
             bridges: Mutex::default(),
@@ -52,12 +55,13 @@ impl Relays {
     pub fn run(&self) -> JoinSet<()> {
         let mut running = JoinSet::new();
         for (project, folder) in self.folders.clone() {
-            let (office, store, longest) = (self.office.clone(), self.store.clone(), self.longest);
+            let (office, store, bells) = (self.office.clone(), self.store.clone(), self.bells.clone());
+            let longest = self.longest;
             running.spawn(async move {
                 let mut backoff = Backoff::default();
                 loop {
                     match Bridge::open(office.clone(), store.clone(), &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run().await,
+                        Ok(bridge) => return bridge.run(bells).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
                     tokio::time::sleep(backoff.failed()).await;

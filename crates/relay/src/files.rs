@@ -25,10 +25,11 @@ use mail::channels::{ChannelName, FOLDER};
 use mail::events::EventKind;
 use mail::ids::MessageId;
 use mail::projects::Project;
-use mail::wake::Signal;
+use mail::wake::{Signal, Wake};
 use mail::{Error, Office, Store, StoreError};
 
 use crate::feed::{Backoff, Feed, LONGEST_WAIT};
+use crate::wake::Bells;
 use folder::Folder;
 use glance::Glance;
 use presence::Presence;
@@ -122,44 +123,30 @@ impl Bridge {
     }
 
     /// Keeps both in step until the office closes.
-    pub async fn run(mut self) {
-        let mut bell = self.desk.office.wake().work(self.desk.project.id);
-        let (mut looked_at, mut backoff, mut trouble) = (None::<Instant>, Backoff::default(), None::<String>);
-        loop {
-            let is_closing = self.desk.office.wake().closing();
-            let is_due = looked_at.is_none_or(|at| at.elapsed() >= LONGEST_WAIT);
-            let passed = if is_due && !is_closing {
+    pub async fn run(mut self, bells: Arc<Bells>) {
+        let mut bell = bells.posts(self.desk.project.id);
+        let (mut looked_at, mut backoff, mut trouble) = (None::<Instant>, Backoff::default(), None);
+        while !bells.closing() {
+            let since = looked_at.map_or(LONGEST_WAIT, |at| at.elapsed());
+            let passed = if since >= LONGEST_WAIT {
                 looked_at = Some(Instant::now());
                 self.pass().await
             } else {
                 // A bell says that something was posted, not that somebody wrote a file.
-                self.write_out().await
+                self.hand_on().await
             };
-            if is_closing {
-                return;
+            self.tell(&passed, &mut trouble);
+            if passed.is_ok() {
+                backoff.worked();
+                let since = looked_at.map_or(LONGEST_WAIT, |at| at.elapsed());
+                bell.wait(LONGEST_WAIT.saturating_sub(since)).await;
+            } else {
+                rest(&mut *bell, &bells, backoff.failed()).await;
+                looked_at = None;
             }
-            let pause = match passed {
-                Ok(()) => {
-                    if trouble.take().is_some() {
-                        tracing::info!(folder = %self.root.display(), "the folder of channels can be used again");
-                    }
-                    backoff.worked();
-                    let since = looked_at.map_or(Duration::ZERO, |at| at.elapsed());
-                    bell.wait(LONGEST_WAIT.saturating_sub(since)).await;
-                    continue;
-                }
-                Err(error) => {
-                    let told = error.to_string();
-                    if trouble.as_ref() != Some(&told) {
-                        tracing::warn!(error = told, "channels and their folder are not in step; trying again");
-                        trouble = Some(told);
-                    }
-                    backoff.failed()
-                }
-            };
-            self.rest(&mut *bell, pause).await;
-            looked_at = None;
         }
+        let passed = self.write_out().await;
+        self.tell(&passed, &mut trouble);
     }
 
     /// Writes what is not written, takes in what is there, and writes what that led to. For those who end soon.
@@ -186,6 +173,16 @@ impl Bridge {
         let taken = self.take_in(now).await;
         let heard = self.presence.pass(&self.root, &self.desk, now).await;
         written.and(taken).and(heard.map_err(|error| self.named(error)))
+    }
+
+    /// Hands on at once what happened here.
+    async fn hand_on(&mut self) -> Result<(), FilesError> {
+        self.follow_events().await?;
+        if self.presence.is_changed() {
+            let heard = self.presence.pass(&self.root, &self.desk, Instant::now()).await;
+            heard.map_err(|error| self.named(error))?;
+        }
+        Ok(())
     }
 
     async fn follow_events(&mut self) -> Result<(), FilesError> {
@@ -253,12 +250,19 @@ impl Bridge {
         Ok(folders)
     }
 
-    /// Lets a folder that failed alone for a while. A bell does not end that, but the office closing does.
-    async fn rest(&self, bell: &mut dyn Signal, pause: Duration) {
-        let begun = Instant::now();
-        while begun.elapsed() < pause && !self.desk.office.wake().closing() {
-            bell.wait(pause.saturating_sub(begun.elapsed())).await;
+    /// Logs what is wrong when it begins, when it becomes something else, and when it is over.
+    fn tell(&self, passed: &Result<(), FilesError>, trouble: &mut Option<String>) {
+        let now = passed.as_ref().err().map(ToString::to_string);
+        match &now {
+            Some(error) if now != *trouble => {
+                tracing::warn!(error, "channels and their folder are not in step; trying again");
+            }
+            None if trouble.is_some() => {
+                tracing::info!(folder = %self.root.display(), "channels and their folder are in step again");
+            }
+            _ => {}
         }
+        *trouble = now;
     }
 
     /// The same error, with the folder that it is about.
@@ -270,6 +274,14 @@ impl Bridge {
             FilesError::Failed { cause, .. } => FilesError::Failed { path: self.root.clone(), cause },
             other => other,
         }
+    }
+}
+
+/// Leaves a folder that failed alone for a while. A bell does not end that, but the office closing does.
+async fn rest(bell: &mut dyn Signal, bells: &Bells, pause: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < pause && !bells.closing() {
+        bell.wait(pause.saturating_sub(begun.elapsed())).await;
     }
 }
 

@@ -49,6 +49,11 @@ impl Presence {
         self.written_at = None;
     }
 
+    /// Whether that was said, and not written since.
+    pub(super) fn is_changed(&self) -> bool {
+        self.written_at.is_none()
+    }
+
     /// Hears what is new, then writes what is.
     pub(super) async fn pass(&mut self, root: &Path, desk: &Desk, now: Instant) -> Result<(), FilesError> {
         // First: who was heard elsewhere last is not written here.

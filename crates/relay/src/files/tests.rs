@@ -139,6 +139,20 @@ async fn a_post_is_written_once_however_often_it_is_told() {
 }
 
 #[tokio::test]
+async fn what_was_written_before_a_crash_and_not_noted_is_known_for_our_own() {
+    let (town, shared) = (town(), shared());
+    let id = town.post("codex", "hello").await;
+    let post = town.store.post(id).await.unwrap().unwrap();
+    let office = town.store.office_id().await.unwrap();
+    let name = writer::write(shared.root(), &post, &office).unwrap().unwrap();
+    // Found before the log is followed, as by another process.
+    town.bridge(shared.root()).await.take_in(Instant::now()).await.unwrap();
+    assert_eq!(town.texts().await, ["hello"]);
+    town.bridge(shared.root()).await.settle().await.unwrap();
+    assert_eq!((town.texts().await.len(), shared.names()), (1, vec![format!("{name}.json")]));
+}
+
+#[tokio::test]
 async fn a_taken_name_is_left_alone_and_another_one_drawn() {
     let (town, shared) = (town(), shared());
     let id = town.post("codex", "hello").await;
