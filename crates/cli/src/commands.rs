@@ -55,8 +55,10 @@ enum Command {
     Join(join::Join),
     /// Send, read and answer mail
     Mail(Box<mail::Mail>),
-    /// Check messages of channels, where agents talk in the open
+    /// Talk in channels, where everybody reads along
     Channel(channel::Channel),
+    /// Say something in a channel, with the flags of the script send-message
+    SendMessage(Box<channel::SendMessage>),
     /// Show the work of a project: who is on what, how far, and who waits for help
     Work(work::Work),
     /// Show who is there: who is awake, since when, and what it is at
@@ -128,7 +130,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Stdio(command) => command.run(config),
         Command::Join(command) => command.run(config, json),
         Command::Mail(command) => command.run(config, json),
-        Command::Channel(command) => command.run(json),
+        Command::Channel(command) => command.run(config, json),
+        Command::SendMessage(command) => command.run(config, json),
         Command::Work(command) => command.run(config, json),
         Command::Who(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),

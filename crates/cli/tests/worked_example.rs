@@ -24,6 +24,11 @@ fn two_agents_write_to_each_other_as_the_documentation_says() {
     pages::check(&page("agents.md"), &Place::new(), None);
 }
 
+#[test]
+fn a_channel_is_used_as_the_documentation_says() {
+    pages::check(&page("channels.md"), &Place::new(), None);
+}
+
 /// The program that the page shows is saved as the page says.
 #[test]
 fn the_mail_program_of_the_documentation_keeps_letters() {

@@ -11,6 +11,7 @@ use std::fmt;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::channels::SIGN;
 use crate::error::StoreError;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::{Delivery, DeliveryState, Message, Role};
@@ -74,22 +75,32 @@ pub struct RecipientCopy {
 impl RecipientCopy {
     /// What it is called.
     pub fn id(&self) -> CopyId {
-        CopyId::shown(self.message.id, self.open(), self.place)
+        match self.is_nobodys() {
+            true => CopyId { message: self.message.id, place: None },
+            false => CopyId::shown(self.message.id, self.open(), self.place),
+        }
     }
 
     /// How many copies are known to all; the blind ones come behind them.
     pub fn open(&self) -> usize {
-        self.message.to.len() + self.message.cc.len()
+        self.message.open_recipients().count()
     }
 
     /// Whether only the sender and this recipient know of it.
     pub fn is_blind(&self) -> bool {
-        self.place > self.open()
+        self.place > self.open() && !self.is_nobodys()
     }
 
-    /// The copy at `place`, from 1, of a message with those copies.
+    /// Whether it was said in a channel to nobody in particular: then the channel stands where its recipient would.
+    pub fn is_nobodys(&self) -> bool {
+        self.recipient.starts_with(SIGN)
+    }
+
+    /// The copy at `place`, from 1, of a message with those copies. What is nobody's mail can be looked at as if it had one.
     pub fn at(message: &Message, copies: &[Delivery], place: usize) -> Option<Self> {
-        let Delivery { recipient, state, .. } = copies.get(place.checked_sub(1)?)?.clone();
+        let copy = copies.get(place.checked_sub(1)?).map(|copy| (copy.recipient.clone(), copy.state.clone()));
+        let channel = message.to.first().filter(|to| place == 1 && copies.is_empty() && to.starts_with(SIGN));
+        let (recipient, state) = copy.or_else(|| Some((channel?.clone(), DeliveryState::default())))?;
         Some(Self { message: message.clone(), recipient, place, state })
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use formats::Kind;
 use jiff::Timestamp;
 
-use crate::channels::NewPost;
+use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{AgentId, MessageId, ProjectId};
 
@@ -117,6 +117,13 @@ pub struct Message {
     pub vouched: Vouched,
     /// When it was accepted; strictly rises within a project.
     pub created_at: Timestamp,
+}
+
+impl Message {
+    /// The agents that all may know to have a copy: whom it is written to, and then who got one. A channel has none.
+    pub fn open_recipients(&self) -> impl Iterator<Item = &str> {
+        self.to.iter().chain(&self.cc).map(String::as_str).filter(|name| !name.starts_with(SIGN))
+    }
 }
 
 /// One recipient's copy of a message.

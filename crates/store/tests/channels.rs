@@ -125,8 +125,11 @@ async fn a_post_answers_another_by_its_number_or_its_name() {
         let answer = PostDraft { in_reply_to: Some(id), ..post("codex", &[], "Yes.") };
         let answer = shop.office.post(answer).await.unwrap().message;
         assert_eq!((answer.reply_to, &answer.thread), (Some(first.id), &first.thread));
+        assert_eq!(answer.to, ["#dev", "claude"], "it is for whoever is answered, unless somebody else is named");
         assert_eq!(kept(&shop, &answer).await.in_reply_to.as_deref(), Some(name.as_str()));
     }
+    let to_all = PostDraft { in_reply_to: Some(&name), ..post("codex", &["all"], "Yes.") };
+    assert_eq!(shop.office.post(to_all).await.unwrap().message.to, ["#dev"]);
     for (channel, id) in [("dev", "999"), ("dev", "msg-none"), ("ops", number.as_str()), ("ops", name.as_str())] {
         let answer = PostDraft { in_reply_to: Some(id), channel, ..post("codex", &[], "Yes.") };
         let refused = shop.office.post(answer).await;

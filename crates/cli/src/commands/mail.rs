@@ -4,7 +4,7 @@
 //! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
 
 pub mod ago;
-mod body;
+pub mod body;
 mod following;
 mod letter;
 mod listing;
@@ -16,6 +16,7 @@ mod waiting;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Subcommand};
+use mail::channels::SIGN;
 use mail::error::shown;
 use mail::provider::{Letter, Provider, ProviderError, Refusal};
 use serde_json::{Value, json};
@@ -193,6 +194,17 @@ impl Visit<'_> {
         let letter = self.provider().get(id).await?;
         if letter.to == self.who.name {
             return Ok(letter);
+        }
+        if letter.to.starts_with(SIGN) {
+            let (id, channel) = (shown(id), letter.to.trim_start_matches(SIGN));
+            let message = format!("Message '{id}' was said in '{}' to nobody in particular", letter.to);
+            let hint = format!("Read it with: postrider channel read {channel}");
+            return Err(ProviderError::Refused(Refusal {
+                code: "NOBODYS_MAIL".to_owned(),
+                message,
+                hint,
+                ..Refusal::default()
+            }));
         }
         let message = format!("Message '{}' was not sent to '{}'", shown(id), shown(&self.who.name));
         let code = "NOT_A_RECIPIENT".to_owned();

@@ -50,6 +50,38 @@ pub fn lines(text: &str) -> String {
     formats::plain_lines(text)
 }
 
+/// The text on lines of at most `width` columns, with its own line breaks and the blanks at the start of its lines. Words
+/// stay whole where they fit.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(2);
+    let mut told = Vec::new();
+    for own in text.lines() {
+        let own: String = own.chars().map(shown).collect();
+        let (mut line, mut columns) = (String::new(), 0);
+        for word in own.split_inclusive(' ') {
+            if columns > 0 && columns + self::width(word.trim_end()) > width {
+                told.push(std::mem::take(&mut line));
+                columns = 0;
+            }
+            for letter in word.chars() {
+                let wide = letter.width().unwrap_or(0);
+                let is_over = columns + wide > width;
+                if is_over && letter == ' ' {
+                    continue;
+                }
+                if is_over {
+                    told.push(std::mem::take(&mut line));
+                    columns = 0;
+                }
+                line.push(letter);
+                columns += wide;
+            }
+        }
+        told.push(line);
+    }
+    told.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
 /// JSON on one line. What JSON need not escape and a terminal obeys is escaped too.
 pub fn json_line(value: &Value) -> String {
     let plain = value.to_string();
@@ -100,6 +132,18 @@ mod tests {
         for wide in 0..8 {
             assert!(width(&line("漢a字b漢c", wide)) <= wide);
         }
+    }
+
+    #[test]
+    fn a_text_is_wrapped_at_its_blanks_and_a_word_only_where_it_has_to() {
+        assert_eq!(wrapped("one two three\n\n  four", 8), ["one two", "three", "", "  four"]);
+        assert_eq!(wrapped("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrapped("abcd  efgh", 4), ["abcd", "efgh"]);
+        assert_eq!(wrapped("漢字漢字", 5), ["漢字", "漢字"]);
+        assert_eq!(wrapped("a\tb\x1b[2J", usize::MAX), ["a b�[2J"]);
+        assert_eq!(wrapped("", 10), [""; 0]);
+        let long = "x ".repeat(100_000);
+        assert_eq!(wrapped(&long, 2).len(), 100_000, "and in linear time");
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn comparable(text: &str) -> String {
             let word = word.trim_matches(['(', ')', ',']);
             let is_age = word.strip_suffix(['s', 'm', 'h']).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
             let is_time = word.len() > 8 && word.starts_with("20") && word.contains('-') || word.ends_with('Z');
-            if is_age || is_time { "…".to_owned() } else { without_chance(&without_times(word)) }
+            if is_age || is_time { "…".to_owned() } else { without_chance(&without_names(&without_times(word))) }
         };
         let line = line.split_whitespace().map(plain).collect::<Vec<_>>().join(" ");
         line.replace("just now", "…").replace("1 min ago", "…")
@@ -93,6 +93,18 @@ fn without_times(text: &str) -> String {
         rest = &time[end..];
     }
     told + rest
+}
+
+/// A text without the times and the drawn ends of the names of posts, as in `msg-20260111-163315-claude-4c78`.
+fn without_names(text: &str) -> String {
+    let mut parts = text.split("msg-20");
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(part.len());
+        told.push_str("msg-…");
+        told.push_str(&part[end..]);
+    }
+    told
 }
 
 /// A text without the names of threads that were drawn by chance.

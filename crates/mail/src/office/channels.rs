@@ -33,7 +33,7 @@ pub struct PostDraft<'a> {
     pub from: Claim<'a>,
     /// The channel, with or without its sign.
     pub channel: &'a str,
-    /// Whom it is addressed to; nobody in particular if empty or `all`.
+    /// Whom it is addressed to; nobody in particular if `all`. If empty, whoever wrote what it answers.
     pub to: Vec<String>,
     /// What it is about; without one, its first line.
     pub subject: Option<&'a str>,
@@ -90,11 +90,14 @@ impl Office {
     pub async fn post(&self, post: PostDraft<'_>) -> Result<Sent, Error> {
         let channel = ChannelName::parse(post.channel)?;
         self.ensure_mailbox(post.project_key, post.from.name).await?;
-        let to: Vec<String> = post.to.iter().filter(|name| !is_everyone(name)).cloned().collect();
+        let answered = self.answered(post.project_key, &channel, post.in_reply_to).await?;
+        let mut to: Vec<String> = post.to.iter().filter(|name| !is_everyone(name)).cloned().collect();
         for name in &to {
             self.ensure_mailbox(post.project_key, name).await?;
         }
-        let answered = self.answered(post.project_key, &channel, post.in_reply_to).await?;
+        if post.to.is_empty() {
+            to.extend(answered.as_ref().map(|answered| answered.message.from.clone()));
+        }
         let content = Content::new(post.text, post.code, &post.artifacts);
         let (subject, body) =
             (post.subject.map_or_else(|| subject_of(post.text), str::to_owned), content.to_markdown());

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use super::{Count, Letter, Provider, ProviderError, Words};
+use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{CopyId, RecipientCopy, open_to_all, place_of};
@@ -173,7 +174,8 @@ impl Native {
 
     /// A letter that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
     fn sent(&self, message: Message, reply_to: Option<String>) -> Letter {
-        let recipient = message.to.first().cloned().unwrap_or_default();
+        let recipient = message.open_recipients().chain(message.to.iter().map(String::as_str)).next();
+        let recipient = recipient.unwrap_or_default().to_owned();
         self.letter_with(RecipientCopy { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
     }
 
@@ -279,7 +281,7 @@ impl Native {
         } else {
             self.office.ensure_mailbox(&self.project_key, from).await?;
         }
-        if let Some(to) = to {
+        if let Some(to) = to.filter(|to| !to.starts_with(SIGN)) {
             self.office.ensure_mailbox(&self.project_key, to).await?;
         }
         Ok(())
@@ -307,7 +309,9 @@ impl Provider for Native {
         self.make_mailboxes(words.from, None).await?;
         let reply_to = parsed(id)?.message;
         let answered = self.answered(reply_to, words.from).await?;
-        let draft = self.draft(&parent.from, words);
+        let mut draft = self.draft(&parent.from, words);
+        // What was said in the open is answered there.
+        draft.to.extend(parent.addressed.first().filter(|name| name.starts_with(SIGN)).cloned());
         let sent = self.office.reply(ReplyDraft { reply_to, subject: Some(words.subject), draft }).await?;
         Ok(self.sent(sent.message, Some(answered)))
     }

@@ -1,6 +1,5 @@
 //! Messages, as answers show them.
 
-use mail::channels::SIGN;
 use mail::error::Problem;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
 use mail::office::{Secret, Sent};
@@ -166,11 +165,10 @@ impl<'a> From<&'a Sent> for SentAnswer<'a> {
             body_md: &message.body,
             created_ts: rfc3339(message.created_at),
         };
-        let agents = message.to.iter().chain(&message.cc).filter(|name| !name.starts_with(SIGN));
         Self {
             message: MessageAnswer::new(message, false),
             bcc: &sent.bcc,
-            count: agents.count() + sent.bcc.len(),
+            count: message.open_recipients().count() + sent.bcc.len(),
             problems: sent.notes.problems.iter().map(ProblemAnswer::from).collect(),
             warnings: sent.notes.secrets.iter().map(WarningAnswer::from).collect(),
             deliveries: [DeliveryAnswer { payload }],

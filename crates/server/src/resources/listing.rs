@@ -79,6 +79,7 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
             entries.push(entry("agents", &project.slug, "", &format!("agents of {}", project.slug)));
             entries.push(entry("work", &project.slug, "", &format!("work in {}", project.slug)));
             entries.push(entry("reservations", &project.slug, "", &format!("reservations in {}", project.slug)));
+            entries.push(entry("channels", &project.slug, "", &format!("channels of {}", project.slug)));
             let (_, channels) = office.channels(&project.human_key).await?;
             let named = channels.iter().take(PAGE).map(|channel| (&channel.name, format!("channel {}", channel.name)));
             entries.extend(named.map(|(name, shown)| entry("channel", name, &query, &shown)));

@@ -16,7 +16,11 @@ const PARAMS: &[Param] = &[
     Param::required("sender_name", ParamKind::Text, "Gets a mailbox if it is new"),
     Param::required("channel", ParamKind::Text, "With or without '#'"),
     Param::required("text", ParamKind::Text, ""),
-    Param::optional("to", ParamKind::Names, "Agents, which get a mailbox if they are new; nobody or all: everybody"),
+    Param::optional(
+        "to",
+        ParamKind::Names,
+        "Agents, which get a mailbox if they are new, or all; without one, whoever is answered",
+    ),
     Param::optional("subject", ParamKind::Text, "The first line of the text without one"),
     Param::optional("type", ParamKind::Text, "chat without one"),
     Param::optional("mode", ParamKind::Choice(&[CHAT, WATCHER]), ""),

@@ -32,20 +32,26 @@ pub struct Written {
 impl Body {
     /// Reads the text; there has to be some.
     pub fn read(&self) -> anyhow::Result<Written> {
-        let written = match self.message.as_deref() {
-            Some(message) if message != "-" => Written { text: message.to_owned(), file: None },
-            None if io::stdin().is_terminal() => edited()?,
-            _ => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
-        };
-        if written.text.trim().is_empty() {
-            bail!("the message is empty, so nothing was sent; pass its text with -m TEXT or on standard input");
-        }
-        if written.text.contains('\0') {
-            written.keep();
-            bail!("the message holds a zero byte, as binary files do, so nothing was sent; only text can be mailed");
-        }
-        Ok(written)
+        written(self.message.as_deref(), "with -m TEXT")
     }
+}
+
+/// A text that was given, or `-` for standard input, or what is written in an editor; there has to be some. `how` says
+/// how it could have been given.
+pub fn written(given: Option<&str>, how: &str) -> anyhow::Result<Written> {
+    let written = match given {
+        Some(text) if text != "-" => Written { text: text.to_owned(), file: None },
+        None if io::stdin().is_terminal() => edited(how)?,
+        _ => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
+    };
+    if written.text.trim().is_empty() {
+        bail!("the message is empty, so nothing was sent; pass its text {how} or on standard input");
+    }
+    if written.text.contains('\0') {
+        written.keep();
+        bail!("the message holds a zero byte, as binary files do, so nothing was sent; only text can be mailed");
+    }
+    Ok(written)
 }
 
 impl Written {
@@ -64,9 +70,10 @@ impl Written {
     }
 }
 
-fn edited() -> anyhow::Result<Written> {
+fn edited(how: &str) -> anyhow::Result<Written> {
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(set);
-    let editor = editor.context("the message has no text; pass it with -m TEXT, or set EDITOR to write it there")?;
+    let missing = || format!("the message has no text; pass it {how}, or set EDITOR to write it there");
+    let editor = editor.with_context(missing)?;
     let file = tempfile::Builder::new().prefix("postrider-").suffix(".md").tempfile();
     let file = file.context("cannot make a file for the editor")?;
     // The variable may name a program and its options, as in 'code --wait', so a shell reads it, as for other tools.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
+use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
 use mail::provider::Letter;
@@ -70,6 +71,7 @@ struct Followed {
     thread_id: String,
     ack_required: bool,
     recipients: Vec<Copy>,
+    to: Vec<String>,
 }
 
 impl Outbox {
@@ -128,17 +130,25 @@ impl Followed {
 
     fn to_value(&self) -> Value {
         let recipients: Vec<Value> = self.recipients.iter().map(Copy::to_value).collect();
-        json!({
+        let channel = self.to.first().filter(|name| name.starts_with(SIGN));
+        let mut value = json!({
             "id": self.id.to_string(), "subject": self.subject, "created_at": self.created_ts.to_string(),
             "thread_id": self.thread_id, "ack_required": self.ack_required, "recipients": recipients,
-        })
+        });
+        if let Some(channel) = channel {
+            value["channel"] = json!(channel);
+        }
+        value
     }
 
-    /// A line for each recipient; the first has what is the same for all.
+    /// A line for the channel, if there is one, and for each recipient; the first has what is the same for all.
     fn rows(&self, now: Timestamp) -> Vec<[Cell; 5]> {
+        let blank = Cell::default;
         let mut rows: Vec<[Cell; 5]> = Vec::with_capacity(self.recipients.len());
+        for channel in self.to.iter().filter(|name| name.starts_with(SIGN)) {
+            rows.push([blank(), channel.clone().into(), blank(), blank(), blank()]);
+        }
         for copy in &self.recipients {
-            let blank = Cell::default;
             rows.push([blank(), copy.name.clone().into(), copy.state().into(), blank(), blank()]);
         }
         if let Some([id, _, _, subject, when]) = rows.first_mut() {

@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use mail::channels::SIGN;
 use mail::provider::Letter;
 use serde_json::{Value, json};
 
@@ -150,7 +151,8 @@ impl Seen {
     pub fn in_thread(&self, now: Timestamp) -> String {
         let letter = &self.letter;
         let mut to = self.named([&letter.to]);
-        if self.copies.is_empty() {
+        let is_nobodys = letter.to.starts_with(SIGN);
+        if self.copies.is_empty() && !is_nobodys {
             to.push_str(if letter.read { " (read)" } else { " (unread)" });
         }
         if !letter.cc.is_empty() {

@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use jiff::Timestamp;
 use mail::agents::EVERYONE;
+use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
 use mail::messages::Importance;
@@ -355,9 +356,10 @@ impl Sent {
 
     /// Nudges those who got it. The mail is sent, whatever becomes of that.
     fn notify(&self, visit: &Visit<'_>) {
-        for (place, name) in self.to.iter().enumerate() {
+        let agents: Vec<&String> = self.to.iter().filter(|name| !name.starts_with(SIGN)).collect();
+        for (place, name) in agents.iter().enumerate() {
             let id = match self.ids.as_slice() {
-                [id] if self.to.len() > 1 => format!("{id}.{}", place + 1),
+                [id] if agents.len() > 1 => format!("{id}.{}", place + 1),
                 ids => ids[place.min(ids.len() - 1)].clone(),
             };
             let missing = match visit.notifier.nudge(visit.project, name, &id) {

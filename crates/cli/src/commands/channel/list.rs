@@ -1,0 +1,63 @@
+//! `postrider channel list`: which channels there are.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock};
+use serde::Deserialize;
+
+use super::super::mail::ago::ago;
+use super::advised;
+use crate::config::Config;
+use crate::output::grid::{self, Cell, Column};
+use crate::output::{self, Screen};
+use crate::postbox::{self, InProject, Postbox, resource};
+
+const COLUMNS: [Column; 3] =
+    [Column { head: "CHANNEL", most: 64 }, Column { head: "MESSAGES", most: 12 }, Column { head: "LAST", most: 12 }];
+/// Who gives way where there is no room, and how far.
+const GIVING: [(usize, usize); 1] = [(0, 12)];
+
+/// List the channels of the project.
+#[derive(Args, Debug)]
+pub struct List {
+    #[command(flatten)]
+    project: InProject,
+}
+
+/// A channel, as the office tells of it.
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+    posts: u64,
+    last_ts: Option<Timestamp>,
+}
+
+impl List {
+    /// Prints the list.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let key = self.project.key()?;
+        postbox::visit(config, async |postbox: &Postbox| {
+            let answer = postbox.read(&resource("channels", &key, &[])).await;
+            let answer = answer.map_err(|refused| advised(refused.into(), &self.project))?;
+            let listed = Vec::<Listed>::deserialize(&answer["channels"]).context("the channels cannot be read")?;
+            if listed.is_empty() && !as_json {
+                output::note("No channels yet. One begins with its first message: postrider channel post NAME TEXT");
+                return Ok(ExitCode::SUCCESS);
+            }
+            output::answer(as_json, &answer, || table(&listed, SystemClock.now(), &Screen::of_stdout()));
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+fn table(channels: &[Listed], now: Timestamp, screen: &Screen) -> String {
+    let row = |channel: &Listed| -> [Cell; 3] {
+        let last = channel.last_ts.map(|last| ago(last, now)).unwrap_or_default();
+        [channel.name.clone().into(), channel.posts.to_string().into(), last.into()]
+    };
+    let rows: Vec<_> = channels.iter().map(row).collect();
+    grid::lines(&COLUMNS, &GIVING, &rows, screen).join("\n")
+}

@@ -1,0 +1,204 @@
+//! Saying something in a channel: `postrider channel post`, and `postrider send-message` with the flags of the script of
+//! that name, so that what calls the script can call us.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::given::text_of;
+use super::super::mail::body::written;
+use super::advised;
+use crate::config::{Config, EVERYWHERE};
+use crate::identity::Acting;
+use crate::mailbox::Who;
+use crate::output::{self, text};
+use crate::postbox::{self, InProject, Postbox};
+
+const POST_EXAMPLES: &str = "\
+Examples:
+  postrider channel post dev 'Phase 1 is done.'
+  postrider channel post dev 'Please review.' --to BlueLake --artifact src/lexer.rs
+  postrider channel post dev 'It is fixed.' --reply-to 17
+  git diff | postrider channel post dev --to BlueLake --type task_result";
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  postrider send-message --agent supervisor --channel agent-os-paper --to codex --text 'Please review this'
+  postrider send-message --agent supervisor --channel agent-os-paper --to all --text - < plan.md";
+
+/// Say something in a channel, which may be new.
+#[derive(Args, Debug)]
+#[command(after_help = POST_EXAMPLES)]
+pub struct Post {
+    #[command(flatten)]
+    acting: Acting,
+    /// The channel
+    channel: String,
+    /// The text, or `-` for standard input [default: standard input; at a terminal, what is written in $VISUAL or $EDITOR]
+    #[arg(allow_hyphen_values = true)]
+    text: Option<String>,
+    /// Whom it is addressed to [default: whoever it answers, or nobody in particular]
+    #[arg(long, value_name = "NAME")]
+    to: Vec<String>,
+    #[command(flatten)]
+    more: More,
+    /// The message that it answers: its number, or its name in the channel
+    #[arg(long, value_name = "ID")]
+    reply_to: Option<String>,
+    /// A file that it speaks of
+    #[arg(long, value_name = "PATH")]
+    artifact: Vec<String>,
+    /// The conversation [default: that of what it answers, or a new one]
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Makes a repetition safe: what has the same key is said once
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+/// Say something in a channel, with the flags of the script send-message.
+#[derive(Args, Debug)]
+#[command(after_help = SEND_EXAMPLES, override_usage = "postrider send-message [OPTIONS] --channel <NAME> --text <TEXT>")]
+pub struct SendMessage {
+    #[command(flatten)]
+    project: InProject,
+    /// Who says it [default: `agent` in postrider.toml]
+    #[arg(long, value_name = "NAME", env = "POSTRIDER_AGENT")]
+    agent: Option<String>,
+    /// The registration token of that name, where names have to be proved
+    #[arg(long, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
+          help_heading = EVERYWHERE, display_order = 102)]
+    token: Option<String>,
+    /// The channel
+    #[arg(long, value_name = "NAME")]
+    channel: String,
+    /// Whom it is addressed to
+    #[arg(long, value_name = "NAME", default_value = "all")]
+    to: Vec<String>,
+    /// The text, or `-` for standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    #[command(flatten)]
+    more: More,
+    /// The message that it answers: its number, or its name in the channel
+    #[arg(long, value_name = "ID")]
+    in_reply_to: Option<String>,
+}
+
+/// What both take.
+#[derive(Args, Debug)]
+struct More {
+    /// What type it is of, such as task_assign, task_result or incident
+    #[arg(long = "type", value_name = "TYPE", default_value = "chat")]
+    kind: String,
+    /// A file whose text goes with it as code
+    #[arg(long, value_name = "FILE")]
+    code: Option<PathBuf>,
+}
+
+impl Post {
+    /// Says it.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let who = self.acting.who(&config)?;
+        let written = written(self.text.as_deref(), "as TEXT")?;
+        let words = json!({
+            "channel": self.channel, "to": self.to, "text": written.text(), "in_reply_to": self.reply_to,
+            "artifacts": self.artifact, "thread_id": self.thread, "idempotency_key": self.idempotency_key,
+        });
+        let said = say(config, &self.acting.project, &who, self.more, words, as_json);
+        if said.is_err() {
+            written.keep();
+        }
+        said
+    }
+}
+
+impl SendMessage {
+    /// Says it.
+    pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let agent = self.agent.or_else(|| config.file.agent.clone()).filter(|name| !name.is_empty());
+        let name = agent.context("nobody said who says it; pass --agent NAME, or set agent in postrider.toml")?;
+        let who = Who { name, token: self.token.filter(|token| !token.is_empty()) };
+        let written = written(Some(&self.text), "with --text TEXT")?;
+        let words = json!({
+            "channel": self.channel, "to": self.to, "text": written.text(), "in_reply_to": self.in_reply_to,
+        });
+        say(config, &self.project, &who, self.more, words, as_json)
+    }
+}
+
+fn say(
+    config: Config,
+    project: &InProject,
+    who: &Who,
+    more: More,
+    mut words: Value,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let code = more.code.as_deref().map(|file| text_of(Some(file))).transpose()?;
+    let rest = json!({
+        "project_key": project.key()?, "verb": "post", "sender_name": who.name, "registration_token": who.token,
+        "type": more.kind, "code": code,
+    });
+    if let (Value::Object(words), Value::Object(rest)) = (&mut words, rest) {
+        words.extend(rest);
+        words.retain(|_, value| !value.is_null());
+    }
+    postbox::visit(config, async |postbox: &Postbox| {
+        let answer = postbox.call("channel", words).await.map_err(|refused| advised(refused.into(), project))?;
+        let said: Said = serde_json::from_value(answer).context("what became of the message cannot be read")?;
+        if !as_json {
+            said.warn();
+        }
+        output::answer(as_json, &said.to_value(), || said.receipt());
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What was said.
+#[derive(Deserialize)]
+struct Said {
+    id: i64,
+    external_id: String,
+    /// The channel, and then whom it is addressed to.
+    to: Vec<String>,
+    #[serde(default)]
+    cc: Vec<String>,
+    thread_id: String,
+    created_ts: Timestamp,
+    #[serde(default)]
+    warnings: Vec<Value>,
+    #[serde(default)]
+    problems: Vec<Value>,
+}
+
+impl Said {
+    fn warn(&self) {
+        for warning in self.warnings.iter().chain(&self.problems) {
+            let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
+            let told = format!("Warning: {}. {}", part("message").trim_end_matches('.'), part("hint"));
+            output::note(told.trim_end());
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        json!({
+            "id": self.id.to_string(), "external_id": self.external_id, "to": self.to, "cc": self.cc,
+            "thread_id": self.thread_id, "created_at": self.created_ts.to_string(), "warnings": self.warnings,
+            "problems": self.problems,
+        })
+    }
+
+    /// What a person is told.
+    fn receipt(&self) -> String {
+        let (channel, addressed) = self.to.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let called: Vec<&str> = addressed.iter().chain(&self.cc).map(String::as_str).collect();
+        let mail = if called.is_empty() { String::new() } else { format!(" It is mail for {}.", called.join(", ")) };
+        text::unbroken(&format!("Message {} is said in {channel}.{mail}", self.id))
+    }
+}
