@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::context::GetStreamErrorKind;
 use mail::{Office, Store};
 use tokio::task::JoinSet;
 
@@ -29,6 +30,8 @@ use link::{Line, Link};
 const NEW_PROJECTS: Duration = Duration::from_secs(1);
 /// How long it may take at the end to note what the server was told.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);
+/// What the server says of a stream that is not there.
+const NOT_FOUND: usize = 404;
 /// How many projects are read at a time.
 const PAGE: usize = 100;
 
@@ -145,8 +148,13 @@ pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>)
 /// Whether the server can be reached, lets us in and keeps streams. Changes nothing.
 pub async fn check(settings: &Settings) -> Result<(), NatsError> {
     let (link, _) = Link::make(settings).await?;
-    let account = link.jetstream.query_account().await;
-    account.map(drop).map_err(|error| NatsError::Stream { name: settings.subjects.stream(), cause: told(&error) })
+    let name = settings.subjects.stream();
+    match link.jetstream.get_stream(&name).await {
+        Ok(_) => Ok(()),
+        // It is made as soon as there is something to say.
+        Err(error) if matches!(error.kind(), GetStreamErrorKind::JetStream(said) if said.code() == NOT_FOUND) => Ok(()),
+        Err(error) => Err(NatsError::Stream { name, cause: told(&error) }),
+    }
 }
 
 /// Sees to every project, also those that come to be later; until the office closes.

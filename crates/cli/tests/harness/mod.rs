@@ -243,7 +243,8 @@ impl Drop for Server {
     }
 }
 
-fn send_signal(signal: &str, id: u32) {
+/// Sends a process a signal.
+pub fn send_signal(signal: &str, id: u32) {
     let sent = Command::new("kill").args([signal, &id.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "process {id} can be sent {signal}");
 }

@@ -1,0 +1,164 @@
+//! What comes in from NATS: what foreign agents publish, and what another post office says.
+
+mod harness;
+mod nats_server;
+
+use std::time::Instant;
+
+use harness::mcp::{PROJECT, as_agent, message, with};
+use harness::{DEADLINE, Place, Server};
+use nats_server::Nats;
+use serde_json::{Value, json};
+
+const DEV: &str = "postrider.data-projects-app.channel.dev";
+
+/// A document as a foreign agent writes it.
+fn document(hex4: &str, text: &str) -> Value {
+    json!({
+        "id": format!("msg-20260111-163315-claude-{hex4}"), "timestamp": "2026-01-11T16:33:15.123Z",
+        "session_id": "dev", "from": "claude", "to": "codex", "type": "chat",
+        "content": { "text": text, "code": null, "artifacts": [] }, "metadata": { "mode": "chat" },
+    })
+}
+
+/// Waits for mail, and returns the subjects of what came.
+fn awaited(server: &Server, agent: &str) -> Vec<String> {
+    let came = server.call("wait_for_mail", as_agent(agent, json!({ "timeout_seconds": 45 })));
+    subjects(&came)
+}
+
+/// The subjects in an agent's inbox, oldest first.
+fn inbox(server: &Server, agent: &str) -> Vec<String> {
+    let mut all = subjects(&server.call("fetch_inbox", as_agent(agent, json!({ "limit": 500 }))));
+    all.reverse();
+    all
+}
+
+fn subjects(page: &Value) -> Vec<String> {
+    let messages = page.as_array().or(page["messages"].as_array()).expect("a list of messages");
+    messages.iter().map(|one| one["subject"].as_str().expect("mail has a subject").to_owned()).collect()
+}
+
+/// Calls somebody in a channel, who may be registered elsewhere.
+fn call(server: &Server, from: &str, whom: &str, text: &str) {
+    let text = format!("@{whom} {text}");
+    server.call("send_message", with(message(from, "", &text), json!({ "to": ["#dev"], "body_md": text })));
+}
+
+fn until(what: &str, server: &Server, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < DEADLINE, "never: {what}; {}", server.place.log());
+    }
+}
+
+#[test]
+fn what_a_foreign_agent_publishes_is_mail_once_and_nothing_it_publishes_stops_the_rest() {
+    let Some(nats) = Nats::start("messages of foreign agents") else { return };
+    let server = Place::with_settings(&nats.toml()).serve();
+    server.register(&["codex"]);
+    let client = nats.client();
+    client.until("the agent", |held| !held.is_empty());
+    let first = document("0001", "first").to_string();
+    let bad_name = with(document("0002", "bad name"), json!({ "from": "\u{7}" })).to_string();
+    let bad_id = with(document("0003", "bad id"), json!({ "id": "no-such-form" })).to_string();
+    for payload in [&first, "", "{", "[1]", "\u{0}", &bad_id, &bad_name, &first, &first[..50]] {
+        client.publish(DEV, payload);
+    }
+    client.publish("postrider.data-projects-app.channel.%2E%2E", &document("0004", "bad channel").to_string());
+    client.publish("postrider.data-projects-app.channel.other", &document("0005", "elsewhere").to_string());
+    client.publish(DEV, &document("0006", "last").to_string());
+    until("the last one", &server, || inbox(&server, "codex").last().is_some_and(|subject| subject == "last"));
+    assert_eq!(inbox(&server, "codex"), ["first", "elsewhere", "last"], "{}", server.place.log());
+    let held = client.held();
+    assert_eq!(held.iter().filter(|one| one.payload.contains("\"last\"")).count(), 1, "it is not published again");
+}
+
+#[test]
+fn a_call_on_one_machine_wakes_the_agent_on_the_other_and_the_answer_comes_back_once() {
+    let Some(nats) = Nats::start("two post offices") else { return };
+    let (here, there) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&nats.toml()).serve());
+    here.register(&["claude"]);
+    there.register(&["codex"]);
+    nats.client().until("both", |held| held.iter().filter(|one| one.event == "agent.registered").count() >= 2);
+    let waiting = there.begin("wait_for_mail", &as_agent("codex", json!({ "timeout_seconds": 45 })));
+    there.until_under_way(1);
+    call(&here, "claude", "codex", "Are you there?");
+    assert_eq!(subjects(&waiting.answer().expect("mail comes")), ["@codex Are you there?"]);
+    call(&there, "codex", "claude", "I am.");
+    assert_eq!(awaited(&here, "claude"), ["@claude I am."]);
+    for number in 0..20 {
+        call(&here, "claude", "codex", &format!("number {number}"));
+        call(&there, "codex", "claude", &format!("answer {number}"));
+    }
+    let all = |whom: &str, first: &str, what: &str| -> Vec<String> {
+        let others = (0..20).map(|number| format!("{whom} {what} {number}"));
+        [format!("{whom} {first}")].into_iter().chain(others).collect()
+    };
+    until("all of it", &there, || inbox(&there, "codex").len() >= 21 && inbox(&here, "claude").len() >= 21);
+    assert_eq!(inbox(&there, "codex"), all("@codex", "Are you there?", "number"));
+    assert_eq!(inbox(&here, "claude"), all("@claude", "I am.", "answer"));
+    let client = nats.client();
+    let posts = client.held().iter().filter(|one| one.subject == DEV).count();
+    assert_eq!(posts, 42, "what came from NATS is not published again");
+}
+
+#[test]
+fn a_post_office_that_was_away_takes_in_what_was_said_once_and_in_order() {
+    let Some(nats) = Nats::start("a post office that was away") else { return };
+    let (here, there) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&nats.toml()).serve());
+    here.register(&["claude"]);
+    there.register(&["codex"]);
+    call(&here, "claude", "codex", "number 0");
+    assert_eq!(awaited(&there, "codex"), ["@codex number 0"]);
+    let place = there.place.clone();
+    there.kill();
+    for number in 1..10 {
+        call(&here, "claude", "codex", &format!("number {number}"));
+    }
+    let there = place.serve();
+    until("all of it", &there, || inbox(&there, "codex").len() >= 10);
+    let wanted: Vec<String> = (0..10).map(|number| format!("@codex number {number}")).collect();
+    assert_eq!(inbox(&there, "codex"), wanted);
+}
+
+#[test]
+fn an_announcement_is_taken_in_only_where_no_file_will_come() {
+    let Some(nats) = Nats::start_with("announcements", "max_payload: 65536") else { return };
+    let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
+    let with_folder = format!("{}[channels]\n\"{PROJECT}\" = \"{}\"\n", nats.toml(), folder.path().display());
+    let here = Place::with_settings(&nats.toml()).serve();
+    let (without, with) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&with_folder).serve());
+    here.register(&["claude"]);
+    without.register(&["codex"]);
+    with.register(&["codex"]);
+    call(&here, "claude", "codex", &format!("Large\n{}", "words ".repeat(20_000)));
+    call(&here, "claude", "codex", "Small");
+    for server in [&without, &with] {
+        until("the small one", server, || {
+            inbox(server, "codex").last().is_some_and(|subject| subject == "@codex Small")
+        });
+    }
+    assert_eq!(inbox(&without, "codex"), ["@codex Large", "@codex Small"]);
+    assert_eq!(inbox(&with, "codex"), ["@codex Small"]);
+}
+
+#[test]
+fn who_is_awake_on_one_machine_is_seen_on_the_other() {
+    let Some(nats) = Nats::start("presence") else { return };
+    let (here, there) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&nats.toml()).serve());
+    here.register(&["claude"]);
+    there.register(&["codex"]);
+    let client = nats.client();
+    client.until("both", |held| held.iter().filter(|one| one.event == "agent.registered").count() >= 2);
+    let agents = "resource://agents/data-projects-app";
+    let heartbeat = json!({ "agent_id": "gemini", "timestamp": "2026-01-11T16:33:15.123Z", "state": "OFFLINE" });
+    until("the foreign agent", &here, || {
+        client.publish("postrider.data-projects-app.presence.gemini", &heartbeat.to_string());
+        here.read(agents).to_string().contains("gemini")
+    });
+    until("the agent of the other office", &here, || {
+        call(&there, "codex", "claude", "I am awake");
+        here.read(agents).to_string().contains("codex")
+    });
+}
