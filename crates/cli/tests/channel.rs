@@ -183,6 +183,40 @@ fn a_follower_goes_on_when_the_server_comes_back() {
     drop(server);
 }
 
+/// Writes a message into the folder, as an agent does that knows nothing of us.
+fn drop_file(place: &Place, name: &str, text: &str) {
+    let document = json!({
+        "id": name, "timestamp": "2026-01-11T16:33:15.123Z", "session_id": "dev", "from": "claude", "to": "all",
+        "type": "chat", "content": { "text": text },
+    });
+    let folder = place.file("collab/channels/dev");
+    std::fs::create_dir_all(&folder).expect("the place can be written to");
+    std::fs::write(folder.join(".new"), document.to_string()).expect("the folder can be written to");
+    std::fs::rename(folder.join(".new"), folder.join(format!("{name}.json"))).expect("a file can be renamed");
+}
+
+#[test]
+fn what_lies_in_the_folder_is_read_and_followed_without_a_server() {
+    let place = Place::new();
+    let settings = format!("[channels]\n'{PROJECT}' = '{}'\n", place.file("collab").display());
+    std::fs::write(place.home().join("postrider.toml"), settings).expect("the home can be written to");
+    drop_file(&place, "msg-20260111-163315-claude-4c78", "From the folder");
+    assert_eq!(told(&place, "GreenDog", &["list"])["channels"][0]["posts"], 1);
+    let read = told(&place, "GreenDog", &["read", "dev"]);
+    assert_eq!(texts(&read), ["From the folder"]);
+    assert_eq!(read["messages"][0]["external_id"], "msg-20260111-163315-claude-4c78");
+    let mut follower = Follower::start(&place, &[]);
+    assert_eq!(follower.next()["text"], "From the folder");
+    drop_file(&place, "msg-20260111-163316-claude-4c79", "And another");
+    assert_eq!(follower.next()["text"], "And another");
+    let posted = told(&place, "GreenDog", &["post", "dev", "Into the folder"]);
+    let name = posted["external_id"].as_str().expect("a name");
+    let file = place.file("collab/channels/dev").join(format!("{name}.json"));
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(file).expect("the file is there")).unwrap();
+    assert_eq!((&document["content"]["text"], &document["to"]), (&json!("Into the folder"), &json!("all")));
+    assert_eq!(follower.next()["text"], "Into the folder");
+}
+
 #[test]
 fn an_answer_through_another_tools_mail_is_said_in_the_channel_too() {
     let place = Place::new();

@@ -55,8 +55,7 @@ pub fn lines(text: &str) -> String {
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let mut told = Vec::new();
-    for own in text.lines() {
-        let own: String = own.chars().map(shown).collect();
+    for own in lines(text).replace('\t', "    ").lines() {
         let (mut line, mut columns) = (String::new(), 0);
         for word in own.split_inclusive(' ') {
             if columns > 0 && columns + self::width(word.trim_end()) > width {
@@ -140,7 +139,7 @@ mod tests {
         assert_eq!(wrapped("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrapped("abcd  efgh", 4), ["abcd", "efgh"]);
         assert_eq!(wrapped("漢字漢字", 5), ["漢字", "漢字"]);
-        assert_eq!(wrapped("a\tb\x1b[2J", usize::MAX), ["a b�[2J"]);
+        assert_eq!(wrapped("a\tb\x1b[2J", usize::MAX), ["a    b�[2J"]);
         assert_eq!(wrapped("", 10), [""; 0]);
         let long = "x ".repeat(100_000);
         assert_eq!(wrapped(&long, 2).len(), 100_000, "and in linear time");

@@ -40,6 +40,7 @@ impl List {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let key = self.project.key()?;
         postbox::visit(config, async |postbox: &Postbox| {
+            postbox.settle_channels().await;
             let answer = postbox.read(&resource("channels", &key, &[])).await;
             let answer = answer.map_err(|refused| advised(refused.into(), &self.project))?;
             let listed = Vec::<Listed>::deserialize(&answer["channels"]).context("the channels cannot be read")?;

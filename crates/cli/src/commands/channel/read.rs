@@ -62,6 +62,7 @@ impl Read {
             thread: self.thread.clone(),
         };
         postbox::visit(config, async |postbox: &Postbox| {
+            postbox.settle_channels().await;
             let asked = self.ask(postbox, &question).await;
             let (json, has_more) = asked.map_err(|refused| advised(refused.into(), &self.acting.project))?;
             let posts = posts_of(&json)?;

@@ -67,6 +67,7 @@ struct Following {
 
 impl Following {
     async fn go_on(&mut self, postbox: &Postbox, before: u32) -> anyhow::Result<()> {
+        postbox.settle_channels().await;
         let first = postbox.read(&self.question.address(None, &before.max(1).to_string())).await?;
         let watch = postbox.watch(&self.question.address(None, "1"));
         self.newest = first["newest"].as_i64().unwrap_or(0);
@@ -86,6 +87,7 @@ impl Following {
 
     /// Shows a page of what came since the last look.
     async fn look(&mut self, postbox: &Postbox) -> anyhow::Result<Shown> {
+        postbox.settle_channels().await;
         let since = self.newest.to_string();
         match postbox.read(&self.question.address(Some(&since), pages::PAGE)).await {
             Ok(answer) => {
