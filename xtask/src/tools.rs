@@ -23,12 +23,16 @@ pub struct Tool {
 impl Tool {
     /// What it is asked to learn whether it is there.
     fn asked(&self) -> &'static str {
-        if self.command == "tmux" { "-V" } else { "--version" }
+        match self.command {
+            "tmux" => "-V",
+            "openssl" => "version",
+            _ => "--version",
+        }
     }
 }
 
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 7] = [
+pub const TOOLS: [Tool; 8] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
     Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
@@ -36,6 +40,7 @@ pub const TOOLS: [Tool; 7] = [
     Tool { command: "python3", package: "python3", needed_for: "mail providers that somebody else wrote" },
     Tool { command: "tmux", package: "tmux", needed_for: "nudges" },
     Tool { command: "nats-server", package: "nats-server", needed_for: "tests with NATS" },
+    Tool { command: "openssl", package: "openssl", needed_for: "tests of TLS" },
 ];
 
 /// Installs what is missing when that is possible; returns what is missing still.

@@ -10,7 +10,7 @@ use async_nats::ConnectOptions;
 use async_nats::jetstream::stream;
 use harness::mcp::{PROJECT, as_agent, message, with};
 use harness::{Place, Server};
-use nats_server::{Held, Nats};
+use nats_server::{Held, Nats, not_run};
 use serde_json::{Value, json};
 
 /// The number of the event that a publication tells of, if it is of this project.
@@ -230,6 +230,9 @@ fn a_key_lets_in() {
 #[test]
 fn a_certificate_of_ones_own_authority_is_trusted_and_no_other() {
     let Some(mut nats) = Nats::prepare("TLS", "") else { return };
+    if Command::new("openssl").arg("version").output().is_err() {
+        return not_run("TLS", "openssl");
+    }
     let openssl = |arguments: &str| {
         let made = Command::new("openssl").args(arguments.split(' ')).current_dir(nats.file("")).output();
         assert!(made.as_ref().is_ok_and(|made| made.status.success()), "openssl {arguments}: {made:?}");

@@ -162,3 +162,48 @@ fn who_is_awake_on_one_machine_is_seen_on_the_other() {
         here.read(agents).to_string().contains("codex")
     });
 }
+
+#[test]
+fn offices_that_share_a_folder_and_nats_have_everything_once() {
+    let Some(nats) = Nats::start("a folder and NATS together") else { return };
+    let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
+    let shared = format!("{}[channels]\n\"{PROJECT}\" = \"{}\"\n", nats.toml(), folder.path().display());
+    let (one, two) = (Place::with_settings(&shared).serve(), Place::with_settings(&shared).serve());
+    let far = Place::with_settings(&nats.toml()).serve();
+    for server in [&one, &two, &far] {
+        server.register(&["claude", "codex"]);
+    }
+    let dev = folder.path().join("channels/dev");
+    std::fs::create_dir_all(&dev).expect("the folder can be written to");
+    for number in 0..5 {
+        call(&one, "claude", "codex", &format!("one {number}"));
+        call(&two, "claude", "codex", &format!("two {number}"));
+        call(&far, "claude", "codex", &format!("far {number}"));
+        let hex4 = format!("000{number}");
+        let dropped = document(&hex4, &format!("@codex file {number}")).to_string();
+        std::fs::write(dev.join(format!("msg-20260111-163315-claude-{hex4}.json")), dropped).expect("room");
+    }
+    let mut wanted: Vec<String> = ["one", "two", "far", "file"]
+        .into_iter()
+        .flat_map(|from| (0..5).map(move |number| format!("@codex {from} {number}")))
+        .collect();
+    wanted.sort();
+    let client = nats.client();
+    let posts = || client.held().iter().filter(|held| held.subject == DEV).count();
+    let files = || std::fs::read_dir(&dev).expect("the folder is there").count();
+    for server in [&one, &two, &far] {
+        until("all of it", server, || inbox(server, "codex").len() >= 20 && posts() >= 20 && files() >= 20);
+    }
+    // Whatever comes twice would come before this.
+    call(&far, "claude", "codex", "at last");
+    wanted.push("@codex at last".to_owned());
+    wanted.sort();
+    for server in [&one, &two, &far] {
+        until("the last", server, || inbox(server, "codex").iter().any(|subject| subject == "@codex at last"));
+        let mut all = inbox(server, "codex");
+        all.sort();
+        assert_eq!(all, wanted, "{}", server.place.log());
+    }
+    until("the last file", &one, || files() >= 21);
+    assert_eq!((posts(), files()), (21, 21));
+}

@@ -45,6 +45,11 @@ impl Backoff {
         self.failures = 0;
     }
 
+    /// Whether it has failed since it last worked.
+    pub fn has_failed(&self) -> bool {
+        self.failures > 0
+    }
+
     /// Says that it failed, and tells how long to wait.
     pub fn failed(&mut self) -> Duration {
         let pause = pause_after(self.failures);
@@ -96,6 +101,11 @@ impl Feed {
         self.backoff.failed()
     }
 
+    /// Whether the sink has failed since something was last done.
+    pub fn has_failed(&self) -> bool {
+        self.backoff.has_failed()
+    }
+
     async fn position(&mut self) -> Result<i64, StoreError> {
         if let Some(position) = self.position {
             return Ok(position);
@@ -109,7 +119,7 @@ impl Feed {
 }
 
 /// How long to leave something alone that failed so many times before.
-pub(crate) fn pause_after(failures: u32) -> Duration {
+fn pause_after(failures: u32) -> Duration {
     let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(failures));
     // Many that lost the same server do not all come back at the same moment.
     let chance = RandomState::new().build_hasher().finish() % 512;

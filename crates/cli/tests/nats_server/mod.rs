@@ -69,11 +69,7 @@ impl Nats {
     /// A server that does not run yet.
     pub fn prepare(what: &str, settings: &str) -> Option<Self> {
         if program().is_none() {
-            let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-            assert!(!is_ci, "nats-server is missing, and a build machine must run this: use cargo xtask test");
-            // Written past the test's own capture, so that it is seen.
-            let word = format!("\n!!! NOT RUN: {what}. Install nats-server, or run cargo xtask test. !!!\n");
-            std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
+            not_run(what, "nats-server");
             return None;
         }
         let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
@@ -249,6 +245,15 @@ impl Held {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.payload).expect("publications are JSON")
     }
+}
+
+/// Says that something was not run for want of a program, which fails on a build machine.
+pub fn not_run(what: &str, program: &str) {
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
+    assert!(!is_ci, "{program} is missing, and a build machine must run this: use cargo xtask test");
+    // Written past the test's own capture, so that it is seen.
+    let word = format!("\n!!! NOT RUN: {what}. Install {program}, or run cargo xtask test. !!!\n");
+    std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
 }
 
 /// The program; Debian puts it where only the superuser looks.

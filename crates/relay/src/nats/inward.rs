@@ -17,7 +17,7 @@ use super::link::{Line, Link};
 use super::publication::OFFICE;
 use super::subjects::{channel_of, consumer};
 use super::{NatsError, Project, told};
-use crate::feed::pause_after;
+use crate::feed::Backoff;
 
 /// How soon a document comes again that the store had no time for.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -26,24 +26,23 @@ const LONGEST_CARE: Duration = Duration::from_secs(30);
 
 /// Takes in what is said in the channels of a project, for as long as it is polled.
 pub(super) async fn listen(project: &Project, line: &mut Line) {
-    let mut failures = 0;
+    let mut backoff = Backoff::default();
     loop {
-        let Some(failure) = line.with(async |link| take_in_all(project, &link, &mut failures).await).await else {
+        let Some(failure) = line.with(async |link| take_in_all(project, &link, &mut backoff).await).await else {
             continue;
         };
         let slug = &project.project.slug;
-        if failures == 0 {
-            tracing::warn!(project = slug, "cannot listen to NATS: {failure}; it is tried again");
+        if backoff.has_failed() {
+            tracing::debug!(project = slug, "cannot listen to NATS: {failure}");
         } else {
-            tracing::debug!(project = slug, failures, "cannot listen to NATS: {failure}");
+            tracing::warn!(project = slug, "cannot listen to NATS: {failure}; it is tried again");
         }
-        tokio::time::sleep(pause_after(failures)).await;
-        failures = failures.saturating_add(1);
+        tokio::time::sleep(backoff.failed()).await;
     }
 }
 
 /// Takes in one document after another; comes back with what went wrong.
-async fn take_in_all(project: &Project, link: &Link, failures: &mut u32) -> NatsError {
+async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff) -> NatsError {
     let mut messages = match messages(project, link).await {
         Ok(messages) => messages,
         Err(error) => return error,
@@ -53,7 +52,7 @@ async fn take_in_all(project: &Project, link: &Link, failures: &mut u32) -> Nats
             Ok(message) => message,
             Err(error) => return NatsError::Listen { cause: told(&error) },
         };
-        *failures = 0;
+        backoff.worked();
         let answer = take_in(project, &message).await;
         if let Err(error) = message.ack_with(answer).await {
             return NatsError::Listen { cause: error.to_string() };

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, watch};
 use super::publication::Publication;
 use super::settings::Settings;
 use super::{NatsError, told};
-use crate::feed::pause_after;
+use crate::feed::Backoff;
 
 /// How long the stream remembers what it was sent, so that what is said again is not kept again.
 const REMEMBERED: Duration = Duration::from_secs(60 * 60);
@@ -59,24 +59,21 @@ impl Line {
 
 /// Makes connections, each time the last one was lost, for as long as it is polled.
 pub(super) async fn keep(settings: &Settings, line: &watch::Sender<Option<Link>>) {
-    let mut failures = 0;
+    let mut backoff = Backoff::default();
     loop {
         match Link::make(settings).await {
             Ok((link, lost)) => {
                 tracing::info!(server = settings.shown(), "connected to NATS");
-                failures = 0;
+                backoff.worked();
                 line.send_replace(Some(link));
                 lost.notified().await;
                 line.send_replace(None);
                 tracing::warn!(server = settings.shown(), "lost NATS: mail goes on, and NATS is told of it later");
             }
-            Err(error) if failures == 0 => {
-                tracing::warn!(code = error.code(), "{error}; mail goes on, and NATS is told of it later");
-            }
-            Err(error) => tracing::debug!(code = error.code(), failures, "{error}"),
+            Err(error) if backoff.has_failed() => tracing::debug!(code = error.code(), "{error}"),
+            Err(error) => tracing::warn!(code = error.code(), "{error}; mail goes on, and NATS is told of it later"),
         }
-        tokio::time::sleep(pause_after(failures)).await;
-        failures = failures.saturating_add(1);
+        tokio::time::sleep(backoff.failed()).await;
     }
 }
 
@@ -117,7 +114,7 @@ impl Link {
     pub(super) async fn publish(&self, publication: Publication) -> Result<(), NatsError> {
         let Publication { subject, headers, payload } = publication;
         let failed = |error| NatsError::Publish { cause: told(&error) };
-        let confirmed = self.jetstream.publish_with_headers(subject, headers, payload.into()).await.map_err(failed)?;
+        let confirmed = self.jetstream.publish_with_headers(subject, headers, payload).await.map_err(failed)?;
         confirmed.await.map(drop).map_err(failed)
     }
 }

@@ -31,7 +31,6 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
     let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
     let wake = project.office.wake();
     let mut signals = [wake.work(project.project.id), wake.leases(project.project.id)];
-    let mut failures = 0;
     while !wake.closing() {
         let failure = match line.with(async |link| follow(project, &link, &mut feed, &mut signals).await).await {
             Some(Err(failure)) => failure,
@@ -39,12 +38,11 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
             Some(Ok(())) | None => continue,
         };
         let slug = &project.project.slug;
-        if failures == 0 {
-            tracing::warn!(project = slug, "cannot tell NATS: {failure}; it is tried again");
+        if feed.has_failed() {
+            tracing::debug!(project = slug, "cannot tell NATS: {failure}");
         } else {
-            tracing::debug!(project = slug, failures, "cannot tell NATS: {failure}");
+            tracing::warn!(project = slug, "cannot tell NATS: {failure}; it is tried again");
         }
-        failures += 1;
         tokio::time::sleep(feed.failed()).await;
     }
     if let Err(error) = feed.note().await {

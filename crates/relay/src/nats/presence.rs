@@ -10,16 +10,15 @@ use futures_util::StreamExt;
 use super::link::{Line, Link};
 use super::publication::{EVENT, OFFICE};
 use super::{NatsError, Project, told};
-use crate::feed::pause_after;
+use crate::feed::Backoff;
 
 /// Hears of everybody's presence in a project, for as long as it is polled.
 pub(super) async fn hear(project: &Project, line: &mut Line) {
-    let mut failures = 0;
+    let mut backoff = Backoff::default();
     loop {
         let Some(failure) = line.with(async |link| hear_all(project, &link).await).await else { continue };
-        tracing::debug!(project = project.project.slug, failures, "cannot hear of presence: {failure}");
-        tokio::time::sleep(pause_after(failures)).await;
-        failures = failures.saturating_add(1);
+        tracing::debug!(project = project.project.slug, "cannot hear of presence: {failure}");
+        tokio::time::sleep(backoff.failed()).await;
     }
 }
 
