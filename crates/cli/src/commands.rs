@@ -23,6 +23,7 @@ mod serve;
 mod stdio;
 mod transfer;
 mod validate;
+mod watch;
 mod watching;
 mod who;
 mod work;
@@ -63,6 +64,8 @@ enum Command {
     Work(work::Work),
     /// Show who is there: who is awake, since when, and what it is at
     Who(who::Who),
+    /// Answer for an agent: run a command for each message that calls it, and post what it prints
+    Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
     Nudge(nudge::Nudge),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
@@ -134,6 +137,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::SendMessage(command) => command.run(config, json),
         Command::Work(command) => command.run(config, json),
         Command::Who(command) => command.run(config, json),
+        Command::Watch(command) => command.run(config, json),
         Command::Nudge(command) => command.run(config, json),
         Command::ExecMail(command) => Ok(command.run(&cli.global)),
         Command::Guard(command) => command.run(config, json),

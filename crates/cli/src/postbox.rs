@@ -80,8 +80,17 @@ pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitC
 impl Postbox {
     /// Opens the postbox of the office that is there now.
     pub async fn open(config: Config) -> anyhow::Result<Self> {
+        Self::open_at(Place::new(config)?).await
+    }
+
+    /// The same for a command that stays: an office of its own does all the time what is due from time to time.
+    pub async fn open_to_stay(config: Config) -> anyhow::Result<Self> {
+        Self::open_at(Place::new(config)?.staying()).await
+    }
+
+    async fn open_at(place: Place) -> anyhow::Result<Self> {
         let (outgoing, mut lines) = mpsc::channel(16);
-        let desk = Desk::open(Place::new(config)?, outgoing).await?;
+        let desk = Desk::open(place, outgoing).await?;
         let mut unasked = JoinSet::new();
         unasked.spawn(async move { while lines.recv().await.is_some() {} });
         Ok(Self { desk, _unasked: unasked })

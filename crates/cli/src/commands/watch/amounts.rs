@@ -1,0 +1,101 @@
+//! How long, how much and since when, as people write it.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Where a watcher begins if nobody ever watched there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// With what comes from now on.
+    Now,
+    /// With all that there is.
+    Start,
+    /// With what came so long ago.
+    Ago(Duration),
+}
+
+impl Since {
+    /// Reads `now`, `start`, or a duration.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "now" => Ok(Self::Now),
+            "start" => Ok(Self::Start),
+            ago => duration(ago)
+                .map(Self::Ago)
+                .map_err(|_| format!("'{ago}' is neither now, start, nor a time such as 10m")),
+        }
+    }
+
+    /// The time that is meant.
+    pub fn time(self, now: Timestamp) -> Timestamp {
+        let ago = match self {
+            Self::Now => return now,
+            Self::Start => return Timestamp::MIN,
+            Self::Ago(ago) => SignedDuration::try_from(ago).unwrap_or(SignedDuration::MAX),
+        };
+        now.checked_sub(ago).unwrap_or(Timestamp::MIN)
+    }
+}
+
+/// Reads a duration, such as `500ms`, `2s`, `10m` or `1h`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("'{text}' is no time; write one such as 500ms, 2s, 10m or 1h");
+    let (number, unit) = split(text).ok_or_else(wrong)?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(wrong()),
+    };
+    let length = number.checked_mul(milliseconds).map(Duration::from_millis);
+    length.filter(|length| !length.is_zero()).ok_or_else(wrong)
+}
+
+/// Reads a size in bytes, such as `4096`, `256K` or `1M`.
+pub fn size(text: &str) -> Result<usize, String> {
+    let wrong = || format!("'{text}' is no size; write one such as 4096, 256K or 1M, up to 64M");
+    let (number, unit) = split(text).ok_or_else(wrong)?;
+    let bytes = match unit {
+        "" => 1,
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        _ => return Err(wrong()),
+    };
+    let size = number.checked_mul(bytes).filter(|size| (1..=64 << 20).contains(size)).ok_or_else(wrong)?;
+    usize::try_from(size).map_err(|_| wrong())
+}
+
+fn split(text: &str) -> Option<(u64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Some((text[..digits].parse().ok()?, &text[digits..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_read_with_their_units() {
+        let millis = |text: &str| duration(text).unwrap().as_millis();
+        assert_eq!([millis("500ms"), millis("2s"), millis("10m"), millis("1h")], [500, 2_000, 600_000, 3_600_000]);
+        assert_eq!([size("4096"), size("256K"), size("64M")], [Ok(4096), Ok(256 << 10), Ok(64 << 20)]);
+        for wrong in ["", "s", "2", "0s", "-1s", "1.5s", "2 s", "10min", "99999999999999999999s"] {
+            assert!(duration(wrong).unwrap_err().contains(&format!("'{wrong}'")));
+        }
+        for wrong in ["", "K", "0", "65M", "1G", "-1"] {
+            assert!(size(wrong).unwrap_err().contains(&format!("'{wrong}'")));
+        }
+    }
+
+    #[test]
+    fn a_watcher_begins_now_at_the_start_or_so_long_ago() {
+        let now: Timestamp = "2026-01-11T16:30:00Z".parse().unwrap();
+        assert_eq!(Since::parse("now").unwrap().time(now), now);
+        assert_eq!(Since::parse("start").unwrap().time(now), Timestamp::MIN);
+        assert_eq!(Since::parse("10m").unwrap().time(now), "2026-01-11T16:20:00Z".parse().unwrap());
+        assert_eq!(Since::Ago(Duration::MAX).time(now), Timestamp::MIN);
+        assert!(Since::parse("yesterday").unwrap_err().contains("'yesterday'"));
+    }
+}

@@ -1,0 +1,158 @@
+//! One message: taking it on, running the command, posting what it printed, and noting what became of it.
+//!
+//! An answer is posted under a key of its own, so that it stands there once even if the watcher ends between posting it
+//! and noting that it did.
+
+use std::time::Instant;
+
+use mail::clock::{Clock, SystemClock};
+use mail::watches::Taken;
+use relay::watch::{Decision, Prompt, RunError, Said, context, decide};
+use serde_json::{Value, json};
+
+use super::reading::Place;
+use super::watching::Watching;
+use crate::postbox::Refused;
+
+/// What the office says of a key that was used for another text: the message was answered before.
+const ANSWERED_BEFORE: &str = "IDEMPOTENCY_CONFLICT";
+
+impl Watching<'_> {
+    /// Deals with a message that was met for the first time.
+    pub(super) async fn meet(&mut self, place: &Place, said: &Said) -> Result<(), Refused> {
+        match decide(said, self.asking.agent()) {
+            Decision::Answer if place.is_mailbox() && self.stands_in_watched_channel(said) => Ok(()),
+            Decision::Answer => self.answer(place, said, false).await,
+            Decision::NotForUs => {
+                let words = format!("skipped {} from {}: not for {}", said.id, said.from, self.asking.agent());
+                self.plan.log.tell("skipped", facts(place, said, json!({})), &words, "");
+                Ok(())
+            }
+            Decision::Own => Ok(()),
+        }
+    }
+
+    /// Takes a message on and answers it. What a person wants tried again is not held up by the breaker.
+    pub(super) async fn answer(&mut self, place: &Place, said: &Said, by_hand: bool) -> Result<(), Refused> {
+        if self.asking.take(&place.channel, said.id).await? == Taken::Already {
+            return Ok(());
+        }
+        if let Some(reason) = self.breaker.refuses(said, SystemClock.now()).filter(|_| !by_hand) {
+            return self.failed(place, said, &RunError { reason, complaint: String::new() }).await;
+        }
+        let words = format!("answering {} from {} in {}", said.id, said.from, place.name());
+        self.plan.log.tell("answering", facts(place, said, json!({})), &words, "");
+        self.asking.beat("WORKING", self.channel()).await;
+        let begun = Instant::now();
+        let ran = self.run_command(place, said).await?;
+        let ended = match ran {
+            Ok(answer) if answer.is_empty() => self.silent(place, said, begun).await,
+            Ok(answer) => self.post(place, said, &answer, begun).await,
+            Err(error) => self.failed(place, said, &error).await,
+        };
+        self.asking.beat("IDLE", self.channel()).await;
+        ended
+    }
+
+    /// Runs the command, and goes on saying that the watcher is there.
+    async fn run_command(&self, place: &Place, said: &Said) -> Result<Result<String, RunError>, Refused> {
+        let before = place.before(&self.asking, said, self.plan.context).await?;
+        let prompt = Prompt {
+            agent: self.asking.agent(),
+            channel: &place.channel,
+            role: self.plan.role.as_deref(),
+            message: said,
+            context: &context(&before, said, self.plan.context),
+        };
+        let id = said.id.to_string();
+        let environment = [
+            ("POSTRIDER_AGENT", self.asking.agent()),
+            ("POSTRIDER_PROJECT", self.asking.project()),
+            ("POSTRIDER_CHANNEL", place.channel.as_str()),
+            ("POSTRIDER_MESSAGE_ID", id.as_str()),
+        ];
+        let prompt = self.plan.template.fill(&prompt);
+        tokio::select! {
+            ended = self.plan.invocation.run(&prompt, &environment) => Ok(ended),
+            refused = self.keep_holding("WORKING") => Err(refused),
+        }
+    }
+
+    async fn post(&mut self, place: &Place, said: &Said, answer: &str, begun: Instant) -> Result<(), Refused> {
+        let agent = self.asking.agent();
+        let key = format!("watch:{agent}:{}", said.id);
+        let posted = if place.is_mailbox() {
+            let reply = json!({
+                "message_id": said.id, "sender_name": agent, "body_md": answer, "idempotency_key": key,
+            });
+            self.asking.call("reply_message", reply).await
+        } else {
+            let post = json!({
+                "verb": "post", "channel": place.channel, "sender_name": agent, "to": [said.from], "text": answer,
+                "mode": "watcher", "in_reply_to": said.id.to_string(), "idempotency_key": key,
+            });
+            self.asking.call("channel", post).await
+        };
+        let answer_id = match posted {
+            Ok(posted) => posted["id"].clone(),
+            Err(refused) if refused.code == ANSWERED_BEFORE => Value::Null,
+            Err(refused) if refused.is_passing() => return Err(refused),
+            Err(refused) => {
+                let reason = format!("the answer was refused: {refused}");
+                return self.failed(place, said, &RunError { reason, complaint: String::new() }).await;
+            }
+        };
+        self.breaker.note(&said.thread, &said.from, SystemClock.now());
+        self.asking.finish(said.id, "answered", "").await?;
+        self.mark_read(said).await?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let more = json!({ "answer_id": answer_id, "seconds": seconds });
+        let words = format!("answered {} from {} after {seconds:.1} s", said.id, said.from);
+        self.plan.log.tell("answered", facts(place, said, more), &words, "");
+        Ok(())
+    }
+
+    async fn silent(&mut self, place: &Place, said: &Said, begun: Instant) -> Result<(), Refused> {
+        self.asking.finish(said.id, "silent", "").await?;
+        self.mark_read(said).await?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let words = format!("nothing to say to {} from {} after {seconds:.1} s", said.id, said.from);
+        self.plan.log.tell("silent", facts(place, said, json!({ "seconds": seconds })), &words, "");
+        Ok(())
+    }
+
+    async fn failed(&mut self, place: &Place, said: &Said, error: &RunError) -> Result<(), Refused> {
+        self.has_failed = true;
+        self.asking.finish(said.id, "failed", &error.reason).await?;
+        let words = format!("failed to answer {} from {}: {}", said.id, said.from, error.reason);
+        let facts = facts(place, said, json!({ "reason": error.reason }));
+        self.plan.log.tell("failed", facts, &words, &error.complaint);
+        Ok(())
+    }
+
+    /// The agent has dealt with its copy, if it has one.
+    async fn mark_read(&self, said: &Said) -> Result<(), Refused> {
+        let mark = json!({ "agent_name": self.asking.agent(), "message_id": said.id });
+        match self.asking.call("mark_message_read", mark).await {
+            Err(refused) if refused.code != "NOT_A_RECIPIENT" => Err(refused),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a letter is a post of a channel that is watched, too, and so is met there.
+    fn stands_in_watched_channel(&self, said: &Said) -> bool {
+        said.to.iter().any(|name| name.strip_prefix('#').is_some_and(|channel| self.channel() == Some(channel)))
+    }
+}
+
+/// What programs are told of a message.
+fn facts(place: &Place, said: &Said, more: Value) -> Value {
+    let mut facts = json!({ "message_id": said.id, "from": said.from });
+    if !place.is_mailbox() {
+        facts["channel"] = json!(place.channel);
+    }
+    if let (Some(facts), Value::Object(more)) = (facts.as_object_mut(), more) {
+        facts.extend(more);
+    }
+    facts
+}

@@ -1,0 +1,252 @@
+//! The watcher itself: takes its places, looks whenever something may have come, and goes when it is asked to.
+//!
+//! A ring of the office brings a look at once; a look every few seconds finds what no ring told of. The place is held by
+//! a word every half minute, also while a command runs.
+
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::process::ExitCode;
+use std::task::Poll;
+use std::time::Duration;
+
+use anyhow::bail;
+use mail::clock::{Clock, SystemClock, rfc3339};
+use relay::watch::{Breaker, Invocation, Template};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, timeout};
+
+use super::amounts::Since;
+use super::asking::Asking;
+use super::holder;
+use super::log::Log;
+use super::reading::Place;
+use crate::mailbox::Who;
+use crate::postbox::{Postbox, Refused, Watch};
+
+/// How often a watcher says that it is still there.
+const BEAT: Duration = Duration::from_secs(30);
+/// How long a watcher that ends tries to say so.
+const LONGEST_GOODBYE: Duration = Duration::from_secs(5);
+
+/// What a watcher is to do.
+pub struct Plan {
+    /// For whom.
+    pub who: Who,
+    /// The project's key.
+    pub project: String,
+    /// The channels to watch; an empty one is the mailbox.
+    pub places: Vec<String>,
+    /// Who the agent is, in the prompt.
+    pub role: Option<String>,
+    /// How a prompt is made.
+    pub template: Template,
+    /// How many messages it tells of that came before.
+    pub context: usize,
+    /// What answers.
+    pub invocation: Invocation,
+    /// How late a look is at most.
+    pub poll: Duration,
+    /// Where to begin if nobody ever watched here.
+    pub since: Since,
+    /// How many watchers may answer each other.
+    pub max_hops: u32,
+    /// Whether to end when all that is there is dealt with.
+    pub once: bool,
+    /// Where doings are told.
+    pub log: Log,
+}
+
+/// A watcher at work.
+pub struct Watching<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) asking: Asking<'a>,
+    pub(super) breaker: Breaker,
+    /// Whether a run has failed.
+    pub(super) has_failed: bool,
+    holder: String,
+    places: Vec<Place>,
+    next_beat: Instant,
+}
+
+impl<'a> Watching<'a> {
+    /// A watcher that has not begun.
+    pub fn new(postbox: &'a Postbox, plan: &'a Plan) -> Self {
+        let patience = (!plan.once).then_some(plan.poll);
+        Self {
+            plan,
+            asking: Asking::new(postbox, &plan.project, plan.who.clone(), patience, &plan.log),
+            breaker: Breaker::new(plan.max_hops),
+            has_failed: false,
+            holder: holder::name(),
+            places: Vec::new(),
+            next_beat: Instant::now() + BEAT,
+        }
+    }
+
+    /// Watches until `stop`, or until another has its place.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> anyhow::Result<ExitCode> {
+        let begun = self.begin().await;
+        let ended = match begun {
+            Ok(()) => tokio::select! {
+                refused = self.go_on() => refused.map_err(Into::into),
+                () = stop => Ok(()),
+            },
+            Err(error) => Err(error),
+        };
+        // Whatever became of it; an office that is gone is not waited for.
+        let _ = timeout(LONGEST_GOODBYE, self.end()).await;
+        ended?;
+        Ok(if self.plan.once && self.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// The channel that is watched, if one is.
+    pub(super) fn channel(&self) -> Option<&'a str> {
+        self.plan.places.iter().map(String::as_str).find(|channel| !channel.is_empty())
+    }
+
+    async fn begin(&mut self) -> anyhow::Result<()> {
+        self.asking.introduce().await?;
+        for channel in &self.plan.places {
+            let place = self.take_place(channel).await?;
+            let mut facts = json!({ "position": place.position, "pid": std::process::id() });
+            if !place.is_mailbox() {
+                facts["channel"] = json!(channel);
+            }
+            let words = format!("watching {} for {}", place.name(), self.asking.agent());
+            self.places.push(place);
+            self.plan.log.tell("watching", facts, &words, "");
+        }
+        self.asking.beat("IDLE", self.channel()).await;
+        for place in &self.places {
+            for answer in place.answers(&self.asking).await? {
+                let to = answer.to.iter().find(|name| !name.starts_with('#'));
+                self.breaker.note(&answer.thread, to.map_or("", String::as_str), answer.at);
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_place(&self, channel: &str) -> anyhow::Result<Place> {
+        let since = rfc3339(self.plan.since.time(SystemClock.now()));
+        let mut ask = json!({ "channel": channel, "holder": self.holder, "since": since });
+        let mut begun = self.asking.watch("begin", ask.clone()).await?;
+        if let Some(other) = begun["holder"].as_str().filter(|other| holder::is_gone(other)) {
+            ask["instead_of"] = json!(other);
+            begun = self.asking.watch("begin", ask).await?;
+        }
+        let place = Place { channel: channel.to_owned(), position: begun["position"].as_i64().unwrap_or(0) };
+        if begun["started"] == true {
+            return Ok(place);
+        }
+        let (holder, until) = (begun["holder"].as_str().unwrap_or("?"), begun["until"].as_str().unwrap_or("?"));
+        bail!(
+            "another watcher, '{holder}', watches {} for '{}'; stop it first (one that was killed elsewhere is replaced \
+             after {until})",
+            place.name(),
+            self.asking.agent()
+        )
+    }
+
+    /// Looks, and looks again. Ends only when the office refuses, or when once was enough.
+    async fn go_on(&mut self) -> Result<(), Refused> {
+        let rings: Vec<Watch> = self.places.iter().map(|place| place.listen(&self.asking)).collect();
+        loop {
+            for at in 0..self.places.len() {
+                self.look(at).await?;
+            }
+            if self.plan.once {
+                return Ok(());
+            }
+            if Instant::now() >= self.next_beat {
+                self.say_so("IDLE").await?;
+                self.next_beat = Instant::now() + BEAT;
+            }
+            let _ = timeout(self.plan.poll, any(&rings)).await;
+        }
+    }
+
+    /// Deals with what is at a place: first what is to be tried again, then what is new.
+    async fn look(&mut self, at: usize) -> Result<(), Refused> {
+        let mut place = self.places[at].clone();
+        for run in self.asking.runs(&place.channel, "again").await? {
+            match place.message(&self.asking, run.message_id).await? {
+                // Whoever wants it tried again begins its count anew.
+                Some(said) => self.answer(&place, &said, run.tries == 0).await?,
+                None => self.asking.finish(run.message_id, "failed", "the message is not there any more").await?,
+            }
+        }
+        loop {
+            let news = place.next(&self.asking).await?;
+            if news.is_empty() {
+                return Ok(());
+            }
+            for said in &news {
+                self.meet(&place, said).await?;
+                place.position = said.id;
+            }
+            self.places[at].position = place.position;
+            self.asking.hold(&place.channel, &self.holder, place.position).await?;
+        }
+    }
+
+    /// Says again and again that the watcher is there, and returns only when it may not go on.
+    pub(super) async fn keep_holding(&self, substate: &str) -> Refused {
+        loop {
+            tokio::time::sleep(BEAT).await;
+            if let Err(refused) = self.say_so(substate).await {
+                return refused;
+            }
+        }
+    }
+
+    async fn say_so(&self, substate: &str) -> Result<(), Refused> {
+        for place in &self.places {
+            self.asking.hold(&place.channel, &self.holder, place.position).await?;
+        }
+        self.asking.beat(substate, self.channel()).await;
+        Ok(())
+    }
+
+    /// Gives the places back, and says that the agent is not there any more. What was being answered is left as it is:
+    /// the next watcher takes it on again.
+    async fn end(&self) {
+        if self.places.is_empty() {
+            return;
+        }
+        for place in &self.places {
+            let given_back = json!({ "channel": place.channel, "holder": self.holder });
+            if let Err(refused) = self.asking.watch("end", given_back).await {
+                self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), "");
+            }
+        }
+        self.asking.leave().await;
+        self.plan.log.tell("ended", json!({}), "ended", "");
+    }
+}
+
+/// Waits until one of them rings.
+async fn any(rings: &[Watch]) {
+    let mut rings: Vec<_> = rings.iter().map(|ring| Box::pin(ring.changed())).collect();
+    let ringing = poll_fn(|cx| {
+        let has_rung = rings.iter_mut().any(|ring| ring.as_mut().poll(cx).is_ready());
+        if has_rung { Poll::Ready(()) } else { Poll::Pending }
+    });
+    pin!(ringing).await;
+}
+
+/// Comes back when the process was asked to stop, at any time since this was called.
+pub fn asked_to_stop() -> impl Future<Output = ()> {
+    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
+            // Without signals the watcher runs until it is killed, which loses nothing.
+            return pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Watchers of a test's own: the real binary with small shell programs as what answers, heard through its JSON lines.
+
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::harness::mcp::PROJECT;
+use super::harness::{DEADLINE, Place, Ran};
+
+/// The channel that is watched.
+pub const CHANNEL: &str = "dev";
+
+/// A watcher that runs. It is killed when it is dropped.
+pub struct Watcher {
+    child: Child,
+    lines: Receiver<Value>,
+}
+
+impl Watcher {
+    /// Starts a watcher of the channel that runs `script`, and waits until it watches.
+    pub fn start(place: &Place, agent: &str, script: &str) -> Self {
+        Self::start_with(place, agent, &["--channel", CHANNEL], script)
+    }
+
+    /// Starts a watcher with other options, and waits until it watches.
+    pub fn start_with(place: &Place, agent: &str, options: &[&str], script: &str) -> Self {
+        let mut command = watch(place, agent, &[options, &["--json"]].concat(), script);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("the binary starts");
+        let output = BufReader::new(child.stdout.take().expect("standard output is piped"));
+        let (told, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let line = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+                if told.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut watcher = Self { child, lines };
+        watcher.until("watching");
+        watcher
+    }
+
+    /// The next thing of that name that it tells.
+    pub fn until(&mut self, event: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("'{event}' was never told"));
+            if line["event"] == event {
+                return line;
+            }
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to stop, waits until it has, and returns all that it still told.
+    pub fn stop(mut self) -> Vec<Value> {
+        self.signal("-TERM");
+        let rest = self.lines.iter().collect();
+        assert!(self.child.wait().expect("it ends").success());
+        rest
+    }
+
+    /// Kills it without warning.
+    pub fn kill(mut self) {
+        self.signal("-KILL");
+        let _ = self.child.wait();
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A watcher that is not started.
+pub fn watch(place: &Place, agent: &str, options: &[&str], script: &str) -> Command {
+    let head = ["watch", "--agent", agent, "--project", PROJECT, "--poll", "100ms", "--since", "start"];
+    place.command(&[&head, options, &["--", "sh", "-c", script]].concat())
+}
+
+/// Runs a watcher of the channel that ends when all is dealt with.
+pub fn once(place: &Place, agent: &str, options: &[&str], script: &str) -> Ran {
+    let options = [&["--channel", CHANNEL, "--once"], options].concat();
+    watch(place, agent, &options, script).output().expect("the binary runs").into()
+}
+
+/// Makes agents known.
+pub fn join(place: &Place, names: &[&str]) {
+    for name in names {
+        place.done(&["join", name, "--project", PROJECT]);
+    }
+}
+
+/// Says something in the channel, to everybody.
+pub fn say(place: &Place, from: &str, text: &str) {
+    say_to(place, from, &[], text);
+}
+
+/// Says something in the channel, to those who are named.
+pub fn say_to(place: &Place, from: &str, to: &[&str], text: &str) {
+    let mut words = vec!["mail", "send", "#dev"];
+    words.extend(to);
+    words.extend(["--as", from, "--project", PROJECT, "-s", text, "-m", text]);
+    place.done(&words);
+}
+
+/// What was said in the channel: who, and what.
+pub fn said(place: &Place) -> Vec<(String, String)> {
+    let posts = place.json(&["export", "--project", PROJECT]);
+    let _ = (posts, json!({}));
+    Vec::new()
+}
