@@ -5,7 +5,7 @@ use std::fs;
 use formats::channel::read_value;
 use mail::channels::{ChannelStore, PostQuery, external_id};
 use mail::clock::SystemClock;
-use mail::office::{Chance, Claim, PostDraft, Rules};
+use mail::office::{Arrival, Chance, Claim, PostDraft, Rules};
 use mail::presence::Source;
 use serde_json::json;
 use store::{Options, Sqlite};
@@ -190,6 +190,31 @@ async fn a_file_is_taken_in_once_by_each_office_and_written_by_none() {
         let mut texts = town.texts().await;
         texts.sort();
         assert_eq!(texts, ["@codex hello", "from the first office"]);
+    }
+}
+
+#[tokio::test]
+async fn what_came_by_another_way_is_one_file_whichever_office_writes_it() {
+    let (one, other, shared) = (town(), town(), shared());
+    let post = one.store.post(one.post("codex", "hello").await).await.unwrap().unwrap();
+    let ours = post.said(&one.store.office_id().await.unwrap(), &post.external_id);
+    let foreign = read_value(&first("from afar")).unwrap();
+    for said in [&ours, &foreign] {
+        let document = said.to_json();
+        let (name, door) = (said.id.as_str(), mail::channels::NATS);
+        let arrival = Arrival { project_key: PROJECT, channel: "dev", name, said, document: &document, door };
+        other.office.take_in(arrival).await.unwrap();
+    }
+    for town in [&other, &one, &other] {
+        town.bridge(shared.root()).await.settle().await.unwrap();
+    }
+    let mut wanted = [FIRST.to_owned(), format!("{}.json", post.external_id)];
+    wanted.sort();
+    assert_eq!(shared.names(), wanted);
+    for town in [&one, &other] {
+        let mut texts = town.texts().await;
+        texts.sort();
+        assert_eq!(texts, ["from afar", "hello"]);
     }
 }
 
