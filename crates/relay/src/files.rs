@@ -124,7 +124,7 @@ impl Bridge {
 
     /// Keeps both in step until the office closes.
     pub async fn run(mut self, bells: Arc<Bells>) {
-        let mut bell = bells.posts(self.desk.project.id);
+        let mut bell = bells.events(self.desk.project.id);
         let (mut looked_at, mut backoff, mut trouble) = (None::<Instant>, Backoff::default(), None);
         while !bells.closing() {
             let since = looked_at.map_or(LONGEST_WAIT, |at| at.elapsed());

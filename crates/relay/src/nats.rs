@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 pub use outward::SINK;
 pub use settings::Settings;
 
+use crate::wake::Bells;
 use link::{Line, Link};
 
 /// How often projects are looked for that are new.
@@ -131,17 +132,18 @@ struct Project {
     settings: Arc<Settings>,
     store: Arc<dyn Store>,
     office: Arc<Office>,
+    bells: Arc<Bells>,
     office_id: String,
     project: mail::projects::Project,
 }
 
 /// Tells the server of everything, and takes in what others say there, until the office closes.
-pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>) {
+pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>, bells: Arc<Bells>) {
     let settings = Arc::new(settings);
     let (connections, line) = Line::new();
     tokio::select! {
         () = link::keep(&settings, &connections) => {}
-        () = serve_projects(&settings, &store, &office, &line) => {}
+        () = serve_projects(&settings, &store, &office, &bells, &line) => {}
     }
 }
 
@@ -158,7 +160,13 @@ pub async fn check(settings: &Settings) -> Result<(), NatsError> {
 }
 
 /// Sees to every project, also those that come to be later; until the office closes.
-async fn serve_projects(settings: &Arc<Settings>, store: &Arc<dyn Store>, office: &Arc<Office>, line: &Line) {
+async fn serve_projects(
+    settings: &Arc<Settings>,
+    store: &Arc<dyn Store>,
+    office: &Arc<Office>,
+    bells: &Arc<Bells>,
+    line: &Line,
+) {
     let (mut listening, mut telling) = (JoinSet::new(), JoinSet::new());
     let mut last = None;
     while !office.wake().closing() {
@@ -177,6 +185,7 @@ async fn serve_projects(settings: &Arc<Settings>, store: &Arc<dyn Store>, office
                 settings: settings.clone(),
                 store: store.clone(),
                 office: office.clone(),
+                bells: bells.clone(),
                 office_id: office_id.clone(),
                 project,
             });

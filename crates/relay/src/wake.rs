@@ -63,9 +63,9 @@ impl Bells {
         }
     }
 
-    /// A signal for what this process posts in a project. Whoever follows a log all the time has to look by itself for what
+    /// A signal for what this process does in a project. Whoever follows a log all the time has to look by itself for what
     /// others commit: the store is not asked fifty times a second for its sake.
-    pub fn posts(&self, project: ProjectId) -> Box<dyn Signal> {
+    pub fn events(&self, project: ProjectId) -> Box<dyn Signal> {
         Box::new(self.followers.listen(project))
     }
 
@@ -94,6 +94,7 @@ impl Wake for Bells {
 
     fn leases_changed(&self, project: ProjectId) {
         self.leases.ring(&[project]);
+        self.followers.ring(&[project]);
     }
 
     fn work_changed(&self, project: ProjectId) {
@@ -202,7 +203,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_follows_a_log_is_woken_and_does_not_count_as_waiting() {
         let bells = Bells::new();
-        let mut signal = bells.posts(ProjectId(1));
+        let mut signal = bells.events(ProjectId(1));
         assert!(!bells.anybody_waits());
         bells.work_changed(ProjectId(1));
         let start = tokio::time::Instant::now();

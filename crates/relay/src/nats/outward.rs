@@ -30,9 +30,9 @@ enum Failure {
 pub(super) async fn tell(project: &Project, line: &mut Line) {
     let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
     let wake = project.office.wake();
-    let mut signals = [wake.work(project.project.id), wake.leases(project.project.id)];
+    let mut bell = project.bells.events(project.project.id);
     while !wake.closing() {
-        let failure = match line.with(async |link| follow(project, &link, &mut feed, &mut signals).await).await {
+        let failure = match line.with(async |link| follow(project, &link, &mut feed, &mut *bell).await).await {
             Some(Err(failure)) => failure,
             // The office closes, or the connection was lost, which is told where it is made again.
             Some(Ok(())) | None => continue,
@@ -51,12 +51,7 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
 }
 
 /// Tells of one event after another for as long as nothing goes wrong.
-async fn follow(
-    project: &Project,
-    link: &Link,
-    feed: &mut Feed,
-    signals: &mut [Box<dyn Signal>; 2],
-) -> Result<(), Failure> {
+async fn follow(project: &Project, link: &Link, feed: &mut Feed, bell: &mut dyn Signal) -> Result<(), Failure> {
     let largest = link.stream(&project.settings).await?.largest;
     let writer = Writer {
         store: &*project.store,
@@ -68,11 +63,7 @@ async fn follow(
     while !project.office.wake().closing() {
         let events = feed.next(BATCH).await?;
         if events.is_empty() {
-            let [work, leases] = &mut *signals;
-            tokio::select! {
-                () = work.wait(LONGEST_WAIT) => {}
-                () = leases.wait(LONGEST_WAIT) => {}
-            }
+            bell.wait(LONGEST_WAIT).await;
         }
         for event in &events {
             tell_event(&writer, link, event).await?;
