@@ -128,6 +128,7 @@ pub struct Hooks {
 /// The NATS server that events go to.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "without NATS it is only refused"))]
 pub struct Nats {
     /// Its address, such as `nats://127.0.0.1:4222`; `tls://` asks for TLS. It may hold a password.
     pub url: String,

@@ -29,7 +29,10 @@ pub fn start(config: &Config, post: &Post) -> anyhow::Result<Relay> {
         return Ok(Relay(Some(tokio::spawn(run))));
     }
     #[cfg(not(feature = "nats"))]
-    let _ = (refuse(config)?, post);
+    {
+        let _ = post;
+        refuse(config)?;
+    }
     Ok(Relay::default())
 }
 
