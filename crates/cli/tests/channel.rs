@@ -201,7 +201,7 @@ fn what_lies_in_the_folder_is_read_and_followed_without_a_server() {
     let settings = format!("[channels]\n'{PROJECT}' = '{}'\n", place.file("collab").display());
     std::fs::write(place.home().join("postrider.toml"), settings).expect("the home can be written to");
     drop_file(&place, "msg-20260111-163315-claude-4c78", "From the folder");
-    assert_eq!(told(&place, "GreenDog", &["list"])["channels"][0]["posts"], 1);
+    assert_eq!(place.json(&["channel", "list", "--project", PROJECT])["channels"][0]["posts"], 1);
     let read = told(&place, "GreenDog", &["read", "dev"]);
     assert_eq!(texts(&read), ["From the folder"]);
     assert_eq!(read["messages"][0]["external_id"], "msg-20260111-163315-claude-4c78");

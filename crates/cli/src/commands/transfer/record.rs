@@ -281,7 +281,7 @@ mod tests {
         let mut line = line();
         line["to"] = json!(["#dev", "bob"]);
         line["post"] = json!({ "channel": "dev", "keys": ["msg-1"], "external_id": "msg-1", "cited_as": null,
-            "type": "chat", "mode": "watcher", "hops": 2, "sent_ts": "2026-01-11T16:00:00Z", "document": "{}" });
+            "type": "chat", "mode": "watcher", "hops": 2, "sent_ts": "2026-01-11T16:00:00.000000Z", "document": "{}" });
         let record = read(line.clone()).unwrap();
         assert_eq!(record.message.to, ["#dev", "bob"]);
         assert_eq!(record.post.as_ref().unwrap().channel.as_str(), "dev");
