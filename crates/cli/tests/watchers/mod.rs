@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ pub struct Watcher {
 impl Watcher {
     /// Starts a watcher of the channel that runs `script`, and waits until it watches.
     pub fn start(place: &Place, agent: &str, script: &str) -> Self {
-        Self::start_with(place, agent, &["--channel", CHANNEL], script)
+        Self::start_with(place, agent, &["--channel", CHANNEL, "--poll", "100ms"], script)
     }
 
     /// Starts a watcher with other options, and waits until it watches.
@@ -91,7 +92,7 @@ impl Drop for Watcher {
 
 /// A watcher that is not started.
 pub fn watch(place: &Place, agent: &str, options: &[&str], script: &str) -> Command {
-    let head = ["watch", "--agent", agent, "--project", PROJECT, "--poll", "100ms", "--since", "start"];
+    let head = ["watch", "--agent", agent, "--project", PROJECT, "--since", "start"];
     place.command(&[&head, options, &["--", "sh", "-c", script]].concat())
 }
 
@@ -101,6 +102,15 @@ pub fn once(place: &Place, agent: &str, options: &[&str], script: &str) -> Ran {
     watch(place, agent, &options, script).output().expect("the binary runs").into()
 }
 
+/// Looks until it is so.
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < DEADLINE, "not in time: {what}");
+        thread::yield_now();
+    }
+}
+
 /// Makes agents known.
 pub fn join(place: &Place, names: &[&str]) {
     for name in names {
@@ -108,22 +118,38 @@ pub fn join(place: &Place, names: &[&str]) {
     }
 }
 
-/// Says something in the channel, to everybody.
-pub fn say(place: &Place, from: &str, text: &str) {
-    say_to(place, from, &[], text);
-}
-
-/// Says something in the channel, to those who are named.
-pub fn say_to(place: &Place, from: &str, to: &[&str], text: &str) {
-    let mut words = vec!["mail", "send", "#dev"];
-    words.extend(to);
-    words.extend(["--as", from, "--project", PROJECT, "-s", text, "-m", text]);
-    place.done(&words);
+/// Says something in the channel, to one agent or to `all`, and returns its number.
+pub fn say(place: &Place, from: &str, to: &str, text: &str) -> i64 {
+    let words = ["send-message", "--agent", from, "--channel", CHANNEL, "--to", to, "--text", text];
+    let posted = place.json(&[&words[..], &["--project", PROJECT]].concat());
+    posted["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("a message has a number: {posted}"))
 }
 
 /// What was said in the channel: who, and what.
 pub fn said(place: &Place) -> Vec<(String, String)> {
-    let posts = place.json(&["export", "--project", PROJECT]);
-    let _ = (posts, json!({}));
-    Vec::new()
+    let posts = place.json(&["channel", "read", CHANNEL, "--limit", "1000", "--project", PROJECT]);
+    let messages = posts["messages"].as_array().unwrap_or_else(|| panic!("a list of messages: {posts}"));
+    let text = |message: &Value, name: &str| message[name].as_str().expect("a text").to_owned();
+    messages.iter().map(|message| (text(message, "from"), text(message, "text"))).collect()
+}
+
+/// What an agent said in the channel.
+pub fn said_by(place: &Place, agent: &str) -> Vec<String> {
+    said(place).into_iter().filter(|(from, _)| from == agent).map(|(_, text)| text).collect()
+}
+
+/// The numbers of the messages that failed, and why.
+pub fn failed(place: &Place, agent: &str) -> Vec<(i64, String)> {
+    let runs = place.json(&["watch", "failed", "--agent", agent, "--project", PROJECT]);
+    let runs = runs.as_array().expect("a list of runs");
+    let read =
+        |run: &Value| (run["message_id"].as_i64().expect("a number"), run["note"].as_str().expect("a text").to_owned());
+    runs.iter().map(read).collect()
+}
+
+/// How an agent is said to be.
+pub fn presence(place: &Place, agent: &str) -> Value {
+    let who = place.json(&["who", "--project", PROJECT]);
+    let agents = who["agents"].as_array().unwrap_or_else(|| panic!("a list of agents: {who}"));
+    agents.iter().find(|known| known["name"] == agent).cloned().unwrap_or(json!(null))
 }

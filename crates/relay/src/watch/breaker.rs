@@ -4,8 +4,6 @@
 //! conversation, or one sender, gets only so many answers in a while. Nothing is kept: whoever starts a watcher notes the
 //! answers that it finds in the channel, so that a restart resets nothing.
 
-use std::collections::VecDeque;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::Said;
@@ -19,8 +17,8 @@ const WHILE: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Debug)]
 pub struct Breaker {
     most_hops: u32,
-    /// Those that still count, the oldest first.
-    answers: VecDeque<Answer>,
+    /// Those that still count.
+    answers: Vec<Answer>,
 }
 
 #[derive(Debug)]
@@ -33,13 +31,13 @@ struct Answer {
 impl Breaker {
     /// A breaker that lets chains of `most_hops` answers pass.
     pub fn new(most_hops: u32) -> Self {
-        Self { most_hops, answers: VecDeque::new() }
+        Self { most_hops, answers: Vec::new() }
     }
 
     /// Notes an answer that was given to `to` in a conversation.
     pub fn note(&mut self, thread: &str, to: &str, at: Timestamp) {
         self.forget(at);
-        self.answers.push_back(Answer { at, thread: thread.to_owned(), to: to.to_owned() });
+        self.answers.push(Answer { at, thread: thread.to_owned(), to: to.to_owned() });
     }
 
     /// Why a message is not to be answered now; nothing if it is.
@@ -62,9 +60,7 @@ impl Breaker {
     }
 
     fn forget(&mut self, now: Timestamp) {
-        while self.answers.front().is_some_and(|answer| now.duration_since(answer.at) >= WHILE) {
-            self.answers.pop_front();
-        }
+        self.answers.retain(|answer| now.duration_since(answer.at) < WHILE);
     }
 }
 

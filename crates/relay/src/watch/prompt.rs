@@ -31,10 +31,9 @@ enum Piece {
 
 /// A name between `{{` and `}}` that means nothing.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{{{{{name}}}}}' is no placeholder; use {}", .known.map(|name| format!("{{{{{name}}}}}")).join(", "))]
+#[error("'{{{{{name}}}}}' is no placeholder; use {}", NAMES.map(|name| format!("{{{{{name}}}}}")).join(", "))]
 pub struct UnknownPlaceholder {
     name: String,
-    known: [&'static str; 9],
 }
 
 /// What a prompt is made of.
@@ -67,7 +66,7 @@ impl Template {
                 continue;
             }
             let Some(place) = NAMES.iter().position(|known| *known == name) else {
-                return Err(UnknownPlaceholder { name: name.to_owned(), known: NAMES });
+                return Err(UnknownPlaceholder { name: name.to_owned() });
             };
             pieces.extend([Piece::Text(rest[..open].to_owned()), Piece::Value(place)]);
             rest = &inner[length + 2..];

@@ -1,0 +1,194 @@
+//! A watcher that meets trouble posts nothing that it should not, and loses nothing.
+
+mod harness;
+mod watchers;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use harness::mcp::PROJECT;
+use harness::{Place, Server};
+use serde_json::json;
+use watchers::{CHANNEL, Watcher, failed, once, presence, said_by, say, until, watch};
+
+fn retry(place: &Place, ids: &[&str]) -> String {
+    place.done(&[&["watch", "retry", "--agent", "codex", "--project", PROJECT], ids].concat())
+}
+
+#[test]
+fn a_run_that_fails_posts_nothing_and_is_tried_again_when_somebody_wants_it() {
+    let server = Server::start();
+    let place = &server.place;
+    let script = "if [ -e good ]; then echo Better.; else echo bad; echo why >&2; exit 3; fi";
+    let mut watcher = Watcher::start(place, "codex", script);
+    let (first, second) = (say(place, "claude", "codex", "One."), say(place, "claude", "codex", "Two."));
+    let told = watcher.until("failed");
+    assert_eq!((&told["reason"], &told["stderr"]), (&json!("it ended with exit status: 3"), &json!("why\n")));
+    watcher.until("failed");
+    assert_eq!(said_by(place, "codex"), Vec::<String>::new());
+    let reason = "it ended with exit status: 3".to_owned();
+    assert_eq!(failed(place, "codex"), [(first, reason.clone()), (second, reason)]);
+    fs::write(place.file("good"), "").expect("a file");
+    assert_eq!(retry(place, &[&second.to_string()]), format!("Tried again by the watcher: {second}\n"));
+    assert_eq!(watcher.until("answered")["message_id"], second);
+    assert_eq!(failed(place, "codex").len(), 1);
+    retry(place, &[]);
+    assert_eq!(watcher.until("answered")["message_id"], first);
+    assert_eq!(said_by(place, "codex"), ["Better.", "Better."]);
+    assert_eq!(retry(place, &[]), "Nothing is tried again.\n");
+    let ran = place.run(&["watch", "retry", "--agent", "codex", "--project", PROJECT, &second.to_string()]);
+    assert_eq!(ran.code, Some(1), "it has not failed");
+    assert!(ran.stderr.contains(&second.to_string()), "{}", ran.stderr);
+}
+
+#[test]
+fn a_command_that_takes_too_long_or_prints_too_much_is_ended_and_posts_nothing() {
+    let place = Place::new();
+    say(&place, "claude", "codex", "One.");
+    let ran = once(&place, "codex", &["--timeout", "200ms"], "echo early; sleep 1000 & wait");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    say(&place, "claude", "codex", "Two.");
+    once(&place, "codex", &["--max-output", "1K"], "exec cat /dev/zero");
+    say(&place, "claude", "codex", "Three.");
+    once(&place, "codex", &["--answer", "text"], "echo '{}'");
+    let reasons: Vec<String> = failed(&place, "codex").into_iter().map(|(_, reason)| reason).collect();
+    let expected =
+        ["it did not end within 200 ms", "it printed more than 1024 bytes", "the output has no text at 'text'"];
+    assert_eq!(reasons, expected);
+    assert_eq!(said_by(&place, "codex"), Vec::<String>::new());
+}
+
+#[test]
+fn what_came_while_the_watcher_was_down_is_answered_once_and_in_order() {
+    let server = Server::start();
+    let place = &server.place;
+    let script = "cat >/dev/null; echo \"answer $POSTRIDER_MESSAGE_ID\"";
+    let mut watcher = Watcher::start(place, "codex", script);
+    let first = say(place, "claude", "codex", "One.");
+    watcher.until("answered");
+    watcher.stop();
+    let ids = [first, say(place, "claude", "codex", "Two."), say(place, "claude", "all", "@codex Three.")];
+    let mut watcher = Watcher::start(place, "codex", script);
+    watcher.until("answered");
+    watcher.until("answered");
+    watcher.stop();
+    assert_eq!(said_by(place, "codex"), ids.map(|id| format!("answer {id}")));
+}
+
+fn a_watcher_that_is_killed_in_the_middle_leaves_one_answer(place: &Place) {
+    // The first run never ends by itself; whatever is started next is another.
+    let script = "if mkdir first 2>/dev/null; then sleep 60; fi; echo An answer.";
+    let watcher = Watcher::start(place, "codex", script);
+    say(place, "claude", "codex", "Hello.");
+    until("the command runs", || place.file("first").exists());
+    watcher.kill();
+    assert_eq!(said_by(place, "codex"), Vec::<String>::new());
+    let mut watcher = Watcher::start(place, "codex", script);
+    watcher.until("answered");
+    watcher.stop();
+    once(place, "codex", &[], script);
+    assert_eq!(said_by(place, "codex"), ["An answer."]);
+}
+
+#[test]
+fn a_watcher_that_is_killed_in_the_middle_leaves_one_answer_at_a_server() {
+    a_watcher_that_is_killed_in_the_middle_leaves_one_answer(&Server::start().place);
+}
+
+#[test]
+fn a_watcher_that_is_killed_in_the_middle_leaves_one_answer_without_a_server() {
+    a_watcher_that_is_killed_in_the_middle_leaves_one_answer(&Place::new());
+}
+
+#[test]
+fn a_watcher_that_is_asked_to_stop_ends_its_command_and_the_next_answers() {
+    let place = Place::new();
+    let script = "if mkdir first 2>/dev/null; then sleep 1000 & echo $! >pid; wait; fi; echo An answer.";
+    let watcher = Watcher::start(&place, "codex", script);
+    say(&place, "claude", "codex", "Hello.");
+    until("the command runs", || fs::read_to_string(place.file("pid")).is_ok_and(|pid| pid.ends_with('\n')));
+    watcher.stop();
+    let child = fs::read_to_string(place.file("pid")).expect("it ran");
+    let is_there =
+        || Command::new("kill").args(["-0", child.trim()]).stderr(Stdio::null()).status().expect("kill runs");
+    until("what the command started has ended", || !is_there().success());
+    assert_eq!(presence(&place, "codex")["presence"]["state"], "OFFLINE");
+    assert_eq!(once(&place, "codex", &[], script).code, Some(0));
+    assert_eq!(said_by(&place, "codex"), ["An answer."]);
+}
+
+#[test]
+fn a_watcher_that_is_killed_between_posting_and_noting_it_has_answered_once() {
+    let place = Place::new();
+    say(&place, "claude", "codex", "Hello.");
+    once(&place, "codex", &[], "echo First.");
+    let database = rusqlite::Connection::open(place.database()).expect("the database is there");
+    let changed = database.execute("UPDATE watch_run SET state = 'running'", []).expect("a run can be changed");
+    assert_eq!(changed, 1);
+    drop(database);
+    let ran = once(&place, "codex", &[], "echo Second.");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(said_by(&place, "codex"), ["First."]);
+    assert_eq!(failed(&place, "codex"), []);
+}
+
+#[test]
+fn a_second_watcher_is_refused_and_told_who_watches() {
+    let server = Server::start();
+    let place = &server.place;
+    let watcher = Watcher::start(place, "codex", "cat");
+    let ran = once(place, "codex", &[], "cat");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains(&format!(":{}:", watcher.id())), "{}", ran.stderr);
+    assert!(ran.stderr.contains("#dev") && ran.stderr.contains("'codex'"), "{}", ran.stderr);
+    let elsewhere = watch(place, "codex", &["--mailbox", "--once"], "cat").status().expect("it runs");
+    assert!(elsewhere.success(), "the mailbox is another place");
+    watcher.stop();
+    assert_eq!(once(place, "codex", &[], "cat").code, Some(0));
+}
+
+#[test]
+fn two_watchers_that_answer_each_other_stop() {
+    let server = Server::start();
+    let place = &server.place;
+    let options = ["--channel", CHANNEL, "--poll", "100ms", "--max-hops", "4"];
+    let mut codex = Watcher::start_with(place, "codex", &options, "echo Pong.");
+    let _claude = Watcher::start_with(place, "claude", &options, "echo Ping.");
+    say(place, "claude", "codex", "Let us talk.");
+    let end = codex.until("failed");
+    assert_eq!(end["reason"], "4 watchers have answered each other already, and more may not");
+    assert_eq!(said_by(place, "codex"), ["Pong.", "Pong."]);
+    assert_eq!(said_by(place, "claude"), ["Let us talk.", "Ping.", "Ping."]);
+    assert_eq!(failed(place, "codex").len(), 1, "it is kept, for somebody who wants it answered");
+}
+
+#[test]
+fn the_count_of_answers_survives_a_restart() {
+    let place = Place::new();
+    for _ in 0..10 {
+        say(&place, "claude", "codex", "Again.");
+    }
+    assert_eq!(once(&place, "codex", &[], "echo Yes.").code, Some(0));
+    let last = say(&place, "claude", "codex", "And again.");
+    assert_eq!(once(&place, "codex", &[], "echo Yes.").code, Some(1));
+    assert_eq!(failed(&place, "codex"), [(last, "'claude' had 10 answers in 10 minutes".to_owned())]);
+    retry(&place, &[]);
+    assert_eq!(once(&place, "codex", &[], "echo Yes.").code, Some(0), "a person wants it");
+    assert_eq!(said_by(&place, "codex").len(), 11);
+}
+
+#[test]
+fn a_watcher_outlives_the_server_and_goes_on_with_the_next() {
+    let place = Place::new();
+    let server = place.serve();
+    let mut watcher = Watcher::start(&place, "codex", "echo Yes.");
+    say(&place, "claude", "codex", "One.");
+    watcher.until("answered");
+    server.kill();
+    let server = place.serve();
+    say(&place, "claude", "codex", "Two.");
+    watcher.until("answered");
+    watcher.stop();
+    server.stop();
+    assert_eq!(said_by(&place, "codex"), ["Yes.", "Yes."]);
+}
