@@ -196,6 +196,27 @@ mod tests {
         postbox.close();
     }
 
+    #[tokio::test]
+    async fn a_watched_channel_rings_when_something_is_said_there_and_not_elsewhere() {
+        let home = tempfile::tempdir().unwrap();
+        let postbox = with_an_agent(&home).await;
+        let say = async |channel: &str| {
+            let words = json!({
+                "project_key": "/data/p", "sender_name": "Anna", "to": [channel], "subject": "s", "body_md": "b",
+            });
+            postbox.call("send_message", words).await.unwrap()
+        };
+        let watch = postbox.watch("resource://channel/dev?project=%2Fdata%2Fp");
+        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        rings().await.expect("the first ring says that somebody listens now");
+        say("#ops").await;
+        say("#dev").await;
+        rings().await.expect("something was said");
+        let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
+        assert!(again.is_err(), "what was said elsewhere is no news here");
+        postbox.close();
+    }
+
     #[test]
     fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();

@@ -92,7 +92,7 @@ fn names_and_projects_with_odd_characters_are_reached_by_encoding_them() {
     for entry in listed.as_array().unwrap() {
         server.read(entry["uri"].as_str().unwrap());
     }
-    assert_eq!(listed.as_array().unwrap().len(), 6, "projects, agents, work, reservations and two inboxes: {listed}");
+    assert_eq!(listed.as_array().unwrap().len(), 7, "of the project four, and two inboxes: {listed}");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_list_of_resources_is_paged_and_names_every_inbox() {
             break;
         }
     }
-    assert_eq!(uris.len(), 1 + 3 + names.len());
+    assert_eq!(uris.len(), 1 + 4 + names.len());
     assert!(names.iter().all(|name| uris.contains(&json!(inbox_of(name)))));
     let wrong = server.rpc("resources/list", json!({ "cursor": "nonsense" }));
     assert_eq!(wrong["error"]["code"], -32602);
