@@ -24,7 +24,7 @@ impl Tool {
     /// What it is asked to learn whether it is there.
     fn asked(&self) -> &'static str {
         match self.command {
-            "tmux" => "-V",
+            "tmux" | "ip" => "-V",
             "openssl" => "version",
             _ => "--version",
         }
@@ -32,7 +32,7 @@ impl Tool {
 }
 
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 8] = [
+pub const TOOLS: [Tool; 9] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
     Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
@@ -41,6 +41,7 @@ pub const TOOLS: [Tool; 8] = [
     Tool { command: "tmux", package: "tmux", needed_for: "nudges" },
     Tool { command: "nats-server", package: "nats-server", needed_for: "tests with NATS" },
     Tool { command: "openssl", package: "openssl", needed_for: "tests of TLS" },
+    Tool { command: "ip", package: "iproute2", needed_for: "the test of two machines" },
 ];
 
 /// Installs what is missing when that is possible; returns what is missing still.

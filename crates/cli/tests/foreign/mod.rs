@@ -37,7 +37,12 @@ impl Shared {
 
     /// A home whose project has this folder.
     pub fn place(&self) -> Place {
-        Place::with_settings(&format!("[channels]\n'{PROJECT}' = '{}'\n", self.0.path().display()))
+        Place::with_settings(&self.settings())
+    }
+
+    /// The settings of such a home.
+    pub fn settings(&self) -> String {
+        format!("[channels]\n'{PROJECT}' = '{}'\n", self.0.path().display())
     }
 
     pub fn dev(&self) -> PathBuf {

@@ -30,6 +30,8 @@ pub const DEADLINE: Duration = Duration::from_secs(90);
 #[derive(Clone)]
 pub struct Place {
     folder: Arc<TempDir>,
+    /// The network namespace in which everything runs; that of the test if there is none.
+    namespace: Option<String>,
 }
 
 /// A program that ran to its end.
@@ -63,7 +65,7 @@ impl Place {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
         fs::create_dir(folder.path().join("home")).expect("a fresh folder has room");
-        Self { folder: Arc::new(folder) }
+        Self { folder: Arc::new(folder), namespace: None }
     }
 
     /// A place with these settings.
@@ -71,6 +73,11 @@ impl Place {
         let place = Self::new();
         fs::write(place.home().join("postrider.toml"), toml).expect("the home can be written to");
         place
+    }
+
+    /// The same place, with everything run in a network namespace. Its servers can be asked by commands alone.
+    pub fn in_namespace(self, name: &str) -> Self {
+        Self { namespace: Some(name.to_owned()), ..self }
     }
 
     /// The home folder.
@@ -111,7 +118,15 @@ impl Place {
     }
 
     fn program(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
+        let mut command = match &self.namespace {
+            // The program takes the place of `ip`, and so has the number of its process.
+            Some(name) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", name, program]);
+                command
+            }
+            None => Command::new(program),
+        };
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
             if ["POSTRIDER_", "AGENT_MAIL_", "GC_", "CLAUDE_"].iter().any(|ours| name.starts_with(ours)) {

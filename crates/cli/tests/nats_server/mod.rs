@@ -257,7 +257,7 @@ pub fn not_run(what: &str, program: &str) {
 }
 
 /// The program; Debian puts it where only the superuser looks.
-fn program() -> Option<PathBuf> {
+pub fn program() -> Option<PathBuf> {
     let answers =
         |program: &PathBuf| Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     [PathBuf::from("nats-server"), PathBuf::from("/usr/sbin/nats-server")].into_iter().find(answers)
