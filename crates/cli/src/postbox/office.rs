@@ -15,6 +15,7 @@ use super::join::Joined;
 use super::message::Message;
 use crate::client::Client;
 use crate::config::{Config, Tools, endpoint_of};
+use crate::nats;
 use crate::relays::Relays;
 use crate::wiring::Post;
 
@@ -50,8 +51,9 @@ pub struct Own {
     peer: StdioPeer,
     post: Post,
     relays: Relays,
-    /// What runs beside the office for as long as it is open.
+    /// What runs beside the office for as long as it is open. NATS notices by itself that the bells were closed.
     _running: JoinSet<()>,
+    _nats: nats::Relay,
 }
 
 impl Own {
@@ -63,8 +65,9 @@ impl Own {
         };
         let endpoint = server::endpoint(&post.office, &Arc::new(Metrics::default()), profile);
         let relays = Relays::new(config, &post);
-        let running = if stays { relays.run() } else { JoinSet::new() };
-        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running })
+        let (running, nats) =
+            if stays { (relays.run(), nats::start(config, &post)?) } else { (JoinSet::new(), nats::Relay::default()) };
+        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running, _nats: nats })
     }
 
     /// The line that answers a message.
