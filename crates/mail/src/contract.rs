@@ -306,6 +306,7 @@ macro_rules! store_contract {
                 of_many_who_take_a_message_on_at_once_one_gets_it,
                 runs_are_told_as_they_stand,
                 what_a_watcher_left_running_is_taken_on_again_once,
+                what_was_answered_before_its_watcher_was_killed_is_answered,
                 who_is_refused_the_place_changes_no_run,
                 failed_runs_are_taken_on_again_when_somebody_wants_it,
                 watching_tells_nothing_in_the_event_log,

@@ -138,6 +138,12 @@ impl Outcome {
     }
 }
 
+/// The idempotency key of a watcher's answer: it is kept once, and tells that the message was answered, also when the
+/// watcher was killed before it could say so.
+pub fn answer_key(agent: &str, message: MessageId) -> String {
+    format!("watch:{agent}:{message}")
+}
+
 /// What becomes of a run whose watcher ended in the middle of it: how it stands then, and why.
 ///
 /// It is tried once more. What ends its watcher every time would otherwise do so for ever.
@@ -166,7 +172,8 @@ pub trait WatchStore: Send + Sync {
     /// Takes the place, unless another holds it whose time is not over and whom the new one does not replace.
     ///
     /// The position is where the last watcher left it. Runs of this place that are still running are those of a watcher
-    /// that is gone: [`interrupted`] says what becomes of them.
+    /// that is gone: those whose answer was kept under its [`answer_key`] are answered, and [`interrupted`] says what
+    /// becomes of the others.
     async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Result<Begun, StoreError>;
 
     /// Holds the place longer and notes how far the watcher has looked, which never moves back. `false`, and nothing

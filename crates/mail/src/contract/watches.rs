@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
 use crate::ids::MessageId;
-use crate::watches::{Begun, MAILBOX, NewWatch, Outcome, Run, RunQuery, RunState, Taken};
+use crate::watches::{Begun, MAILBOX, NewWatch, Outcome, Run, RunQuery, RunState, Taken, answer_key};
 
 fn watch(team: &Team, channel: &str, holder: &str) -> NewWatch {
     NewWatch {
@@ -182,6 +182,18 @@ pub async fn what_a_watcher_left_running_is_taken_on_again_once(store: &Shared) 
     begin(store, &next(3), "16:30:00").await;
     let run = &runs(store, &team).await[0];
     assert_eq!((run.state, run.note.as_str()), (RunState::Failed, "interrupted 2 times"));
+}
+
+pub async fn what_was_answered_before_its_watcher_was_killed_is_answered(store: &Shared) {
+    let team = team(store).await;
+    let ids = team.send_many(2).await;
+    begin(store, &watch(&team, "dev", "w1"), "16:00:00").await;
+    take(store, &team, ids[0]).await;
+    take(store, &team, ids[1]).await;
+    team.send(draft("bob", &["alice"]).key(&answer_key("bob", ids[1]), 1)).await;
+    let next = NewWatch { instead_of: Some("w1".to_owned()), ..watch(&team, "dev", "w2") };
+    begin(store, &next, "16:20:00").await;
+    assert_eq!(states(store, &team).await, [RunState::Again, RunState::Answered]);
 }
 
 pub async fn who_is_refused_the_place_changes_no_run(store: &Shared) {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use mail::StoreError;
 use mail::clock::from_micros;
 use mail::ids::{AgentId, MessageId};
-use mail::watches::{Begun, NewWatch, Outcome, Run, RunQuery, RunState, Taken, WatchStore, interrupted};
+use mail::watches::{Begun, NewWatch, Outcome, Run, RunQuery, RunState, Taken, WatchStore, answer_key, interrupted};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::messages::rows::unknown;
@@ -132,10 +132,24 @@ fn begin(connection: &Connection, watch: &NewWatch, now: Timestamp) -> rusqlite:
         .query_map((watch.agent.0, &watch.channel), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     for (message, tries) in cut_off {
-        let (state, note) = interrupted(tries);
-        set_state(connection, watch.agent, MessageId(message), state, &note, now)?;
+        let message = MessageId(message);
+        let (state, note) = if is_answered(connection, watch.agent, message)? {
+            (RunState::Answered, String::new())
+        } else {
+            interrupted(tries)
+        };
+        set_state(connection, watch.agent, message, state, &note, now)?;
     }
     Ok(Begun::Started { position })
+}
+
+/// Whether the answer of the agent's watcher to a message was kept.
+fn is_answered(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlite::Result<bool> {
+    let name: String =
+        connection.prepare_cached("SELECT name FROM agent WHERE id = ?1")?.query_row([agent.0], |row| row.get(0))?;
+    connection
+        .prepare_cached("SELECT 1 FROM idempotency WHERE sender_id = ?1 AND key = ?2")?
+        .exists((agent.0, answer_key(&name, message)))
 }
 
 /// The last message of the agent's project that came before that time. Times rise with the numbers, so it is looked for

@@ -6,7 +6,8 @@
 use std::time::Instant;
 
 use mail::clock::{Clock, SystemClock};
-use mail::watches::Taken;
+use mail::ids::MessageId;
+use mail::watches::{Taken, answer_key};
 use relay::watch::{Decision, Prompt, RunError, Said, context, decide};
 use serde_json::{Value, json};
 
@@ -80,7 +81,7 @@ impl Watching<'_> {
 
     async fn post(&mut self, place: &Place, said: &Said, answer: &str, begun: Instant) -> Result<(), Refused> {
         let agent = self.asking.agent();
-        let key = format!("watch:{agent}:{}", said.id);
+        let key = answer_key(agent, MessageId(said.id));
         let posted = if place.is_mailbox() {
             let reply = json!({
                 "message_id": said.id, "sender_name": agent, "body_md": answer, "idempotency_key": key,
