@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints its figures, and its progress to stderr")]
 
 mod caller;
+mod channels;
 mod checks;
 mod disk;
 mod echo;
@@ -80,6 +81,7 @@ enum Part {
     Footprint,
     Readers,
     Checks,
+    Channels,
 }
 
 fn main() -> ExitCode {
@@ -135,6 +137,9 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
     }
     if wanted(Part::Checks) {
         checks::measure(setting, report)?;
+    }
+    if wanted(Part::Channels) {
+        channels::measure(setting, report)?;
     }
     if wanted(Part::Footprint) {
         footprint::measure(setting, report)?;

@@ -58,6 +58,11 @@ impl Server {
         Ok(server)
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A new connection to it.
     pub fn caller(&self) -> anyhow::Result<Caller> {
         Caller::connect(self.address)

@@ -20,6 +20,8 @@ pub enum Unit {
     Bytes,
     /// Millions of bytes in a second.
     MegabytesPerSecond,
+    /// How many there are.
+    Count,
 }
 
 impl Unit {
@@ -31,6 +33,7 @@ impl Unit {
             Self::Nanos => "ns",
             Self::Bytes => "B",
             Self::MegabytesPerSecond => "MB/s",
+            Self::Count => "",
         }
     }
 
@@ -39,6 +42,7 @@ impl Unit {
             Self::PerSecond => format!("{} /s", thousands(value)),
             Self::Bytes => format!("{} B", thousands(value)),
             Self::MegabytesPerSecond => format!("{} MB/s", thousands(value)),
+            Self::Count => thousands(value),
             Self::Millis | Self::Micros | Self::Nanos => format!("{value:.2} {}", self.name()),
         }
     }
@@ -78,6 +82,11 @@ impl Line {
     /// A figure by itself.
     pub fn new(what: impl Into<String>, figure: f64, unit: Unit) -> Self {
         Self { what: what.into(), figure, unit, more: String::new(), ceiling: None, target: None }
+    }
+
+    /// A figure that could not be taken, and why.
+    pub fn not_measured(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(what, f64::NAN, Unit::Count).more(why)
     }
 
     /// Adds what else is worth knowing.
@@ -129,7 +138,7 @@ impl Line {
     fn cells(&self) -> [String; 7] {
         [
             self.what.clone(),
-            self.unit.show(self.figure),
+            if self.figure.is_nan() { "NOT MEASURED".to_owned() } else { self.unit.show(self.figure) },
             self.more.clone(),
             self.ceiling.map_or_else(String::new, |one| format!("{} ({})", self.unit.show(one.value), one.name)),
             self.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
@@ -243,5 +252,15 @@ mod tests {
         let json: Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json[0]["ratio"], 0.5);
         assert_eq!(json[0]["met"], false);
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_told_and_has_no_figure() {
+        let mut report = Report::default();
+        report.add(Line::not_measured("over NATS", "nats-server is not installed"));
+        let table = report.table();
+        assert!(table.contains("NOT MEASURED") && table.contains("nats-server is not installed"), "{table}");
+        let json: Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!((&json[0]["figure"], &json[0]["what"]), (&Value::Null, &json!("over NATS")));
     }
 }

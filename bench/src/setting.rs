@@ -43,6 +43,11 @@ impl Setting {
         })
     }
 
+    /// How many of something there are: fewer in a smoke run.
+    pub fn scaled(&self, full: usize, quick: usize) -> usize {
+        if self.rounds == 1 { quick } else { full }
+    }
+
     /// A folder that nobody used yet; it goes away with the run.
     pub fn fresh_folder(&self) -> anyhow::Result<PathBuf> {
         Ok(tempfile::tempdir_in(&self.scratch)?.keep())
