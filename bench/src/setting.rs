@@ -67,6 +67,12 @@ fn build() -> anyhow::Result<()> {
     if let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR") {
         command.current_dir(Path::new(&package));
     }
+    // What cargo tells a program that it runs would make the builds of some crates out of date.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
     let status = command.status().context("cannot run cargo")?;
     ensure!(status.success(), "the release build failed");
     Ok(())

@@ -129,6 +129,10 @@ pub trait AgentStore: Send + Sync {
     /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;
 
+    /// Agents that are called one of `names` if the case of ASCII letters does not count, in the order they were registered,
+    /// each once.
+    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;
+
     /// Agents in the order they were registered, those with a number above `after`, at most `limit`.
     async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError>;
 

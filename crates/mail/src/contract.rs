@@ -90,6 +90,7 @@ macro_rules! store_contract {
                 registering_again_tells_that_the_agent_is_active,
                 only_a_new_name_writes_an_event,
                 names_are_compared_exactly,
+                agents_are_found_in_any_case_where_that_is_asked_for,
                 a_name_of_any_script_is_kept_as_given,
                 each_agent_asked_for_is_told_once,
                 thousands_of_names_can_be_asked_for_at_once,

@@ -89,6 +89,18 @@ pub async fn names_are_compared_exactly(store: &Shared) {
     }
 }
 
+pub async fn agents_are_found_in_any_case_where_that_is_asked_for(store: &Shared) {
+    let mut team = team(store).await;
+    for name in ["Codex", "codex", "codex-2", "ÄRA"] {
+        team.join(name).await;
+    }
+    let other = team_at(store, "/projects/other").await;
+    register(store, other.id(), "CODEX").await;
+    let found = store.agents_in_any_case(team.id(), &["CODEX", "cOdEx", "ära", "nobody", "%"]).await.unwrap();
+    let names: Vec<&str> = found.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(names, ["Codex", "codex"], "whole names of this project, each once; only ASCII has cases");
+}
+
 pub async fn a_name_of_any_script_is_kept_as_given(store: &Shared) {
     let team = team(store).await;
     for name in ["O'Brien \"%_\\", "漢字", "🦀", "rig/polecat-3", &"ü".repeat(128)] {

@@ -8,8 +8,8 @@ use formats::json::{self, Stamp};
 use formats::mention;
 
 use super::messages::{Draft, check_thread};
-use super::{Claim, Known, NEAR_MISS_POOL, Office, Sent};
-use crate::agents::{Agent, AgentName};
+use super::{Claim, Known, Office, Sent};
+use crate::agents::AgentName;
 use crate::channels::{
     CHAT, Channel, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, PostQuery, WATCHER, content_of, subject_of,
 };
@@ -263,9 +263,7 @@ impl Office {
     ) -> Result<(), Error> {
         let mut called = self.store.agents_named(project.id, &mention::candidates(text)).await?;
         // A name at the very beginning calls in any case.
-        let openings = mention::openings(text);
-        let is_opening = |agent: &Agent| openings.iter().any(|name| name.eq_ignore_ascii_case(&agent.name));
-        called.extend(self.store.agents(project.id, None, NEAR_MISS_POOL).await?.into_iter().filter(is_opening));
+        called.extend(self.store.agents_in_any_case(project.id, &mention::openings(text)).await?);
         called.sort_by_key(|agent| agent.id);
         recipients.retain(|(agent, ..)| *agent != sender.id);
         for agent in called {

@@ -40,6 +40,9 @@ CREATE TABLE arrival (
     PRIMARY KEY (channel_id, key)
 ) STRICT, WITHOUT ROWID;
 
+-- A text that begins with an agent's name calls it, in any case.
+CREATE INDEX agent_in_any_case ON agent (project_id, name COLLATE NOCASE);
+
 CREATE TABLE presence (
     agent_id    INTEGER PRIMARY KEY REFERENCES agent (id),
     project_id  INTEGER NOT NULL REFERENCES project (id),

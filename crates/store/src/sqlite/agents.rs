@@ -50,6 +50,24 @@ impl AgentStore for Sqlite {
         })
     }
 
+    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
+        self.read("find agents", |connection| {
+            let mut found: Vec<Agent> = Vec::new();
+            for name in names {
+                let mut statement = connection.prepare_cached(
+                    "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
+                     FROM agent INDEXED BY agent_in_any_case WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE",
+                )?;
+                for agent in statement.query_map((project.0, name), agent_of)? {
+                    found.push(agent?);
+                }
+            }
+            found.sort_by_key(|agent| agent.id);
+            found.dedup_by_key(|agent| agent.id);
+            Ok(found)
+        })
+    }
+
     async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError> {
         self.read("list agents", |connection| {
             connection

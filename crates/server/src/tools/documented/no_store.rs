@@ -51,6 +51,7 @@ macro_rules! never_asked {
 never_asked! { AgentStore:
     register(ProjectId, &AgentName, &Profile, Option<TokenHash>, Taking, Timestamp) -> Option<Agent>;
     agents_named(ProjectId, &[&str]) -> Vec<Agent>;
+    agents_in_any_case(ProjectId, &[&str]) -> Vec<Agent>;
     agents(ProjectId, Option<AgentId>, usize) -> Vec<Agent>;
     token_hashes(AgentId) -> Vec<TokenHash>;
 }
