@@ -77,7 +77,7 @@ assert.equal(refused.structuredContent.error.code, "AGENT_NOT_FOUND");
 const { resources } = await client.listResources();
 const inboxUri = `resource://inbox/BlueMountain?project=${encoded}`;
 assert.ok(resources.some((resource) => resource.uri === inboxUri), JSON.stringify(resources));
-assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 8);
+assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 10);
 assert.equal((await read(inboxUri)).messages[0].id, sent.id);
 assert.equal((await read("resource://agents/data-projects-brenner-bot")).agents.length, 2);
 assert.equal((await read(`resource://thread/RS-20251230-cell-fate?project=${encoded}`)).total, 1);
