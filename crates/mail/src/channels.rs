@@ -95,7 +95,7 @@ impl NewPost {
             true => formats::channel::read_value(document).map(|said| said.text),
             false => Content::read(document).map(|content| content.text),
         });
-        text_of(subject, said.as_deref().unwrap_or(body))
+        said.unwrap_or_else(|| text_of(subject, body))
     }
 
     /// What an agent or a person says in a channel.
@@ -313,11 +313,9 @@ pub fn content_of(said: ChannelMessage) -> Content {
     Content { text: said.text, code: said.code, artifacts: said.artifacts }
 }
 
-/// What a message with a subject says in one text: the subject is left out where the body begins with it.
+/// What a message with a subject says in one text: the subject is left out where it was made of the body.
 pub fn text_of(subject: &str, body: &str) -> String {
-    let first = body.lines().next().unwrap_or_default().trim();
-    let cut = subject.trim_end_matches('…');
-    if cut.is_empty() || first.starts_with(cut) { body.to_owned() } else { format!("{subject}\n\n{body}") }
+    if subject.is_empty() || subject == subject_of(body) { body.to_owned() } else { format!("{subject}\n\n{body}") }
 }
 
 /// The subject of a text that came without one: its first line, cut short.
@@ -336,4 +334,18 @@ fn with_mentions(named: &[&str], text: String) -> String {
     let missing = named.iter().filter(|name| !formats::mention::mentions(name, &text));
     let calls: Vec<String> = missing.map(|name| format!("@{name}")).collect();
     if named.len() < 2 || calls.is_empty() { text } else { format!("{} {text}", calls.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_that_was_made_of_a_text_is_not_said_beside_it() {
+        let long = "x".repeat(200);
+        for text in ["Hello", "\nHello", "a\tb", "  codex: go", "Hello\nthere", "", &long] {
+            assert_eq!(text_of(&subject_of(text), text), text);
+        }
+        assert_eq!(text_of("Freeze", "At noon."), "Freeze\n\nAt noon.");
+    }
 }

@@ -1,6 +1,5 @@
-//! What the post office makes of channels: who is called, where answers go, and what comes from outside.
-//!
-//! How folders and NATS bring it is told by the tests of the relay.
+//! What the post office makes of channels: who is called, where answers go, and what comes from outside. How folders and
+//! NATS bring it is told by the tests of the relay.
 
 #![allow(clippy::unwrap_used)] // Also what a test calls may panic.
 
@@ -48,8 +47,15 @@ async fn a_mention_is_a_whole_name() {
     assert_eq!(called("@Codex look").await, "", "the case counts");
     assert_eq!(called("(@codex) (@codex-2)").await, "codex codex-2");
     assert_eq!(called("Codex, look").await, "codex", "but not at the beginning");
-    assert_eq!(called("CODEX-2: look").await, "codex-2");
-    assert_eq!(called("Look, codex").await, "");
+    assert_eq!((called("CODEX-2: look").await.as_str(), called("Look, codex").await.as_str()), ("codex-2", ""));
+}
+
+#[tokio::test]
+async fn an_answer_does_not_call_again_whom_the_question_called() {
+    let shop = talking().await;
+    let question = shop.office.post(post("claude", &[], "@codex @gemini review")).await.unwrap();
+    let answer = shop.office.reply(reply("gemini", &question.message)).await.unwrap().message;
+    assert_eq!((answer.to.join(" "), answer.cc.len()), ("#dev claude".to_owned(), 0));
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use super::{Claim, Known, Office, Sent};
 use crate::agents::AgentName;
 use crate::channels::{
     CHAT, Channel, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, PostQuery, WATCHER, content_of, subject_of,
+    text_of,
 };
 use crate::clock::rfc3339;
 use crate::error::{Error, shown};
@@ -105,7 +106,10 @@ impl Office {
             kind: checked_word("type", post.kind)?,
             mode: checked_word("mode", post.mode)?,
             hops: hops_after(post.mode, answered.as_ref(), None),
-            document: (!content.is_plain()).then(|| content.to_json()),
+            document: (!content.is_plain()).then(|| {
+                let text = text_of(&subject, post.text);
+                Content { text, ..content }.to_json()
+            }),
             ..NewPost::chat(channel)
         };
         let thread = post.thread.or(answered.as_ref().map(|answered| answered.message.thread.as_str()));

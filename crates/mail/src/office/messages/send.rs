@@ -1,5 +1,6 @@
 //! Sending: a draft becomes a message that is kept, or is refused whole.
 
+use formats::channel::Content;
 use formats::{Kind, Problem, markdown};
 
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
@@ -98,7 +99,11 @@ impl Office {
             let channel = parent.to.first().filter(|name| name.starts_with(SIGN) && !draft.to.contains(name));
             draft.to.extend(channel.cloned());
         }
-        let post = take_channel(&mut draft)?.map(NewPost::chat);
+        let mut post = take_channel(&mut draft)?.map(NewPost::chat);
+        if let Some(post) = post.as_mut().filter(|_| reply.subject.is_none()) {
+            // The subject of what is answered may call others by name, and its author does not call them again.
+            post.document = Some(Content::new(draft.body, None, &[]).to_json());
+        }
         let subject = reply.subject.map_or_else(|| answer_to(&parent.subject), str::to_owned);
         draft.subject = &subject;
         draft.thread = draft.thread.or(Some(&parent.thread));
