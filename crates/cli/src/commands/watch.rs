@@ -13,7 +13,7 @@ mod log;
 mod reading;
 mod watching;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -205,5 +205,5 @@ impl Watch {
 fn log_folder(config: &Config, project: &str) -> Option<PathBuf> {
     let is_called = |path: &&String| path.as_str() == project || slug_of(path) == project;
     let path = config.file.channels.keys().find(is_called)?;
-    config.channels_folder(path).map(|folder| folder.join("logs"))
+    config.channels_folder(path).map(Path::to_owned)
 }

@@ -94,9 +94,9 @@ impl Office {
         Ok(self.store.finish_run(agent.id, message, outcome, self.clock.now()).await?)
     }
 
-    /// What was taken on for an agent, and how it stands, the oldest message first.
+    /// What was taken on for an agent, and how it stands, the oldest message first. Whoever looks is no sign of life.
     pub async fn runs(&self, project_key: &str, agent: Claim<'_>, query: RunQuery<'_>) -> Result<Vec<Run>, Error> {
-        let (_, agent, _) = self.acting(project_key, agent).await?;
+        let (_, agent, _) = self.claimed(project_key, agent).await?;
         Ok(self.store.runs(agent.id, query).await?)
     }
 
@@ -107,7 +107,7 @@ impl Office {
         agent: Claim<'_>,
         messages: &[MessageId],
     ) -> Result<Vec<MessageId>, Error> {
-        let (_, agent, _) = self.acting(project_key, agent).await?;
+        let (_, agent, _) = self.claimed(project_key, agent).await?;
         Ok(self.store.retry_runs(agent.id, messages, self.clock.now()).await?)
     }
 }
