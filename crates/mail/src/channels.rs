@@ -4,6 +4,8 @@
 //! know it by. It is mail for those whom it is addressed to or mentions; a broadcast alone is nobody's mail. What comes
 //! from outside comes under a key, and a key is taken in once.
 
+mod outside;
+
 use async_trait::async_trait;
 use formats::channel::{ChannelMessage, Content};
 use jiff::Timestamp;
@@ -11,6 +13,7 @@ use jiff::Timestamp;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
+pub use outside::{OfficeMark, Origin, external_id};
 
 /// The sign before a channel's name where names of agents stand too.
 pub const SIGN: char = '#';
@@ -20,8 +23,6 @@ pub const CHAT: &str = "chat";
 pub const WATCHER: &str = "watcher";
 /// The longest name of a channel, in characters.
 const LONGEST_NAME: usize = 64;
-/// How much of a sender's name goes into the name of a post, in characters.
-const LONGEST_IN_ID: usize = 64;
 
 /// The name of a channel, without its sign: a safe name of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +86,8 @@ pub struct NewPost {
     pub sent_at: Option<Timestamp>,
     /// What arrived, as it arrived; of a message of our own its content, if there is more than the text.
     pub document: Option<String>,
+    /// The office that first said it, if it was imported from there.
+    pub origin: Option<Origin>,
 }
 
 impl NewPost {
@@ -110,6 +113,7 @@ impl NewPost {
             hops: 0,
             sent_at: None,
             document: None,
+            origin: None,
         }
     }
 }
@@ -139,6 +143,8 @@ pub struct Post {
     pub in_reply_to: Option<String>,
     /// What arrived, as it arrived; of a message of our own the content, if there is more than the text.
     pub document: Option<String>,
+    /// The office that first said it, if it was imported from there.
+    pub origin: Option<Origin>,
 }
 
 /// Which posts of a channel to return.
@@ -185,117 +191,6 @@ pub trait ChannelStore: Send + Sync {
     async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError>;
 }
 
-/// The name of a post of our own: `msg-{YYYYMMDD}-{HHMMSS}-{agent}-{hex4}`.
-///
-/// The last part is drawn from what the post is, so that whoever has to make the name again makes the same; `attempt`
-/// leads to another when the name turned out to be taken.
-pub fn external_id(sent_at: Timestamp, from: &str, office: &str, seq: i64, attempt: u32) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let agent: String = from.chars().take(LONGEST_IN_ID).map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let hash = blake3::hash(format!("{office}:{seq}:{attempt}").as_bytes());
-    let hex4: String = hash.to_hex().chars().take(4).collect();
-    format!("msg-{}-{agent}-{hex4}", sent_at.strftime("%Y%m%d-%H%M%S"))
-}
-
-/// What makes a post recognisable to every post office that meets it: who made it, and that nothing of it was changed.
-///
-/// Other programs copy metadata from what they answer, so the mark carries a digest of what it was made for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfficeMark {
-    /// The post office that accepted it.
-    pub office: String,
-    /// The number of its event there.
-    pub seq: i64,
-    digest: String,
-}
-
-impl OfficeMark {
-    /// The field of `metadata` in which it stands.
-    const FIELD: &'static str = "postrider";
-
-    /// The mark of a message, if it has one that was made for it.
-    pub fn of(said: &ChannelMessage) -> Option<Self> {
-        let text = said.metadata_text(Self::FIELD)?;
-        let mut parts = text.rsplitn(3, ':').skip(1);
-        let (seq, office) = (parts.next()?.parse().ok()?, parts.next()?);
-        Some(Self::made_for(said, office, seq)).filter(|mark| mark.key() == text)
-    }
-
-    /// The key under which other post offices take the post in, however it reaches them.
-    ///
-    /// The digest is part of it: an office that was put back in time gives its numbers anew, to other posts.
-    pub fn key(&self) -> String {
-        format!("{}:{}:{}", self.office, self.seq, self.digest)
-    }
-
-    fn made_for(said: &ChannelMessage, office: &str, seq: i64) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        let time = said.timestamp.as_millisecond().to_string();
-        for part in [office, &seq.to_string(), &said.session_id, &said.from, &said.to, &time, &said.text] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        let digest = hasher.finalize().to_hex().chars().take(16).collect();
-        Self { office: office.to_owned(), seq, digest }
-    }
-}
-
-impl Post {
-    /// The document of this post for everybody outside, under the name `id`.
-    ///
-    /// What arrived is handed on as it was. A post of our own always becomes the same document.
-    pub fn said(&self, office: &str, id: &str) -> ChannelMessage {
-        let arrived = self.document.as_deref().filter(|_| self.has_arrived());
-        if let Some(mut said) = arrived.and_then(formats::channel::read_value) {
-            id.clone_into(&mut said.id);
-            return said;
-        }
-        let named: Vec<&str> = self.message.to.iter().map(String::as_str).filter(|to| !to.starts_with(SIGN)).collect();
-        let content = self.content();
-        let mut said = ChannelMessage {
-            id: id.to_owned(),
-            timestamp: self.sent_at,
-            session_id: self.channel.clone(),
-            from: self.message.from.clone(),
-            to: if let [one] = named[..] { one.to_owned() } else { formats::channel::EVERYONE.to_owned() },
-            kind: self.kind.clone(),
-            text: with_mentions(&named, content.text),
-            code: content.code,
-            artifacts: content.artifacts,
-            ..ChannelMessage::default()
-        };
-        let thread = Some(&self.message.thread).filter(|thread| **thread != self.message.id.to_string());
-        said.set_metadata_text("mode", Some(&self.mode));
-        said.set_metadata_text("turn", Some(&self.message.from));
-        said.set_metadata_text("in_reply_to", self.in_reply_to.as_deref());
-        said.set_metadata_text("thread_id", thread.map(String::as_str));
-        said.set_metadata_number("hops", self.hops.into());
-        let mark = OfficeMark::made_for(&said, office, self.seq);
-        said.set_metadata_text(OfficeMark::FIELD, Some(&mark.key()));
-        said
-    }
-
-    /// What it says, with the code and the files that go with it.
-    pub fn content(&self) -> Content {
-        let document = self.document.as_deref();
-        let said = document.and_then(|document| match self.has_arrived() {
-            true => formats::channel::read_value(document).map(content_of),
-            false => Content::read(document),
-        });
-        said.unwrap_or_else(|| Content::new(&text_of(&self.message.subject, &self.message.body), None, &[]))
-    }
-
-    /// The mark of the office that said it, if that was one: what others know it by.
-    pub fn mark(&self, office: &str) -> Option<OfficeMark> {
-        OfficeMark::of(&self.said(office, &self.external_id))
-    }
-
-    /// Whether it came from outside.
-    pub fn has_arrived(&self) -> bool {
-        is_outside(&self.message.door)
-    }
-}
-
 /// The door of what the office says by itself, for which nobody proves a name.
 pub const OFFICE: &str = "office";
 /// The door of what was found in a channel's folder.
@@ -327,13 +222,6 @@ pub fn subject_of(text: &str) -> String {
         subject.push('…');
     }
     subject
-}
-
-/// A text that calls everybody it is addressed to, because a document has room for one name.
-fn with_mentions(named: &[&str], text: String) -> String {
-    let missing = named.iter().filter(|name| !formats::mention::mentions(name, &text));
-    let calls: Vec<String> = missing.map(|name| format!("@{name}")).collect();
-    if named.len() < 2 || calls.is_empty() { text } else { format!("{} {text}", calls.join(" ")) }
 }
 
 #[cfg(test)]

@@ -370,6 +370,7 @@ macro_rules! store_contract {
                 a_post_stays_a_post,
                 what_was_taken_in_before_an_export_is_known_after_the_import,
                 what_an_office_said_is_known_where_its_mail_was_imported,
+                what_an_office_said_is_the_same_document_where_its_mail_was_imported,
                 an_export_tells_each_message_with_all_that_belongs_to_it,
                 an_export_is_read_in_pages_over_all_projects,
                 what_was_imported_is_exported_again_as_it_was,

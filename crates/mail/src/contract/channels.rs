@@ -36,6 +36,7 @@ pub async fn a_post_is_kept_with_all_that_belongs_to_it(store: &Shared) {
         sent_at: at("12:00:00.123456"),
         in_reply_to: None,
         document: Some("{ }\n".into()),
+        origin: None,
     };
     assert_eq!(expected.message.body, "Look.");
     assert_eq!(store.post(id).await.unwrap(), Some(expected.clone()));

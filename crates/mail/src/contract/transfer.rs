@@ -123,7 +123,8 @@ pub async fn a_post_stays_a_post(store: &Shared, second: &Shared) {
     let there = team(second).await;
     for id in [foreign, own] {
         let (here, mut moved) = (store.post(id).await.unwrap().unwrap(), second.post(id).await.unwrap().unwrap());
-        (moved.seq, moved.message.project) = (here.seq, here.message.project);
+        assert_eq!(moved.origin.is_some(), id == own, "what was said here says where it was said first");
+        (moved.seq, moved.message.project, moved.origin) = (here.seq, here.message.project, None);
         assert_eq!(moved, here);
     }
     let listed = second.channels(there.id()).await.unwrap();
@@ -148,6 +149,29 @@ pub async fn what_an_office_said_is_known_where_its_mail_was_imported(store: &Sh
     let mark = store.post(id).await.unwrap().unwrap().mark(&store.office_id().await.unwrap()).unwrap().key();
     second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
     assert_eq!(team(second).await.append(arrived(&mark, "Hello")).await, Appended::Repeated(id));
+}
+
+pub async fn what_an_office_said_is_the_same_document_where_its_mail_was_imported(store: &Shared, second: &Shared) {
+    let shop = team(store).await;
+    let question = shop.send(said("Well?")).await;
+    let ids = [question, shop.send(Draft { reply_to: Some(question), ..said("Yes.") }).await];
+    let documents = async |store: &Shared| {
+        let office = store.office_id().await.unwrap();
+        let mut documents = Vec::new();
+        for id in ids {
+            let post = store.post(id).await.unwrap().unwrap();
+            documents.push(post.said(&office, &post.external_id).to_json());
+        }
+        documents
+    };
+    // Events of its own, so that the numbers are others.
+    team_at(second, "/projects/shop").await;
+    second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
+    assert_eq!(documents(second).await, documents(store).await);
+    assert_eq!(
+        by_names(second.export(None, PLENTY).await.unwrap()),
+        by_names(store.export(None, PLENTY).await.unwrap())
+    );
 }
 
 pub async fn importing_twice_adds_nothing(store: &Shared, second: &Shared) {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
-use mail::channels::{Channel, ChannelName, ChannelStore, NewPost, OfficeMark, Post, PostQuery, external_id};
+use mail::channels::{Channel, ChannelName, ChannelStore, NewPost, OfficeMark, Origin, Post, PostQuery, external_id};
 use mail::clock::from_micros;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Appended, NewMessage};
@@ -16,7 +16,7 @@ use super::{Sqlite, limit_of};
 
 /// The columns of a post `o` in a channel `c`, behind those of its message.
 const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, o.document, \
-     (SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to)";
+     (SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to), o.origin";
 const JOINED: &str = "FROM post o JOIN channel c ON c.id = o.channel_id CROSS JOIN message m ON m.id = o.message_id";
 
 #[async_trait]
@@ -149,8 +149,9 @@ pub(super) fn insert(
     };
     connection
         .prepare_cached(
-            "INSERT INTO post (message_id, channel_id, seq, external_id, cited_as, kind, mode, hops, sent_at, document)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO post (message_id, channel_id, seq, external_id, cited_as, kind, mode, hops, sent_at, document,
+                 origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute((
             message.id.0,
@@ -163,6 +164,7 @@ pub(super) fn insert(
             post.hops,
             sent_at.as_microsecond(),
             &post.document,
+            post.origin.as_ref().map(ToString::to_string),
         ))?;
     post.keys.iter().try_for_each(|key| note(connection, channel, key, message.id))
 }
@@ -170,11 +172,13 @@ pub(super) fn insert(
 /// What makes a message a post, for another store.
 pub(super) fn export(connection: &Connection, message: MessageId) -> rusqlite::Result<Option<NewPost>> {
     let Some(post) = by_message(connection, message)? else { return Ok(None) };
-    let mut keys: Vec<String> = post.mark(&office(connection)?).iter().map(OfficeMark::key).collect();
+    let office = office(connection)?;
+    let mut keys: Vec<String> = post.mark(&office).iter().map(OfficeMark::key).collect();
     let channel = find(connection, post.message.project, &post.channel)?;
     let stands = channel.map(|channel| taken_in(connection, channel, &post.external_id)).transpose()?.flatten();
     keys.extend(stands.filter(|known| *known == message).map(|_| post.external_id.clone()));
     let channel = ChannelName::parse(&post.channel).map_err(|_| unknown(0, "channel", &post.channel))?;
+    let origin = (!post.has_arrived()).then(|| post.first_said(&office));
     Ok(Some(NewPost {
         channel,
         keys,
@@ -185,6 +189,7 @@ pub(super) fn export(connection: &Connection, message: MessageId) -> rusqlite::R
         hops: post.hops,
         sent_at: Some(post.sent_at),
         document: post.document,
+        origin,
     }))
 }
 
@@ -254,5 +259,6 @@ fn post_of(row: &Row<'_>) -> rusqlite::Result<Post> {
         sent_at: from_micros(row.get(at(7))?),
         document: row.get(at(8))?,
         in_reply_to: row.get(at(9))?,
+        origin: row.get_ref(at(10))?.as_str_or_null()?.and_then(Origin::parse),
     })
 }

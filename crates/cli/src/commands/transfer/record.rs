@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use formats::Kind;
 use jiff::Timestamp;
 use mail::agents::AgentName;
-use mail::channels::{ChannelName, NewPost};
+use mail::channels::{ChannelName, NewPost, Origin};
 use mail::error::{rfc3339, shown};
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Delivery, DeliveryState, Importance, Message, Role, Vouched};
@@ -57,6 +57,9 @@ struct PostLine<'a> {
     hops: u32,
     sent_ts: Option<String>,
     document: Option<Cow<'a, str>>,
+    /// The office that first said it, and the number of its event there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -110,6 +113,7 @@ impl<'a> From<&'a NewPost> for PostLine<'a> {
             hops: post.hops,
             sent_ts: post.sent_at.map(rfc3339),
             document: post.document.as_deref().map(Into::into),
+            origin: post.origin.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -184,6 +188,8 @@ impl TryFrom<PostLine<'_>> for NewPost {
         for (what, text) in texts.chain(keys).chain([("type", &*line.kind), ("mode", &*line.mode)]) {
             check_text(what, text)?;
         }
+        let origin = line.origin.as_deref();
+        let read = |text| Origin::parse(text).with_context(|| format!("origin '{}' is not an office's", shown(text)));
         Ok(Self {
             channel: ChannelName::parse(&line.channel)?,
             keys: line.keys.into_owned(),
@@ -194,6 +200,7 @@ impl TryFrom<PostLine<'_>> for NewPost {
             hops: line.hops,
             sent_at: line.sent_ts.as_deref().map(time).transpose()?,
             document: line.document.map(Cow::into_owned),
+            origin: origin.map(read).transpose()?,
         })
     }
 }

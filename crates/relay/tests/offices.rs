@@ -1,0 +1,142 @@
+//! Post offices with databases of their own that share a folder: whatever one of them does, nothing is said twice.
+
+#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use mail::Office;
+use mail::channels::{Post, PostQuery};
+use mail::clock::SystemClock;
+use mail::ids::MessageId;
+use mail::office::{Chance, Claim, PostDraft, Rules};
+use mail::transfer::TransferStore;
+use relay::files::Bridge;
+use relay::wake::Bells;
+use store::{Options, Sqlite};
+
+const PROJECT: &str = "/data/app";
+
+struct Dice;
+
+impl Chance for Dice {
+    fn token(&self) -> String {
+        "0".repeat(64)
+    }
+
+    fn seed(&self) -> u64 {
+        7
+    }
+}
+
+/// A post office with a database of its own.
+struct Town {
+    _home: tempfile::TempDir,
+    store: Arc<Sqlite>,
+    office: Arc<Office>,
+}
+
+fn town() -> Town {
+    let home = tempfile::tempdir().unwrap();
+    let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
+    let wake = Arc::new(Bells::new());
+    let office = Office::new(store.clone(), Arc::new(SystemClock), wake, Arc::new(Dice), Rules::default());
+    Town { _home: home, store, office: Arc::new(office) }
+}
+
+impl Town {
+    /// Writes and takes in, as a process does that just started.
+    async fn settle(&self, root: &Path) {
+        let bridge = Bridge::open(self.office.clone(), self.store.clone(), PROJECT, root, 100_000).await;
+        bridge.unwrap().settle().await.unwrap();
+    }
+
+    async fn post(&self, from: &str, text: &str, in_reply_to: Option<MessageId>) -> MessageId {
+        let answered = in_reply_to.map(|id| id.to_string());
+        let post = PostDraft {
+            project_key: PROJECT,
+            from: Claim::of(from),
+            channel: "dev",
+            to: Vec::new(),
+            subject: None,
+            text,
+            code: None,
+            artifacts: Vec::new(),
+            kind: "chat",
+            mode: "chat",
+            in_reply_to: answered.as_deref(),
+            thread: None,
+            idempotency_key: None,
+            door: "test",
+        };
+        self.office.post(post).await.unwrap().message.id
+    }
+
+    async fn posts(&self) -> Vec<Post> {
+        let query = PostQuery { limit: 1_000, ..PostQuery::default() };
+        self.office.posts(PROJECT, "dev", query).await.unwrap().2
+    }
+
+    async fn texts(&self) -> Vec<String> {
+        self.posts().await.into_iter().map(|post| post.message.body).collect()
+    }
+}
+
+fn files(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let all = fs::read_dir(root.join("channels/dev")).unwrap().map(|entry| entry.unwrap());
+    let mut files: Vec<_> =
+        all.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn an_office_that_imported_mail_says_nothing_of_it_again_in_the_same_folder() {
+    let (first, other, heir, folder) = (town(), town(), town(), tempfile::tempdir().unwrap());
+    let root = folder.path();
+    let question = first.post("codex", "Well?", None).await;
+    first.post("claude", "Yes.", Some(question)).await;
+    first.settle(root).await;
+    other.settle(root).await;
+    other.post("gemini", "And I?", None).await;
+    other.settle(root).await;
+    first.settle(root).await;
+    let (written, told) = (files(root), other.texts().await);
+    assert_eq!((written.len(), told.len()), (3, 3));
+
+    // It has done something before, so that it counts its events otherwise.
+    heir.office.ensure_mailbox(PROJECT, "docs-1").await.unwrap();
+    let records = first.store.export(None, 1_000).await.unwrap();
+    heir.store.import(&records, jiff::Timestamp::now()).await.unwrap();
+    for _ in 0..2 {
+        for town in [&heir, &other, &first] {
+            town.settle(root).await;
+        }
+    }
+    assert_eq!(files(root), written, "no file is new or changed");
+    assert_eq!(other.texts().await, told);
+    assert_eq!(heir.texts().await, first.texts().await);
+
+    first.post("codex", "Go on.", None).await;
+    heir.post("claude", "Gladly.", None).await;
+    for town in [&first, &heir, &other, &first] {
+        town.settle(root).await;
+    }
+    assert_eq!(files(root).len(), 5);
+    for town in [&first, &heir, &other] {
+        assert_eq!(town.posts().await.len(), 5, "what is said from then on is heard everywhere, once");
+    }
+}
+
+#[tokio::test]
+async fn imported_posts_are_written_into_a_new_folder_as_they_were_said_first() {
+    let (first, heir) = (town(), town());
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    first.post("codex", "Well?", None).await;
+    first.settle(old.path()).await;
+    let records = first.store.export(None, 1_000).await.unwrap();
+    heir.store.import(&records, jiff::Timestamp::now()).await.unwrap();
+    heir.settle(new.path()).await;
+    assert_eq!(files(new.path()), files(old.path()));
+}
