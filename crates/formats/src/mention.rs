@@ -10,8 +10,12 @@ use crate::channel::LONGEST_NAME;
 
 /// How many names one `@`, or the start of a text, is tried as.
 const MOST_FOR_ONE: usize = 8;
-/// How many names a text is tried for in all.
-const MOST_CANDIDATES: usize = 256;
+/// How many names a text is tried for, when each is as short as can be. A message may be addressed to a thousand.
+const MOST_SHORTEST: usize = 1_024;
+/// How many more it is tried for, of each number of words.
+const MOST_LONGER: usize = 256;
+/// How many `@` are looked at for longer names.
+const MOST_CALLS_FOR_LONGER: usize = 4_096;
 
 /// Whether a message that is addressed to `to` and says `text` calls this agent.
 pub fn is_for(agent: &str, to: &str, text: &str) -> bool {
@@ -29,12 +33,20 @@ pub fn opens(name: &str, text: &str) -> bool {
     can_be_called(name) && start.is_some_and(|start| start.eq_ignore_ascii_case(name)) && ends_name(text, name.len())
 }
 
-/// The names that the text may mention, in the order of the text and each once: at most 256, and for each `@` the first
-/// eight that end where a name can end, on the same line.
+/// The names that the text may mention, each once: the shortest for every `@`, in the order of the text, and then longer
+/// ones. Of one `@` they are the first eight that end where a name can end, on the same line.
+///
+/// Most names are as short as can be, so that they are found whatever else the text holds.
 pub fn candidates(text: &str) -> Vec<&str> {
     let mut seen = HashSet::new();
-    let names = calls(text).flat_map(beginnings).filter(|name| seen.insert(*name));
-    names.take(MOST_CANDIDATES).collect()
+    let mut names: Vec<&str> = Vec::new();
+    for nth in 0..MOST_FOR_ONE {
+        let (most_calls, most) =
+            if nth == 0 { (usize::MAX, MOST_SHORTEST) } else { (MOST_CALLS_FOR_LONGER, MOST_LONGER) };
+        let called = calls(text).take(most_calls).filter_map(|after| beginnings(after).nth(nth));
+        names.extend(called.filter(|name| seen.insert(*name)).take(most));
+    }
+    names
 }
 
 /// The names that the text may start with: the first eight that end where a name can end, on the first line.
@@ -118,13 +130,13 @@ mod tests {
             candidates("hi @codex, joe@home @é\nx @codex"),
             [
                 "codex",
+                "é",
                 "codex,",
                 "codex, joe",
                 "codex, joe@home",
                 "codex, joe@home ",
                 "codex, joe@home @",
                 "codex, joe@home @é",
-                "é",
             ]
         );
         assert_eq!(openings("Blue Lake: go\nx"), ["Blue", "Blue Lake", "Blue Lake:", "Blue Lake: go"]);
@@ -133,13 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn of_a_thousand_names_none_is_lost_to_the_words_behind_them() {
+        let names: Vec<String> = (0..1_000).map(|n| format!("agent-{n}")).collect();
+        let text: String = names.iter().map(|name| format!("@{name}, look at this and that. ")).collect();
+        let found = candidates(&text);
+        assert!(names.iter().all(|name| found.contains(&name.as_str())));
+        assert!(candidates("@a1, b c d e f g h i\n@Blue Lake").contains(&"Blue Lake"));
+    }
+
+    #[test]
     fn candidates_are_bounded_each_and_in_all() {
         assert_eq!(openings("a b c d e f g h i j k").len(), MOST_FOR_ONE);
         let long = "x".repeat(LONGEST_NAME);
         assert_eq!(openings(&long), [&long]);
         assert!(openings(&format!("{long}x y")).is_empty());
-        let many: String = (0..1000).map(|n| format!("@a{n}\n")).collect();
-        assert_eq!(candidates(&many).len(), MOST_CANDIDATES);
+        let many: String = (0..2_000).map(|n| format!("@a{n}\n")).collect();
+        assert_eq!(candidates(&many).len(), MOST_SHORTEST);
+        let long: String = (0..2_000).map(|n| format!("@a {n} b c d e f g h i j\n")).collect();
+        assert_eq!(candidates(&long).len(), 1 + (MOST_FOR_ONE - 1) * MOST_LONGER, "and one 'a'");
         assert_eq!(candidates(&"@a\n".repeat(100_000)), ["a"]);
     }
 }
