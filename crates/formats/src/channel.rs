@@ -25,6 +25,9 @@ pub const EVERYONE: &str = "all";
 pub const KINDS: [&str; 9] =
     ["chat", "task_assign", "task_result", "review_vote", "ha_report", "bag_analysis", "incident", "docs", "qc_review"];
 
+/// The type of what a post office says of a JSON message with faults.
+pub const ERROR_REPORT: &str = "error_report";
+
 /// The longest name of an agent, a channel or a type, in characters.
 pub const LONGEST_NAME: usize = 128;
 

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
+pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, is_thread_everywhere};
 pub use outside::{OfficeMark, Origin, external_id};
 
 /// The sign before a channel's name where names of agents stand too.
@@ -76,6 +77,8 @@ pub struct NewPost {
     pub external_id: Option<String>,
     /// The id that its author gave it, where that is not its name.
     pub cited_as: Option<String>,
+    /// The name of what it answers, where that is not known here.
+    pub answers: Option<String>,
     /// What type it is of, such as `chat`.
     pub kind: String,
     /// `chat`, or `watcher`.
@@ -108,6 +111,7 @@ impl NewPost {
             keys: Vec::new(),
             external_id: None,
             cited_as: None,
+            answers: None,
             kind: CHAT.to_owned(),
             mode: CHAT.to_owned(),
             hops: 0,
@@ -139,7 +143,7 @@ pub struct Post {
     pub hops: u32,
     /// When it was sent, as its author says.
     pub sent_at: Timestamp,
-    /// The name of the post that it answers.
+    /// The name of the post that it answers, which may not be known here.
     pub in_reply_to: Option<String>,
     /// What arrived, as it arrived; of a message of our own the content, if there is more than the text.
     pub document: Option<String>,
@@ -174,33 +178,44 @@ pub trait ChannelStore: Send + Sync {
     /// The channels of a project, by name.
     async fn channels(&self, project: ProjectId) -> Result<Vec<Channel>, StoreError>;
 
-    /// Posts of a channel, always the oldest first. A page ends early once its bodies exceed
+    /// Posts of a channel, always the oldest first. A page ends early once they hold more than
     /// [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
     async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError>;
 
     /// The post that a message is, if it is one.
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError>;
 
-    /// The post that goes by that name in a channel, or that its author called so.
+    /// The post that goes by that name in a channel, or that its author called so, or that also stands outside under it.
     async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError>;
+
+    /// The conversation of the first post in a channel that answers one of these names, and came before what it answers.
+    async fn thread_awaiting(
+        &self,
+        project: ProjectId,
+        channel: &str,
+        names: &[&str],
+    ) -> Result<Option<String>, StoreError>;
 
     /// Those of `keys` that were dealt with in that channel.
     async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Result<Vec<String>, StoreError>;
 
-    /// Notes that a post stands outside under `key`, which is its name from now on, and is not taken in from there.
+    /// Notes that a post stands outside under `name`, which is its name from now on, and is not taken in from there.
+    async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError>;
+
+    /// Notes that a post also stands outside under `key`, and is not taken in from there. Its name stays.
     async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError>;
 }
 
-/// The door of what the office says by itself, for which nobody proves a name.
+/// The door of what the office says by itself: every office that has to say it makes the same document.
 pub const OFFICE: &str = "office";
 /// The door of what was found in a channel's folder.
 pub const FOLDER: &str = "folder";
 /// The door of what was published to a channel's subject.
 pub const NATS: &str = "nats";
 
-/// Whether what comes by this door was said elsewhere before.
+/// Whether what comes by this door is a document that is handed on as it is. Nobody proves a name there.
 pub fn is_outside(door: &str) -> bool {
-    matches!(door, FOLDER | NATS)
+    matches!(door, FOLDER | NATS | OFFICE)
 }
 
 /// What a message from outside says.

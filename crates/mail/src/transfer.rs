@@ -27,6 +27,14 @@ pub struct Record {
     pub post: Option<NewPost>,
 }
 
+impl Record {
+    /// How many bytes it holds: the body, and the document that a post came as.
+    pub fn bytes(&self) -> usize {
+        let document = self.post.as_ref().and_then(|post| post.document.as_ref());
+        self.message.body.len() + document.map_or(0, String::len)
+    }
+}
+
 /// What became of an imported record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
@@ -59,8 +67,8 @@ pub struct Counts {
 /// What moves mail in bulk, and tells how the store is.
 #[async_trait]
 pub trait TransferStore: Send + Sync {
-    /// Records with a number above `after`, in order, at most `limit`, over all projects. A page ends early once its
-    /// bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); only an empty one is the end.
+    /// Records with a number above `after`, in order, at most `limit`, over all projects. A page ends early once it
+    /// holds more than [`PAGE_BYTES`](crate::messages::PAGE_BYTES); only an empty one is the end.
     async fn export(&self, after: Option<MessageId>, limit: usize) -> Result<Vec<Record>, StoreError>;
 
     /// Adds records under their own numbers and times, all in one transaction, and tells what became of each.

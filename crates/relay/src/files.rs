@@ -209,7 +209,7 @@ impl Bridge {
         let Some(post) = store.post(message).await?.filter(|post| post.message.door != FOLDER) else { return Ok(()) };
         let (root, office, channel) = (self.root.clone(), self.office_id.clone(), post.channel.clone());
         match off_thread(move || writer::write(&root, &post, &office)).await.map_err(|error| self.named(error))? {
-            Some(name) => store.note_key(message, &name).await?,
+            Some(name) => store.name_post(message, &name).await?,
             None => tracing::error!(channel, %message, "a post could not be written: every name is taken or wrong"),
         }
         Ok(())

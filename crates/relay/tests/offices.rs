@@ -14,6 +14,7 @@ use mail::office::{Chance, Claim, PostDraft, Rules};
 use mail::transfer::TransferStore;
 use relay::files::Bridge;
 use relay::wake::Bells;
+use serde_json::json;
 use store::{Options, Sqlite};
 
 const PROJECT: &str = "/data/app";
@@ -139,4 +140,30 @@ async fn imported_posts_are_written_into_a_new_folder_as_they_were_said_first() 
     heir.store.import(&records, jiff::Timestamp::now()).await.unwrap();
     heir.settle(new.path()).await;
     assert_eq!(files(new.path()), files(old.path()));
+}
+
+#[tokio::test]
+async fn a_faulty_message_gets_one_report_however_many_offices_hear_it() {
+    let (towns, folder) = ([town(), town(), town()], tempfile::tempdir().unwrap());
+    let root = folder.path();
+    let now = jiff::Timestamp::now();
+    let name = format!("msg-{}-qc-1-4c78", now.strftime("%Y%m%d-%H%M%S"));
+    let text = r#"{"type":"status_update","task_id":"bd-1","sender_id":"qc-1"}"#;
+    let faulty = json!({
+        "id": name, "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string(), "session_id": "dev",
+        "from": "qc-1", "to": "all", "type": "chat", "content": { "text": text },
+    });
+    fs::create_dir_all(root.join("channels/dev")).unwrap();
+    fs::write(root.join(format!("channels/dev/{name}.json")), faulty.to_string()).unwrap();
+    for _ in 0..2 {
+        for town in &towns {
+            town.settle(root).await;
+        }
+    }
+    assert_eq!(files(root).len(), 2);
+    for town in &towns {
+        let posts = town.posts().await;
+        assert_eq!(posts.iter().filter(|post| post.kind == "error_report").count(), 1);
+        assert!(posts.len() == 2 && posts[0].message.thread == posts[1].message.thread, "{posts:?}");
+    }
 }

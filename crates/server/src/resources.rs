@@ -14,7 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
-use mail::messages::{About, Message, PAGE_BYTES};
+use mail::messages::{About, PAGE_BYTES};
 use mail::office::{Claim, InboxAsk, ThreadAsk, WorkAsk};
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
@@ -91,7 +91,7 @@ impl Shelves {
         };
         let entries = self.office.inbox(ask).await.map_err(refused)?;
         let messages: Vec<_> = entries.iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect();
-        let got = counted(limit, entries.iter().map(|entry| &entry.message));
+        let got = counted(limit, entries.iter().map(|entry| entry.message.body.len()));
         let next = address.next("before", limit, entries.last().map(|entry| entry.message.id.0), got);
         Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
     }
@@ -103,7 +103,7 @@ impl Shelves {
         let sent = outbox.await.map_err(refused)?;
         let messages: Vec<_> =
             sent.iter().map(|(message, copies)| FollowedAnswer::new(message, copies, with_bodies, true)).collect();
-        let got = counted(limit, sent.iter().map(|(message, _)| message));
+        let got = counted(limit, sent.iter().map(|(message, _)| message.body.len()));
         let next = address.next("before", limit, sent.last().map(|(message, _)| message.id.0), got);
         Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
     }
@@ -119,7 +119,7 @@ impl Shelves {
         };
         let page = self.office.thread(ask).await.map_err(refused)?;
         let messages: Vec<_> = page.messages.iter().map(|message| MessageAnswer::new(message, with_bodies)).collect();
-        let got = counted(limit, page.messages.iter());
+        let got = counted(limit, page.messages.iter().map(|message| message.body.len()));
         let next = address.next("after", limit, page.messages.last().map(|message| message.id.0), got);
         let total = page.total;
         Ok(text(&json!({ "thread_id": page.thread, "total": total, "messages": messages, "next": next })))
@@ -186,10 +186,10 @@ impl Resources for Shelves {
     }
 }
 
-/// How many messages a page counts as: one that ended early because its bodies are long is as good as full.
-fn counted<'a>(limit: usize, messages: impl ExactSizeIterator<Item = &'a Message>) -> usize {
-    let count = messages.len();
-    let bytes: usize = messages.map(|message| message.body.len()).sum();
+/// How many messages a page counts as, by their bytes: one that ended early because they are long is as good as full.
+fn counted(limit: usize, bytes: impl ExactSizeIterator<Item = usize>) -> usize {
+    let count = bytes.len();
+    let bytes: usize = bytes.sum();
     if bytes > PAGE_BYTES { limit } else { count }
 }
 

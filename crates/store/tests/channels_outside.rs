@@ -7,13 +7,13 @@ mod shop;
 mod talk;
 mod team;
 
-use formats::channel::{ChannelMessage, read_value};
+use formats::channel::{ChannelMessage, Place, read_value};
 use mail::Error;
-use mail::channels::{ChannelStore, FOLDER, NATS, PostQuery};
-use mail::messages::Vouched;
-use mail::office::{Claim, PostDraft, TakenIn};
-use shop::{PROJECT, named, shop};
-use talk::{arrive, kept, post, said, strict, take_in, talking};
+use mail::channels::{ChannelName, ChannelStore, FOLDER, NATS, NewPost, Post, PostQuery};
+use mail::messages::{Importance, MessageStore, NewMessage, Vouched};
+use mail::office::{Arrival, Claim, Draft, PostDraft, Rules, TakenIn};
+use shop::{PROJECT, Shop, named, shop};
+use talk::{arrive, kept, post, said, strict, take_in, talking, to};
 
 #[tokio::test]
 async fn what_comes_from_outside_is_taken_in_once_by_whatever_door() {
@@ -57,10 +57,13 @@ async fn a_document_of_ones_own_is_recognised_and_not_taken_in() {
     let written = kept(&shop, &message).await.said(&office, "msg-20260111-163315-claude-beef");
     assert_eq!((written.to.as_str(), written.text.as_str()), ("all", "@codex @gemini Hello"));
     let read = read_value(&written.to_json()).unwrap();
-    assert_eq!(take_in(&shop, &written.id, &read, NATS).await, TakenIn::Own(message.id));
-    assert_ne!(kept(&shop, &message).await.external_id, written.id, "only a folder gives names");
-    assert_eq!(take_in(&shop, &written.id, &read, FOLDER).await, TakenIn::Own(message.id));
-    assert_eq!(kept(&shop, &message).await.external_id, written.id);
+    let name = kept(&shop, &message).await.external_id;
+    for door in [NATS, FOLDER] {
+        assert_eq!(take_in(&shop, &written.id, &read, door).await, TakenIn::Own(message.id));
+        assert_eq!(kept(&shop, &message).await.external_id, name, "a copy does not rename it");
+    }
+    let copied = shop.store.post_called(shop.team.project, "dev", &written.id).await.unwrap();
+    assert_eq!(copied.map(|post| post.message.id), Some(message.id), "but leads to it");
     let posts = shop.office.posts(PROJECT, "dev", PostQuery { limit: 9, ..PostQuery::default() }).await.unwrap().2;
     assert_eq!(posts.len(), 1);
 }
@@ -101,23 +104,160 @@ async fn another_offices_post_is_one_however_it_is_called() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_only_a_number_is_another_offices_own() {
+    let (here, there) = (talking().await, talking().await);
+    let letter = here.office.send(to(&["codex"], "claude")).await.unwrap().message;
+    let first = there.office.post(post("gemini", &[], "One")).await.unwrap().message;
+    assert_eq!(first.thread, letter.thread, "both count from one");
+    let numbered = PostDraft { thread: Some(&first.thread), ..post("gemini", &[], "Two") };
+    let numbered = there.office.post(numbered).await.unwrap().message;
+    let named = PostDraft { thread: Some("bd-1"), ..post("gemini", &[], "Three") };
+    let named = there.office.post(named).await.unwrap().message;
+    let office = there.store.office_id().await.unwrap();
+    for (message, thread) in [(first, None), (numbered, None), (named, Some("bd-1"))] {
+        let mut written = kept(&there, &message).await.said(&office, "msg-20260111-163315-gemini-beef");
+        assert_eq!(written.metadata_text("thread_id"), thread);
+        // As an office of another make may say it.
+        written.set_metadata_text("thread_id", Some(thread.unwrap_or(&letter.thread)));
+        let TakenIn::New(id) = take_in(&here, &written.text, &written, NATS).await else { panic!("it is new") };
+        let taken = here.store.post(id).await.unwrap().unwrap().message;
+        assert_eq!(taken.thread, thread.map_or_else(|| id.to_string(), str::to_owned));
+    }
+}
+
+#[tokio::test]
+async fn a_copy_its_importance_and_the_wish_for_an_ack_reach_other_offices() {
+    let (here, there) = (talking().await, talking().await);
+    let draft = Draft {
+        cc: vec!["gemini".into()],
+        importance: Importance::Urgent,
+        ack_required: Some(true),
+        ..to(&["#dev", "codex"], "claude")
+    };
+    let message = there.office.send(draft).await.unwrap().message;
+    let written = kept(&there, &message).await.said(&there.store.office_id().await.unwrap(), "msg-1");
+    let TakenIn::New(id) = take_in(&here, "msg-1", &written, NATS).await else { panic!("it is new") };
+    let taken = here.store.post(id).await.unwrap().unwrap().message;
+    assert_eq!((taken.to.join(" "), taken.cc.join(" ")), ("#dev codex".to_owned(), "gemini".to_owned()));
+    assert_eq!((taken.importance, taken.ack_required), (Importance::Urgent, true));
+    let mut odd = said("qc-1", "all", "Hello");
+    odd.set_metadata_text("importance", Some("enormous"));
+    let TakenIn::New(id) = arrive(&here, "msg-2", &odd).await else { panic!("it is new") };
+    assert_eq!(here.store.post(id).await.unwrap().unwrap().message.importance, Importance::Normal);
+}
+
+#[tokio::test]
+async fn who_is_called_by_the_first_word_stays_called_behind_other_names() {
+    let there = talking().await;
+    let office = there.store.office_id().await.unwrap();
+    let text = async |to: &[&str], text| {
+        let message = there.office.post(post("claude", to, text)).await.unwrap().message;
+        kept(&there, &message).await.said(&office, "msg-1").text
+    };
+    assert_eq!(text(&[], "Codex: go").await, "Codex: go");
+    assert_eq!(text(&["gemini"], "Codex: go").await, "Codex: go");
+    assert_eq!(text(&["gemini", "codex-2"], "Codex: go").await, "@gemini @codex-2 @codex Codex: go");
+}
+
+#[tokio::test]
+async fn a_question_that_comes_behind_its_answers_joins_them() {
+    let shop = talking().await;
+    let answer = |text| {
+        let mut answer = said("qc-1", "claude", text);
+        answer.set_metadata_text("in_reply_to", Some("msg-1"));
+        answer
+    };
+    let mut threads = Vec::new();
+    for (name, said) in [("msg-2", answer("Yes.")), ("msg-3", answer("No.")), ("msg-1", said("claude", "all", "Well?"))]
+    {
+        let TakenIn::New(id) = arrive(&shop, name, &said).await else { panic!("it is new") };
+        let post = shop.store.post(id).await.unwrap().unwrap();
+        assert_eq!(post.in_reply_to.as_deref(), Some("msg-1").filter(|_| name != "msg-1"), "as its author told it");
+        threads.push(post.message.thread);
+    }
+    assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
+}
+
+#[tokio::test]
+async fn a_document_has_an_end() {
+    let shop = shop(Rules { longest_body: 100, ..Rules::default() }).await;
+    let mut foreign = said("qc-1", "all", "Hello");
+    foreign.set_metadata_text("notes", Some(&"x".repeat(1 << 21)));
+    let document = foreign.to_json();
+    let arrival = Arrival {
+        project_key: PROJECT,
+        channel: "dev",
+        name: "msg-1",
+        said: &foreign,
+        document: &document,
+        door: FOLDER,
+    };
+    let refused = shop.office.take_in(arrival).await;
+    assert!(matches!(refused, Err(Error::TooLarge { what: "document", .. })), "{refused:?}");
+}
+
+const FAULTY: &str = r#"{"type":"status_update","task_id":"bd-1","sender_id":"qc-1"}"#;
+
+#[tokio::test]
 async fn faults_of_a_json_message_from_outside_are_reported_where_it_was_said() {
     let shop = shop(strict()).await;
-    let faulty = said("qc-1", "all", r#"{"type":"status_update","task_id":"bd-1","sender_id":"qc-1"}"#);
+    let faulty = said("qc-1", "all", FAULTY);
     let TakenIn::New(id) = arrive(&shop, "msg-1", &faulty).await else { panic!("it is kept all the same") };
-    let posts = || async { shop.office.posts(PROJECT, "dev", PostQuery { limit: 9, ..PostQuery::default() }).await };
-    let told = posts().await.unwrap().2;
+    let told = posts(&shop).await;
     let [faulty_post, report] = &told[..] else { panic!("{told:?}") };
     assert_eq!(faulty_post.message.id, id);
     assert_eq!((report.message.from.as_str(), report.message.to.join(" ")), ("postrider", "#dev qc-1".to_owned()));
     assert_eq!((report.message.reply_to, report.mode.as_str()), (Some(id), "watcher"));
+    assert_eq!((report.kind.as_str(), report.hops), ("error_report", 1));
     let read = formats::json::read(&report.message.body);
     assert!(read.problems.is_empty(), "the report has no faults itself: {:?}", read.problems);
     assert_eq!(read.value.unwrap().kind(), Some(formats::json::Type::ErrorReport));
     assert_eq!(arrive(&shop, "msg-1", &faulty).await, TakenIn::Known(id));
     arrive(&shop, "msg-2", &said("qc-1", "all", r#"{"type":"error_report","sender_id":"qc-1"}"#)).await;
     arrive(&shop, "msg-3", &said("qc-1", "all", r#"{"colour":"red"}"#)).await;
-    assert_eq!(posts().await.unwrap().2.len(), 4, "a report is not reported on, nor is other JSON");
+    assert_eq!(posts(&shop).await.len(), 4, "a report is not reported on, nor is other JSON");
+}
+
+#[tokio::test]
+async fn a_report_is_the_same_document_in_every_office() {
+    let (here, there) = (talking().await, talking().await);
+    let mut reports = Vec::new();
+    for shop in [&here, &there] {
+        arrive(shop, "msg-1", &said("qc-1", "all", FAULTY)).await;
+        let report = posts(shop).await.pop().unwrap();
+        let said = report.said(&shop.store.office_id().await.unwrap(), &report.external_id);
+        assert_eq!(report.external_id, said.id);
+        let file = format!("{}.json", said.id);
+        let place = Place { file: Some(&file), channel: Some("dev") };
+        assert_eq!(formats::channel::read(said.to_json().as_bytes(), place).problems, [], "nothing about it is odd");
+        reports.push(said);
+    }
+    assert_eq!(reports[0], reports[1]);
+    let id = posts(&here).await[1].message.id;
+    assert_eq!(arrive(&here, &reports[1].id, &reports[1]).await, TakenIn::Known(id));
+}
+
+#[tokio::test]
+async fn a_report_that_a_crash_prevented_is_made_when_the_message_comes_again() {
+    let shop = talking().await;
+    let faulty = said("qc-1", "all", FAULTY);
+    let new = NewPost { keys: vec!["msg-1".into()], ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
+    let kept = NewMessage { post: Some(new), door: FOLDER, ..shop.team.message(0, &[], FAULTY) };
+    shop.store.append(&kept).await.unwrap();
+    assert!(matches!(take_in(&shop, "msg-1", &faulty, NATS).await, TakenIn::Known(_)));
+    assert_eq!(posts(&shop).await.len(), 2);
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_the_faults_of_an_old_message_or_of_one_that_an_office_said() {
+    let (here, there) = (talking().await, talking().await);
+    let old = said("qc-1", "all", FAULTY);
+    here.clock.advance_seconds(old.timestamp.as_second() - here.office.now().as_second() + 25 * 60 * 60);
+    arrive(&here, "msg-1", &old).await;
+    let message = there.office.post(post("gemini", &[], FAULTY)).await.unwrap().message;
+    let marked = kept(&there, &message).await.said(&there.store.office_id().await.unwrap(), "msg-2");
+    arrive(&here, "msg-2", &marked).await;
+    assert_eq!(posts(&here).await.len(), 2);
 }
 
 #[tokio::test]
@@ -130,4 +270,8 @@ async fn nobody_proves_a_name_to_a_folder_and_everybody_to_a_door() {
     assert!(matches!(refused, Err(Error::Unproved { .. })), "{refused:?}");
     let proved = PostDraft { from: Claim { name: "codex", token: Some(&token) }, ..post("codex", &[], "Hello") };
     assert_eq!(shop.office.post(proved).await.unwrap().message.vouched, Vouched::Verified);
+}
+
+async fn posts(shop: &Shop) -> Vec<Post> {
+    shop.office.posts(PROJECT, "dev", PostQuery { limit: 9, ..PostQuery::default() }).await.unwrap().2
 }

@@ -15,6 +15,11 @@ impl ChannelMessage {
         self.metadata.get(field).and_then(Value::as_i64)
     }
 
+    /// A yes or no among the metadata.
+    pub fn metadata_flag(&self, field: &str) -> Option<bool> {
+        self.metadata.get(field).and_then(Value::as_bool)
+    }
+
     /// Puts a text among the metadata; `None` stands there as null.
     pub fn set_metadata_text(&mut self, field: &str, text: Option<&str>) {
         self.metadata.insert(field.to_owned(), json!(text));
@@ -23,6 +28,11 @@ impl ChannelMessage {
     /// Puts a number among the metadata.
     pub fn set_metadata_number(&mut self, field: &str, number: i64) {
         self.metadata.insert(field.to_owned(), json!(number));
+    }
+
+    /// Puts a yes or no among the metadata.
+    pub fn set_metadata_flag(&mut self, field: &str, flag: bool) {
+        self.metadata.insert(field.to_owned(), json!(flag));
     }
 }
 

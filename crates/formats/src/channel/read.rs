@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::file_name::LONGEST_FILE_NAME;
-use super::{ChannelMessage, FileName, KINDS, LONGEST_NAME, is_name, read_time};
+use super::{ChannelMessage, ERROR_REPORT, FileName, KINDS, LONGEST_NAME, is_name, read_time};
 use crate::json::{MOST_VALUES, holds_too_many_values};
 use crate::{Problem, mention};
 
@@ -281,7 +281,7 @@ impl Reader {
     /// Notes what is odd about a message that can be used: a type that is not known, and where it says something else than
     /// the place in which it was found.
     fn doubt(&mut self, message: &ChannelMessage, place: Place<'_>, name: Option<&FileName>) {
-        if !KINDS.contains(&message.kind.as_str()) {
+        if !KINDS.contains(&message.kind.as_str()) && message.kind != ERROR_REPORT {
             self.problems.push(Problem::wrong("type", &message.kind, KINDS.join(", ")));
         }
         let mut compare = |path: &str, found: &str, wanted: &str, whose: &str| {

@@ -5,10 +5,15 @@
 use std::fmt;
 
 use formats::channel::{ChannelMessage, Content};
+use formats::mention::{mentions, opens};
 use jiff::Timestamp;
 
 use super::{Post, SIGN, content_of, is_outside, text_of};
+use crate::messages::Importance;
 
+/// The fields of `metadata` in which what a mailbox knows of a message stands, where that is more than usual.
+pub(crate) const IMPORTANCE: &str = "importance";
+pub(crate) const ACK_REQUIRED: &str = "ack_required";
 /// How much of a sender's name goes into the name of a post, in characters.
 const LONGEST_IN_ID: usize = 64;
 
@@ -111,17 +116,24 @@ impl Post {
             from: self.message.from.clone(),
             to: if let [one] = named[..] { one.to_owned() } else { formats::channel::EVERYONE.to_owned() },
             kind: self.kind.clone(),
-            text: with_mentions(&named, content.text),
+            text: with_mentions(&named, &self.message.cc, content.text),
             code: content.code,
             artifacts: content.artifacts,
             ..ChannelMessage::default()
         };
-        let thread = Some(&self.message.thread).filter(|thread| **thread != self.message.id.to_string());
+        let thread = Some(self.message.thread.as_str()).filter(|thread| is_thread_everywhere(thread));
         said.set_metadata_text("mode", Some(&self.mode));
         said.set_metadata_text("turn", Some(&self.message.from));
         said.set_metadata_text("in_reply_to", self.in_reply_to.as_deref());
-        said.set_metadata_text("thread_id", thread.map(String::as_str));
+        said.set_metadata_text("thread_id", thread);
         said.set_metadata_number("hops", self.hops.into());
+        if self.message.importance != Importance::default() {
+            said.set_metadata_text(IMPORTANCE, Some(self.message.importance.as_str()));
+        }
+        // Of a typed message the kind would decide for whoever is not told.
+        if self.message.ack_required || self.message.kind.is_some() {
+            said.set_metadata_flag(ACK_REQUIRED, self.message.ack_required);
+        }
         let first = self.first_said(office);
         let mark = OfficeMark::made_for(&said, &first.office, first.seq);
         said.set_metadata_text(OfficeMark::FIELD, Some(&mark.key()));
@@ -148,15 +160,30 @@ impl Post {
         self.origin.clone().unwrap_or_else(|| Origin { office: office.to_owned(), seq: self.seq })
     }
 
+    /// How many bytes it holds: what it says, and the document that it came as.
+    pub fn bytes(&self) -> usize {
+        self.message.body.len() + self.document.as_ref().map_or(0, String::len)
+    }
+
     /// Whether it came from outside.
     pub fn has_arrived(&self) -> bool {
         is_outside(&self.message.door)
     }
 }
 
-/// A text that calls everybody it is addressed to, because a document has room for one name.
-fn with_mentions(named: &[&str], text: String) -> String {
-    let missing = named.iter().filter(|name| !formats::mention::mentions(name, &text));
-    let calls: Vec<String> = missing.map(|name| format!("@{name}")).collect();
-    if named.len() < 2 || calls.is_empty() { text } else { format!("{} {text}", calls.join(" ")) }
+/// Whether a conversation has that name in every office. Numbers are an office's own.
+pub(crate) fn is_thread_everywhere(thread: &str) -> bool {
+    !thread.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A text that calls everybody it is addressed to or copied to, because a document has room for one name.
+fn with_mentions(named: &[&str], copied: &[String], text: String) -> String {
+    let named = if named.len() < 2 { &[] } else { named };
+    let all = || named.iter().copied().chain(copied.iter().map(String::as_str));
+    if all().all(|name| mentions(name, &text) || opens(name, &text)) {
+        return text;
+    }
+    // Behind these the text no longer begins with a name.
+    let calls: Vec<String> = all().filter(|name| !mentions(name, &text)).map(|name| format!("@{name}")).collect();
+    format!("{} {text}", calls.join(" "))
 }

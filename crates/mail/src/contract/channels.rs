@@ -215,6 +215,11 @@ pub async fn a_channel_of_long_bodies_is_read_in_short_pages(store: &Shared) {
     }
     assert_eq!(numbers(&team, store, newest(PLENTY)).await, sent[1..], "the newest are kept");
     assert_eq!(numbers(&team, store, after(MessageId(0), PLENTY)).await, sent[..4]);
+    let come_as = |document: &str| NewPost { document: Some(document.into()), ..chat("docs") };
+    for document in [&*long, &long, &long, "{}"] {
+        team.send(said("short").posted(come_as(document))).await;
+    }
+    assert_eq!(posts(&team, store, "docs", after(MessageId(0), PLENTY)).await.len(), 3, "documents count");
 }
 
 pub async fn a_post_is_found_by_its_name_and_by_what_its_author_called_it(store: &Shared) {
@@ -250,12 +255,49 @@ pub async fn a_post_that_stands_outside_goes_by_its_name_there(store: &Shared) {
     let team = team(store).await;
     let id = team.send(said("Hello")).await;
     for name in ["msg-1", "msg-2", "msg-2"] {
-        store.note_key(id, name).await.unwrap();
+        store.name_post(id, name).await.unwrap();
         assert_eq!(store.post(id).await.unwrap().unwrap().external_id, name);
     }
     assert_eq!(known(&team, store, "dev", &["msg-1", "msg-2"]).await, ["msg-1", "msg-2"]);
     assert_eq!(team.append(arrived("msg-1", "Hello")).await, Appended::Repeated(id), "it is not taken in from there");
     assert_eq!(store.post_called(team.id(), "dev", "msg-2").await.unwrap().unwrap().message.id, id);
+}
+
+pub async fn another_name_leads_to_a_post_and_is_not_its_name(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(said("Hello")).await;
+    let name = store.post(id).await.unwrap().unwrap().external_id;
+    store.note_key(id, "msg-2").await.unwrap();
+    assert_eq!(store.post_called(team.id(), "dev", "msg-2").await.unwrap().unwrap().external_id, name);
+    assert_eq!(team.append(arrived("msg-2", "Hello")).await, Appended::Repeated(id), "it is not taken in from there");
+    store.note_key(MessageId(999), "msg-3").await.unwrap();
+    assert_eq!(known(&team, store, "dev", &["msg-3"]).await, [""; 0], "no post, no name");
+}
+
+pub async fn a_post_gets_a_name_that_nothing_else_in_the_channel_has(store: &Shared) {
+    let team = team(store).await;
+    let office = store.office_id().await.unwrap();
+    // The arrival takes the next number, and the post the one behind it.
+    let seq = team.events().await.last().unwrap().seq + 2;
+    let name = |attempt| external_id(at("16:00:00"), "alice", &office, seq, attempt);
+    team.send(arrived(&name(0), "Hello").taken(at("16:00:00"))).await;
+    let id = team.send(said("Hello").taken(at("16:00:00.5"))).await;
+    assert_eq!(store.post(id).await.unwrap().unwrap().external_id, name(1));
+}
+
+pub async fn an_answer_that_came_first_tells_what_it_answers_and_where_it_is_discussed(store: &Shared) {
+    let team = team(store).await;
+    let early = |name: &str, thread: &str| {
+        let draft = arrived(name, "Yes.").thread(thread);
+        let post = draft.post.clone().map(|post| NewPost { answers: Some("msg-1".into()), ..post });
+        Draft { post, ..draft }
+    };
+    let first = team.send(early("msg-2", "A")).await;
+    team.send(early("msg-3", "B")).await;
+    assert_eq!(store.post(first).await.unwrap().unwrap().in_reply_to.as_deref(), Some("msg-1"));
+    let awaiting = async |channel, names: &[&str]| store.thread_awaiting(team.id(), channel, names).await.unwrap();
+    assert_eq!(awaiting("dev", &["mine", "msg-1"]).await.as_deref(), Some("A"), "the first of them");
+    assert_eq!((awaiting("dev", &["msg-2"]).await, awaiting("ops", &["msg-1"]).await), (None, None));
 }
 
 pub async fn channels_are_listed_by_name_with_their_counts(store: &Shared) {

@@ -110,6 +110,7 @@ pub async fn a_post_stays_a_post(store: &Shared, second: &Shared) {
         keys: vec!["msg-1".into()],
         external_id: Some("msg-1".into()),
         cited_as: Some("mine".into()),
+        answers: Some("msg-0".into()),
         kind: "incident".into(),
         mode: "watcher".into(),
         hops: 2,
@@ -135,7 +136,7 @@ pub async fn what_was_taken_in_before_an_export_is_known_after_the_import(store:
     let shop = team(store).await;
     let foreign = shop.send(arrived("msg-1", "Hello")).await;
     let (written, unwritten) = (shop.send(said("One")).await, shop.send(said("Two")).await);
-    store.note_key(written, "msg-2").await.unwrap();
+    store.name_post(written, "msg-2").await.unwrap();
     let unwritten = store.post(unwritten).await.unwrap().unwrap().external_id;
     second.import(&store.export(None, PLENTY).await.unwrap(), at("20:00:00")).await.unwrap();
     let there = team(second).await;

@@ -1,6 +1,6 @@
 //! Channels by address: what was said in one, and which there are.
 
-use mail::channels::PostQuery;
+use mail::channels::{Post, PostQuery};
 use mail::ids::MessageId;
 use mcp::ReadError;
 use serde_json::json;
@@ -26,7 +26,7 @@ impl Shelves {
         let stood = query.after;
         let (project, channel, posts) = self.office.posts(project_key, address.name(), query).await.map_err(refused)?;
         let messages: Vec<_> = posts.iter().map(PostAnswer::from).collect();
-        let got = counted(limit, posts.iter().map(|post| &post.message));
+        let got = counted(limit, posts.iter().map(Post::bytes));
         let newest = posts.last().map(|post| post.message.id).or(stood).map(|id| id.0);
         let next = match address.get("since") {
             Some(_) => address.next("since", limit, newest, got),

@@ -1,5 +1,8 @@
 //! Channels, their posts, and what was taken in from outside, in SQLite.
 
+#[cfg(test)]
+mod tests;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
@@ -14,10 +17,17 @@ use super::messages::Placed;
 use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page, unknown};
 use super::{Sqlite, limit_of};
 
+/// How many names are tried for a post of our own. Each that is taken was drawn for another in the same second.
+const MOST_ATTEMPTS: u32 = 1_000;
 /// The columns of a post `o` in a channel `c`, behind those of its message.
 const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, o.document, \
-     (SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to), o.origin";
+     coalesce((SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to), o.answers), \
+     o.origin";
 const JOINED: &str = "FROM post o JOIN channel c ON c.id = o.channel_id CROSS JOIN message m ON m.id = o.message_id";
+
+/// The same, found by the conversation.
+const OF_THREAD: &str = "FROM message m INDEXED BY message_by_thread \
+     CROSS JOIN post o ON o.message_id = m.id JOIN channel c ON c.id = o.channel_id";
 
 #[async_trait]
 impl ChannelStore for Sqlite {
@@ -49,29 +59,7 @@ impl ChannelStore for Sqlite {
     }
 
     async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError> {
-        self.read("read a channel", |connection| {
-            let Some(channel) = find(connection, project, channel)? else { return Ok(Vec::new()) };
-            let mut wanted = "o.channel_id = ?".to_owned();
-            let mut values = vec![Value::from(channel)];
-            let mut add = |clause: &str, value: Value| {
-                wanted.push_str(clause);
-                values.push(value);
-            };
-            let earlier = query.since.map(|time| last_before(connection, channel, time)).transpose()?;
-            let after = query.after.max(earlier);
-            after.iter().for_each(|id| add(" AND o.message_id > ?", id.0.into()));
-            query.before.iter().for_each(|id| add(" AND o.message_id < ?", id.0.into()));
-            query.thread.iter().for_each(|thread| add(" AND m.thread = ?", thread.clone().into()));
-            values.push(limit_of(query.limit).into());
-            let order = if after.is_some() { "ASC" } else { "DESC" };
-            let sql = format!(
-                "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE {wanted} ORDER BY o.message_id {order} LIMIT ?"
-            );
-            let mut statement = connection.prepare_cached(&sql)?;
-            let mut posts = page(statement.query_map(params_from_iter(values), post_of)?, |post: &Post| &post.message)?;
-            posts.sort_by_key(|post| post.message.id);
-            Ok(posts)
-        })
+        self.read("read a channel", |connection| posts(connection, project, channel, query))
     }
 
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
@@ -84,9 +72,32 @@ impl ChannelStore for Sqlite {
             let sql = format!(
                 "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = coalesce(
                      (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND external_id = ?2),
-                     (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND cited_as = ?2))"
+                     (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND cited_as = ?2),
+                     (SELECT message_id FROM arrival WHERE channel_id = ?1 AND key = ?2))"
             );
             connection.prepare_cached(&sql)?.query_row((channel, id), post_of).optional()
+        })
+    }
+
+    async fn thread_awaiting(
+        &self,
+        project: ProjectId,
+        channel: &str,
+        names: &[&str],
+    ) -> Result<Option<String>, StoreError> {
+        self.read("find who waits for a post", |connection| {
+            let Some(channel) = find(connection, project, channel)? else { return Ok(None) };
+            let mut statement = connection.prepare_cached(
+                "SELECT m.thread FROM message m WHERE m.id =
+                     (SELECT min(message_id) FROM post WHERE channel_id = ?1 AND answers = ?2)",
+            )?;
+            for name in names {
+                let thread = statement.query_row((channel, name), |row| row.get(0)).optional()?;
+                if thread.is_some() {
+                    return Ok(thread);
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -103,13 +114,26 @@ impl ChannelStore for Sqlite {
         })
     }
 
-    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError> {
-        let key = key.to_owned();
-        self.write("note the name of a post", move |desk| {
+    async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError> {
+        let name = name.to_owned();
+        self.write("name a post", move |desk| {
             let channel = desk
                 .connection
                 .prepare_cached("UPDATE post SET external_id = ?2 WHERE message_id = ?1 RETURNING channel_id")?
-                .query_row((message.0, &key), |row| row.get(0))
+                .query_row((message.0, &name), |row| row.get(0))
+                .optional()?;
+            channel.map_or(Ok(()), |channel| note(desk.connection, channel, &name, message))
+        })
+        .await
+    }
+
+    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        self.write("note where a post stands", move |desk| {
+            let channel = desk
+                .connection
+                .prepare_cached("SELECT channel_id FROM post WHERE message_id = ?1")?
+                .query_row([message.0], |row| row.get(0))
                 .optional()?;
             channel.map_or(Ok(()), |channel| note(desk.connection, channel, &key, message))
         })
@@ -144,14 +168,15 @@ pub(super) fn insert(
             let from: String = connection
                 .prepare_cached("SELECT name FROM agent WHERE id = ?1")?
                 .query_row([message.sender.0], |row| row.get(0))?;
-            external_id(sent_at, &from, &office(connection)?, message.seq, 0)
+            let office = office(connection)?;
+            free_name(connection, channel, |attempt| external_id(sent_at, &from, &office, message.seq, attempt))?
         }
     };
     connection
         .prepare_cached(
             "INSERT INTO post (message_id, channel_id, seq, external_id, cited_as, kind, mode, hops, sent_at, document,
-                 origin)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 origin, answers)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute((
             message.id.0,
@@ -165,6 +190,7 @@ pub(super) fn insert(
             sent_at.as_microsecond(),
             &post.document,
             post.origin.as_ref().map(ToString::to_string),
+            &post.answers,
         ))?;
     post.keys.iter().try_for_each(|key| note(connection, channel, key, message.id))
 }
@@ -184,6 +210,7 @@ pub(super) fn export(connection: &Connection, message: MessageId) -> rusqlite::R
         keys,
         external_id: Some(post.external_id),
         cited_as: post.cited_as,
+        answers: post.in_reply_to.filter(|_| post.message.reply_to.is_none()),
         kind: post.kind,
         mode: post.mode,
         hops: post.hops,
@@ -218,16 +245,72 @@ fn ensure(connection: &Connection, project: ProjectId, name: &str, now: Timestam
         .query_row((project.0, name, now.as_microsecond()), |row| row.get(0))
 }
 
-/// The last post that was accepted by then. Times rise with the numbers, so that this looks at what came since.
+/// A page of a channel, the oldest first.
+fn posts(connection: &Connection, project: ProjectId, channel: &str, query: &PostQuery) -> rusqlite::Result<Vec<Post>> {
+    let Some(channel) = find(connection, project, channel)? else { return Ok(Vec::new()) };
+    // A conversation is found by its name, so that the rest of the channel is not looked at.
+    let (joined, id) = if query.thread.is_some() { (OF_THREAD, "m.id") } else { (JOINED, "o.message_id") };
+    let mut wanted = "o.channel_id = ?".to_owned();
+    let mut values = vec![Value::from(channel)];
+    let mut add = |clause: String, value: Value| {
+        wanted.push_str(&clause);
+        values.push(value);
+    };
+    if let Some(thread) = &query.thread {
+        add(" AND m.project_id = ?".to_owned(), project.0.into());
+        add(" AND m.thread = ?".to_owned(), thread.clone().into());
+    }
+    let earlier = query.since.map(|time| last_before(connection, channel, time)).transpose()?;
+    let after = query.after.max(earlier);
+    after.iter().for_each(|after| add(format!(" AND {id} > ?"), after.0.into()));
+    query.before.iter().for_each(|before| add(format!(" AND {id} < ?"), before.0.into()));
+    values.push(limit_of(query.limit).into());
+    let order = if after.is_some() { "ASC" } else { "DESC" };
+    let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {joined} WHERE {wanted} ORDER BY {id} {order} LIMIT ?");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut posts = page(statement.query_map(params_from_iter(values), post_of)?, Post::bytes)?;
+    posts.sort_by_key(|post| post.message.id);
+    Ok(posts)
+}
+
+/// The last post that was accepted by then. Times rise with the numbers, so that the place is found by halving.
 fn last_before(connection: &Connection, channel: i64, time: Timestamp) -> rusqlite::Result<MessageId> {
-    connection
-        .prepare_cached(
-            "SELECT o.message_id FROM post o CROSS JOIN message m ON m.id = o.message_id
-             WHERE o.channel_id = ?1 AND m.created_at <= ?2 ORDER BY o.message_id DESC LIMIT 1",
-        )?
-        .query_row((channel, time.as_microsecond()), |row| row.get(0).map(MessageId))
-        .optional()
-        .map(|found| found.unwrap_or(MessageId(0)))
+    let mut statement = connection.prepare_cached(
+        "SELECT id, created_at FROM message WHERE id =
+             (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND message_id > ?2 AND message_id <= ?3)",
+    )?;
+    let (mut last, mut below) = (MessageId(0), 0);
+    let mut at_most: i64 = connection
+        .prepare_cached("SELECT coalesce(max(message_id), 0) FROM post WHERE channel_id = ?1")?
+        .query_row([channel], |row| row.get(0))?;
+    while below < at_most {
+        let middle = at_most - (at_most - below) / 2;
+        let found = statement.query_row((channel, below, middle), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        match found {
+            Some((id, created_at)) if i64::gt(&created_at, &time.as_microsecond()) => {
+                at_most = i64::min(id, middle) - 1
+            }
+            Some((id, _)) => (last, below) = (MessageId(id), middle),
+            None => below = middle,
+        }
+    }
+    Ok(last)
+}
+
+/// The first of the names that nothing in the channel has.
+fn free_name(connection: &Connection, channel: i64, name: impl Fn(u32) -> String) -> rusqlite::Result<String> {
+    let mut taken = connection.prepare_cached(
+        "SELECT 1 FROM post WHERE channel_id = ?1 AND external_id = ?2
+         UNION ALL SELECT 1 FROM arrival WHERE channel_id = ?1 AND key = ?2",
+    )?;
+    for attempt in 0..MOST_ATTEMPTS {
+        let name = name(attempt);
+        if !taken.exists((channel, &name))? {
+            return Ok(name);
+        }
+    }
+    // So many in one second are no accident, and a name is not what a post is known by here.
+    Ok(name(0))
 }
 
 fn taken_in(connection: &Connection, channel: i64, key: &str) -> rusqlite::Result<Option<MessageId>> {

@@ -152,7 +152,7 @@ fn inbox(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Vec<In
          WHERE d.recipient_id = ?1 AND d.archived_at IS NULL AND {number} < ?2{wanted}
          ORDER BY {number} DESC LIMIT ?3"
     );
-    page(connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?, |entry| &entry.message)
+    page(connection.prepare_cached(&sql)?.query_map(values.as_slice(), entry_of)?, |entry| entry.message.body.len())
 }
 
 /// What to walk along, and the column of it that counts.

@@ -20,7 +20,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") },
     Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
     Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
-    Migration { version: 4, name: "origins", sql: include_str!("../../migrations/sqlite/0004_origins.sql") },
+    Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
 ];
 
 /// Why a file cannot be brought up to date.

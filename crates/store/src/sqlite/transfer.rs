@@ -90,7 +90,7 @@ fn export(connection: &Connection, after: Option<MessageId>, limit: usize) -> ru
             message,
         })
     })?;
-    page(read, |record| &record.message)
+    page(read, Record::bytes)
 }
 
 /// Imports all of it, or nothing if there is a clash.

@@ -51,6 +51,9 @@ struct PostLine<'a> {
     keys: Cow<'a, [String]>,
     external_id: Option<Cow<'a, str>>,
     cited_as: Option<Cow<'a, str>>,
+    /// The name of what it answers, where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answers: Option<Cow<'a, str>>,
     #[serde(rename = "type")]
     kind: Cow<'a, str>,
     mode: Cow<'a, str>,
@@ -108,6 +111,7 @@ impl<'a> From<&'a NewPost> for PostLine<'a> {
             keys: (&post.keys).into(),
             external_id: post.external_id.as_deref().map(Into::into),
             cited_as: post.cited_as.as_deref().map(Into::into),
+            answers: post.answers.as_deref().map(Into::into),
             kind: (&post.kind).into(),
             mode: (&post.mode).into(),
             hops: post.hops,
@@ -182,7 +186,12 @@ impl TryFrom<PostLine<'_>> for NewPost {
     type Error = anyhow::Error;
 
     fn try_from(line: PostLine<'_>) -> anyhow::Result<Self> {
-        let names = [("external_id", &line.external_id), ("cited_as", &line.cited_as), ("document", &line.document)];
+        let names = [
+            ("external_id", &line.external_id),
+            ("cited_as", &line.cited_as),
+            ("answers", &line.answers),
+            ("document", &line.document),
+        ];
         let texts = names.into_iter().filter_map(|(what, text)| Some((what, text.as_deref()?)));
         let keys = line.keys.iter().map(|key| ("keys", key.as_str()));
         for (what, text) in texts.chain(keys).chain([("type", &*line.kind), ("mode", &*line.mode)]) {
@@ -195,6 +204,7 @@ impl TryFrom<PostLine<'_>> for NewPost {
             keys: line.keys.into_owned(),
             external_id: line.external_id.map(Cow::into_owned),
             cited_as: line.cited_as.map(Cow::into_owned),
+            answers: line.answers.map(Cow::into_owned),
             kind: line.kind.into_owned(),
             mode: line.mode.into_owned(),
             hops: line.hops,

@@ -3,22 +3,30 @@
 //! It is checked like any mail, but nobody can be told to mend it: names that are new get a mailbox, and a typed message
 //! with faults is kept, and answered with an error report.
 
-use formats::channel::ChannelMessage;
+use formats::channel::{ChannelMessage, ERROR_REPORT};
 use formats::json::{self, Stamp};
+use jiff::{SignedDuration, Timestamp};
 
-use super::{PostDraft, checked_word, hops_after, is_everyone, plain};
+use super::{checked_word, hops_after, is_everyone, plain};
 use crate::agents::AgentName;
-use crate::channels::{CHAT, ChannelName, FOLDER, NewPost, OFFICE, OfficeMark, Post, WATCHER, content_of, subject_of};
+use crate::channels::{
+    ACK_REQUIRED, CHAT, ChannelName, FOLDER, IMPORTANCE, NewPost, OFFICE, OfficeMark, Post, WATCHER, content_of,
+    external_id, is_thread_everywhere, subject_of,
+};
 use crate::clock::rfc3339;
-use crate::error::Error;
+use crate::error::{Error, check_text};
 use crate::ids::MessageId;
-use crate::messages::Message;
+use crate::messages::Importance;
 use crate::office::messages::Draft;
-use crate::office::{Claim, Office};
+use crate::office::{Claim, Office, Sent};
 use crate::projects::Project;
 
 /// Who answers for the office itself.
 const OFFICE_AGENT: &str = "postrider";
+/// How old a message with faults may be for its author to be told. Whoever left a folder of old ones is not waiting.
+const REPORTED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+/// How much a document may hold beside its text, in bytes.
+const MOST_BESIDE_TEXT: usize = 1 << 20;
 
 /// Something that was said outside.
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +59,35 @@ pub enum TakenIn {
 impl Office {
     /// Takes in what was said outside, once, however often and by however many doors it comes.
     pub async fn take_in(&self, arrival: Arrival<'_>) -> Result<TakenIn, Error> {
-        let Arrival { project_key, said, .. } = arrival;
+        // JSON may write one byte as six, and a document says more than its text.
+        let longest = self.rules.longest_body.saturating_mul(6).saturating_add(MOST_BESIDE_TEXT);
+        check_text("document", arrival.document, longest)?;
         let channel = ChannelName::parse(arrival.channel)?;
-        let project = self.project_or_new(project_key).await?;
-        let mark = OfficeMark::of(said);
+        let arrival = Arrival { channel: channel.as_str(), ..arrival };
+        let project = self.project_or_new(arrival.project_key).await?;
+        let mark = OfficeMark::of(arrival.said);
         if let Some(own) = self.own_post(&project, &channel, mark.as_ref()).await? {
             if arrival.door == FOLDER {
                 self.store.note_key(own, arrival.name).await?;
             }
             return Ok(TakenIn::Own(own));
         }
+        let sent = self.keep_arrival(arrival, &project, mark.as_ref()).await?;
+        // What was found is part of a report, and may be the secret. Whoever spoke at an office's door was told there.
+        if mark.is_none() && sent.notes.secrets.is_empty() {
+            self.report_faults(arrival, &project).await;
+        }
+        Ok(if sent.is_new { TakenIn::New(sent.message.id) } else { TakenIn::Known(sent.message.id) })
+    }
+
+    /// Keeps what was said outside, unless it is there.
+    async fn keep_arrival(
+        &self,
+        arrival: Arrival<'_>,
+        project: &Project,
+        mark: Option<&OfficeMark>,
+    ) -> Result<Sent, Error> {
+        let Arrival { project_key, said, .. } = arrival;
         AgentName::parse(&said.from)?;
         self.ensure_mailbox(project_key, &said.from).await?;
         let to: Vec<String> =
@@ -68,36 +95,62 @@ impl Office {
         for name in &to {
             self.ensure_mailbox(project_key, name).await?;
         }
-        let answered = match said.in_reply_to() {
-            Some(id) => self.store.post_called(project.id, channel.as_str(), id).await?,
-            None => None,
+        let (answered, answers) = self.answered_outside(arrival, project).await?;
+        let thread = match &answered {
+            Some(answered) => Some(answered.message.thread.clone()),
+            None => self.thread_outside(arrival, project, answers).await?,
         };
         let new = NewPost {
-            keys: keys(arrival, mark.as_ref()),
+            channel: ChannelName::parse(arrival.channel)?,
+            keys: keys(arrival, mark),
             external_id: Some(arrival.name.to_owned()),
             cited_as: Some(said.id.clone()).filter(|id| id != arrival.name),
+            answers: answers.map(str::to_owned),
             kind: said.kind.clone(),
             mode: said.mode().and_then(|mode| checked_word("mode", mode).ok()).unwrap_or_else(|| CHAT.to_owned()),
             hops: hops_after(said.mode().unwrap_or(CHAT), answered.as_ref(), said.metadata_number("hops")),
             sent_at: Some(said.timestamp),
             document: Some(arrival.document.to_owned()),
             origin: None,
-            channel,
         };
         let (subject, body) = (subject_of(&said.text), content_of(said.clone()).to_markdown());
-        let thread = answered.as_ref().map(|answered| answered.message.thread.as_str());
-        let thread = thread.or(said.metadata_text("thread_id").filter(|name| is_thread(name)));
-        let draft =
-            Draft { thread, door: arrival.door, ..plain(project_key, Claim::of(&said.from), to, &subject, &body) };
-        let sent = self.keep(draft, answered.as_ref().map(|answered| &answered.message), new).await?;
-        if !sent.is_new {
-            return Ok(TakenIn::Known(sent.message.id));
+        let draft = Draft {
+            thread: thread.as_deref(),
+            importance: said.metadata_text(IMPORTANCE).and_then(Importance::parse).unwrap_or_default(),
+            ack_required: said.metadata_flag(ACK_REQUIRED),
+            door: arrival.door,
+            ..plain(project_key, Claim::of(&said.from), to, &subject, &body)
+        };
+        self.keep(draft, answered.as_ref().map(|answered| &answered.message), new).await
+    }
+
+    /// The post that something answers; if that is not known here, what it is called.
+    async fn answered_outside<'a>(
+        &self,
+        arrival: Arrival<'a>,
+        project: &Project,
+    ) -> Result<(Option<Post>, Option<&'a str>), Error> {
+        let Some(id) = arrival.said.in_reply_to() else { return Ok((None, None)) };
+        let answered = self.store.post_called(project.id, arrival.channel, id).await?;
+        let unknown = Some(id).filter(|id| answered.is_none() && is_label(id));
+        Ok((answered, unknown))
+    }
+
+    /// The conversation that something belongs to which answers nothing that is known here.
+    ///
+    /// What came before that which it answers began a conversation of its own, and what it answers joins that.
+    async fn thread_outside(
+        &self,
+        arrival: Arrival<'_>,
+        project: &Project,
+        answers: Option<&str>,
+    ) -> Result<Option<String>, Error> {
+        let told = arrival.said.metadata_text("thread_id").filter(|name| is_label(name) && is_thread_everywhere(name));
+        if told.is_some() {
+            return Ok(told.map(str::to_owned));
         }
-        // What was found is part of a report, and may be the secret.
-        if sent.notes.secrets.is_empty() {
-            self.report_faults(arrival, &sent.message).await?;
-        }
-        Ok(TakenIn::New(sent.message.id))
+        let names: Vec<&str> = [arrival.name, &arrival.said.id].into_iter().chain(answers).collect();
+        Ok(self.store.thread_awaiting(project.id, arrival.channel, &names).await?)
     }
 
     /// The post of this office that a document from outside is.
@@ -121,41 +174,48 @@ impl Office {
     }
 
     /// Tells the author of a JSON message that came from outside what is wrong with it, where it was said.
-    async fn report_faults(&self, arrival: Arrival<'_>, kept: &Message) -> Result<(), Error> {
-        let Some(report) = self.error_report(&arrival.said.text) else { return Ok(()) };
-        let id = kept.id.to_string();
-        let told = PostDraft {
-            project_key: arrival.project_key,
-            from: Claim::of(OFFICE_AGENT),
-            channel: arrival.channel,
-            to: vec![arrival.said.from.clone()],
-            subject: None,
-            text: &report,
-            code: None,
-            artifacts: Vec::new(),
-            kind: CHAT,
-            mode: WATCHER,
-            in_reply_to: Some(&id),
-            thread: None,
-            idempotency_key: Some(&id),
-            door: OFFICE,
-        };
-        self.post(told).await.map(drop)
+    ///
+    /// Every office that hears the message makes the same report under the same name, so that there is one report however
+    /// many offices there are. The message is kept, whether or not that could be told.
+    async fn report_faults(&self, arrival: Arrival<'_>, project: &Project) {
+        if self.now().duration_since(arrival.said.timestamp) > REPORTED_WITHIN {
+            return;
+        }
+        let Some(report) = error_report(arrival) else { return };
+        let document = report.to_json();
+        let told = Arrival { name: &report.id, said: &report, document: &document, door: OFFICE, ..arrival };
+        let _ = self.keep_arrival(told, project, None).await;
     }
+}
 
-    /// The report on a text that was meant as a JSON message and has faults. A report is not reported on.
-    fn error_report(&self, text: &str) -> Option<String> {
-        let read = json::read(json::find_in(text)?);
-        let is_meant = |message: &json::Message| message.kind().is_some_and(|kind| kind != json::Type::ErrorReport);
-        read.value.as_ref().filter(|message| is_meant(message))?;
-        let rejection = json::rejection(&read)?;
-        let hex = blake3::hash(self.chance.token().as_bytes()).to_hex();
-        let message_id =
-            format!("msg-{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
-        let timestamp = rfc3339(self.now());
-        let stamp = Stamp { timestamp: &timestamp, message_id: &message_id, sender_id: OFFICE_AGENT };
-        Some(json::error_report(&read, &rejection, stamp).write())
-    }
+/// The report on a message that was meant as a JSON message and has faults: it follows from the message alone. A report is
+/// not reported on.
+fn error_report(arrival: Arrival<'_>) -> Option<ChannelMessage> {
+    let said = arrival.said;
+    let read = json::read(json::find_in(&said.text)?);
+    let is_meant = |message: &json::Message| message.kind().is_some_and(|kind| kind != json::Type::ErrorReport);
+    read.value.as_ref().filter(|message| is_meant(message))?;
+    let rejection = json::rejection(&read)?;
+    let hex = blake3::hash(format!("{}\n{}\n{}", arrival.channel, arrival.name, said.text).as_bytes()).to_hex();
+    let message_id = format!("msg-{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
+    // Names are sorted by their time, and an answer comes behind what it answers.
+    let time = Timestamp::from_millisecond(said.timestamp.as_millisecond() + 1).ok()?;
+    let timestamp = rfc3339(time);
+    let stamp = Stamp { timestamp: &timestamp, message_id: &message_id, sender_id: OFFICE_AGENT };
+    let mut report = ChannelMessage {
+        id: external_id(time, OFFICE_AGENT, &hex, 0, 0),
+        timestamp: time,
+        session_id: arrival.channel.to_owned(),
+        from: OFFICE_AGENT.to_owned(),
+        to: said.from.clone(),
+        kind: ERROR_REPORT.to_owned(),
+        text: json::error_report(&read, &rejection, stamp).write(),
+        ..ChannelMessage::default()
+    };
+    report.set_metadata_text("mode", Some(WATCHER));
+    report.set_metadata_text("turn", Some(OFFICE_AGENT));
+    report.set_metadata_text("in_reply_to", Some(arrival.name));
+    Some(report)
 }
 
 /// The keys under which something is taken in: what it is first, then what it is called where it was found.
@@ -168,6 +228,6 @@ fn keys(arrival: Arrival<'_>, mark: Option<&OfficeMark>) -> Vec<String> {
     }
 }
 
-fn is_thread(name: &str) -> bool {
+fn is_label(name: &str) -> bool {
     !name.trim().is_empty() && name.len() <= crate::threads::LONGEST_THREAD && !name.chars().any(char::is_control)
 }

@@ -226,8 +226,11 @@ impl Office {
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
         // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
-        let is_unproved = channels::is_outside(draft.door) || draft.door == channels::OFFICE;
-        let vouched = if is_unproved { Vouched::Claimed } else { self.prove(&sender, draft.from.token).await? };
+        let vouched = if channels::is_outside(draft.door) {
+            Vouched::Claimed
+        } else {
+            self.prove(&sender, draft.from.token).await?
+        };
         let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
         let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
         let mut found = self.agents_called(&project, &names).await.map_err(Error::of_another)?.into_iter();

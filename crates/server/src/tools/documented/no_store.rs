@@ -63,6 +63,8 @@ never_asked! { ChannelStore:
     post(MessageId) -> Option<Post>;
     post_called(ProjectId, &str, &str) -> Option<Post>;
     known_keys(ProjectId, &str, &[&str]) -> Vec<String>;
+    thread_awaiting(ProjectId, &str, &[&str]) -> Option<String>;
+    name_post(MessageId, &str) -> ();
     note_key(MessageId, &str) -> ();
 }
 

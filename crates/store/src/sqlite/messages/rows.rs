@@ -66,16 +66,16 @@ pub(in crate::sqlite) fn delivery_of(row: &Row<'_>, first: usize) -> rusqlite::R
     Ok((role, state))
 }
 
-/// Takes what is read until the page is full: it ends once its bodies exceed [`PAGE_BYTES`].
+/// Takes what is read until the page is full: it ends once that holds more than [`PAGE_BYTES`].
 pub(in crate::sqlite) fn page<T>(
     read: impl Iterator<Item = rusqlite::Result<T>>,
-    message: impl Fn(&T) -> &Message,
+    bytes_of: impl Fn(&T) -> usize,
 ) -> rusqlite::Result<Vec<T>> {
     let mut page = Vec::new();
     let mut bytes = 0;
     for one in read {
         let one = one?;
-        bytes += message(&one).body.len();
+        bytes += bytes_of(&one);
         page.push(one);
         if bytes > PAGE_BYTES {
             break;
@@ -86,7 +86,7 @@ pub(in crate::sqlite) fn page<T>(
 
 /// A page of messages, read from their rows.
 pub(in crate::sqlite) fn page_of(statement: &mut Statement<'_>, values: impl Params) -> rusqlite::Result<Vec<Message>> {
-    page(statement.query_map(values, message_of)?, |message| message)
+    page(statement.query_map(values, message_of)?, |message| message.body.len())
 }
 
 /// The number that stands for a role, in the order in which recipients are listed.

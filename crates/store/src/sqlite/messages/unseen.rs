@@ -45,7 +45,7 @@ pub(super) fn take(
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let read = statement.query_map((agent.0, after.map_or(0, |id| id.0), limit_of(limit)), entry_of)?;
-    let mut taken = page(read, |entry| &entry.message)?;
+    let mut taken = page(read, |entry| entry.message.body.len())?;
     let mut show =
         connection.prepare_cached("UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2")?;
     for entry in taken.iter_mut().filter(|entry| entry.state.shown_at.is_none()) {
