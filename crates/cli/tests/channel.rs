@@ -57,6 +57,20 @@ fn what_is_said_at_one_door_is_read_at_every_other() {
 }
 
 #[test]
+fn several_names_are_addressed_with_commas_and_the_new_ones_are_told() {
+    let server = Server::start();
+    server.register(&["GreenDog", "BlueLake"]);
+    let answer = told(&server.place, "GreenDog", &["post", "dev", "Look", "--to", "BlueLake,BleuLake"]);
+    assert_eq!(answer["to"], json!(["#dev", "BlueLake", "BleuLake"]));
+    assert_eq!(answer["new_mailboxes"], json!(["BleuLake"]));
+    let words = ["send-message", "--agent", "GreenDog", "--channel", "dev", "--to", "a,b", "--text", "x"];
+    let ran =
+        Ran::from(server.place.command(&[&words[..], &["--project", PROJECT]].concat()).output().expect("it runs"));
+    let receipt = "It is mail for a, b. Nobody knew 'a', 'b' before: they have mailboxes now.";
+    assert!(ran.stdout.contains(receipt), "{}", ran.stdout);
+}
+
+#[test]
 fn a_reader_goes_on_where_it_stood_and_pages_meet() {
     let server = Server::start();
     for number in 1..=5 {

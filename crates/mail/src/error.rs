@@ -237,7 +237,9 @@ impl Error {
             Self::NotHeld { .. } => "It ended or was released: reserve it again.",
             Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
             Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
-            Self::Unproved { .. } => "Pass the registration_token that register_agent returned.",
+            Self::Unproved { .. } => {
+                "Register first if the name is new, and pass the registration_token that register_agent returned."
+            }
             Self::EverybodysMail => "Ask for one mailbox, with the token of its name.",
             Self::Store(_) => {
                 "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \

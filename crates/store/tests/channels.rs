@@ -9,9 +9,9 @@ mod team;
 use mail::Error;
 use mail::channels::{ChannelStore, PostQuery};
 use mail::messages::{MessageStore, Role};
-use mail::office::{Draft, PostDraft, ReplyDraft, TakenIn};
-use shop::{PROJECT, draft};
-use talk::{arrive, copies, kept, post, reply, said, talking, to};
+use mail::office::{Claim, Draft, PostDraft, ReplyDraft, TakenIn};
+use shop::{PROJECT, draft, named, shop};
+use talk::{arrive, copies, kept, post, reply, said, strict, talking, to};
 
 #[tokio::test]
 async fn a_post_is_mail_for_whom_it_names_and_a_copy_for_whom_it_mentions() {
@@ -96,7 +96,7 @@ async fn whoever_speaks_or_is_spoken_to_in_a_channel_gets_a_mailbox() {
 #[tokio::test]
 async fn a_message_to_a_channel_is_a_post() {
     let shop = talking().await;
-    let message = shop.office.send(to(&["codex", "#dev", "all"], "claude")).await.unwrap().message;
+    let message = shop.office.send(to(&["codex", "#dev", "All"], "claude")).await.unwrap().message;
     assert_eq!(message.to, ["#dev", "codex"]);
     let post = kept(&shop, &message).await;
     assert_eq!((post.channel.as_str(), post.kind.as_str(), post.mode.as_str()), ("dev", "chat", "chat"));
@@ -207,4 +207,37 @@ async fn a_reader_goes_on_from_a_number_a_time_or_a_name() {
     }
     let unknown = shop.office.posts_since(PROJECT, "dev", "yesterday").await;
     assert!(matches!(unknown, Err(Error::Invalid { what: "since", .. })), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn for_what_is_refused_nothing_is_made() {
+    let shop = shop(strict()).await;
+    let elsewhere = |draft| PostDraft { project_key: "/projects/new", to: vec!["docs-1".into()], ..draft };
+    let token = shop.office.register(named(Some("codex"), None)).await.unwrap().token;
+    let proved = || PostDraft {
+        from: Claim { name: "codex", token: Some(&token) },
+        to: vec!["docs-1".into()],
+        ..post("codex", &[], "Hello")
+    };
+    let long = "x".repeat(5 * 1024 * 1024);
+    for wrong in [
+        elsewhere(post("stranger", &[], "Hello")),
+        elsewhere(post("codex", &[], "Hello")),
+        post("stranger", &["docs-1"], "Hello"),
+        PostDraft { kind: "a b", ..proved() },
+        PostDraft { text: &long, ..proved() },
+        PostDraft { thread: Some("a\tb"), ..proved() },
+        PostDraft { in_reply_to: Some("none"), ..proved() },
+    ] {
+        let refused = shop.office.post(wrong).await.unwrap_err();
+        let is_known = |error: &Error| matches!(error, Error::Invalid { .. } | Error::TooLarge { .. });
+        assert!(is_known(&refused) || refused.hint().contains("Register first"), "{refused:?}");
+    }
+    assert_eq!(shop.office.projects(None, 9).await.unwrap().len(), 1);
+    for name in ["docs-1", "stranger"] {
+        assert!(matches!(shop.office.whois(PROJECT, name).await, Err(Error::UnknownAgent { .. })), "{name}");
+    }
+    let sent = shop.office.post(proved()).await.unwrap();
+    assert_eq!(sent.new_mailboxes, ["docs-1"], "who is new is told");
+    assert!(shop.office.post(proved()).await.unwrap().new_mailboxes.is_empty());
 }

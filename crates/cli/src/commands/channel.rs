@@ -73,7 +73,7 @@ fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
             "PROJECT_NOT_FOUND" => project.advised(refused),
             "IDENTITY_REQUIRED" => refused.hinted(
                 "Pass the token that 'postrider join' printed for that name with --token, or set \
-                 POSTRIDER_REGISTRATION_TOKEN.",
+                 POSTRIDER_REGISTRATION_TOKEN. A new name joins first.",
             ),
             _ => refused,
         }

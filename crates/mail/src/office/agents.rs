@@ -54,7 +54,7 @@ impl Office {
             Some(name) => self.register_as(&project, &name, &registration).await?,
             None => self.register_drawn(&project, &registration.profile).await?,
         };
-        self.introduced(project.id, agent.id).await;
+        self.sign_of_life(project.id, agent.id);
         Ok(Registered { project, agent, token })
     }
 
@@ -114,16 +114,16 @@ impl Office {
     }
 
     /// Sees to it that there is a mailbox of that name, in a project that may be new. It has no token: where names have to
-    /// be proved, it belongs to whoever registers the name first.
-    pub async fn ensure_mailbox(&self, project_key: &str, name: &str) -> Result<(), Error> {
+    /// be proved, it belongs to whoever registers the name first. Whether it is new.
+    pub async fn ensure_mailbox(&self, project_key: &str, name: &str) -> Result<bool, Error> {
         let name = AgentName::parse(name)?;
         let project = self.project_or_new(project_key).await?;
-        if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
-            let now = self.clock.now();
-            // If somebody was faster, it is there, too.
-            self.store.register(project.id, &name, &Profile::default(), None, Taking::NewOnly, now).await?;
+        if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+            return Ok(false);
         }
-        Ok(())
+        let (now, profile) = (self.clock.now(), Profile::default());
+        // If somebody was faster, it is there, too.
+        Ok(self.store.register(project.id, &name, &profile, None, Taking::NewOnly, now).await?.is_some())
     }
 
     /// What is known of an agent.

@@ -6,11 +6,12 @@ use formats::channel::{Content, EVERYONE};
 use formats::mention;
 
 use super::messages::{Draft, check_thread};
-use super::{Claim, Known, Office, Sent};
+use super::{Claim, Identity, Known, Office, Sent};
+use crate::agents::AgentName;
 use crate::channels::{Channel, ChannelName, NewPost, Post, PostQuery, WATCHER, subject_of, text_of};
 use crate::error::{Error, shown};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{Importance, Message, Role};
+use crate::messages::{Importance, Role};
 use crate::projects::Project;
 pub use arrivals::{Arrival, TakenIn};
 
@@ -51,15 +52,15 @@ pub struct PostDraft<'a> {
 }
 
 impl Office {
-    /// Says something in a channel, which may be new.
+    /// Says something in a channel, which may be new. Nothing is made for what is refused.
     pub async fn post(&self, post: PostDraft<'_>) -> Result<Sent, Error> {
         let channel = ChannelName::parse(post.channel)?;
-        self.ensure_mailbox(post.project_key, post.from.name).await?;
-        let answered = self.answered(post.project_key, &channel, post.in_reply_to).await?;
         let mut to: Vec<String> = post.to.iter().filter(|name| !is_everyone(name)).cloned().collect();
-        for name in &to {
-            self.ensure_mailbox(post.project_key, name).await?;
+        for name in to.iter().map(String::as_str).chain([post.from.name]) {
+            AgentName::parse(name)?;
         }
+        self.prove_speaker(post.project_key, post.from).await?;
+        let answered = self.answered(post.project_key, &channel, post.in_reply_to).await?;
         if post.to.is_empty() {
             to.extend(answered.as_ref().map(|answered| answered.message.from.clone()));
         }
@@ -76,7 +77,7 @@ impl Office {
             }),
             ..NewPost::chat(channel)
         };
-        let thread = post.thread.or(answered.as_ref().map(|answered| answered.message.thread.as_str()));
+        let answered = answered.as_ref().map(|answered| &answered.message);
         let draft = Draft {
             idempotency_key: post.idempotency_key,
             thread: post.thread,
@@ -84,8 +85,18 @@ impl Office {
             ..plain(post.project_key, post.from, to, &subject, &body)
         };
         check_thread(&draft)?;
-        let draft = Draft { thread, ..draft };
-        self.keep(draft, answered.as_ref().map(|answered| &answered.message), new).await
+        let draft = Draft { thread: post.thread.or(answered.map(|answered| answered.thread.as_str())), ..draft };
+        self.check(&draft, Some(&new))?;
+        let reading = self.read_draft(&draft, answered)?;
+        self.ensure_mailbox(post.project_key, post.from.name).await?;
+        let mut new_mailboxes = Vec::new();
+        for name in &draft.to {
+            if self.ensure_mailbox(post.project_key, name).await? {
+                new_mailboxes.push(name.clone());
+            }
+        }
+        let sent = self.accept(draft, reading, answered, Some(new)).await?;
+        Ok(Sent { new_mailboxes, ..sent })
     }
 
     /// The channels of a project, by name.
@@ -126,10 +137,17 @@ impl Office {
         Err(Error::Invalid { what: "since", value: shown(since), wanted })
     }
 
-    async fn keep(&self, draft: Draft<'_>, answered: Option<&Message>, post: NewPost) -> Result<Sent, Error> {
-        self.check(&draft, Some(&post))?;
-        let reading = self.read_draft(&draft, answered)?;
-        self.accept(draft, reading, answered, Some(post)).await
+    /// Whoever speaks where names have to be proved is known and proves its name; elsewhere it may be new.
+    async fn prove_speaker(&self, project_key: &str, speaker: Claim<'_>) -> Result<(), Error> {
+        if self.rules.identity == Identity::Claimed {
+            return Ok(());
+        }
+        match self.claimed(project_key, speaker).await {
+            Err(Error::UnknownProject { .. } | Error::UnknownAgent { .. }) => {
+                Err(Error::Unproved { name: speaker.name.to_owned(), given: speaker.token.is_some() })
+            }
+            proved => proved.map(drop),
+        }
     }
 
     /// The post that a caller answers, by its number or its name.

@@ -147,12 +147,6 @@ impl Office {
         }
     }
 
-    /// Notes that an agent registered, which waits for the disk anyway.
-    pub(super) async fn introduced(&self, project: ProjectId, agent: AgentId) {
-        // Who is registered is, whether or not that could be noted as well.
-        let _ = self.store.touch(project, agent, self.clock.now(), NOTED_EVERY).await;
-    }
-
     async fn note(&self, project: ProjectId, agent: AgentId, told: &NewPresence) -> Result<bool, Error> {
         let is_change = self.store.set_presence(project, agent, told, self.clock.now()).await?;
         if is_change {

@@ -107,4 +107,7 @@ pub struct PostedAnswer<'a> {
     pub sent: SentAnswer<'a>,
     /// Its name in folders and elsewhere.
     pub external_id: &'a str,
+    /// Whom it is addressed to and nobody knew before.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub new_mailboxes: &'a [String],
 }

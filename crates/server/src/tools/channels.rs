@@ -54,7 +54,11 @@ pub(super) fn tool(desk: &Desk) -> Tool {
             let sent = office.post(draft).await?;
             let post = office.store().post(sent.message.id).await?;
             let external_id = post.as_ref().map_or("", |post| &post.external_id);
-            Ok(Output::json(&PostedAnswer { sent: SentAnswer::from(&sent), external_id }))
+            Ok(Output::json(&PostedAnswer {
+                sent: SentAnswer::from(&sent),
+                external_id,
+                new_mailboxes: &sent.new_mailboxes,
+            }))
         });
     tool.unlisted()
 }

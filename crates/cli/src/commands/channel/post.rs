@@ -43,7 +43,7 @@ pub struct Post {
     #[arg(allow_hyphen_values = true)]
     text: Option<String>,
     /// Whom it is addressed to [default: whoever it answers, or nobody in particular]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     to: Vec<String>,
     #[command(flatten)]
     more: More,
@@ -78,7 +78,7 @@ pub struct SendMessage {
     #[arg(long, value_name = "NAME")]
     channel: String,
     /// Whom it is addressed to
-    #[arg(long, value_name = "NAME", default_value = "all")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
     to: Vec<String>,
     /// The text, or `-` for standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -169,6 +169,9 @@ struct Said {
     to: Vec<String>,
     #[serde(default)]
     cc: Vec<String>,
+    /// Those of them whom nobody knew before.
+    #[serde(default)]
+    new_mailboxes: Vec<String>,
     thread_id: String,
     created_ts: Timestamp,
     #[serde(default)]
@@ -189,7 +192,8 @@ impl Said {
     fn to_value(&self) -> Value {
         json!({
             "id": self.id.to_string(), "external_id": self.external_id, "to": self.to, "cc": self.cc,
-            "thread_id": self.thread_id, "created_at": self.created_ts.to_string(), "warnings": self.warnings,
+            "thread_id": self.thread_id, "created_at": self.created_ts.to_string(),
+            "new_mailboxes": self.new_mailboxes, "warnings": self.warnings,
             "problems": self.problems,
         })
     }
@@ -199,6 +203,11 @@ impl Said {
         let (channel, addressed) = self.to.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
         let called: Vec<&str> = addressed.iter().chain(&self.cc).map(String::as_str).collect();
         let mail = if called.is_empty() { String::new() } else { format!(" It is mail for {}.", called.join(", ")) };
-        text::unbroken(&format!("Message {} is said in {channel}.{mail}", self.id))
+        let new = match &self.new_mailboxes[..] {
+            [] => String::new(),
+            [one] => format!(" Nobody knew '{one}' before: it has a mailbox now."),
+            several => format!(" Nobody knew '{}' before: they have mailboxes now.", several.join("', '")),
+        };
+        text::unbroken(&format!("Message {} is said in {channel}.{mail}{new}", self.id))
     }
 }

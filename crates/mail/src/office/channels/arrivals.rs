@@ -121,7 +121,10 @@ impl Office {
             door: arrival.door,
             ..plain(project_key, Claim::of(&said.from), to, &subject, &body)
         };
-        self.keep(draft, answered.as_ref().map(|answered| &answered.message), new).await
+        let answered = answered.as_ref().map(|answered| &answered.message);
+        self.check(&draft, Some(&new))?;
+        let reading = self.read_draft(&draft, answered)?;
+        self.accept(draft, reading, answered, Some(new)).await
     }
 
     /// The post that something answers; if that is not known here, what it is called.

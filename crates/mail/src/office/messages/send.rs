@@ -73,6 +73,8 @@ pub struct Sent {
     pub notes: Notes,
     /// Whether it is new, and not the message that the same key, or the same name outside, brought before.
     pub is_new: bool,
+    /// Whom it is addressed to and nobody knew before: they have a mailbox now. A misspelt name may be among them.
+    pub new_mailboxes: Vec<String>,
 }
 
 impl Office {
@@ -257,7 +259,7 @@ impl Office {
         let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
         let deliveries = self.store.deliveries(id).await?;
         let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
-        Ok(Sent { message, bcc, notes, is_new: false })
+        Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
     }
 }
 
@@ -287,7 +289,7 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
         vouched: new.vouched,
         created_at,
     };
-    Sent { message, bcc, notes, is_new: true }
+    Sent { message, bcc, notes, is_new: true, new_mailboxes: Vec::new() }
 }
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.
@@ -305,7 +307,9 @@ fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>, post: &Option<New
     add(draft.body);
     add(&format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to)));
     // Only of posts, so that a key that was used for a letter stays the same letter's.
-    post.iter().for_each(|post| add(&format!("{post:?}")));
+    if let Some(NewPost { channel, kind, mode, document, .. }) = post {
+        [channel.as_str(), kind, mode, document.as_deref().unwrap_or_default()].into_iter().for_each(add);
+    }
     *hasher.finalize().as_bytes()
 }
 
@@ -319,7 +323,7 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
         return Err(Error::Invalid { what: "to", value: shown(one), wanted });
     }
     let Some(channel) = channels.first().map(|name| ChannelName::parse(name)).transpose()? else { return Ok(None) };
-    draft.to.retain(|name| name != EVERYONE);
+    draft.to.retain(|name| !name.eq_ignore_ascii_case(EVERYONE));
     Ok(Some(channel))
 }
 
@@ -338,4 +342,35 @@ fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Err
         return Err(Error::Invalid { what, value: shown(text), wanted });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_for_what_its_sender_asked_for_and_nothing_else() {
+        let draft = Draft {
+            project_key: "/p",
+            from: Claim::of("a"),
+            to: Vec::new(),
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            subject: "s",
+            body: "b",
+            thread: None,
+            importance: Importance::Normal,
+            ack_required: None,
+            idempotency_key: Some("k"),
+            strict: false,
+            door: "test",
+        };
+        let post = |channel| NewPost::chat(ChannelName::parse(channel).expect("a name"));
+        let of = |post| fingerprint(&draft, None, &post);
+        let first = of(Some(post("dev")));
+        assert_eq!(of(Some(NewPost { hops: 7, ..post("dev") })), first, "what the office counts is not asked for");
+        assert_ne!(of(Some(post("ops"))), first);
+        assert_ne!(of(Some(NewPost { kind: "docs".into(), ..post("dev") })), first);
+        assert_ne!(of(None), first);
+    }
 }
