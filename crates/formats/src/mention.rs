@@ -27,6 +27,16 @@ pub fn mentions(name: &str, text: &str) -> bool {
     can_be_called(name) && calls(text).any(|after| after.starts_with(name) && ends_name(after, name.len()))
 }
 
+/// Those of the names that the text does not mention.
+pub fn not_mentioned<'n>(names: &[&'n str], text: &str) -> Vec<&'n str> {
+    // A name of letters, digits, `_` and `-` alone is all that stands behind its `@`: one look at the text tells of every
+    // such name, however many there are.
+    let words: HashSet<&str> = calls(text).filter_map(|after| beginnings(after).next()).collect();
+    let is_word = |name: &str| name.bytes().all(is_of_name);
+    let is_missing = |name: &&str| if is_word(name) { !words.contains(name) } else { !mentions(name, text) };
+    names.iter().copied().filter(is_missing).collect()
+}
+
 /// Whether the text starts with the name, in any case.
 pub fn opens(name: &str, text: &str) -> bool {
     let start = text.get(..name.len());
@@ -142,6 +152,17 @@ mod tests {
         assert_eq!(openings("Blue Lake: go\nx"), ["Blue", "Blue Lake", "Blue Lake:", "Blue Lake: go"]);
         assert!(candidates("@\n @").iter().all(|name| !name.contains('\n')));
         assert!(openings("").is_empty() && candidates("@").is_empty());
+    }
+
+    #[test]
+    fn who_is_not_mentioned_is_told_for_every_name_alike() {
+        let long = "x".repeat(LONGEST_NAME);
+        let texts = ["", "@", "@codex", "@codex-2, @é( and @Blue Lake.", "a@codex @@gemini", &format!("@{long}")];
+        let names = ["codex", "codex-2", "é(", "Blue", "Blue Lake", "gemini", &long, ""];
+        for text in texts {
+            let expected: Vec<&str> = names.into_iter().filter(|name| !mentions(name, text)).collect();
+            assert_eq!(not_mentioned(&names, text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use formats::channel::{ChannelMessage, Content};
-use formats::mention::{mentions, opens};
+use formats::mention::{not_mentioned, opens};
 use jiff::Timestamp;
 
 use super::{Post, SIGN, content_of, is_outside, text_of};
@@ -179,11 +179,11 @@ pub(crate) fn is_thread_everywhere(thread: &str) -> bool {
 /// A text that calls everybody it is addressed to or copied to, because a document has room for one name.
 fn with_mentions(named: &[&str], copied: &[String], text: String) -> String {
     let named = if named.len() < 2 { &[] } else { named };
-    let all = || named.iter().copied().chain(copied.iter().map(String::as_str));
-    if all().all(|name| mentions(name, &text) || opens(name, &text)) {
+    let all: Vec<&str> = named.iter().copied().chain(copied.iter().map(String::as_str)).collect();
+    let missing = not_mentioned(&all, &text);
+    if missing.iter().all(|name| opens(name, &text)) {
         return text;
     }
-    // Behind these the text no longer begins with a name.
-    let calls: Vec<String> = all().filter(|name| !mentions(name, &text)).map(|name| format!("@{name}")).collect();
-    format!("{} {text}", calls.join(" "))
+    // Behind these the text no longer begins with a name, so whoever that calls is among them.
+    format!("@{} {text}", missing.join(" @"))
 }
