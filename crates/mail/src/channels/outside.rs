@@ -44,7 +44,8 @@ impl Origin {
     /// Reads what was written as text.
     pub fn parse(text: &str) -> Option<Self> {
         let (office, seq) = text.rsplit_once(':')?;
-        Some(Self { office: office.to_owned(), seq: seq.parse().ok()? }).filter(|_| !office.is_empty())
+        let is_office = !office.is_empty() && office.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        Some(Self { office: office.to_owned(), seq: seq.parse().ok()? }).filter(|_| is_office)
     }
 }
 

@@ -198,7 +198,9 @@ impl TryFrom<PostLine<'_>> for NewPost {
             check_text(what, text)?;
         }
         let origin = line.origin.as_deref();
-        let read = |text| Origin::parse(text).with_context(|| format!("origin '{}' is not an office's", shown(text)));
+        let read = |text| {
+            Origin::parse(text).with_context(|| format!("origin '{}' is not an office and a number", shown(text)))
+        };
         Ok(Self {
             channel: ChannelName::parse(&line.channel)?,
             keys: line.keys.into_owned(),
@@ -298,7 +300,8 @@ mod tests {
         let mut line = line();
         line["to"] = json!(["#dev", "bob"]);
         line["post"] = json!({ "channel": "dev", "keys": ["msg-1"], "external_id": "msg-1", "cited_as": null,
-            "type": "chat", "mode": "watcher", "hops": 2, "sent_ts": "2026-01-11T16:00:00.000000Z", "document": "{}" });
+            "answers": "msg-0", "type": "chat", "mode": "watcher", "hops": 2, "sent_ts": "2026-01-11T16:00:00.000000Z",
+            "document": "{}", "origin": "0123abcd:7" });
         let record = read(line.clone()).unwrap();
         assert_eq!(record.message.to, ["#dev", "bob"]);
         assert_eq!(record.post.as_ref().unwrap().channel.as_str(), "dev");
@@ -310,6 +313,8 @@ mod tests {
             ("/post/keys/0", json!("a\0"), "keys 'a\u{fffd}' has a NUL character"),
             ("/post/document", json!("\0"), "document"),
             ("/post/sent_ts", json!("then"), "'then' is not a time"),
+            ("/post/origin", json!("a\0:7"), "origin 'a\u{fffd}:7' is not an office and a number"),
+            ("/post/origin", json!("0123abcd"), "origin '0123abcd' is not an office and a number"),
         ] {
             let mut line = line.clone();
             *line.pointer_mut(place).unwrap() = value;
