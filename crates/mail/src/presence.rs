@@ -40,11 +40,18 @@ pub enum Source {
     Watcher,
     /// A file that a foreign agent wrote says so.
     File,
+    /// Somebody said so on NATS.
+    Nats,
 }
 
 impl Source {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Activity, "activity"), (Self::Watcher, "watcher"), (Self::File, "file")];
+    const ALL: [(Self, &'static str); 4] =
+        [(Self::Activity, "activity"), (Self::Watcher, "watcher"), (Self::File, "file"), (Self::Nats, "nats")];
+
+    /// Whether it is known from elsewhere, and not from the agent itself.
+    pub fn is_elsewhere(self) -> bool {
+        matches!(self, Self::File | Self::Nats)
+    }
 
     /// The name under which it is kept and shown.
     pub fn as_str(self) -> &'static str {
@@ -136,9 +143,9 @@ pub struct Next {
 
 /// What is known after a word about an agent; none if that is not newer than what is known.
 ///
-/// Only what a file says can be old news. Whoever speaks for itself speaks of now, also when its clock was put back.
+/// Only what is said elsewhere can be old news. Whoever speaks for itself speaks of now, also when its clock was put back.
 pub fn after_word(known: Option<&Presence>, told: &NewPresence) -> Option<Next> {
-    if told.source == Source::File && known.is_some_and(|known| told.seen_at <= known.seen_at) {
+    if told.source.is_elsewhere() && known.is_some_and(|known| told.seen_at <= known.seen_at) {
         return None;
     }
     let seen_at = known.map_or(told.seen_at, |known| known.seen_at.max(told.seen_at));
@@ -247,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_file_is_old_news_and_nobody_moves_back_in_time() {
+    fn only_what_is_said_elsewhere_is_old_news_and_nobody_moves_back_in_time() {
         let idle = known(AWAKE, Some("IDLE"), Source::Activity, 10);
-        for second in [9, 10] {
-            assert_eq!(after_word(Some(&idle), &told(OFFLINE, None, Source::File, second)), None);
+        for (second, source) in [(9, Source::File), (10, Source::File), (10, Source::Nats)] {
+            assert_eq!(after_word(Some(&idle), &told(OFFLINE, None, source, second)), None);
         }
         let newer = after_word(Some(&idle), &told(OFFLINE, None, Source::File, 11)).unwrap();
         assert_eq!((newer.presence.state.as_str(), newer.presence.source), (OFFLINE, Source::File));

@@ -87,6 +87,12 @@ pub enum NatsError {
         /// What went wrong.
         cause: String,
     },
+    /// The server says that it will never take what it was told.
+    #[error("NATS refuses an event: {cause}")]
+    Refused {
+        /// What it said.
+        cause: String,
+    },
     /// The server does not hand out what is said in channels.
     #[error("NATS hands out no messages: {cause}")]
     Listen {
@@ -105,6 +111,7 @@ impl NatsError {
             Self::Credentials { .. } => "NATS_CREDENTIALS",
             Self::Unreachable { .. } => "NATS_UNREACHABLE",
             Self::Stream { .. } => "NATS_STREAM",
+            Self::Refused { .. } => "NATS_REFUSED",
             Self::Publish { .. } | Self::Listen { .. } => "NATS_FAILED",
         }
     }
@@ -120,6 +127,7 @@ impl NatsError {
             Self::Credentials { .. } => "Name a .creds file, or one that holds the seed of a user's key.",
             Self::Unreachable { .. } => "Check that the server runs and lets us in; it is told of everything later.",
             Self::Stream { .. } => "Check that JetStream is on, and that this account may make and use the stream.",
+            Self::Refused { .. } => "Raise max_payload of the server, or max_msg_size of the stream.",
             Self::Publish { .. } | Self::Listen { .. } => {
                 "Check the server's log and the stream's limits; it is tried again by itself."
             }
@@ -192,7 +200,7 @@ async fn serve_projects(
             let (told, mut its_line) = (project.clone(), line.clone());
             telling.spawn(async move { outward::tell(&told, &mut its_line).await });
             let (heard, mut its_line) = (project.clone(), line.clone());
-            listening.spawn(async move { presence::hear(&heard, &mut its_line).await });
+            listening.spawn(async move { presence::exchange(&heard, &mut its_line).await });
             let mut its_line = line.clone();
             listening.spawn(async move { inward::listen(&project, &mut its_line).await });
         }

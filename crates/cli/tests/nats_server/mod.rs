@@ -13,8 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, stream};
+use async_nats::{ConnectOptions, HeaderMap};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -43,6 +43,8 @@ pub struct Held {
     pub seq: i64,
     /// The project's slug.
     pub project: String,
+    /// The post office that says so.
+    pub office: String,
     /// What was said.
     pub payload: String,
 }
@@ -215,11 +217,25 @@ impl Client {
 
     /// Publishes something, as a foreign agent does.
     pub fn publish(&self, subject: &str, payload: &str) {
+        self.publish_as("", subject, payload);
+    }
+
+    /// Publishes something as if a post office did.
+    pub fn publish_as(&self, office: &str, subject: &str, payload: &str) {
         let (subject, payload) = (subject.to_owned(), payload.to_owned());
+        let mut headers = HeaderMap::new();
+        headers.insert("Postrider-Office", office);
         self.runtime.block_on(async {
-            let confirmed = self.jetstream.publish(subject, payload.into()).await.expect("the server is there");
-            confirmed.await.expect("the stream keeps it");
+            let sent = self.jetstream.publish_with_headers(subject, headers, payload.into()).await;
+            sent.expect("the server is there").await.expect("the stream keeps it");
         });
+    }
+
+    /// Says something that no stream keeps.
+    pub fn say(&self, subject: &str, payload: &str) {
+        let (subject, payload) = (subject.to_owned(), payload.to_owned());
+        let client = self.jetstream.client();
+        self.runtime.block_on(async { client.publish(subject, payload.into()).await.expect("the server is there") });
     }
 
     /// Makes a stream, before anybody else does.
@@ -236,6 +252,7 @@ fn held_of(message: async_nats::jetstream::message::StreamMessage) -> Held {
         event: header("Postrider-Event"),
         seq: header("Postrider-Seq").parse().unwrap_or(0),
         project: header("Postrider-Project"),
+        office: header("Postrider-Office"),
         payload: String::from_utf8(message.payload.to_vec()).expect("publications are text"),
     }
 }

@@ -15,7 +15,7 @@ const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 pub async fn a_presence_is_kept_as_it_was_said(store: &Shared) {
     let team = team(store).await;
     assert_eq!(store.presence(team.agent("alice")).await.unwrap(), None);
-    for (minute, source) in [Source::Watcher, Source::File, Source::Activity].into_iter().enumerate() {
+    for (minute, source) in [Source::Watcher, Source::File, Source::Nats, Source::Activity].into_iter().enumerate() {
         let seen_at = at(&format!("16:0{minute}:00.000001"));
         let told = NewPresence {
             state: format!("STATE_{minute}"),

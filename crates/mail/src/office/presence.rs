@@ -102,6 +102,15 @@ impl Office {
     ///
     /// What is known here and newer stays. A file without a time cannot be newer than anything that is known.
     pub async fn heard(&self, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
+        self.heard_from(Source::File, project_key, heartbeat).await
+    }
+
+    /// The same for what was said on NATS.
+    pub async fn heard_on_nats(&self, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
+        self.heard_from(Source::Nats, project_key, heartbeat).await
+    }
+
+    async fn heard_from(&self, source: Source, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
         let state = heartbeat.state.as_deref().unwrap_or(UNKNOWN);
         check_state("state", state)?;
         self.ensure_mailbox(project_key, &heartbeat.agent_id).await?;
@@ -118,7 +127,7 @@ impl Office {
             substate: substate.map(str::to_owned),
             // Clocks differ, and nobody was seen in the future.
             seen_at: heartbeat.timestamp.map_or(now, |time| time.min(now)),
-            source: Source::File,
+            source,
             watcher_pid: heartbeat.watcher_pid,
             channel: channel.map(str::to_owned),
         };

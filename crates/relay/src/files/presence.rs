@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::Timestamp;
-use mail::presence::{Present, Source};
+use mail::presence::Present;
 
 use super::folder::{Folder, Found, Stamp};
 use super::glance::Glance;
@@ -145,7 +145,7 @@ fn changed_files(
 /// The file of an agent that is here, or went away just now. Of others there is nothing new to tell.
 fn file_of(agent: &Present, now: Timestamp) -> Option<(String, String)> {
     let name = &agent.agent.name;
-    let presence = agent.presence.as_ref().filter(|presence| presence.source != Source::File)?;
+    let presence = agent.presence.as_ref().filter(|presence| !presence.source.is_elsewhere())?;
     let age = now.duration_since(presence.seen_at).as_secs();
     let can_be_a_file = !name.starts_with('.') && !name.contains('/') && name.len() + ENDING.len() <= 255;
     if age > STALE_AFTER_SECONDS || !can_be_a_file {

@@ -1,47 +1,156 @@
-//! Hears on the NATS server who is awake elsewhere.
+//! Who is awake: told to other offices on the NATS server, and heard from them.
 //!
-//! Only what is said now is heard: how somebody stood a while ago is nobody's business, and a lost word is made good by the
-//! next. So nothing is confirmed and nothing comes again.
+//! What changes stands in the stream, like every event. That somebody is still there does not: it is said every half minute to
+//! whoever listens, beside the stream, and whoever begins to listen asks. A lost word is made good by the next, so nothing
+//! is confirmed and nothing comes again.
 
-use async_nats::Message;
-use formats::presence::Heartbeat;
+use std::time::Duration;
+
+use async_nats::{HeaderMap, Message};
+use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use futures_util::StreamExt;
+use futures_util::stream::select;
+use jiff::Timestamp;
+use mail::presence::{Presence, Present};
 
 use super::link::{Line, Link};
 use super::publication::{EVENT, OFFICE};
+use super::subjects::Topic;
 use super::{NatsError, Project, told};
 use crate::feed::Backoff;
 
-/// Hears of everybody's presence in a project, for as long as it is polled.
-pub(super) async fn hear(project: &Project, line: &mut Line) {
+/// How often it is said who is there: well within the time after which one counts as gone.
+const TOLD_EVERY: Duration = Duration::from_secs(30);
+/// How soon whoever asks is answered, together with others who ask.
+const ANSWERED_AFTER: Duration = Duration::from_millis(500);
+/// How many agents are asked for at once.
+const AGENTS_AT_ONCE: usize = 500;
+
+/// Tells and hears of everybody's presence in a project, for as long as it is polled.
+pub(super) async fn exchange(project: &Project, line: &mut Line) {
     let mut backoff = Backoff::default();
     loop {
-        let Some(failure) = line.with(async |link| hear_all(project, &link).await).await else { continue };
+        let Some(failure) = line.with(async |link| exchange_all(project, &link, &mut backoff).await).await else {
+            continue;
+        };
         tracing::debug!(project = project.project.slug, "cannot hear of presence: {failure}");
         tokio::time::sleep(backoff.failed()).await;
     }
 }
 
-async fn hear_all(project: &Project, link: &Link) -> NatsError {
-    let subject = project.settings.subjects.presences(&project.project.slug);
-    let mut messages = match link.client.subscribe(subject).await {
-        Ok(messages) => messages,
-        Err(error) => return NatsError::Listen { cause: told(&error) },
-    };
-    while let Some(message) = messages.next().await {
-        let Some(heartbeat) = heartbeat_of(project, &message) else { continue };
-        if let Err(error) = project.office.heard(&project.project.human_key, &heartbeat).await {
-            tracing::debug!(subject = message.subject.as_str(), %error, "a presence from NATS was not noted");
-        }
+/// How an agent stands, as it would stand in a file.
+pub(super) fn heartbeat_of(name: &str, known: &Presence) -> Heartbeat {
+    Heartbeat {
+        agent_id: name.to_owned(),
+        timestamp: Some(known.seen_at),
+        state: Some(known.state.clone()),
+        substate: known.substate.clone(),
+        watcher_pid: known.watcher_pid,
+        channel: known.channel.clone(),
     }
-    NatsError::Listen { cause: "the server has ended it".to_owned() }
 }
 
-/// What somebody else says of an agent's presence. That an agent was registered says nothing of it.
-fn heartbeat_of(project: &Project, message: &Message) -> Option<Heartbeat> {
-    let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name)).map(|value| value.as_str());
-    if header(OFFICE) == Some(&project.office_id) || header(EVENT).is_some_and(|event| event != "presence.changed") {
+async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> NatsError {
+    let failed = |error: &dyn std::error::Error| NatsError::Listen { cause: told(error) };
+    let (subjects, slug) = (&project.settings.subjects, &project.project.slug);
+    let changes = link.client.subscribe(subjects.presences(slug)).await;
+    let live = link.client.subscribe(subjects.live(slug)).await;
+    let (changes, live) = match (changes, live) {
+        (Ok(changes), Ok(live)) => (changes, live),
+        (Err(error), _) | (_, Err(error)) => return failed(&error),
+    };
+    let question = subjects.question(slug);
+    if let Err(error) = link.client.publish_with_headers(question.clone(), by(project), "".into()).await {
+        return failed(&error);
+    }
+    backoff.worked();
+    let mut messages = select(changes, live);
+    let (mut next, mut is_asked) = (tokio::time::interval(TOLD_EVERY), false);
+    loop {
+        tokio::select! {
+            message = messages.next() => match message {
+                None => return NatsError::Listen { cause: "the server has ended it".to_owned() },
+                Some(message) if is_own(project, &message) => {}
+                Some(message) if message.subject.as_str() == question => {
+                    if !is_asked {
+                        next.reset_after(ANSWERED_AFTER);
+                    }
+                    is_asked = true;
+                }
+                Some(message) => hear(project, &message).await,
+            },
+            _ = next.tick() => {
+                is_asked = false;
+                if let Err(error) = tell(project, link).await {
+                    return error;
+                }
+            }
+        }
+    }
+}
+
+/// Says of everybody who is here that it still is.
+async fn tell(project: &Project, link: &Link) -> Result<(), NatsError> {
+    let mut after = None;
+    loop {
+        let page = project.office.present(&project.project.human_key, after, AGENTS_AT_ONCE).await;
+        let (_, agents) = page.map_err(|error| NatsError::Publish { cause: error.to_string() })?;
+        let Some(last) = agents.last() else { return Ok(()) };
+        after = Some(last.agent.id);
+        for agent in &agents {
+            let Some(known) = agent_here(agent, project.office.now()) else { continue };
+            let name = &agent.agent.name;
+            let subject = project.settings.subjects.live_of(&project.project.slug, name);
+            let said = heartbeat_of(name, known).to_json().into();
+            let published = link.client.publish_with_headers(subject, by(project), said).await;
+            published.map_err(|error| NatsError::Publish { cause: told(&error) })?;
+        }
+    }
+}
+
+/// The presence of an agent that is here, or went away just now. Others are told of by those who have them.
+fn agent_here(agent: &Present, now: Timestamp) -> Option<&Presence> {
+    let is_here = |known: &&Presence| {
+        !known.source.is_elsewhere() && now.duration_since(known.seen_at).as_secs() <= STALE_AFTER_SECONDS
+    };
+    agent.presence.as_ref().filter(is_here)
+}
+
+async fn hear(project: &Project, message: &Message) {
+    let Some(heartbeat) = heartbeat_in(project, message) else { return };
+    if let Err(error) = project.office.heard_on_nats(&project.project.human_key, &heartbeat).await {
+        tracing::debug!(subject = message.subject.as_str(), %error, "a presence from NATS was not noted");
+    }
+}
+
+/// What somebody says of the presence of the agent whose subject it is. That an agent was registered says nothing of it.
+fn heartbeat_in(project: &Project, message: &Message) -> Option<Heartbeat> {
+    if header(message, EVENT).is_some_and(|event| event != "presence.changed") {
         return None;
     }
-    Heartbeat::read(&message.payload)
+    let (subjects, slug, subject) = (&project.settings.subjects, &project.project.slug, message.subject.as_str());
+    let is_of = |heartbeat: &Heartbeat| {
+        let name = &heartbeat.agent_id;
+        subject == subjects.of(slug, Topic::Presence(name)) || subject == subjects.live_of(slug, name)
+    };
+    let heartbeat = Heartbeat::read(&message.payload).filter(is_of);
+    if heartbeat.is_none() {
+        tracing::debug!(subject, "not a heartbeat of the agent whose subject it is");
+    }
+    heartbeat
+}
+
+fn is_own(project: &Project, message: &Message) -> bool {
+    header(message, OFFICE) == Some(&project.office_id)
+}
+
+fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {
+    message.headers.as_ref().and_then(|headers| headers.get(name)).map(|value| value.as_str())
+}
+
+/// The headers of what is said beside the stream: which office says it.
+fn by(project: &Project) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(OFFICE, project.office_id.as_str());
+    headers
 }

@@ -75,6 +75,21 @@ impl Subjects {
     pub(super) fn presences(&self, slug: &str) -> String {
         format!("{}.{}.presence.*", self.prefix, part(slug))
     }
+
+    /// All subjects of a project that the stream does not keep.
+    pub(super) fn live(&self, slug: &str) -> String {
+        format!("{}-live.{}.>", self.prefix, part(slug))
+    }
+
+    /// The subject on which an agent is said to be still there.
+    pub(super) fn live_of(&self, slug: &str, agent: &str) -> String {
+        format!("{}-live.{}.presence.{}", self.prefix, part(slug), part(agent))
+    }
+
+    /// The subject on which it is asked who is there.
+    pub(super) fn question(&self, slug: &str) -> String {
+        format!("{}-live.{}.who", self.prefix, part(slug))
+    }
 }
 
 /// What an office is called where it takes in the channels of a project.

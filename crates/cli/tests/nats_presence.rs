@@ -1,0 +1,115 @@
+//! Who is awake on one machine is known on the others, through NATS alone.
+
+mod harness;
+mod nats_server;
+mod watchers;
+
+use harness::mcp::{as_agent, message, with};
+use harness::{Place, Server};
+use nats_server::{Client, Held, Nats};
+use serde_json::{Value, json};
+use watchers::{Watcher, until};
+
+const PRESENCE: &str = "postrider.data-projects-app.presence";
+const LIVE: &str = "postrider-live.data-projects-app";
+
+fn serve(nats: &Nats, agents: &[&str]) -> Server {
+    let server = Place::with_settings(&nats.toml()).serve();
+    server.register(agents);
+    server
+}
+
+/// What an office knows of an agent's presence; null if it does not know the agent.
+fn presence(server: &Server, agent: &str) -> Value {
+    let agents = server.read("resource://agents/data-projects-app");
+    let agents = agents["agents"].as_array().unwrap_or_else(|| panic!("a list of agents: {agents}")).clone();
+    agents.iter().find(|known| known["name"] == agent).map_or(json!(null), |known| known["presence"].clone())
+}
+
+fn state(server: &Server, agent: &str) -> Value {
+    presence(server, agent)["state"].clone()
+}
+
+/// Waits until every office is heard by this one: what is said before is heard by nobody.
+fn until_heard(client: &Client, server: &Server, agent: &str) {
+    client.until("the stream is there", |held| !held.is_empty());
+    let heartbeat = json!({ "agent_id": agent, "timestamp": "2026-01-11T16:33:15.123Z", "state": "OFFLINE" });
+    until("somebody else is heard", || {
+        client.publish(&format!("{PRESENCE}.{agent}"), &heartbeat.to_string());
+        state(server, agent) == "OFFLINE"
+    });
+}
+
+#[test]
+fn who_is_awake_on_one_machine_is_seen_on_the_other() {
+    let Some(nats) = Nats::start("presence") else { return };
+    let (here, there) = (serve(&nats, &["claude"]), serve(&nats, &["codex"]));
+    let client = nats.client();
+    until_heard(&client, &here, "gemini");
+    until("the agent of the other office", || {
+        let text = json!({ "to": ["#dev"], "body_md": "I am awake" });
+        there.call("send_message", with(message("codex", "", "awake"), text));
+        state(&here, "codex") == "AWAKE"
+    });
+}
+
+#[test]
+fn an_office_that_starts_later_learns_who_is_awake_elsewhere() {
+    let Some(nats) = Nats::start("presence at the start") else { return };
+    let _here = serve(&nats, &["claude"]);
+    let client = nats.client();
+    client.until("the agent", |held| held.iter().any(|one| one.event == "presence.changed"));
+    let there = serve(&nats, &["codex"]);
+    until("who is awake elsewhere", || state(&there, "claude") == "AWAKE");
+}
+
+#[test]
+fn an_idle_watcher_stays_awake_elsewhere_and_the_stream_does_not_grow_by_that() {
+    let Some(nats) = Nats::start("the presence of idle watchers") else { return };
+    let (here, there) = (serve(&nats, &["claude"]), serve(&nats, &["gemini"]));
+    let client = nats.client();
+    let _watcher = Watcher::start(&here.place, "codex", "cat");
+    until("the watcher is seen", || state(&there, "codex") == "AWAKE");
+    let seen = || presence(&there, "codex")["seen_ts"].as_str().expect("a time").to_owned();
+    let (first, held) = (seen(), client.held().len());
+    until("its next sign of life", || {
+        client.say(&format!("{LIVE}.who"), "");
+        seen() > first
+    });
+    let more = client.held().split_off(held);
+    assert!(more.iter().all(|one| !one.subject.ends_with("presence.codex")), "{more:?}");
+}
+
+#[test]
+fn what_was_heard_on_nats_is_not_said_there_again() {
+    let Some(nats) = Nats::start("the presence of others") else { return };
+    let servers = [serve(&nats, &["claude"]), serve(&nats, &["codex"]), serve(&nats, &["gemini"])];
+    let client = nats.client();
+    for server in &servers {
+        until_heard(&client, server, "nobody");
+    }
+    let heartbeat = json!({ "agent_id": "bags-1", "timestamp": "2026-01-11T16:33:15.123Z", "state": "AWAKE" });
+    client.publish(&format!("{PRESENCE}.bags-1"), &heartbeat.to_string());
+    for (server, agent) in servers.iter().zip(["claude", "codex", "gemini"]) {
+        until("it is heard", || state(server, "bags-1") == "AWAKE");
+        // Whatever is said of it is said before this.
+        server.call("file_reservation_paths", as_agent(agent, json!({ "paths": ["src/**"] })));
+    }
+    let is_lease = |one: &&Held| one.event == "lease.granted";
+    let held = client.until("what comes behind it", |held| held.iter().filter(is_lease).count() >= 3);
+    let said = held.iter().filter(|one| one.subject == format!("{PRESENCE}.bags-1") && one.event != "agent.registered");
+    assert_eq!(said.count(), 1, "it was said once, by itself");
+}
+
+#[test]
+fn a_heartbeat_counts_for_the_agent_alone_whose_subject_it_is_on() {
+    let Some(nats) = Nats::start("heartbeats of others") else { return };
+    let server = serve(&nats, &["claude"]);
+    let client = nats.client();
+    until_heard(&client, &server, "gemini");
+    let forged = json!({ "agent_id": "claude", "timestamp": "2126-01-11T16:33:15.123Z", "state": "OFFLINE" });
+    client.publish(&format!("{PRESENCE}.gemini"), &forged.to_string());
+    client.say(&format!("{LIVE}.presence.gemini"), &forged.to_string());
+    until_heard(&client, &server, "codex");
+    assert_eq!(state(&server, "claude"), "AWAKE");
+}
