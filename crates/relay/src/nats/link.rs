@@ -4,10 +4,12 @@
 //! if the connection is lost before the server confirmed it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use async_nats::Event;
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::{self, ErrorCode, stream};
 use tokio::sync::{Notify, watch};
 
 use super::publication::Publication;
@@ -17,6 +19,10 @@ use crate::feed::Backoff;
 
 /// How long the stream remembers what it was sent, so that what is said again is not kept again.
 const REMEMBERED: Duration = Duration::from_secs(60 * 60);
+/// How long a connection has to last to count as one.
+const LONG_ENOUGH: Duration = Duration::from_secs(1);
+/// How many objections of the server to what is said on a connection are worth a warning.
+const MOST_WARNINGS: u32 = 10;
 
 /// A connection to the server.
 #[derive(Clone)]
@@ -59,19 +65,32 @@ impl Line {
 
 /// Makes connections, each time the last one was lost, for as long as it is polled.
 pub(super) async fn keep(settings: &Settings, line: &watch::Sender<Option<Link>>) {
-    let mut backoff = Backoff::default();
+    let (mut backoff, mut trouble) = (Backoff::default(), None);
     loop {
         match Link::make(settings).await {
             Ok((link, lost)) => {
                 tracing::info!(server = settings.shown(), "connected to NATS");
-                backoff.worked();
+                trouble = None;
                 line.send_replace(Some(link));
+                let made_at = Instant::now();
                 lost.notified().await;
                 line.send_replace(None);
+                // One that lets us in and sends us away at once is not asked again at once.
+                if made_at.elapsed() >= LONG_ENOUGH {
+                    backoff.worked();
+                }
                 tracing::warn!(server = settings.shown(), "lost NATS: mail goes on, and NATS is told of it later");
             }
-            Err(error) if backoff.has_failed() => tracing::debug!(code = error.code(), "{error}"),
-            Err(error) => tracing::warn!(code = error.code(), "{error}; mail goes on, and NATS is told of it later"),
+            // What is wrong is told when it begins, and when it becomes something else: who was away may not let us in.
+            Err(error) => {
+                let now = Some(error.to_string());
+                if now == trouble {
+                    tracing::debug!(code = error.code(), "{error}");
+                } else {
+                    tracing::warn!(code = error.code(), "{error}; mail goes on, and NATS is told of it later");
+                }
+                trouble = now;
+            }
         }
         tokio::time::sleep(backoff.failed()).await;
     }
@@ -81,10 +100,15 @@ impl Link {
     /// Connects, and tells when the connection is lost.
     pub(super) async fn make(settings: &Settings) -> Result<(Self, Arc<Notify>), NatsError> {
         let lost = Arc::new(Notify::new());
-        let tell = lost.clone();
+        let (tell, objections) = (lost.clone(), AtomicU32::new(0));
         let options = settings.options().await?.event_callback(move |event| {
-            if matches!(event, Event::Disconnected | Event::Closed) {
-                tell.notify_one();
+            match event {
+                Event::Disconnected | Event::Closed => tell.notify_one(),
+                // Such as a subject that this account may not publish to, which nothing else tells.
+                Event::ServerError(error) if objections.fetch_add(1, Ordering::Relaxed) < MOST_WARNINGS => {
+                    tracing::warn!(%error, "NATS objects");
+                }
+                _ => {}
             }
             std::future::ready(())
         });
@@ -113,8 +137,25 @@ impl Link {
     /// Publishes, and comes back when the server has confirmed it.
     pub(super) async fn publish(&self, publication: Publication) -> Result<(), NatsError> {
         let Publication { subject, headers, payload } = publication;
-        let failed = |error| NatsError::Publish { cause: told(&error) };
-        let confirmed = self.jetstream.publish_with_headers(subject, headers, payload).await.map_err(failed)?;
-        confirmed.await.map(drop).map_err(failed)
+        let confirmed = self.jetstream.publish_with_headers(subject, headers, payload).await.map_err(not_taken)?;
+        confirmed.await.map(drop).map_err(not_taken)
     }
+}
+
+/// Why the server did not take a publication: whether it is of no use to say it again.
+///
+/// A stream that is full takes it once there is room, so that is no refusal.
+fn not_taken(error: PublishError) -> NatsError {
+    const NEVER: [ErrorCode; 2] = [ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM, ErrorCode::STREAM_HEADER_EXCEEDS_MAXIMUM];
+    let source = || std::error::Error::source(&error);
+    let said = source().and_then(|source| source.downcast_ref::<jetstream::Error>());
+    let is_subject_wrong = || {
+        let client = source().and_then(|source| source.downcast_ref::<async_nats::client::PublishError>());
+        client.is_some_and(|client| client.kind() == async_nats::client::PublishErrorKind::InvalidSubject)
+    };
+    let is_refused = error.kind() == PublishErrorKind::MaxPayloadExceeded
+        || said.is_some_and(|said| NEVER.contains(&said.error_code()))
+        || is_subject_wrong();
+    let cause = told(&error);
+    if is_refused { NatsError::Refused { cause } } else { NatsError::Publish { cause } }
 }

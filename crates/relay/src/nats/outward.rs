@@ -14,6 +14,8 @@ use crate::feed::{Feed, LONGEST_WAIT};
 
 /// What follows the log, and where its place is noted.
 pub const SINK: &str = "nats";
+/// How often an event is refused before it is left out: the stream's limits are read anew each time.
+const MOST_REFUSALS: u32 = 5;
 /// How many events are read at a time.
 const BATCH: usize = 64;
 
@@ -31,8 +33,10 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
     let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
     let wake = project.office.wake();
     let mut bell = project.bells.events(project.project.id);
+    let mut refusals = Refusals::default();
     while !wake.closing() {
-        let failure = match line.with(async |link| follow(project, &link, &mut feed, &mut *bell).await).await {
+        let following = async |link| follow(project, &link, &mut feed, &mut refusals, &mut *bell).await;
+        let failure = match line.with(following).await {
             Some(Err(failure)) => failure,
             // The office closes, or the connection was lost, which is told where it is made again.
             Some(Ok(())) | None => continue,
@@ -50,8 +54,30 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
     }
 }
 
+/// How often the server refused the event that is told now.
+#[derive(Default)]
+struct Refusals {
+    seq: i64,
+    count: u32,
+}
+
+impl Refusals {
+    /// Says that an event was refused, and tells whether that was often enough.
+    fn add(&mut self, seq: i64) -> bool {
+        self.count = if self.seq == seq { self.count + 1 } else { 1 };
+        self.seq = seq;
+        self.count >= MOST_REFUSALS
+    }
+}
+
 /// Tells of one event after another for as long as nothing goes wrong.
-async fn follow(project: &Project, link: &Link, feed: &mut Feed, bell: &mut dyn Signal) -> Result<(), Failure> {
+async fn follow(
+    project: &Project,
+    link: &Link,
+    feed: &mut Feed,
+    refusals: &mut Refusals,
+    bell: &mut dyn Signal,
+) -> Result<(), Failure> {
     let largest = link.stream(&project.settings).await?.largest;
     let writer = Writer {
         store: &*project.store,
@@ -66,7 +92,15 @@ async fn follow(project: &Project, link: &Link, feed: &mut Feed, bell: &mut dyn 
             bell.wait(LONGEST_WAIT).await;
         }
         for event in &events {
-            tell_event(&writer, link, event).await?;
+            match tell_event(&writer, link, event).await {
+                // One that is never taken would hold up all that comes behind it for ever.
+                Err(Failure::Nats(error @ NatsError::Refused { .. })) if refusals.add(event.seq) => {
+                    let (slug, kind) = (&project.project.slug, event.kind.as_str());
+                    let hint = error.hint();
+                    tracing::error!(project = slug, seq = event.seq, kind, "{error}; it is left out. {hint}");
+                }
+                told => told?,
+            }
             feed.done(event.seq).await?;
         }
     }
