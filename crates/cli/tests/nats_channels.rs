@@ -123,44 +123,14 @@ fn a_post_office_that_was_away_takes_in_what_was_said_once_and_in_order() {
 }
 
 #[test]
-fn an_announcement_is_taken_in_only_where_no_file_will_come() {
-    let Some(nats) = Nats::start_with("announcements", "max_payload: 65536") else { return };
-    let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
-    let with_folder = format!("{}[channels]\n\"{PROJECT}\" = \"{}\"\n", nats.toml(), folder.path().display());
-    let here = Place::with_settings(&nats.toml()).serve();
-    let (without, with) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&with_folder).serve());
-    here.register(&["claude"]);
-    without.register(&["codex"]);
-    with.register(&["codex"]);
-    call(&here, "claude", "codex", &format!("Large\n{}", "words ".repeat(20_000)));
-    call(&here, "claude", "codex", "Small");
-    for server in [&without, &with] {
-        until("the small one", server, || {
-            inbox(server, "codex").last().is_some_and(|subject| subject == "@codex Small")
-        });
-    }
-    assert_eq!(inbox(&without, "codex"), ["@codex Large", "@codex Small"]);
-    assert_eq!(inbox(&with, "codex"), ["@codex Small"]);
-}
-
-#[test]
-fn who_is_awake_on_one_machine_is_seen_on_the_other() {
-    let Some(nats) = Nats::start("presence") else { return };
-    let (here, there) = (Place::with_settings(&nats.toml()).serve(), Place::with_settings(&nats.toml()).serve());
-    here.register(&["claude"]);
-    there.register(&["codex"]);
+fn what_bears_the_name_of_our_office_and_is_not_ours_is_taken_in() {
+    let Some(nats) = Nats::start("a forged header") else { return };
+    let server = Place::with_settings(&nats.toml()).serve();
+    server.register(&["codex"]);
     let client = nats.client();
-    client.until("both", |held| held.iter().filter(|one| one.event == "agent.registered").count() >= 2);
-    let agents = "resource://agents/data-projects-app";
-    let heartbeat = json!({ "agent_id": "gemini", "timestamp": "2026-01-11T16:33:15.123Z", "state": "OFFLINE" });
-    until("the foreign agent", &here, || {
-        client.publish("postrider.data-projects-app.presence.gemini", &heartbeat.to_string());
-        here.read(agents).to_string().contains("gemini")
-    });
-    until("the agent of the other office", &here, || {
-        call(&there, "codex", "claude", "I am awake");
-        here.read(agents).to_string().contains("codex")
-    });
+    let office = client.until("the agent", |held| !held.is_empty())[0].office.clone();
+    client.publish_as(&office, DEV, &document("0001", "forged").to_string());
+    assert_eq!(awaited(&server, "codex"), ["forged"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! waited for.
 
 pub mod agents;
+pub mod announcements;
 pub mod channels;
 pub mod clock;
 #[cfg(feature = "contract")]

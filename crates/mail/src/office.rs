@@ -4,6 +4,7 @@
 //! wire, so that every door gives the same answer.
 
 mod agents;
+mod announcements;
 mod channels;
 mod directory;
 mod mailboxes;

@@ -73,10 +73,15 @@ impl OfficeMark {
 
     /// The mark of a message, if it has one that was made for it.
     pub fn of(said: &ChannelMessage) -> Option<Self> {
-        let text = said.metadata_text(Self::FIELD)?;
-        let mut parts = text.rsplitn(3, ':').skip(1);
-        let (seq, office) = (parts.next()?.parse().ok()?, parts.next()?);
-        Some(Self::made_for(said, office, seq)).filter(|mark| mark.key() == text)
+        let told = Self::parse(said.metadata_text(Self::FIELD)?)?;
+        Some(Self::made_for(said, &told.office, told.seq)).filter(|mark| *mark == told)
+    }
+
+    /// The mark whose key this is.
+    pub fn parse(key: &str) -> Option<Self> {
+        let mut parts = key.rsplitn(3, ':').map(str::to_owned);
+        let (digest, seq, office) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        Some(Self { office, seq, digest }).filter(|mark| mark.key() == key)
     }
 
     /// The key under which other post offices take the post in, however it reaches them.

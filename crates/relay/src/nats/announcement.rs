@@ -1,16 +1,16 @@
 //! What stands in for a message that is too large for the NATS server: who wrote it, how it begins, and where it is.
 
 use formats::channel::ChannelMessage;
+use mail::announcements::Announcement;
 use serde_json::{Map, Value, json};
 
-/// The field of a document's `metadata` that says where the whole is.
-pub(super) const REFERENCE: &str = "reference";
 /// How much of a long subject is told, in characters.
 const LONGEST_SUBJECT: usize = 200;
 
 /// A letter without its body, in at most so many bytes if that can be.
-pub(super) fn of_letter(mut letter: Value, address: &str, room: usize) -> String {
-    letter["reference"] = json!(address);
+pub(super) fn of_letter(mut letter: Value, office: &str, resource: &str, room: usize) -> String {
+    letter["reference"] = json!(resource);
+    letter["reference_office"] = json!(office);
     letter["message"]["body_md"] = Value::Null;
     let subject = letter["message"]["subject"].as_str().unwrap_or_default();
     if subject.chars().nth(LONGEST_SUBJECT).is_some() {
@@ -26,23 +26,26 @@ pub(super) fn of_letter(mut letter: Value, address: &str, room: usize) -> String
     letter.to_string()
 }
 
-/// A document with as much of its text as fits, in at most so many bytes if that can be. Its last line says where the rest
-/// is.
-pub(super) fn of_post(mut said: ChannelMessage, address: &str, room: usize) -> String {
+/// A document with as much of the post's text as fits, in at most so many bytes if that can be. Its last line says where
+/// the whole is.
+pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, room: usize) -> String {
+    said.id = whole.name();
     let text = std::mem::take(&mut said.text);
     said.code = None;
     said.artifacts.clear();
     said.extra.clear();
-    said.set_metadata_text(REFERENCE, Some(address));
-    let last_line = format!("\n[The whole message is at {address}]");
+    let Announcement { office, id, resource, .. } = whole;
+    let last_line = format!("\n[This is the beginning. The whole is {id} at the post office {office}: {resource}]");
     said.text.clone_from(&last_line);
+    whole.put_on(&mut said);
     if said.to_json().len() > room {
         // Its author filled it with other things.
         said.metadata = Map::new();
-        said.set_metadata_text(REFERENCE, Some(address));
+        whole.put_on(&mut said);
     }
     let left = room.saturating_sub(said.to_json().len());
     said.text = format!("{}{last_line}", beginning(&text, left));
+    whole.put_on(&mut said);
     said.to_json()
 }
 
@@ -69,7 +72,17 @@ mod tests {
 
     use super::*;
 
-    const ADDRESS: &str = "resource://message/17?project=%2Fdata%2Fapp";
+    const OFFICE: &str = "0123456789abcdef";
+    const RESOURCE: &str = "resource://message/17?project=%2Fdata%2Fapp";
+
+    fn whole() -> Announcement {
+        Announcement {
+            office: OFFICE.to_owned(),
+            id: "msg-20260111-163315-claude-4c78".to_owned(),
+            key: format!("{OFFICE}:17:fedcba9876543210"),
+            resource: RESOURCE.to_owned(),
+        }
+    }
 
     fn document(text: &str) -> ChannelMessage {
         let document = json!({
@@ -83,13 +96,14 @@ mod tests {
     #[test]
     fn a_post_is_cut_to_what_fits_and_says_where_the_rest_is() {
         for text in ["plain ".repeat(1_000), "\"\\\n\u{1}".repeat(1_000), "Grüße 漢字 ".repeat(500)] {
-            let announced = of_post(document(&text), ADDRESS, 2_000);
+            let announced = of_post(document(&text), &whole(), 2_000);
             assert!((1_900..=2_000).contains(&announced.len()), "{}", announced.len());
             let read = read_value(&announced).unwrap();
             let (beginning, last_line) = read.text.rsplit_once('\n').unwrap();
             assert!(text.starts_with(beginning));
-            assert_eq!(last_line, format!("[The whole message is at {ADDRESS}]"));
-            assert_eq!(read.metadata_text(REFERENCE), Some(ADDRESS));
+            assert!([OFFICE, RESOURCE, &whole().id].iter().all(|word| last_line.contains(word)), "{last_line}");
+            assert_eq!(Announcement::of(&read), Some(whole()));
+            assert_eq!(read.id, whole().name());
             assert_eq!(read.in_reply_to(), Some("msg-20260111-163300-codex-a1b2"));
         }
     }
@@ -98,7 +112,7 @@ mod tests {
     fn a_post_whose_metadata_fill_it_is_announced_without_them() {
         let mut said = document("short");
         said.set_metadata_text("notes", Some(&"n".repeat(5_000)));
-        let announced = of_post(said, ADDRESS, 2_000);
+        let announced = of_post(said, &whole(), 2_000);
         assert!(announced.len() <= 2_000);
         assert!(read_value(&announced).unwrap().text.starts_with("short\n"));
     }
@@ -108,10 +122,10 @@ mod tests {
         let names: Vec<String> = (0..1_000).map(|number| format!("agent{number}")).collect();
         let letter =
             |to: Value| json!({ "message": { "subject": "s".repeat(9_000), "body_md": "b".repeat(9_000), "to": to } });
-        let few: Value = serde_json::from_str(&of_letter(letter(json!(["ann"])), ADDRESS, 2_000)).unwrap();
-        assert_eq!((&few["message"]["body_md"], &few["reference"]), (&Value::Null, &json!(ADDRESS)));
+        let few: Value = serde_json::from_str(&of_letter(letter(json!(["ann"])), OFFICE, RESOURCE, 2_000)).unwrap();
+        assert_eq!((&few["message"]["body_md"], &few["reference"]), (&Value::Null, &json!(RESOURCE)));
         assert_eq!(few["message"]["to"], json!(["ann"]));
-        let many = of_letter(letter(json!(names)), ADDRESS, 2_000);
+        let many = of_letter(letter(json!(names)), OFFICE, RESOURCE, 2_000);
         assert!(many.len() <= 2_000, "{}", many.len());
     }
 }

@@ -1,36 +1,41 @@
 //! Takes in what others say on the NATS server in the channels of a project.
 //!
 //! One document at a time, so that they are taken in in their order; each is confirmed after it was kept, and comes again
-//! if it was not. Nothing here decides what a document means: the office does.
+//! if it was not. Nothing here decides what a document means: the office does. Only what is announced, and may come whole by
+//! way of the folder, is left a while for that.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::{AckKind, Message};
-use formats::channel::{ChannelMessage, FileName, Place};
+use formats::channel::{FileName, Place};
 use futures_util::StreamExt;
+use mail::Error;
+use mail::announcements::Announcement;
 use mail::channels::NATS;
 use mail::office::Arrival;
 
-use super::announcement::REFERENCE;
 use super::link::{Line, Link};
-use super::publication::OFFICE;
 use super::subjects::{channel_of, consumer};
 use super::{NatsError, Project, told};
 use crate::feed::Backoff;
 
-/// How soon a document comes again that the store had no time for.
+/// How soon a document comes again that the store had no time for, or that is left for its file to come.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How often it comes before its file is no longer waited for.
+const MOST_LOOKS: i64 = 30;
+/// How many offices are remembered whose files were waited for in vain. With more, no file is waited for.
+const MOST_OFFICES: usize = 100;
 /// How soon a document comes again that was neither kept nor refused.
 const LONGEST_CARE: Duration = Duration::from_secs(30);
 
 /// Takes in what is said in the channels of a project, for as long as it is polled.
 pub(super) async fn listen(project: &Project, line: &mut Line) {
-    let mut backoff = Backoff::default();
+    let (mut backoff, mut elsewhere) = (Backoff::default(), HashSet::new());
     loop {
-        let Some(failure) = line.with(async |link| take_in_all(project, &link, &mut backoff).await).await else {
-            continue;
-        };
+        let taking_in = async |link| take_in_all(project, &link, &mut backoff, &mut elsewhere).await;
+        let Some(failure) = line.with(taking_in).await else { continue };
         let slug = &project.project.slug;
         if backoff.has_failed() {
             tracing::debug!(project = slug, "cannot listen to NATS: {failure}");
@@ -42,7 +47,12 @@ pub(super) async fn listen(project: &Project, line: &mut Line) {
 }
 
 /// Takes in one document after another; comes back with what went wrong.
-async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff) -> NatsError {
+async fn take_in_all(
+    project: &Project,
+    link: &Link,
+    backoff: &mut Backoff,
+    elsewhere: &mut HashSet<String>,
+) -> NatsError {
     let mut messages = match messages(project, link).await {
         Ok(messages) => messages,
         Err(error) => return error,
@@ -53,7 +63,7 @@ async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff) -> N
             Err(error) => return NatsError::Listen { cause: told(&error) },
         };
         backoff.worked();
-        let answer = take_in(project, &message).await;
+        let answer = take_in(project, &message, elsewhere).await;
         if let Err(error) = message.ack_with(answer).await {
             return NatsError::Listen { cause: error.to_string() };
         }
@@ -80,11 +90,7 @@ async fn messages(project: &Project, link: &Link) -> Result<pull::Stream, NatsEr
 }
 
 /// Deals with one document, and tells what to answer the server.
-async fn take_in(project: &Project, message: &Message) -> AckKind {
-    let office = message.headers.as_ref().and_then(|headers| headers.get(OFFICE));
-    if office.is_some_and(|office| office.as_str() == project.office_id) {
-        return AckKind::Ack;
-    }
+async fn take_in(project: &Project, message: &Message, elsewhere: &mut HashSet<String>) -> AckKind {
     let subject = message.subject.as_str();
     let skip = |why: &str| {
         tracing::warn!(subject, "skipped a message from NATS: {why}");
@@ -102,9 +108,6 @@ async fn take_in(project: &Project, message: &Message) -> AckKind {
     if !reading.problems.is_empty() {
         tracing::warn!(subject, id = said.id, "a message from NATS is odd: {}", problems());
     }
-    if will_come_as_file(project, said) {
-        return AckKind::Ack;
-    }
     let arrival = Arrival {
         project_key: &project.project.human_key,
         channel: channel.as_str(),
@@ -113,7 +116,13 @@ async fn take_in(project: &Project, message: &Message) -> AckKind {
         document,
         door: NATS,
     };
-    match project.office.take_in(arrival).await {
+    let looks = message.info().map_or(MOST_LOOKS, |info| info.delivered);
+    let taken = match awaits_file(project, &arrival, looks, elsewhere).await {
+        Ok(true) => return AckKind::Nak(Some(AGAIN)),
+        Ok(false) => project.office.take_in(arrival).await,
+        Err(error) => Err(error),
+    };
+    match taken {
         Ok(_) => AckKind::Ack,
         Err(error) if error.retryable() => {
             tracing::debug!(subject, %error, "a message from NATS is taken in later");
@@ -123,7 +132,26 @@ async fn take_in(project: &Project, message: &Message) -> AckKind {
     }
 }
 
-/// Whether a document only announces what will come whole by way of the folder.
-fn will_come_as_file(project: &Project, said: &ChannelMessage) -> bool {
-    said.metadata_text(REFERENCE).is_some() && project.settings.folders.contains(&project.project.human_key)
+/// Whether a document only announces what may still come whole by way of the folder. It is waited for in its place, so that
+/// the order stays; once in vain for each office, which then has another folder, or none.
+async fn awaits_file(
+    project: &Project,
+    arrival: &Arrival<'_>,
+    looks: i64,
+    elsewhere: &mut HashSet<String>,
+) -> Result<bool, Error> {
+    let Some(whole) = Announcement::of(arrival.said) else { return Ok(false) };
+    let may_come = project.settings.folders.contains(arrival.project_key)
+        && !elsewhere.contains(&whole.office)
+        && elsewhere.len() < MOST_OFFICES;
+    if !may_come || project.office.has_announced(arrival.project_key, arrival.channel, &whole).await? {
+        return Ok(false);
+    }
+    if looks < MOST_LOOKS {
+        return Ok(true);
+    }
+    let Announcement { office, id, .. } = whole;
+    tracing::info!(office, id, "a large message does not come by way of the folder; its announcement is taken in");
+    elsewhere.insert(office);
+    Ok(false)
 }

@@ -5,17 +5,19 @@
 
 use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
-use formats::presence::Heartbeat;
+use mail::announcements::Announcement;
 use mail::channels::{NATS, OfficeMark, Post};
 use mail::clock::rfc3339;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, MessageId};
-use mail::messages::Message;
+use mail::messages::{Message, Role};
+use mail::presence::Source;
 use mail::projects::Project;
 use mail::{Store, StoreError};
 use serde_json::{Value, json};
 
 use super::announcement;
+use super::presence::heartbeat_of;
 use super::subjects::{Subjects, Topic};
 
 /// The header by which the server knows what it has been sent before.
@@ -45,7 +47,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// What is to be said of an event, in this order. Nothing, if it tells of what came from the server.
+    /// What is to be said of an event, in this order. Nothing, if it tells of what came from the server, or of a blind
+    /// copy: whoever listens would learn of it.
     pub(super) async fn publications(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
         let agent = match event.agent {
             Some(agent) => self.name_of(agent).await?,
@@ -54,16 +57,14 @@ impl Writer<'_> {
         let name = agent.as_deref().unwrap_or(NOBODY);
         match event.kind {
             EventKind::MessageSent => self.message_sent(event).await,
-            EventKind::PresenceChanged => {
-                let heartbeat = self.heartbeat(event, name).await?;
-                Ok(vec![self.publication(event, Topic::Presence(name), &self.id_of(event), heartbeat)])
-            }
+            EventKind::PresenceChanged => self.presence(event, name).await,
             EventKind::AgentRegistered => {
                 Ok(vec![self.plain(event, Topic::Presence(name), "agent_id", agent.as_deref())])
             }
             EventKind::LeaseGranted | EventKind::LeaseReleased => {
                 Ok(vec![self.plain(event, Topic::Lease(name), "lease_id", agent.as_deref())])
             }
+            _ if self.is_blind_copy(event, name).await? => Ok(Vec::new()),
             _ => Ok(vec![self.plain(event, Topic::Mail(name), "message_id", agent.as_deref())]),
         }
     }
@@ -74,13 +75,14 @@ impl Writer<'_> {
             return Ok(if post.message.door == NATS { Vec::new() } else { vec![self.post(event, &post)] });
         }
         let Some(message) = self.store.message(self.project.id, id).await? else { return Ok(Vec::new()) };
-        let deliveries = self.store.deliveries(id).await?;
+        let mut deliveries = self.store.deliveries(id).await?;
+        deliveries.retain(|delivery| delivery.role != Role::Bcc);
         let whole = self.letter(event, &message);
         let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.copy_id(event, index), delivery));
         let room = self.room(event, &self.copy_id(event, deliveries.len()));
         let payload = match whole.to_string() {
             text if text.len() <= room => text,
-            _ => announcement::of_letter(whole, &self.address(id), room),
+            _ => announcement::of_letter(whole, self.office, &self.resource(id), room),
         };
         let payload = Bytes::from(payload);
         Ok(numbered
@@ -91,16 +93,22 @@ impl Writer<'_> {
     /// What is said in a channel, under the id that every office gives it.
     fn post(&self, event: &Event, post: &Post) -> Publication {
         let said = post.said(self.office, &post.external_id);
-        let id = match OfficeMark::of(&said) {
-            Some(mark) => format!("{}:{}:{}", self.project.slug, mark.seq, mark.office),
-            None => format!("{}:{}:{}", self.project.slug, post.channel, post.external_id),
+        let named = |name: &str| format!("{}:{}:{name}", self.project.slug, post.channel);
+        let mark = OfficeMark::of(&said).map(|mark| mark.key());
+        let id = mark.as_ref().map_or_else(|| named(&post.external_id), |key| format!("{}:{key}", self.project.slug));
+        let (text, topic) = (said.to_json(), Topic::Channel(&post.channel));
+        if text.len() <= self.room(event, &id) {
+            return self.publication(event, topic, &id, text);
+        }
+        let whole = Announcement {
+            office: self.office.to_owned(),
+            id: post.external_id.clone(),
+            key: mark.unwrap_or_else(|| post.external_id.clone()),
+            resource: self.resource(post.message.id),
         };
-        let room = self.room(event, &id);
-        let payload = match said.to_json() {
-            text if text.len() <= room => text,
-            _ => announcement::of_post(said, &self.address(post.message.id), room),
-        };
-        self.publication(event, Topic::Channel(&post.channel), &id, payload)
+        let id = named(&whole.name());
+        let stub = announcement::of_post(said, &whole, self.room(event, &id));
+        self.publication(event, topic, &id, stub)
     }
 
     fn letter(&self, event: &Event, message: &Message) -> Value {
@@ -141,17 +149,18 @@ impl Writer<'_> {
     }
 
     /// How an agent stands now, as it would stand in a file.
-    async fn heartbeat(&self, event: &Event, name: &str) -> Result<String, StoreError> {
+    async fn presence(&self, event: &Event, name: &str) -> Result<Vec<Publication>, StoreError> {
         let known = self.store.presence(AgentId(event.reference)).await?;
-        let heartbeat = Heartbeat {
-            agent_id: name.to_owned(),
-            timestamp: Some(known.as_ref().map_or(event.at, |known| known.seen_at)),
-            state: known.as_ref().map(|known| known.state.clone()),
-            substate: known.as_ref().and_then(|known| known.substate.clone()),
-            watcher_pid: known.as_ref().and_then(|known| known.watcher_pid),
-            channel: known.and_then(|known| known.channel),
-        };
-        Ok(heartbeat.to_json())
+        let told = known.filter(|known| known.source != Source::Nats);
+        let said = told.map(|told| heartbeat_of(name, &told).to_json());
+        let publication = |said| self.publication(event, Topic::Presence(name), &self.id_of(event), said);
+        Ok(said.map(publication).into_iter().collect())
+    }
+
+    /// Whether an event tells what somebody did with a blind copy.
+    async fn is_blind_copy(&self, event: &Event, name: &str) -> Result<bool, StoreError> {
+        let deliveries = self.store.deliveries(MessageId(event.reference)).await?;
+        Ok(deliveries.iter().any(|delivery| delivery.role == Role::Bcc && delivery.recipient == name))
     }
 
     fn publication(&self, event: &Event, topic: Topic<'_>, id: &str, payload: impl Into<Bytes>) -> Publication {
@@ -186,13 +195,16 @@ impl Writer<'_> {
     }
 
     /// The id of what is said to one of several recipients.
+    ///
+    /// The time is part of it: an office that was put back in time gives its numbers anew, to other events.
     fn copy_id(&self, event: &Event, index: usize) -> String {
-        let (slug, seq, office) = (&self.project.slug, event.seq, self.office);
-        if index == 0 { format!("{slug}:{seq}:{office}") } else { format!("{slug}:{seq}.{}:{office}", index + 1) }
+        let (slug, office, seq, at) = (&self.project.slug, self.office, event.seq, event.at.as_microsecond());
+        let copy = if index == 0 { String::new() } else { format!(".{}", index + 1) };
+        format!("{slug}:{office}:{seq}{copy}:{at}")
     }
 
-    /// Where the whole of a message is to be read.
-    fn address(&self, id: MessageId) -> String {
+    /// Where the whole of a message is to be read in this office.
+    fn resource(&self, id: MessageId) -> String {
         let project =
             percent_encoding::utf8_percent_encode(&self.project.human_key, percent_encoding::NON_ALPHANUMERIC);
         format!("resource://message/{id}?project={project}")

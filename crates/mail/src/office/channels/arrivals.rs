@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{checked_word, hops_after, is_everyone, plain};
 use crate::agents::AgentName;
+use crate::announcements::Announcement;
 use crate::channels::{
     ACK_REQUIRED, CHAT, ChannelName, FOLDER, IMPORTANCE, NewPost, OFFICE, OfficeMark, Post, WATCHER, content_of,
     external_id, is_thread_everywhere, subject_of,
@@ -54,6 +55,8 @@ pub enum TakenIn {
     Known(MessageId),
     /// This office said it: this message.
     Own(MessageId),
+    /// It only announces what is here.
+    Announced,
 }
 
 impl Office {
@@ -71,6 +74,11 @@ impl Office {
                 self.store.note_key(own, arrival.name).await?;
             }
             return Ok(TakenIn::Own(own));
+        }
+        if let Some(what) = Announcement::of(arrival.said)
+            && self.has_whole(&project, &channel, &what).await?
+        {
+            return Ok(TakenIn::Announced);
         }
         let sent = self.keep_arrival(arrival, &project, mark.as_ref()).await?;
         // What was found is part of a report, and may be the secret. Whoever spoke at an office's door was told there.
@@ -157,7 +165,7 @@ impl Office {
     }
 
     /// The post of this office that a document from outside is.
-    async fn own_post(
+    pub(in crate::office) async fn own_post(
         &self,
         project: &Project,
         channel: &ChannelName,
