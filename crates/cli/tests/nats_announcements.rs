@@ -7,7 +7,7 @@ mod nats_server;
 use std::fs;
 
 use foreign::{Shared, posts, until};
-use harness::mcp::{message, with};
+use harness::mcp::{as_agent, message, with};
 use harness::{Place, Server};
 use nats_server::Nats;
 use serde_json::json;
@@ -30,7 +30,7 @@ fn say(server: &Server, text: &str) {
 
 /// Says something that is larger than NATS takes.
 fn say_much(server: &Server, text: &str) {
-    say(server, &format!("@codex {text}\n{}", "words ".repeat(LARGE / 6)));
+    say(server, &format!("{text}\n{}@codex", "words ".repeat(LARGE / 6)));
 }
 
 /// How the messages in the channel begin.
@@ -64,18 +64,20 @@ fn a_large_message_is_announced_to_offices_with_other_folders_and_joined_by_its_
     say_much(&here, "two");
     say(&here, "three");
     for server in [&without, &with] {
-        assert_eq!(awaited(server, "three"), ["@codex one", "@codex two", "three"], "{}", server.place.log());
+        assert_eq!(awaited(server, "three"), ["one", "two", "three"], "{}", server.place.log());
         let first = posts(&server.place).remove(0);
         let last_line = first.lines().last().expect("a text has lines");
         assert!(last_line.contains(&name) && last_line.contains(&office), "{last_line}");
         assert_eq!(whole(server), 0);
+        let mail = server.call("fetch_inbox", as_agent("codex", json!({ "limit": 9 })));
+        assert_eq!(mail.as_array().map(Vec::len), Some(2), "who is called at the end is called all the same");
     }
     assert_eq!((beginnings(&here).len(), whole(&here)), (3, 2), "it has them whole, and once");
     // The file of the first is brought over by hand.
     let file = format!("{name}.json");
     fs::copy(near.dev().join(&file), far.dev().join(&file)).expect("the folder can be written to");
     until("the whole", || (whole(&with) == 1).then_some(()));
-    assert_eq!(beginnings(&with), ["@codex one", "@codex two", "three", "@codex one"]);
+    assert_eq!(beginnings(&with), ["one", "two", "three", "one"]);
 }
 
 #[test]

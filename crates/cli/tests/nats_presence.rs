@@ -4,8 +4,11 @@ mod harness;
 mod nats_server;
 mod watchers;
 
-use harness::mcp::{as_agent, message, with};
+use std::fs;
+
+use harness::mcp::{PROJECT, as_agent, message, with};
 use harness::{Place, Server};
+use jiff::Timestamp;
 use nats_server::{Client, Held, Nats};
 use serde_json::{Value, json};
 use watchers::{Watcher, until};
@@ -99,6 +102,43 @@ fn what_was_heard_on_nats_is_not_said_there_again() {
     let held = client.until("what comes behind it", |held| held.iter().filter(is_lease).count() >= 3);
     let said = held.iter().filter(|one| one.subject == format!("{PRESENCE}.bags-1") && one.event != "agent.registered");
     assert_eq!(said.count(), 1, "it was said once, by itself");
+}
+
+#[test]
+fn what_several_offices_read_in_a_folder_is_said_once_and_kept_up_for_those_without_it() {
+    let Some(mut nats) = Nats::prepare("heartbeats in a shared folder", "") else { return };
+    let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
+    let signals = folder.path().join("signals/presence");
+    fs::create_dir_all(&signals).expect("the folder can be written to");
+    let settings = format!("{}[channels]\n'{PROJECT}' = '{}'\n", nats.toml(), folder.path().display());
+    let near = [(); 2].map(|()| Place::with_settings(&settings).serve());
+    near.iter().zip(["claude", "docs-1"]).for_each(|(server, agent)| server.register(&[agent]));
+    let far = serve(&nats, &["codex"]);
+    let beat = || {
+        let heartbeat = json!({ "agent_id": "gemini", "timestamp": Timestamp::now().to_string(), "state": "AWAKE" });
+        fs::write(signals.join("gemini.json"), heartbeat.to_string()).expect("the folder can be written to");
+    };
+    beat();
+    for (server, agent) in near.iter().zip(["claude", "docs-1"]) {
+        until("it is read", || state(server, "gemini") == "AWAKE");
+        // Whatever is said of it is said before this.
+        server.call("file_reservation_paths", as_agent(agent, json!({ "paths": [agent] })));
+    }
+    // Only now, so that neither hears of it from the other before it has read it.
+    nats.run();
+    let client = nats.client();
+    let is_lease = |one: &&Held| one.event == "lease.granted";
+    let held = client.until("what comes behind it", |held| held.iter().filter(is_lease).count() >= 2);
+    let is_said = |one: &&Held| one.subject.ends_with("presence.gemini") && one.event == "presence.changed";
+    assert_eq!(held.iter().filter(is_said).count(), 1, "{held:?}");
+    until("it is heard", || state(&far, "gemini") == "AWAKE");
+    let seen = || presence(&far, "gemini")["seen_ts"].as_str().expect("a time").to_owned();
+    let first = seen();
+    beat();
+    until("it is heard to be still there", || {
+        client.say(&format!("{LIVE}.who"), "");
+        seen() > first
+    });
 }
 
 #[test]

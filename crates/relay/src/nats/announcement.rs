@@ -4,6 +4,8 @@ use formats::channel::ChannelMessage;
 use mail::announcements::Announcement;
 use serde_json::{Map, Value, json};
 
+/// How many of those whom a post calls are called by its announcement.
+const MOST_CALLED: usize = 32;
 /// How much of a long subject is told, in characters.
 const LONGEST_SUBJECT: usize = 200;
 
@@ -27,15 +29,17 @@ pub(super) fn of_letter(mut letter: Value, office: &str, resource: &str, room: u
 }
 
 /// A document with as much of the post's text as fits, in at most so many bytes if that can be. Its last line says where
-/// the whole is.
-pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, room: usize) -> String {
+/// the whole is, and calls whom the post called: their names may stand behind the cut.
+pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, called: &[String], room: usize) -> String {
     said.id = whole.name();
     let text = std::mem::take(&mut said.text);
     said.code = None;
     said.artifacts.clear();
     said.extra.clear();
     let Announcement { office, id, resource, .. } = whole;
-    let last_line = format!("\n[This is the beginning. The whole is {id} at the post office {office}: {resource}]");
+    let calls: String = called.iter().take(MOST_CALLED).map(|name| format!(" @{name}")).collect();
+    let last_line =
+        format!("\n[This is the beginning. The whole is {id} at the post office {office}: {resource}]{calls}");
     said.text.clone_from(&last_line);
     whole.put_on(&mut said);
     if said.to_json().len() > room {
@@ -95,13 +99,15 @@ mod tests {
 
     #[test]
     fn a_post_is_cut_to_what_fits_and_says_where_the_rest_is() {
+        let called = ["codex".to_owned()];
         for text in ["plain ".repeat(1_000), "\"\\\n\u{1}".repeat(1_000), "Grüße 漢字 ".repeat(500)] {
-            let announced = of_post(document(&text), &whole(), 2_000);
+            let announced = of_post(document(&text), &whole(), &called, 2_000);
             assert!((1_900..=2_000).contains(&announced.len()), "{}", announced.len());
             let read = read_value(&announced).unwrap();
             let (beginning, last_line) = read.text.rsplit_once('\n').unwrap();
             assert!(text.starts_with(beginning));
             assert!([OFFICE, RESOURCE, &whole().id].iter().all(|word| last_line.contains(word)), "{last_line}");
+            assert!(formats::mention::mentions("codex", last_line), "{last_line}");
             assert_eq!(Announcement::of(&read), Some(whole()));
             assert_eq!(read.id, whole().name());
             assert_eq!(read.in_reply_to(), Some("msg-20260111-163300-codex-a1b2"));
@@ -112,7 +118,7 @@ mod tests {
     fn a_post_whose_metadata_fill_it_is_announced_without_them() {
         let mut said = document("short");
         said.set_metadata_text("notes", Some(&"n".repeat(5_000)));
-        let announced = of_post(said, &whole(), 2_000);
+        let announced = of_post(said, &whole(), &[], 2_000);
         assert!(announced.len() <= 2_000);
         assert!(read_value(&announced).unwrap().text.starts_with("short\n"));
     }

@@ -11,7 +11,7 @@ use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use futures_util::StreamExt;
 use futures_util::stream::select;
 use jiff::Timestamp;
-use mail::presence::{Presence, Present};
+use mail::presence::{Presence, Present, Source};
 
 use super::link::{Line, Link};
 use super::publication::{EVENT, OFFICE};
@@ -108,10 +108,11 @@ async fn tell(project: &Project, link: &Link) -> Result<(), NatsError> {
     }
 }
 
-/// The presence of an agent that is here, or went away just now. Others are told of by those who have them.
+/// The presence of an agent that is here or in our folder, or went away just now. Others are told of by those who have
+/// them.
 fn agent_here(agent: &Present, now: Timestamp) -> Option<&Presence> {
     let is_here = |known: &&Presence| {
-        !known.source.is_elsewhere() && now.duration_since(known.seen_at).as_secs() <= STALE_AFTER_SECONDS
+        known.source != Source::Nats && now.duration_since(known.seen_at).as_secs() <= STALE_AFTER_SECONDS
     };
     agent.presence.as_ref().filter(is_here)
 }

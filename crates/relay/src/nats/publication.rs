@@ -6,7 +6,7 @@
 use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 use mail::announcements::Announcement;
-use mail::channels::{NATS, OfficeMark, Post};
+use mail::channels::{NATS, OfficeMark, Post, SIGN};
 use mail::clock::rfc3339;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, MessageId};
@@ -107,7 +107,9 @@ impl Writer<'_> {
             resource: self.resource(post.message.id),
         };
         let id = named(&whole.name());
-        let stub = announcement::of_post(said, &whole, self.room(event, &id));
+        let called: Vec<String> = [&post.message.to[..], &post.message.cc[..]].concat();
+        let called: Vec<String> = called.into_iter().filter(|name| !name.starts_with(SIGN)).collect();
+        let stub = announcement::of_post(said, &whole, &called, self.room(event, &id));
         self.publication(event, topic, &id, stub)
     }
 
@@ -151,10 +153,14 @@ impl Writer<'_> {
     /// How an agent stands now, as it would stand in a file.
     async fn presence(&self, event: &Event, name: &str) -> Result<Vec<Publication>, StoreError> {
         let known = self.store.presence(AgentId(event.reference)).await?;
-        let told = known.filter(|known| known.source != Source::Nats);
-        let said = told.map(|told| heartbeat_of(name, &told).to_json());
-        let publication = |said| self.publication(event, Topic::Presence(name), &self.id_of(event), said);
-        Ok(said.map(publication).into_iter().collect())
+        let Some(known) = known.filter(|known| known.source != Source::Nats) else { return Ok(Vec::new()) };
+        let said = heartbeat_of(name, &known).to_json();
+        let id = match known.source {
+            // Every office that reads the folder says the same.
+            Source::File => format!("{}:presence:{}", self.project.slug, blake3::hash(said.as_bytes()).to_hex()),
+            _ => self.id_of(event),
+        };
+        Ok(vec![self.publication(event, Topic::Presence(name), &id, said)])
     }
 
     /// Whether an event tells what somebody did with a blind copy.
