@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use async_nats::ConnectOptions;
 use base64::Engine;
-use harness::mcp::with;
+use harness::mcp::{as_agent, message, with};
 use harness::{DEADLINE, Place};
 use nats_server::{Nats, not_run};
 use nkeys::KeyPair;
@@ -186,5 +186,23 @@ fn a_file_of_credentials_lets_in_and_a_wrong_one_is_refused_without_being_told()
     for (place, seed) in [(&let_in, &right_seed), (&refused, &wrong_seed)] {
         let log = place.log();
         assert!(!log.contains(seed.as_str()) && !log.contains("eyJ"), "{log}");
+    }
+}
+
+#[test]
+fn an_account_needs_no_other_subjects_than_those_that_are_documented() {
+    let permissions = "{ publish: [\"postrider.>\", \"postrider-live.>\", \"$JS.API.>\", \"$JS.ACK.>\"], \
+         subscribe: [\"postrider.>\", \"postrider-live.>\", \"_INBOX.>\"] }";
+    let users = format!("authorization {{ users: [ {{ user: ann, password: pw, permissions: {permissions} }} ] }}");
+    let Some(nats) = Nats::start_with("permissions", &users) else { return };
+    let toml = format!("[nats]\nurl = \"nats://ann:pw@127.0.0.1:{}\"\n", nats.port);
+    let servers = [(); 2].map(|()| Place::with_settings(&toml).serve());
+    servers.iter().zip(["claude", "codex"]).for_each(|(server, agent)| server.register(&[agent]));
+    let call = json!({ "to": ["#dev"], "body_md": "@codex look" });
+    servers[0].call("send_message", with(message("claude", "", "@codex look"), call));
+    let came = servers[1].call("wait_for_mail", as_agent("codex", json!({ "timeout_seconds": 45 })));
+    assert!(came.to_string().contains("@codex look"), "{came}");
+    for server in &servers {
+        assert!(!server.place.log().contains("NATS objects"), "{}", server.place.log());
     }
 }
