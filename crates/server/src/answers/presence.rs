@@ -38,7 +38,7 @@ pub struct PresenceAnswer {
     /// When it last gave a sign of life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_ts: Option<String>,
-    /// How that is known: `activity`, `watcher` or `file`.
+    /// How that is known: `activity`, `watcher`, `file` or `nats`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
     /// The channel that its watcher watches.
