@@ -14,8 +14,9 @@ use mail::ids::{AgentId, ProjectId};
 use mail::wake::{Signal, Wake};
 use tokio::sync::{Notify, watch};
 
-/// How often the store is asked whether another process committed, while somebody waits.
-const FOREIGN_COMMITS: Duration = Duration::from_millis(20);
+/// How often the store is asked whether another process committed, while somebody waits: soon enough for whoever waits,
+/// and too seldom to be seen among what a machine does.
+const FOREIGN_COMMITS: Duration = Duration::from_millis(100);
 
 /// The bells of this process: one for each mailbox and each project that somebody waits at.
 #[derive(Default)]
@@ -64,7 +65,7 @@ impl Bells {
     }
 
     /// A signal for what this process does in a project. Whoever follows a log all the time has to look by itself for what
-    /// others commit: the store is not asked fifty times a second for its sake.
+    /// others commit: the store is not asked ten times a second for its sake.
     pub fn events(&self, project: ProjectId) -> Box<dyn Signal> {
         Box::new(self.followers.listen(project))
     }
