@@ -11,6 +11,8 @@ use crate::channel::{LONGEST_NAME, is_name, read_time, written_time};
 /// After how many seconds without a sign an agent that said it was awake no longer counts as such.
 pub const STALE_AFTER_SECONDS: i64 = 300;
 
+/// Stands for the state of an agent before its first one.
+pub const START: &str = "START";
 /// The state of an agent that listens.
 pub const AWAKE: &str = "AWAKE";
 /// The state of an agent that ended.
@@ -125,10 +127,10 @@ pub fn shown(said: Option<(&str, Option<&str>)>, age_seconds: Option<i64>) -> St
     }
 }
 
-/// Whether a watcher may go from one state to the other, each as `state/substate`; `START` is before the first one.
+/// Whether a watcher may go from one state to the other, each as `state/substate`; [`START`] is before the first one.
 pub fn may_follow(from: &str, to: &str) -> bool {
     match (from, to) {
-        ("START" | OFFLINE | "AWAKE/WORKING", "AWAKE/IDLE") | ("AWAKE/IDLE", "AWAKE/WORKING") => true,
+        (START | OFFLINE | "AWAKE/WORKING", "AWAKE/IDLE") | ("AWAKE/IDLE", "AWAKE/WORKING") => true,
         (from, OFFLINE) => from == AWAKE || from.starts_with("AWAKE/"),
         _ => false,
     }

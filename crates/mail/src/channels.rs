@@ -182,6 +182,9 @@ pub trait ChannelStore: Send + Sync {
     /// [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
     async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError>;
 
+    /// The number of a channel's newest post.
+    async fn newest_post(&self, project: ProjectId, channel: &str) -> Result<Option<MessageId>, StoreError>;
+
     /// The post that a message is, if it is one.
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError>;
 

@@ -81,6 +81,13 @@ pub struct NewPresence {
     pub channel: Option<String>,
 }
 
+impl NewPresence {
+    /// Whether a watcher says that its agent is there no more.
+    pub fn is_goodbye(&self) -> bool {
+        self.source == Source::Watcher && self.state == OFFLINE
+    }
+}
+
 /// An agent, whether it is there, and what it has to do with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Present {
@@ -99,6 +106,9 @@ pub struct Present {
 pub trait PresenceStore: Send + Sync {
     /// Notes what somebody says of an agent, as [`after_word`] decides; whether that changed anything but the time of its
     /// last sign of life. A change writes an event (`PresenceChanged`), a mere sign of life none.
+    ///
+    /// A watcher that goes says so for itself alone: [a goodbye](NewPresence::is_goodbye) changes nothing while somebody
+    /// holds a place for the agent whose time is not over.
     async fn set_presence(
         &self,
         project: ProjectId,
@@ -109,8 +119,6 @@ pub trait PresenceStore: Send + Sync {
 
     /// Notes that an agent did something, as [`after_activity`] decides. Nothing is written, and nobody waited for, when
     /// it was heard of within `not_within`. A change writes an event.
-    ///
-    /// It is enough to begin this: it is done, before whatever is written later, also if nobody waits for its end.
     async fn touch(
         &self,
         project: ProjectId,
@@ -118,6 +126,10 @@ pub trait PresenceStore: Send + Sync {
         now: Timestamp,
         not_within: SignedDuration,
     ) -> Result<(), StoreError>;
+
+    /// Has [`touch`](Self::touch) done soon, and returns at once: what the agent does is not held up by it. If it fails,
+    /// the next act is noted instead.
+    fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration);
 
     /// What is known of one agent.
     async fn presence(&self, agent: AgentId) -> Result<Option<Presence>, StoreError>;
@@ -130,6 +142,10 @@ pub trait PresenceStore: Send + Sync {
         limit: usize,
         now: Timestamp,
     ) -> Result<Vec<Present>, StoreError>;
+
+    /// A number that changes with what [`present`](Self::present) tells of anybody in a project, and with nobody's mere
+    /// sign of life; also when somebody has become stale. Cheap enough to ask often.
+    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError>;
 }
 
 /// What is known of an agent after somebody said or did something.

@@ -28,9 +28,15 @@ pub trait ThreadStore: Send + Sync {
         with_bodies: bool,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// The newest messages of a thread with their bodies, at most `limit`, oldest first. Where the bodies exceed the
-    /// bytes of a page, the newest are kept.
-    async fn thread_tail(&self, project: ProjectId, thread: &str, limit: usize) -> Result<Vec<Message>, StoreError>;
+    /// The newest messages of a thread with their bodies, those below `before`, at most `limit`, oldest first. Where the
+    /// bodies exceed the bytes of a page, the newest are kept.
+    async fn thread_tail(
+        &self,
+        project: ProjectId,
+        thread: &str,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError>;
 
     /// How many messages the thread has.
     async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError>;

@@ -12,6 +12,8 @@ use crate::ids::{AgentId, MessageId};
 
 /// The place of a watcher that looks at its agent's mailbox and at no channel.
 pub const MAILBOX: &str = "";
+/// The longest chain of watchers that is told apart from a longer one.
+pub const MOST_HOPS: u32 = 1_000;
 /// How often a message is taken on that is cut off every time.
 const MOST_TRIES: u32 = 2;
 
@@ -39,6 +41,8 @@ pub enum Begun {
     Started {
         /// The last message that was looked at.
         position: MessageId,
+        /// What the last watcher left running and is not tried again, as [`interrupted`] decides.
+        given_up: Vec<MessageId>,
     },
     /// Another watches here.
     Held {
@@ -187,10 +191,15 @@ pub trait WatchStore: Send + Sync {
         until: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// Gives the place back, if `holder` holds it.
-    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<(), StoreError>;
+    /// Gives the place back; `false`, and nothing changed, if another holds it.
+    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError>;
 
-    /// Takes a message on. Of many who try at once, one gets it.
+    /// How many watchers answered each other on the way to a message: what a post says, and of letters those in a row
+    /// that are kept under an [`answer_key`]. At most [`MOST_HOPS`].
+    async fn hops(&self, message: MessageId) -> Result<u32, StoreError>;
+
+    /// Takes a message on. Of many who try at once, one gets it. What a watcher of the agent has answered in the channel
+    /// is answered, and nobody's: it may have done so at another post office.
     async fn take_on(
         &self,
         agent: AgentId,
@@ -199,7 +208,7 @@ pub trait WatchStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Taken, StoreError>;
 
-    /// Notes how a run ended. `false`, and nothing changed, if the message was never taken on.
+    /// Notes how a run ended. `false`, and nothing changed, if it is not running.
     async fn finish_run(
         &self,
         agent: AgentId,

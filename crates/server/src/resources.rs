@@ -114,13 +114,18 @@ impl Shelves {
             project_key: address.project()?,
             thread: address.name(),
             after: address.number("after")?.map(MessageId),
+            before: address.number("before")?.map(MessageId),
             limit,
             with_bodies,
         };
         let page = self.office.thread(ask).await.map_err(refused)?;
         let messages: Vec<_> = page.messages.iter().map(|message| MessageAnswer::new(message, with_bodies)).collect();
         let got = counted(limit, page.messages.iter().map(|message| message.body.len()));
-        let next = address.next("after", limit, page.messages.last().map(|message| message.id.0), got);
+        let (key, last) = match address.get("before") {
+            Some(_) => ("before", page.messages.first()),
+            None => ("after", page.messages.last()),
+        };
+        let next = address.next(key, limit, last.map(|message| message.id.0), got);
         let total = page.total;
         Ok(text(&json!({ "thread_id": page.thread, "total": total, "messages": messages, "next": next })))
     }

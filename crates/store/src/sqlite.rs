@@ -126,6 +126,18 @@ impl Sqlite {
         }
     }
 
+    /// Has `work` done with what is written next, and waits for nothing.
+    fn write_soon(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&mut Desk<'_>) -> rusqlite::Result<()> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        match &self.writer {
+            Some(writer) => writer.hand_in(doing, work).map(drop),
+            None => Err(failure(doing, "the database was opened for reading only")),
+        }
+    }
+
     /// Runs `work` here and now on a connection that cannot write.
     fn read<T>(
         &self,

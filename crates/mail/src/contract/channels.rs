@@ -145,6 +145,8 @@ pub async fn a_channel_is_told_oldest_first_and_a_limit_keeps_the_newest(store: 
     assert_eq!(numbers(&team, store, newest(2)).await, sent[2..]);
     assert_eq!(numbers(&team, store, PostQuery { before: Some(sent[3]), ..newest(2) }).await, sent[1..3]);
     assert_eq!(numbers(&team, store, newest(0)).await, []);
+    assert_eq!(store.newest_post(team.id(), "dev").await.unwrap(), sent.last().copied());
+    assert_eq!(store.newest_post(team.id(), "nowhere").await.unwrap(), None);
 }
 
 pub async fn after_a_number_a_limit_keeps_the_oldest(store: &Shared) {

@@ -33,7 +33,7 @@ pub async fn a_thread_of_long_bodies_is_read_in_short_pages(store: &Shared) {
     assert_eq!(thread(None, true).await, sent[..4]);
     assert_eq!(thread(Some(sent[3]), true).await, sent[4..]);
     assert_eq!(thread(None, false).await, sent);
-    let tail = store.thread_tail(team.id(), "T", PLENTY).await.unwrap();
+    let tail = store.thread_tail(team.id(), "T", None, PLENTY).await.unwrap();
     assert_eq!(ids(&tail), sent[1..], "the newest are kept");
 }
 

@@ -1,8 +1,5 @@
 //! What every store promises of presences. Which of two is right is decided by `mail::presence`, and tested there.
 
-use std::pin::Pin;
-use std::task::{Context, Waker};
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::Shared;
@@ -83,14 +80,35 @@ pub async fn many_acts_are_one_sign_of_life(store: &Shared) {
     assert_eq!(team.count_events(EventKind::PresenceChanged).await, 1, "it was awake all the time");
 }
 
-pub async fn an_act_that_nobody_waits_for_is_noted_before_what_is_written_later(store: &Shared) {
+pub async fn an_act_that_nobody_waits_for_is_noted_soon(store: &Shared) {
     let team = team(store).await;
-    let (project, alice) = (team.id(), team.agent("alice"));
-    let mut begun: Pin<Box<dyn Future<Output = _> + Send>> = store.touch(project, alice, at("16:00:00"), MINUTE);
-    let _ = begun.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    drop(begun);
-    team.send(draft("bob", &["carol"])).await;
+    let alice = team.agent("alice");
+    store.touch_soon(team.id(), alice, at("16:00:00"), MINUTE);
+    while store.presence(alice).await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(known(store, &team, "alice").await.state, AWAKE);
+}
+
+pub async fn the_stamp_of_presence_changes_with_what_is_told_and_with_no_sign_of_life(store: &Shared) {
+    let team = team(store).await;
+    let stamp = async |time: &str| store.presence_stamp(team.id(), at(time)).await.unwrap();
+    let mut last = stamp("16:00:00").await;
+    let mut is_new = |stamp: i64| std::mem::replace(&mut last, stamp) != stamp;
+    say(store, &team, "alice", word(AWAKE, Some("IDLE"), at("16:00:00"))).await;
+    assert!(is_new(stamp("16:00:00").await), "somebody came");
+    say(store, &team, "alice", word(AWAKE, Some("IDLE"), at("16:01:00"))).await;
+    assert!(!is_new(stamp("16:01:00").await), "a mere sign of life");
+    let late = NewPresence { source: Source::File, ..word(OFFLINE, None, at("15:00:00")) };
+    say(store, &team, "bob", late).await;
+    assert!(is_new(stamp("16:01:00").await), "news may be old");
+    assert!(!is_new(stamp("16:06:00").await));
+    assert!(is_new(stamp("16:06:01").await), "alice was silent for too long");
+    team.send(draft("bob", &["carol"])).await;
+    assert!(is_new(stamp("16:06:01").await), "mail");
+    team.granted(&team.request("bob", &["a"]), at("16:06:01")).await;
+    assert!(is_new(stamp("16:06:01").await), "a lease");
+    assert!(is_new(stamp("17:06:01").await), "that ended");
 }
 
 pub async fn an_act_leaves_a_watcher_its_word(store: &Shared) {

@@ -39,10 +39,11 @@ pub async fn the_tail_of_a_thread_is_its_newest_messages_oldest_first(store: &Sh
         team.send(draft("alice", &["bob"]).thread("U")).await;
         bank.send(draft("alice", &["bob"]).thread("T")).await;
     }
-    assert_eq!(store.thread_tail(team.id(), "T", PLENTY).await.unwrap(), said);
-    assert_eq!(store.thread_tail(team.id(), "T", 3).await.unwrap(), said[1..]);
-    assert_eq!(store.thread_tail(team.id(), "T", 0).await.unwrap(), []);
-    assert_eq!(store.thread_tail(team.id(), "V", PLENTY).await.unwrap(), []);
+    assert_eq!(store.thread_tail(team.id(), "T", None, PLENTY).await.unwrap(), said);
+    assert_eq!(store.thread_tail(team.id(), "T", None, 3).await.unwrap(), said[1..]);
+    assert_eq!(store.thread_tail(team.id(), "T", None, 0).await.unwrap(), []);
+    assert_eq!(store.thread_tail(team.id(), "V", None, PLENTY).await.unwrap(), []);
+    assert_eq!(store.thread_tail(team.id(), "T", Some(said[3].id), 2).await.unwrap(), said[1..3]);
 }
 
 pub async fn a_thread_tells_its_length(store: &Shared) {

@@ -4,8 +4,10 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
+use super::fixtures::{Draft, PLENTY, Team, at, draft, team, team_at};
+use crate::channels::{CHAT, ChannelName, NewPost, WATCHER};
 use crate::ids::MessageId;
+use crate::presence::{AWAKE, NewPresence, OFFLINE, Source};
 use crate::watches::{Begun, MAILBOX, NewWatch, Outcome, Run, RunQuery, RunState, Taken, answer_key};
 
 fn watch(team: &Team, channel: &str, holder: &str) -> NewWatch {
@@ -19,8 +21,12 @@ fn watch(team: &Team, channel: &str, holder: &str) -> NewWatch {
     }
 }
 
+fn answer(from: &str, question: MessageId) -> Draft {
+    Draft { reply_to: Some(question), ..draft(from, &["carol"]) }
+}
+
 fn started(position: i64) -> Begun {
-    Begun::Started { position: MessageId(position) }
+    Begun::Started { position: MessageId(position), given_up: Vec::new() }
 }
 
 async fn begin(store: &Shared, watch: &NewWatch, time: &str) -> Begun {
@@ -75,9 +81,9 @@ pub async fn a_watcher_whose_time_is_over_or_that_is_gone_is_replaced(store: &Sh
     assert!(!store.hold_watch(bob, "dev", "w1", MessageId(9), at("18:00:00")).await.unwrap(), "it is replaced");
     let instead = NewWatch { instead_of: Some("w2".to_owned()), ..watch(&team, "dev", "w3") };
     assert_eq!(begin(store, &instead, "16:00:00").await, started(0), "it is known to be gone");
-    store.end_watch(bob, "dev", "w2").await.unwrap();
+    assert!(!store.end_watch(bob, "dev", "w2").await.unwrap(), "another has its place");
     assert!(matches!(begin(store, &watch(&team, "dev", "w4"), "16:00:00").await, Begun::Held { .. }));
-    store.end_watch(bob, "dev", "w3").await.unwrap();
+    assert!(store.end_watch(bob, "dev", "w3").await.unwrap());
     assert_eq!(begin(store, &watch(&team, "dev", "w4"), "16:00:00").await, started(0), "it was given back");
 }
 
@@ -122,6 +128,85 @@ pub async fn a_message_is_taken_on_once(store: &Shared) {
     assert!(!finish(store, &team, ids[1], Outcome::Silent).await, "it was never taken on");
     let carol = store.take_on(team.agent("carol"), "dev", ids[0], at("16:10:00")).await.unwrap();
     assert_eq!(carol, Taken::New, "another agent answers for itself");
+}
+
+pub async fn a_run_ends_once(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send_many(1).await[0];
+    take(store, &team, id).await;
+    assert!(finish(store, &team, id, Outcome::Failed("no".to_owned())).await);
+    assert!(!finish(store, &team, id, Outcome::Answered).await, "whoever comes too late changes nothing");
+    assert_eq!(states(store, &team).await, [RunState::Failed]);
+    store.retry_runs(team.agent("bob"), &[], at("16:30:00")).await.unwrap();
+    assert!(!finish(store, &team, id, Outcome::Answered).await, "nobody has it yet");
+    assert_eq!(states(store, &team).await, [RunState::Again]);
+}
+
+pub async fn an_agent_stays_while_anybody_holds_a_place_for_it(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    let says = async |state: &str, time: &str| {
+        let told = NewPresence {
+            state: state.to_owned(),
+            substate: None,
+            seen_at: at(time),
+            source: Source::Watcher,
+            watcher_pid: None,
+            channel: None,
+        };
+        store.set_presence(team.id(), bob, &told, at(time)).await.unwrap()
+    };
+    begin(store, &watch(&team, "dev", "w1"), "16:00:00").await;
+    begin(store, &watch(&team, MAILBOX, "w2"), "16:00:00").await;
+    assert!(says(AWAKE, "16:00:00").await);
+    store.end_watch(bob, "dev", "w1").await.unwrap();
+    assert!(!says(OFFLINE, "16:59:59").await, "its mailbox is watched");
+    assert_eq!(store.presence(bob).await.unwrap().map(|known| known.state).as_deref(), Some(AWAKE));
+    assert!(says(OFFLINE, "17:00:00").await, "the other was not heard of for too long");
+    assert!(says(AWAKE, "16:01:00").await);
+    store.end_watch(bob, MAILBOX, "w2").await.unwrap();
+    assert!(says(OFFLINE, "16:02:00").await, "it gave its place back");
+}
+
+pub async fn a_chain_of_answers_is_counted_where_watchers_gave_them(store: &Shared) {
+    let team = team(store).await;
+    let hops = async |id| store.hops(id).await.unwrap();
+    let asked = team.send_many(1).await[0];
+    let mut last = asked;
+    for (count, from) in (1..).zip(["bob", "alice", "bob"]) {
+        last = team.send(answer(from, last).key(&answer_key(from, last), count)).await;
+        assert_eq!(hops(last).await, u32::from(count), "{from}");
+    }
+    assert_eq!((hops(asked).await, hops(MessageId(99)).await), (0, 0));
+    let by_hand = team.send(answer("alice", last)).await;
+    assert_eq!(hops(by_hand).await, 0, "who speaks for itself starts anew");
+    let other = team.send(answer("alice", last).key("watch:alice:1", 9)).await;
+    assert_eq!(hops(other).await, 0, "the key is that of another answer");
+}
+
+pub async fn a_post_says_itself_how_long_its_chain_is(store: &Shared) {
+    let team = team(store).await;
+    let post = |hops| NewPost { mode: WATCHER.to_owned(), hops, ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
+    let said = team.send(draft("alice", &["bob"]).posted(post(4))).await;
+    assert_eq!(store.hops(said).await.unwrap(), 4);
+    let letter = team.send(answer("bob", said).key(&answer_key("bob", said), 1)).await;
+    assert_eq!(store.hops(letter).await.unwrap(), 5);
+}
+
+pub async fn what_a_watcher_has_answered_in_the_channel_is_not_taken_on(store: &Shared) {
+    let team = team(store).await;
+    let post = |mode: &str| NewPost { mode: mode.to_owned(), ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(team.send(draft("alice", &["bob"]).posted(post(CHAT))).await);
+    }
+    team.send(answer("bob", ids[0]).posted(post(WATCHER))).await;
+    team.send(answer("bob", ids[1]).posted(post(CHAT))).await;
+    team.send(answer("carol", ids[2]).posted(post(WATCHER))).await;
+    assert_eq!(take(store, &team, ids[0]).await, Taken::Already, "at another office");
+    assert_eq!(take(store, &team, ids[1]).await, Taken::New, "bob itself said a word");
+    assert_eq!(take(store, &team, ids[2]).await, Taken::New, "another answered");
+    assert_eq!(states(store, &team).await, [RunState::Answered, RunState::Running, RunState::Running]);
 }
 
 pub async fn of_many_who_take_a_message_on_at_once_one_gets_it(store: &Shared) {
@@ -179,7 +264,8 @@ pub async fn what_a_watcher_left_running_is_taken_on_again_once(store: &Shared) 
     assert_eq!(states(store, &team).await, [RunState::Again, RunState::Running], "the mailbox is another place");
     assert_eq!(take(store, &team, ids[0]).await, Taken::Again);
     assert_eq!(take(store, &team, ids[0]).await, Taken::Already);
-    begin(store, &next(3), "16:30:00").await;
+    let given_up = Begun::Started { position: MessageId(0), given_up: vec![ids[0]] };
+    assert_eq!(begin(store, &next(3), "16:30:00").await, given_up, "whoever watches is told");
     let run = &runs(store, &team).await[0];
     assert_eq!((run.state, run.note.as_str()), (RunState::Failed, "interrupted 2 times"));
 }
@@ -212,12 +298,11 @@ pub async fn failed_runs_are_taken_on_again_when_somebody_wants_it(store: &Share
         take(store, &team, *id).await;
         finish(store, &team, *id, Outcome::Failed("no".to_owned())).await;
     }
-    finish(store, &team, ids[3], Outcome::Answered).await;
-    let wanted = [ids[1], ids[3], MessageId(99)];
+    let wanted = [ids[1], MessageId(99)];
     assert_eq!(store.retry_runs(bob, &wanted, at("16:30:00")).await.unwrap(), [ids[1]], "only what failed");
     assert_eq!(take(store, &team, ids[1]).await, Taken::Again);
     assert_eq!(runs(store, &team).await[1].tries, 1, "tries are counted anew");
-    assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), [ids[0], ids[2]]);
+    assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), [ids[0], ids[2], ids[3]]);
     assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), []);
 }
 

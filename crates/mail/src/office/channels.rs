@@ -13,10 +13,8 @@ use crate::error::{Error, shown};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{Importance, Role};
 use crate::projects::Project;
+use crate::watches::MOST_HOPS;
 pub use arrivals::{Arrival, TakenIn};
-
-/// The longest chain of watchers that is told apart from a longer one.
-const MOST_HOPS: u32 = 1_000;
 
 /// What somebody says in a channel.
 #[derive(Clone, Debug)]

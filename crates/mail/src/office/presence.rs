@@ -3,9 +3,7 @@
 //! Which state may follow which is the watcher's business: what it says is taken as said.
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Waker};
 
 use formats::presence::Heartbeat;
 use jiff::{SignedDuration, Timestamp};
@@ -81,7 +79,8 @@ impl Office {
         self.note(project.id, agent.id, &told).await
     }
 
-    /// Notes that an agent went away; whether it was there. Whatever it does next says that it is back.
+    /// Notes that an agent went away, as its watcher says; whether it was there. It stays while another watcher is there
+    /// for it. Whatever it does next says that it is back.
     pub async fn leave(&self, project_key: &str, claim: Claim<'_>) -> Result<bool, Error> {
         let sign = Sign { state: OFFLINE, substate: None, watcher_pid: None, channel: None };
         self.beat(project_key, claim, sign).await
@@ -150,9 +149,7 @@ impl Office {
     pub(super) fn sign_of_life(&self, project: ProjectId, agent: AgentId) {
         let now = self.clock.now();
         if self.noted.is_due(agent, now) {
-            // Begun is enough for the store: it goes along with what is written next.
-            let touch = pin!(self.store.touch(project, agent, now, NOTED_EVERY));
-            let _ = touch.poll(&mut Context::from_waker(Waker::noop()));
+            self.store.touch_soon(project, agent, now, NOTED_EVERY);
         }
     }
 

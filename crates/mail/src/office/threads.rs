@@ -23,7 +23,9 @@ pub struct ThreadAsk<'a> {
     pub thread: &'a str,
     /// Only messages with a higher number.
     pub after: Option<MessageId>,
-    /// At most so many, the oldest.
+    /// Only messages with a lower number; `after` says nothing then.
+    pub before: Option<MessageId>,
+    /// At most so many: the newest with `before`, else the oldest.
     pub limit: usize,
     /// Whether to load bodies.
     pub with_bodies: bool,
@@ -69,7 +71,10 @@ impl Office {
     pub async fn thread(&self, ask: ThreadAsk<'_>) -> Result<ThreadPage, Error> {
         let project = self.project(ask.project_key).await?;
         let (thread, total) = self.find_thread(&project, ask.thread).await?;
-        let messages = self.store.thread(project.id, &thread, ask.after, ask.limit, ask.with_bodies).await?;
+        let messages = match ask.before {
+            Some(_) => self.store.thread_tail(project.id, &thread, ask.before, ask.limit).await?,
+            None => self.store.thread(project.id, &thread, ask.after, ask.limit, ask.with_bodies).await?,
+        };
         Ok(ThreadPage { thread, messages, total })
     }
 
@@ -78,7 +83,7 @@ impl Office {
     pub async fn summarize(&self, project_key: &str, thread: &str) -> Result<(String, Summary), Error> {
         let project = self.project(project_key).await?;
         let (thread, total) = self.find_thread(&project, thread).await?;
-        let messages = self.store.thread_tail(project.id, &thread, SUMMED_UP).await?;
+        let messages = self.store.thread_tail(project.id, &thread, None, SUMMED_UP).await?;
         let said: Vec<Said<'_>> = messages
             .iter()
             .map(|message| Said {

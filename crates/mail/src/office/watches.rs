@@ -29,8 +29,9 @@ pub struct Watcher<'a> {
 }
 
 impl Office {
-    /// Begins to watch, unless another does. `instead_of` is a watcher that is known to be gone. If nobody ever watched
-    /// here, what came before `since` is left alone.
+    /// Begins to watch, unless another does, for an agent that may be new, unless names have to be proved: nobody would
+    /// have its token. `instead_of` is a watcher that is known to be gone. If nobody ever watched here, what came before
+    /// `since` is left alone.
     pub async fn begin_watch(
         &self,
         watcher: Watcher<'_>,
@@ -39,6 +40,9 @@ impl Office {
     ) -> Result<Begun, Error> {
         check_text("channel", watcher.channel, LONGEST_NAME)?;
         check_text("holder", watcher.holder, LONGEST_NAME)?;
+        if !self.is_strict() {
+            self.ensure_mailbox(watcher.project_key, watcher.agent.name).await?;
+        }
         let (_, agent, _) = self.acting(watcher.project_key, watcher.agent).await?;
         let now = self.clock.now();
         let watch = NewWatch {
@@ -59,10 +63,19 @@ impl Office {
         Ok(self.store.hold_watch(agent.id, watcher.channel, watcher.holder, position, until).await?)
     }
 
-    /// Gives the place back.
-    pub async fn end_watch(&self, watcher: Watcher<'_>) -> Result<(), Error> {
-        let (_, agent, _) = self.acting(watcher.project_key, watcher.agent).await?;
+    /// Gives the place back; `false` if another watches in its place. Whoever goes gives no sign of life.
+    pub async fn end_watch(&self, watcher: Watcher<'_>) -> Result<bool, Error> {
+        let (_, agent, _) = self.claimed(watcher.project_key, watcher.agent).await?;
         Ok(self.store.end_watch(agent.id, watcher.channel, watcher.holder).await?)
+    }
+
+    /// How many watchers answered each other on the way to a message.
+    pub async fn hops(&self, project_key: &str, agent: Claim<'_>, message: MessageId) -> Result<u32, Error> {
+        let (project, ..) = self.claimed(project_key, agent).await?;
+        if self.store.message(project.id, message).await?.is_none() {
+            return Err(Error::UnknownMessage { id: message });
+        }
+        Ok(self.store.hops(message).await?)
     }
 
     /// Takes a message on that was met in a channel, or in the mailbox.
@@ -81,7 +94,7 @@ impl Office {
         Ok(self.store.take_on(agent.id, channel, message, self.clock.now()).await?)
     }
 
-    /// Notes how a run ended; `false` if the message was never taken on.
+    /// Notes how a run ended; `false` if it is not running.
     pub async fn finish_run(
         &self,
         project_key: &str,

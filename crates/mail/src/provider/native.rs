@@ -91,7 +91,8 @@ impl Native {
         };
         let after = after.map(parsed).transpose()?.map(|id| id.message);
         for thread in [Some(id), number.as_deref()].into_iter().flatten() {
-            let ask = ThreadAsk { project_key: &self.project_key, thread, after, limit, with_bodies: true };
+            let ask =
+                ThreadAsk { project_key: &self.project_key, thread, after, before: None, limit, with_bodies: true };
             let page = match self.office.thread(ask).await {
                 Err(Error::UnknownThread { .. }) => continue,
                 Err(error) if self.names == Names::Any && is_nobody(&error) => continue,

@@ -29,7 +29,7 @@ const KINDS: [(&str, &[&str]); 10] = [
         ],
     ),
     ("outbox", &["project", "limit", "before", "include_bodies", "registration_token"]),
-    ("thread", &["project", "limit", "after", "include_bodies"]),
+    ("thread", &["project", "limit", "after", "before", "include_bodies"]),
     ("message", &["project"]),
     ("reservations", &["project", "limit", "after"]),
     ("work", &["project", "id", "state", "agent", "limit", "before", "after"]),

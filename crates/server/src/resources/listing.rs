@@ -35,7 +35,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
             "What an agent sent, and who read and acknowledged it",
         ),
         template(
-            "resource://thread/{thread_id}{?project,limit,after,include_bodies}",
+            "resource://thread/{thread_id}{?project,limit,after,before,include_bodies}",
             "thread",
             "A conversation, oldest first",
         ),

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
-use mail::channels::{ChannelName, PostQuery};
+use mail::channels::ChannelName;
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, InboxQuery};
 use mail::office::{Claim, InboxAsk};
-use mail::presence::Present;
 use mail::wake::Signal;
 use mail::{Office, StoreError};
 use mcp::{ReadError, Refusal};
@@ -22,6 +21,9 @@ use super::refused;
 
 /// How long a watcher relies on being woken before it looks by itself.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// How soon after a ring the agents are looked at, all of whom are.
+const AGENTS_PAUSE: Duration = Duration::from_millis(250);
 
 /// A stream that yields whenever the resource changed.
 pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<'static, ()>, ReadError> {
@@ -45,7 +47,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
         }
         "agents" => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
-            // Rung for mail as well as for presence; leases are seen by a look.
+            // Rung for mail as well as for presence; leases, and who has become stale, are seen by a look.
             (Watched::Agents(project.id), office.wake().work(project.id))
         }
         "channel" => {
@@ -87,6 +89,10 @@ impl Watcher {
     async fn next_change(&mut self) {
         loop {
             self.signal.wait(LOOK_AGAIN).await;
+            if matches!(self.what, Watched::Agents(_)) {
+                // Every letter rings, and one look sees what many of them changed.
+                tokio::time::sleep(AGENTS_PAUSE).await;
+            }
             if self.seen.is_news(newest(&self.office, &self.what).await) {
                 return;
             }
@@ -129,17 +135,10 @@ async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError>
             Ok(held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect())
         }
         Watched::Work(project) => Ok(vec![office.store().work_stamp(project).await?]),
-        Watched::Agents(project) => {
-            // That somebody was seen again is no news.
-            let present = office.store().present(project, None, 1000, office.now()).await?;
-            let since = |one: &Present| one.presence.as_ref().map_or(0, |known| known.since.as_microsecond());
-            let mail = |one: &Present| one.last_mail_at.map_or(0, |time| time.as_microsecond());
-            Ok(present.iter().flat_map(|one| [one.agent.id.0, since(one), mail(one), one.leases as i64]).collect())
-        }
+        Watched::Agents(project) => Ok(vec![office.store().presence_stamp(project, office.now()).await?]),
         Watched::Channel(project, ref channel) => {
-            let query = PostQuery { limit: 1, ..PostQuery::default() };
-            let newest = office.store().posts(project, channel.as_str(), &query).await?;
-            Ok(newest.iter().map(|post| post.message.id.0).collect())
+            let newest = office.store().newest_post(project, channel.as_str()).await?;
+            Ok(newest.iter().map(|id| id.0).collect())
         }
     }
 }

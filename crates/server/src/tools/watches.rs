@@ -15,7 +15,7 @@ use super::{AGENT, Desk, LIMIT, PROJECT, TOKEN, claim, limit};
 use crate::answers::rfc3339;
 use crate::answers::watches::RunAnswer;
 
-const VERBS: [&str; 7] = ["begin", "hold", "end", "take", "finish", "runs", "retry"];
+const VERBS: [&str; 8] = ["begin", "hold", "end", "hops", "take", "finish", "runs", "retry"];
 /// How a run may end.
 const OUTCOMES: [&str; 3] = ["answered", "silent", "failed"];
 
@@ -58,10 +58,8 @@ async fn answer(office: &Arc<Office>, arguments: &Arguments) -> Result<Output, E
             let position = MessageId(arguments.id("position").unwrap_or_default());
             Output::json(&json!({ "held": office.hold_watch(watcher, position).await? }))
         }
-        "end" => {
-            office.end_watch(watcher).await?;
-            Output::json(&json!({ "done": true }))
-        }
+        "end" => Output::json(&json!({ "held": office.end_watch(watcher).await? })),
+        "hops" => Output::json(&json!({ "hops": office.hops(project_key, agent, message).await? })),
         "take" => Output::json(&json!({ "taken": taken(office.take_on(project_key, agent, channel, message).await?) })),
         "finish" => {
             let done = office.finish_run(project_key, agent, message, &outcome(arguments)).await?;
@@ -83,7 +81,10 @@ async fn answer(office: &Arc<Office>, arguments: &Arguments) -> Result<Output, E
 
 fn begun(begun: &Begun) -> Output {
     Output::json(&match begun {
-        Begun::Started { position } => json!({ "started": true, "position": position.0 }),
+        Begun::Started { position, given_up } => {
+            let given_up: Vec<i64> = given_up.iter().map(|id| id.0).collect();
+            json!({ "started": true, "position": position.0, "given_up": given_up })
+        }
         Begun::Held { holder, until } => json!({ "started": false, "holder": holder, "until": rfc3339(*until) }),
     })
 }

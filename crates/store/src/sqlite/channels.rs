@@ -62,6 +62,17 @@ impl ChannelStore for Sqlite {
         self.read("read a channel", |connection| posts(connection, project, channel, query))
     }
 
+    async fn newest_post(&self, project: ProjectId, channel: &str) -> Result<Option<MessageId>, StoreError> {
+        self.read("look for a new post", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT max(message_id) FROM post
+                     WHERE channel_id = (SELECT id FROM channel WHERE project_id = ?1 AND name = ?2)",
+                )?
+                .query_row((project.0, channel), |row| Ok(row.get::<_, Option<i64>>(0)?.map(MessageId)))
+        })
+    }
+
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
         self.read("read a post", |connection| by_message(connection, message))
     }

@@ -1,5 +1,7 @@
 //! Presences, in SQLite. What is known after a word or an act is decided by `mail`; this file writes it down.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use mail::StoreError;
@@ -12,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::agents::agent_of;
 use super::events::record;
 use super::messages::rows::unknown;
+use super::watches::is_watched;
 use super::{Sqlite, limit_of};
 
 #[async_trait]
@@ -25,6 +28,9 @@ impl PresenceStore for Sqlite {
     ) -> Result<bool, StoreError> {
         let told = told.clone();
         self.write("note a presence", move |desk| {
+            if told.is_goodbye() && is_watched(desk.connection, agent, now)? {
+                return Ok(false);
+            }
             let known = by_agent(desk.connection, agent)?;
             let Some(next) = after_word(known.as_ref(), &told) else { return Ok(false) };
             keep(desk.connection, project, agent, &next, now)?;
@@ -41,18 +47,20 @@ impl PresenceStore for Sqlite {
         not_within: SignedDuration,
     ) -> Result<(), StoreError> {
         // Most acts follow another, and must not wait for the disk.
-        let known = self.read("read a presence", |connection| by_agent(connection, agent))?;
-        if after_activity(known.as_ref(), now, not_within).is_none() {
-            return Ok(());
+        if self.is_news(agent, now, not_within)? {
+            self.write(TOUCHING, move |desk| touched(desk.connection, project, agent, now, not_within)).await?;
         }
-        self.write("note that an agent is awake", move |desk| {
-            let known = by_agent(desk.connection, agent)?;
-            match after_activity(known.as_ref(), now, not_within) {
-                Some(next) => keep(desk.connection, project, agent, &next, now),
-                None => Ok(()),
-            }
-        })
-        .await
+        Ok(())
+    }
+
+    fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration) {
+        let noted = self.is_news(agent, now, not_within).and_then(|is_news| match is_news {
+            true => self.write_soon(TOUCHING, move |desk| touched(desk.connection, project, agent, now, not_within)),
+            false => Ok(()),
+        });
+        if let Err(error) = noted {
+            tracing::debug!(%error, "a sign of life is not noted");
+        }
     }
 
     async fn presence(&self, agent: AgentId) -> Result<Option<Presence>, StoreError> {
@@ -73,6 +81,60 @@ impl PresenceStore for Sqlite {
                 .collect()
         })
     }
+
+    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError> {
+        self.read("look whether somebody came or went", |connection| stamp(connection, project, now))
+    }
+}
+
+impl Sqlite {
+    /// Whether that an agent does something now says anything new of it.
+    fn is_news(&self, agent: AgentId, now: Timestamp, not_within: SignedDuration) -> Result<bool, StoreError> {
+        let known = self.read("read a presence", |connection| by_agent(connection, agent))?;
+        Ok(after_activity(known.as_ref(), now, not_within).is_some())
+    }
+}
+
+const TOUCHING: &str = "note that an agent is awake";
+
+fn touched(
+    connection: &Connection,
+    project: ProjectId,
+    agent: AgentId,
+    now: Timestamp,
+    not_within: SignedDuration,
+) -> rusqlite::Result<()> {
+    match after_activity(by_agent(connection, agent)?.as_ref(), now, not_within) {
+        Some(next) => keep(connection, project, agent, &next, now),
+        None => Ok(()),
+    }
+}
+
+/// A hash over who is there and how, and over what tells that mail or leases changed.
+fn stamp(connection: &Connection, project: ProjectId, now: Timestamp) -> rusqlite::Result<i64> {
+    let mut hasher = DefaultHasher::new();
+    connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM agent WHERE project_id = ?1), last_message_at, lease_version,
+                 (SELECT count(*) FROM reservation INDEXED BY reservation_open
+                  WHERE project_id = ?1 AND released_at IS NULL AND ends_at > ?2)
+             FROM project WHERE id = ?1",
+        )?
+        .query_row((project.0, now.as_microsecond()), |row| {
+            let all: [i64; 4] = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+            all.hash(&mut hasher);
+            Ok(())
+        })?;
+    let mut statement = connection.prepare_cached(
+        "SELECT state, substate, since, seen_at, source, watcher_pid, channel, agent_id
+         FROM presence WHERE project_id = ?1 ORDER BY agent_id",
+    )?;
+    let mut rows = statement.query([project.0])?;
+    while let Some(row) = rows.next()? {
+        let known = presence_of(row, 0)?;
+        (row.get::<_, i64>(7)?, known.since.as_microsecond(), known.shown(now)).hash(&mut hasher);
+    }
+    Ok(hasher.finish().cast_signed())
 }
 
 /// Of what an agent got, the newest copies are looked at, so that many blind ones cost no time.

@@ -30,13 +30,20 @@ impl ThreadStore for Sqlite {
         })
     }
 
-    async fn thread_tail(&self, project: ProjectId, thread: &str, limit: usize) -> Result<Vec<Message>, StoreError> {
+    async fn thread_tail(
+        &self,
+        project: ProjectId,
+        thread: &str,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM message m INDEXED BY message_by_thread
-             WHERE m.project_id = ?1 AND m.thread = ?2 ORDER BY m.id DESC LIMIT ?3"
+             WHERE m.project_id = ?1 AND m.thread = ?2 AND m.id < ?3 ORDER BY m.id DESC LIMIT ?4"
         );
         let mut newest_first = self.read("read the end of a thread", |connection| {
-            page_of(&mut *connection.prepare_cached(&sql)?, (project.0, thread, limit_of(limit)))
+            let values = (project.0, thread, before.map_or(i64::MAX, |id| id.0), limit_of(limit));
+            page_of(&mut *connection.prepare_cached(&sql)?, values)
         })?;
         newest_first.reverse();
         Ok(newest_first)

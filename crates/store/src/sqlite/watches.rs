@@ -3,9 +3,13 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
+use mail::channels::WATCHER;
 use mail::clock::from_micros;
+use mail::events::EventKind;
 use mail::ids::{AgentId, MessageId};
-use mail::watches::{Begun, NewWatch, Outcome, Run, RunQuery, RunState, Taken, WatchStore, answer_key, interrupted};
+use mail::watches::{
+    Begun, MOST_HOPS, NewWatch, Outcome, Run, RunQuery, RunState, Taken, WatchStore, answer_key, interrupted,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::messages::rows::unknown;
@@ -14,8 +18,14 @@ use super::{Sqlite, limit_of};
 #[async_trait]
 impl WatchStore for Sqlite {
     async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Result<Begun, StoreError> {
+        // Looked for before the transaction, in which nobody else can write.
+        let first =
+            self.read("find where to begin", |connection| match place(connection, watch.agent, &watch.channel)? {
+                Some(_) => Ok(MessageId(0)),
+                None => last_before(connection, watch.agent, watch.since),
+            })?;
         let watch = watch.clone();
-        self.write("begin to watch", move |desk| begin(desk.connection, &watch, now)).await
+        self.write("begin to watch", move |desk| begin(desk.connection, &watch, first, now)).await
     }
 
     async fn hold_watch(
@@ -40,18 +50,23 @@ impl WatchStore for Sqlite {
         .await
     }
 
-    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<(), StoreError> {
+    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError> {
         let (channel, holder) = (channel.to_owned(), holder.to_owned());
         self.write("end a watch", move |desk| {
-            desk.connection
+            let held = desk
+                .connection
                 .prepare_cached(
                     "UPDATE watch SET holder = '', held_until = 0
                      WHERE agent_id = ?1 AND channel = ?2 AND holder = ?3",
                 )?
-                .execute((agent.0, channel, holder))
-                .map(drop)
+                .execute((agent.0, channel, holder))?;
+            Ok(held > 0)
         })
         .await
+    }
+
+    async fn hops(&self, message: MessageId) -> Result<u32, StoreError> {
+        self.read("follow a chain of answers", |connection| hops(connection, message))
     }
 
     async fn take_on(
@@ -74,7 +89,7 @@ impl WatchStore for Sqlite {
     ) -> Result<bool, StoreError> {
         let outcome = outcome.clone();
         self.write("finish a run", move |desk| {
-            set_state(desk.connection, agent, message, outcome.state(), outcome.note(), now)
+            end_run(desk.connection, agent, message, outcome.state(), outcome.note(), now)
         })
         .await
     }
@@ -103,21 +118,35 @@ impl WatchStore for Sqlite {
     }
 }
 
-fn begin(connection: &Connection, watch: &NewWatch, now: Timestamp) -> rusqlite::Result<Begun> {
-    let there = connection
+/// Whether anybody holds a place for the agent whose time is not over.
+pub(super) fn is_watched(connection: &Connection, agent: AgentId, now: Timestamp) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM watch WHERE agent_id = ?1 AND held_until > ?2")?
+        .exists((agent.0, now.as_microsecond()))
+}
+
+/// How far the last watcher of a place has looked, who it is, and how long it holds the place.
+fn place(
+    connection: &Connection,
+    agent: AgentId,
+    channel: &str,
+) -> rusqlite::Result<Option<(MessageId, String, Timestamp)>> {
+    connection
         .prepare_cached("SELECT position, holder, held_until FROM watch WHERE agent_id = ?1 AND channel = ?2")?
-        .query_row((watch.agent.0, &watch.channel), |row| {
-            Ok((MessageId(row.get(0)?), row.get::<_, String>(1)?, from_micros(row.get(2)?)))
-        })
-        .optional()?;
-    let position = match there {
+        .query_row((agent.0, channel), |row| Ok((MessageId(row.get(0)?), row.get(1)?, from_micros(row.get(2)?))))
+        .optional()
+}
+
+/// Takes the place; `first` is where to begin if nobody ever watched here.
+fn begin(connection: &Connection, watch: &NewWatch, first: MessageId, now: Timestamp) -> rusqlite::Result<Begun> {
+    let position = match place(connection, watch.agent, &watch.channel)? {
         Some((_, holder, until))
             if now < until && holder != watch.holder && watch.instead_of.as_ref() != Some(&holder) =>
         {
             return Ok(Begun::Held { holder, until });
         }
         Some((position, ..)) => position,
-        None => last_before(connection, watch.agent, watch.since)?,
+        None => first,
     };
     connection
         .prepare_cached(
@@ -131,6 +160,7 @@ fn begin(connection: &Connection, watch: &NewWatch, now: Timestamp) -> rusqlite:
         )?
         .query_map((watch.agent.0, &watch.channel), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
+    let mut given_up = Vec::new();
     for (message, tries) in cut_off {
         let message = MessageId(message);
         let (state, note) = if is_answered(connection, watch.agent, message)? {
@@ -138,9 +168,10 @@ fn begin(connection: &Connection, watch: &NewWatch, now: Timestamp) -> rusqlite:
         } else {
             interrupted(tries)
         };
-        set_state(connection, watch.agent, message, state, &note, now)?;
+        end_run(connection, watch.agent, message, state, &note, now)?;
+        given_up.extend((state == RunState::Failed).then_some(message));
     }
-    Ok(Begun::Started { position })
+    Ok(Begun::Started { position, given_up })
 }
 
 /// Whether the answer of the agent's watcher to a message was kept.
@@ -152,18 +183,62 @@ fn is_answered(connection: &Connection, agent: AgentId, message: MessageId) -> r
         .exists((agent.0, answer_key(&name, message)))
 }
 
-/// The last message of the agent's project that came before that time. Times rise with the numbers, so it is looked for
-/// from the newest on; there is no index of times, and this is asked once for each place.
+/// The last message of the agent's project that came before that time. Times rise with the numbers, and there is no index
+/// of times: the log of the project is halved until it is found.
 fn last_before(connection: &Connection, agent: AgentId, time: Timestamp) -> rusqlite::Result<MessageId> {
-    let found = connection
-        .prepare_cached(
-            "SELECT id FROM message NOT INDEXED
-             WHERE project_id = (SELECT project_id FROM agent WHERE id = ?1) AND created_at < ?2
-             ORDER BY id DESC LIMIT 1",
-        )?
-        .query_row((agent.0, time.as_microsecond()), |row| row.get(0))
-        .optional()?;
-    Ok(MessageId(found.unwrap_or(0)))
+    let (project, newest): (i64, i64) = connection
+        .prepare_cached("SELECT id, next_seq - 1 FROM project WHERE id = (SELECT project_id FROM agent WHERE id = ?1)")?
+        .query_row([agent.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut last_sent = connection.prepare_cached(
+        "SELECT seq, reference, at FROM event WHERE project_id = ?1 AND seq > ?2 AND seq <= ?3 AND kind = ?4
+         ORDER BY seq DESC LIMIT 1",
+    )?;
+    let (mut low, mut high, mut found) = (0, newest, 0);
+    // Whatever was sent up to `low` came before that time, and whatever was sent above `high` did not.
+    while low < high {
+        let middle = high - (high - low) / 2;
+        let sent = last_sent
+            .query_row((project, low, middle, EventKind::MessageSent.as_str()), |row| {
+                Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, i64>(2)?))
+            })
+            .optional()?;
+        match sent {
+            Some((seq, _, at)) if at >= time.as_microsecond() => high = seq - 1,
+            Some((_, message, _)) => (low, found) = (middle, message),
+            None => low = middle,
+        }
+    }
+    Ok(MessageId(found))
+}
+
+/// Counts back from answer to question for as long as watchers answered; a post has counted already.
+fn hops(connection: &Connection, message: MessageId) -> rusqlite::Result<u32> {
+    let mut step = connection.prepare_cached(
+        "SELECT m.reply_to, m.from_name, m.sender_id, (SELECT hops FROM post WHERE message_id = m.id)
+         FROM message m WHERE m.id = ?1",
+    )?;
+    let mut key =
+        connection.prepare_cached("SELECT 1 FROM idempotency WHERE sender_id = ?1 AND key = ?2 AND message_id = ?3")?;
+    let (mut at, mut count) = (message.0, 0);
+    while count < MOST_HOPS {
+        let found = step
+            .query_row([at], |row| {
+                Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get(3)?))
+            })
+            .optional()?;
+        let Some((answered, from, sender, said)) = found else { break };
+        if let Some(said) = said {
+            let said: u32 = said;
+            count += said;
+            break;
+        }
+        let Some(question) = answered else { break };
+        if !key.exists((sender, answer_key(&from, MessageId(question)), at))? {
+            break;
+        }
+        (at, count) = (question, count + 1);
+    }
+    Ok(count.min(MOST_HOPS))
 }
 
 fn take_on(
@@ -174,14 +249,16 @@ fn take_on(
     now: Timestamp,
 ) -> rusqlite::Result<Taken> {
     let key = (agent.0, message.0, channel, now.as_microsecond());
+    let is_answered = is_answered_in_channel(connection, agent, message)?;
+    let first = if is_answered { RunState::Answered } else { RunState::Running };
     let new = connection
         .prepare_cached(
             "INSERT INTO watch_run (agent_id, message_id, channel, state, tries, note, at)
-             VALUES (?1, ?2, ?3, 'running', 1, '', ?4) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, ?5, 1, '', ?4) ON CONFLICT DO NOTHING",
         )?
-        .execute(key)?;
+        .execute((agent.0, message.0, channel, now.as_microsecond(), first.as_str()))?;
     if new > 0 {
-        return Ok(Taken::New);
+        return Ok(if is_answered { Taken::Already } else { Taken::New });
     }
     let again = connection
         .prepare_cached(
@@ -192,7 +269,18 @@ fn take_on(
     Ok(if again > 0 { Taken::Again } else { Taken::Already })
 }
 
-fn set_state(
+/// Whether a watcher of the agent has answered a post, here or at another office that shares the channel.
+fn is_answered_in_channel(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT 1 FROM message m INDEXED BY message_by_sender CROSS JOIN post o ON o.message_id = m.id
+             WHERE m.sender_id = ?1 AND m.id > ?2 AND m.reply_to = ?2 AND o.mode = ?3",
+        )?
+        .exists((agent.0, message.0, WATCHER))
+}
+
+/// Ends what is running; `false` if it is not.
+fn end_run(
     connection: &Connection,
     agent: AgentId,
     message: MessageId,
@@ -201,7 +289,10 @@ fn set_state(
     now: Timestamp,
 ) -> rusqlite::Result<bool> {
     let changed = connection
-        .prepare_cached("UPDATE watch_run SET state = ?3, note = ?4, at = ?5 WHERE agent_id = ?1 AND message_id = ?2")?
+        .prepare_cached(
+            "UPDATE watch_run SET state = ?3, note = ?4, at = ?5
+             WHERE agent_id = ?1 AND message_id = ?2 AND state = 'running'",
+        )?
         .execute((agent.0, message.0, state.as_str(), note, now.as_microsecond()))?;
     Ok(changed > 0)
 }
@@ -240,4 +331,37 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
         note: row.get(4)?,
         at: from_micros(row.get(5)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::super::migrations;
+    use super::*;
+
+    #[test]
+    fn where_to_begin_is_found_without_looking_at_all_mail() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrations::migrate(&mut connection, migrations::ALL).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO project (id, slug, human_key, created_at, next_seq) VALUES (1, 'a', '/a', 0, 50001);
+                 INSERT INTO agent VALUES (1, 1, 'bob', '', '', '', 0, 0);
+                 WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 50000)
+                 INSERT INTO event SELECT 1, seq, iif(seq % 5, 'message.read', 'message.sent'), seq, 1, seq FROM n;",
+            )
+            .unwrap();
+        let steps = Arc::new(AtomicU32::new(0));
+        let counted = steps.clone();
+        let count = move || counted.fetch_add(1, Ordering::Relaxed) == u32::MAX;
+        connection.progress_handler(1, Some(count)).unwrap();
+        for (micros, last) in [(0, 0), (5, 0), (6, 5), (25_001, 25_000), (25_000, 24_995), (99_999, 50_000)] {
+            let time = Timestamp::from_microsecond(micros).unwrap();
+            assert_eq!(last_before(&connection, AgentId(1), time).unwrap(), MessageId(last), "{micros}");
+        }
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 50_000, "{steps} steps for six answers");
+    }
 }

@@ -55,9 +55,19 @@ impl Writer {
         doing: &'static str,
         work: impl FnOnce(&mut Desk<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let answer = self.hand_in(doing, work)?;
+        answer.await.unwrap_or_else(|_| Err(failure(doing, "the store was closed")))
+    }
+
+    /// Queues `work`, which is done whether or not anybody waits for its answer.
+    pub(super) fn hand_in<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&mut Desk<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, StoreError>>, StoreError> {
         let (caller, answer) = oneshot::channel();
         self.enqueue(doing, Box::new(Errand { doing, work: Some(work), outcome: None, caller }))?;
-        answer.await.unwrap_or_else(|_| Err(failure(doing, "the store was closed")))
+        Ok(answer)
     }
 
     /// Lets the thread finish what waits, and waits for its end.

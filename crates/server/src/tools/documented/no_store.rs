@@ -38,9 +38,13 @@ pub fn office() -> Arc<Office> {
 struct Nothing;
 
 macro_rules! never_asked {
-    ($port:ident: $($method:ident($($given:ty),*) -> $answer:ty;)+) => {
+    ($port:ident $(, at once $told:ident($($with:ty),*))?: $($method:ident($($given:ty),*) -> $answer:ty;)+) => {
         #[async_trait]
         impl $port for Nothing {
+            $(fn $told(&self, $(_: $with),*) {
+                unreachable!("describing a tool tells the store nothing")
+            })?
+
             $(async fn $method(&self, $(_: $given),*) -> Result<$answer, StoreError> {
                 unreachable!("describing a tool asks the store nothing")
             })+
@@ -60,6 +64,7 @@ never_asked! { ChannelStore:
     office_id() -> String;
     channels(ProjectId) -> Vec<Channel>;
     posts(ProjectId, &str, &PostQuery) -> Vec<Post>;
+    newest_post(ProjectId, &str) -> Option<MessageId>;
     post(MessageId) -> Option<Post>;
     post_called(ProjectId, &str, &str) -> Option<Post>;
     known_keys(ProjectId, &str, &[&str]) -> Vec<String>;
@@ -68,11 +73,12 @@ never_asked! { ChannelStore:
     note_key(MessageId, &str) -> ();
 }
 
-never_asked! { PresenceStore:
+never_asked! { PresenceStore, at once touch_soon(ProjectId, AgentId, Timestamp, SignedDuration):
     set_presence(ProjectId, AgentId, &NewPresence, Timestamp) -> bool;
     touch(ProjectId, AgentId, Timestamp, SignedDuration) -> ();
     presence(AgentId) -> Option<Presence>;
     present(ProjectId, Option<AgentId>, usize, Timestamp) -> Vec<Present>;
+    presence_stamp(ProjectId, Timestamp) -> i64;
 }
 
 never_asked! { EventStore:
@@ -117,7 +123,7 @@ never_asked! { SearchStore:
 
 never_asked! { ThreadStore:
     thread(ProjectId, &str, Option<MessageId>, usize, bool) -> Vec<Message>;
-    thread_tail(ProjectId, &str, usize) -> Vec<Message>;
+    thread_tail(ProjectId, &str, Option<MessageId>, usize) -> Vec<Message>;
     thread_length(ProjectId, &str) -> usize;
 }
 
@@ -131,7 +137,8 @@ never_asked! { TransferStore:
 never_asked! { WatchStore:
     begin_watch(&NewWatch, Timestamp) -> Begun;
     hold_watch(AgentId, &str, &str, MessageId, Timestamp) -> bool;
-    end_watch(AgentId, &str, &str) -> ();
+    end_watch(AgentId, &str, &str) -> bool;
+    hops(MessageId) -> u32;
     take_on(AgentId, &str, MessageId, Timestamp) -> Taken;
     finish_run(AgentId, MessageId, &Outcome, Timestamp) -> bool;
     runs(AgentId, RunQuery<'_>) -> Vec<Run>;
