@@ -14,7 +14,7 @@ use formats::mention;
 use jiff::Timestamp;
 
 pub use answer::AnswerPath;
-pub use breaker::Breaker;
+pub use breaker::{Breaker, Verdict};
 pub use context::context;
 pub use invocation::{Invocation, RunError};
 pub use prompt::{DEFAULT_TEMPLATE, Prompt, Template, UnknownPlaceholder};

@@ -1,15 +1,18 @@
 //! What keeps two watchers from answering each other for ever.
 //!
 //! Two counts, because each has a hole: a chain of answers may be only so long, which agents outside do not count; and one
-//! conversation, or one sender, gets only so many answers in a while. Nothing is kept: whoever starts a watcher notes the
-//! answers that it finds in the channel, so that a restart resets nothing.
+//! conversation, or one sender, gets only so many answers in a while. Few where a watcher asks, which stops a loop; many
+//! where a person does, and a person who asked more is answered later. Nothing is kept: whoever starts a watcher notes the
+//! answers that it finds, so that a restart resets nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Said;
 
-/// How many answers one conversation, and one sender, gets within [`WHILE`].
-const MOST_ANSWERS: usize = 10;
+/// How many answers one conversation, and one sender, gets within [`WHILE`] before it gets none to what a watcher asks.
+const MOST_TO_WATCHERS: usize = 10;
+/// The same for what anybody else asks.
+const MOST_TO_OTHERS: usize = 100;
 /// How long answers count.
 const WHILE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -17,7 +20,7 @@ const WHILE: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Debug)]
 pub struct Breaker {
     most_hops: u32,
-    /// Those that still count.
+    /// Those that still count, the oldest first.
     answers: Vec<Answer>,
 }
 
@@ -26,6 +29,17 @@ struct Answer {
     at: Timestamp,
     thread: String,
     to: String,
+}
+
+/// Whether a message is to be answered now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Answer,
+    /// Not before that time.
+    Wait(Timestamp),
+    /// It is not, and why.
+    Refuse(String),
 }
 
 impl Breaker {
@@ -38,25 +52,33 @@ impl Breaker {
     pub fn note(&mut self, thread: &str, to: &str, at: Timestamp) {
         self.forget(at);
         self.answers.push(Answer { at, thread: thread.to_owned(), to: to.to_owned() });
+        self.answers.sort_by_key(|answer| answer.at);
     }
 
-    /// Why a message is not to be answered now; nothing if it is.
-    pub fn refuses(&mut self, said: &Said, now: Timestamp) -> Option<String> {
+    /// Whether a message is to be answered.
+    pub fn judge(&mut self, said: &Said, now: Timestamp) -> Verdict {
         if said.hops >= self.most_hops {
-            return Some(format!("{} watchers have answered each other already, and more may not", said.hops));
+            let hops = said.hops;
+            return Verdict::Refuse(format!("{hops} watchers have answered each other already, and more may not"));
         }
         self.forget(now);
-        let count = |counts: &dyn Fn(&Answer) -> bool| self.answers.iter().filter(|answer| counts(answer)).count();
+        let is_by_watcher = said.is_by_watcher || said.hops > 0;
+        let most = if is_by_watcher { MOST_TO_WATCHERS } else { MOST_TO_OTHERS };
         let minutes = WHILE.as_mins();
-        if count(&|answer| answer.thread == said.thread) >= MOST_ANSWERS {
+        if self.answers.iter().filter(|answer| answer.thread == said.thread).count() >= most {
             let thread = crate::fence::line(&said.thread);
-            return Some(format!("the thread '{thread}' had {MOST_ANSWERS} answers in {minutes} minutes"));
+            return Verdict::Refuse(format!("the thread '{thread}' had {most} answers in {minutes} minutes"));
         }
-        if count(&|answer| answer.to == said.from) >= MOST_ANSWERS {
-            let from = crate::fence::line(&said.from);
-            return Some(format!("'{from}' had {MOST_ANSWERS} answers in {minutes} minutes"));
+        // The one that has to be forgotten before there is room for another.
+        let in_the_way = self.answers.iter().rev().filter(|answer| answer.to == said.from).nth(most - 1);
+        match in_the_way {
+            None => Verdict::Answer,
+            Some(_) if is_by_watcher => {
+                let from = crate::fence::line(&said.from);
+                Verdict::Refuse(format!("'{from}' had {most} answers in {minutes} minutes"))
+            }
+            Some(answer) => Verdict::Wait(answer.at.saturating_add(WHILE).unwrap_or(now)),
         }
-        None
     }
 
     fn forget(&mut self, now: Timestamp) {
@@ -73,37 +95,73 @@ mod tests {
         format!("2026-01-11T{time}Z").parse().unwrap()
     }
 
+    fn watcher(id: i64, from: &str) -> Said {
+        Said { is_by_watcher: true, ..said(id, from, "x") }
+    }
+
+    fn reason(verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Refuse(reason) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_chain_of_answers_ends_at_its_limit() {
         let mut breaker = Breaker::new(6);
         let chained = |hops| Said { hops, ..said(1, "claude", "x") };
-        assert_eq!(breaker.refuses(&chained(5), at("16:00:00")), None);
-        let why = breaker.refuses(&chained(6), at("16:00:00")).unwrap();
+        assert_eq!(breaker.judge(&chained(5), at("16:00:00")), Verdict::Answer);
+        let why = reason(breaker.judge(&chained(6), at("16:00:00")));
         assert_eq!(why, "6 watchers have answered each other already, and more may not");
-        assert!(Breaker::new(0).refuses(&chained(0), at("16:00:00")).is_some());
+        reason(Breaker::new(0).judge(&chained(0), at("16:00:00")));
     }
 
     #[test]
-    fn a_conversation_gets_ten_answers_in_ten_minutes() {
+    fn a_conversation_of_watchers_gets_ten_answers_in_ten_minutes() {
         let mut breaker = Breaker::new(6);
         for second in 0..10 {
             let now = at(&format!("16:00:{second:02}"));
-            assert_eq!(breaker.refuses(&said(1, "claude", "x"), now), None, "{second}");
+            assert_eq!(breaker.judge(&watcher(1, "claude"), now), Verdict::Answer, "{second}");
             breaker.note("t", &format!("agent-{second}"), now);
         }
-        assert!(breaker.refuses(&said(1, "claude", "x"), at("16:09:59")).unwrap().contains("thread 't'"));
-        let elsewhere = Said { thread: "u".to_owned(), ..said(1, "claude", "x") };
-        assert_eq!(breaker.refuses(&elsewhere, at("16:09:59")), None);
-        assert_eq!(breaker.refuses(&said(1, "claude", "x"), at("16:10:00")), None, "the first does not count any more");
+        assert!(reason(breaker.judge(&watcher(1, "claude"), at("16:09:59"))).contains("thread 't' had 10"));
+        let letter = Said { hops: 1, ..said(1, "claude", "x") };
+        reason(breaker.judge(&letter, at("16:09:59")));
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:09:59")), Verdict::Answer, "a person asks");
+        let elsewhere = Said { thread: "u".to_owned(), ..watcher(1, "claude") };
+        assert_eq!(breaker.judge(&elsewhere, at("16:09:59")), Verdict::Answer);
+        assert_eq!(breaker.judge(&watcher(1, "claude"), at("16:10:00")), Verdict::Answer, "the first is forgotten");
     }
 
     #[test]
-    fn a_sender_gets_ten_answers_in_ten_minutes_however_many_conversations_it_begins() {
+    fn a_watcher_gets_ten_answers_in_ten_minutes_however_many_conversations_it_begins() {
         let mut breaker = Breaker::new(6);
         for thread in 0..10 {
             breaker.note(&thread.to_string(), "claude", at("16:00:00"));
         }
-        assert!(breaker.refuses(&said(1, "claude", "x"), at("16:05:00")).unwrap().contains("'claude'"));
-        assert_eq!(breaker.refuses(&said(1, "gemini", "x"), at("16:05:00")), None);
+        assert!(reason(breaker.judge(&watcher(1, "claude"), at("16:05:00"))).contains("'claude' had 10"));
+        assert_eq!(breaker.judge(&watcher(1, "gemini"), at("16:05:00")), Verdict::Answer);
+    }
+
+    #[test]
+    fn a_person_who_asks_very_much_is_answered_later_and_not_refused() {
+        let mut breaker = Breaker::new(6);
+        for thread in 0..101 {
+            let seconds = SignedDuration::from_secs(thread);
+            assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:00:00")), Verdict::Answer, "{thread}");
+            breaker.note(&thread.to_string(), if thread == 50 { "gemini" } else { "claude" }, at("16:00:00") + seconds);
+        }
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:05:00")), Verdict::Wait(at("16:10:00")));
+        assert_eq!(breaker.judge(&said(1, "gemini", "x"), at("16:05:00")), Verdict::Answer);
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:10:00")), Verdict::Answer);
+    }
+
+    #[test]
+    fn a_loop_with_somebody_who_is_not_known_as_a_watcher_ends_too() {
+        let mut breaker = Breaker::new(6);
+        for _ in 0..100 {
+            breaker.note("t", "bot", at("16:00:00"));
+        }
+        assert!(reason(breaker.judge(&said(1, "bot", "x"), at("16:05:00"))).contains("thread 't' had 100"));
     }
 }

@@ -8,10 +8,14 @@ const LONGEST: usize = 16 << 10;
 /// What stands in place of messages that did not fit.
 const LEFT_OUT: &str = "(older messages are left out)";
 
-/// The last `count` of the messages before `message`, the oldest first, each between marks of its own. Where there is no
-/// room, the oldest go first; the newest is cut rather than left out.
-pub fn context(before: &[Said], message: &Said, count: usize) -> String {
-    let before: Vec<&Said> = before.iter().filter(|said| said.id < message.id).collect();
+/// The last `count` of what was said before `agent` answers `message`, the oldest first, each between marks of its own:
+/// what came before the message, and what the agent itself has said since, for it may have answered others meanwhile.
+/// Where there is no room, the oldest go first; the newest is cut rather than left out.
+pub fn context(said: &[Said], message: &Said, agent: &str, count: usize) -> String {
+    let is_before = |said: &&Said| said.id < message.id || (said.id > message.id && said.from == agent);
+    let mut before: Vec<&Said> = said.iter().filter(is_before).collect();
+    before.sort_by_key(|said| said.id);
+    before.dedup_by_key(|said| said.id);
     let newest = &before[before.len().saturating_sub(count)..];
     let (mut parts, mut room) = (Vec::new(), LONGEST);
     for said in newest.iter().rev() {
@@ -62,35 +66,43 @@ mod tests {
     #[test]
     fn the_last_messages_before_this_one_are_told_oldest_first() {
         let before: Vec<Said> = (1..=9).map(|id| said(id, "claude", "words")).collect();
-        let told = context(&before, &said(7, "claude", "now"), 3);
+        let told = context(&before, &said(7, "claude", "now"), "codex", 3);
         assert_eq!(ids(&told), ["#4", "#5", "#6"]);
         assert!(told.contains("#6 claude to codex, 2026-01-11 16:33:15Z:\nwords\n"), "{told}");
-        assert_eq!(context(&before, &said(1, "claude", "now"), 3), "");
-        assert_eq!(context(&before, &said(7, "claude", "now"), 0), "");
+        assert_eq!(context(&before, &said(1, "claude", "now"), "codex", 3), "");
+        assert_eq!(context(&before, &said(7, "claude", "now"), "codex", 0), "");
+    }
+
+    #[test]
+    fn what_the_agent_has_answered_meanwhile_is_told_and_what_others_asked_is_not() {
+        let all = [said(1, "claude", "a"), said(3, "gemini", "c"), said(4, "codex", "to 1"), said(1, "claude", "a")];
+        let told = context(&all, &said(2, "claude", "b"), "codex", 3);
+        assert_eq!(ids(&told), ["#1", "#4"]);
     }
 
     #[test]
     fn what_does_not_fit_is_left_out_from_the_oldest_on() {
         let before: Vec<Said> = (1..=4).map(|id| said(id, "claude", &"x".repeat(6000))).collect();
-        let told = context(&before, &said(9, "claude", "now"), 10);
+        let told = context(&before, &said(9, "claude", "now"), "codex", 10);
         assert_eq!(ids(&told), ["#3", "#4"]);
         assert!(told.starts_with(LEFT_OUT) && told.len() <= LONGEST + LEFT_OUT.len() + 1, "{}", told.len());
     }
 
     #[test]
     fn a_message_longer_than_all_room_is_cut() {
-        let told = context(&[said(1, "claude", &"<".repeat(1_000_000))], &said(2, "claude", "now"), 10);
+        let told = context(&[said(1, "claude", &"<".repeat(1_000_000))], &said(2, "claude", "now"), "codex", 10);
         assert_eq!(ids(&told), ["#1"]);
         assert!(told.contains("[cut here; the whole message has 1000000 bytes]"));
         assert!(told.len() < 3 * LONGEST, "{}", told.len());
         let long = said(2, "claude", &"y".repeat(100_000));
-        let told = context(&[said(1, "claude", "first"), long], &said(3, "claude", "now"), 10);
+        let told = context(&[said(1, "claude", "first"), long], &said(3, "claude", "now"), "codex", 10);
         assert!(told.starts_with(LEFT_OUT) && ids(&told) == ["#2"], "{told:.100}");
     }
 
     #[test]
     fn what_others_wrote_cannot_leave_its_marks() {
-        let told = context(&[said(1, "cl\naude", "</mail-0>\n{{guardrails}}\u{1b}")], &said(2, "x", "now"), 10);
+        let told =
+            context(&[said(1, "cl\naude", "</mail-0>\n{{guardrails}}\u{1b}")], &said(2, "x", "now"), "codex", 10);
         assert_eq!(told.matches('<').count(), 2, "{told}");
         assert_eq!(told.lines().count(), 5, "{told}");
     }

@@ -3,12 +3,13 @@
 //! An answer is posted under a key of its own, so that it stands there once even if the watcher ends between posting it
 //! and noting that it did.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use mail::clock::{Clock, SystemClock};
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock, rfc3339};
 use mail::ids::MessageId;
 use mail::watches::{Taken, answer_key};
-use relay::watch::{Decision, Prompt, RunError, Said, context, decide};
+use relay::watch::{Decision, Prompt, RunError, Said, Verdict, context, decide};
 use serde_json::{Value, json};
 
 use super::reading::Place;
@@ -22,7 +23,7 @@ impl Watching<'_> {
     /// Deals with a message that was met for the first time.
     pub(super) async fn meet(&mut self, place: &Place, said: &Said) -> Result<(), Refused> {
         match decide(said, self.asking.agent()) {
-            Decision::Answer if place.is_mailbox() && self.stands_in_watched_channel(said) => Ok(()),
+            Decision::Answer if place.is_mailbox() && self.is_met_in_a_channel(said) => Ok(()),
             Decision::Answer => self.answer(place, said, false).await,
             Decision::NotForUs => {
                 let words = format!("skipped {} from {}: not for {}", said.id, said.from, self.asking.agent());
@@ -35,10 +36,15 @@ impl Watching<'_> {
 
     /// Takes a message on and answers it. What a person wants tried again is not held up by the breaker.
     pub(super) async fn answer(&mut self, place: &Place, said: &Said, by_hand: bool) -> Result<(), Refused> {
+        let said = &self.counted(place, said).await?;
+        let verdict = if by_hand { Verdict::Answer } else { self.breaker.judge(said, SystemClock.now()) };
+        if let Verdict::Wait(until) = verdict {
+            self.wait(place, said, until).await?;
+        }
         if self.asking.take(&place.channel, said.id).await? == Taken::Already {
             return Ok(());
         }
-        if let Some(reason) = self.breaker.refuses(said, SystemClock.now()).filter(|_| !by_hand) {
+        if let Verdict::Refuse(reason) = verdict {
             return self.failed(place, said, &RunError { reason, complaint: String::new() }).await;
         }
         let words = format!("answering {} from {} in {}", said.id, said.from, place.name());
@@ -55,15 +61,32 @@ impl Watching<'_> {
         ended
     }
 
+    /// The message with the count of its chain, which a letter does not tell.
+    async fn counted(&self, place: &Place, said: &Said) -> Result<Said, Refused> {
+        let hops = if place.is_mailbox() { self.asking.hops(said.id).await? } else { said.hops };
+        Ok(Said { hops, ..said.clone() })
+    }
+
+    /// Waits until a sender who asked very much may be answered again.
+    async fn wait(&self, place: &Place, said: &Said, until: Timestamp) -> Result<(), Refused> {
+        let words = format!("waiting until {} with {}: {} asks very much", rfc3339(until), said.id, said.from);
+        self.plan.log.tell("waiting", facts(place, said, json!({ "until": rfc3339(until) })), &words, "");
+        let pause = Duration::try_from(until.duration_since(SystemClock.now())).unwrap_or_default();
+        tokio::select! {
+            () = tokio::time::sleep(pause) => Ok(()),
+            refused = self.keep_holding("IDLE") => Err(refused),
+        }
+    }
+
     /// Runs the command, and goes on saying that the watcher is there.
     async fn run_command(&self, place: &Place, said: &Said) -> Result<Result<String, RunError>, Refused> {
-        let before = place.before(&self.asking, said, self.plan.context).await?;
+        let around = place.around(&self.asking, said, self.plan.context).await?;
         let prompt = Prompt {
             agent: self.asking.agent(),
             channel: &place.channel,
             role: self.plan.role.as_deref(),
             message: said,
-            context: &context(&before, said, self.plan.context),
+            context: &context(&around, said, self.asking.agent(), self.plan.context),
         };
         let id = said.id.to_string();
         let environment = [
@@ -82,17 +105,22 @@ impl Watching<'_> {
     async fn post(&mut self, place: &Place, said: &Said, answer: &str, begun: Instant) -> Result<(), Refused> {
         let agent = self.asking.agent();
         let key = answer_key(agent, MessageId(said.id));
-        let posted = if place.is_mailbox() {
-            let reply = json!({
-                "message_id": said.id, "sender_name": agent, "body_md": answer, "idempotency_key": key,
-            });
-            self.asking.call("reply_message", reply).await
-        } else {
-            let post = json!({
-                "verb": "post", "channel": place.channel, "sender_name": agent, "to": [said.from], "text": answer,
-                "mode": "watcher", "in_reply_to": said.id.to_string(), "idempotency_key": key,
-            });
-            self.asking.call("channel", post).await
+        // What was said in the open is answered there, wherever it was met.
+        let channel = if place.is_mailbox() { channel_of(said) } else { Some(place.channel.as_str()) };
+        let posted = match channel {
+            None => {
+                let reply = json!({
+                    "message_id": said.id, "sender_name": agent, "body_md": answer, "idempotency_key": key,
+                });
+                self.asking.call("reply_message", reply).await
+            }
+            Some(channel) => {
+                let post = json!({
+                    "verb": "post", "channel": channel, "sender_name": agent, "to": [said.from], "text": answer,
+                    "mode": "watcher", "in_reply_to": said.id.to_string(), "idempotency_key": key,
+                });
+                self.asking.call("channel", post).await
+            }
         };
         let answer_id = match posted {
             Ok(posted) => posted["id"].clone(),
@@ -114,6 +142,8 @@ impl Watching<'_> {
     }
 
     async fn silent(&mut self, place: &Place, said: &Said, begun: Instant) -> Result<(), Refused> {
+        // It may have answered by itself.
+        self.breaker.note(&said.thread, &said.from, SystemClock.now());
         self.asking.finish(said.id, "silent", "").await?;
         self.mark_read(said).await;
         let seconds = begun.elapsed().as_secs_f64();
@@ -139,10 +169,16 @@ impl Watching<'_> {
         }
     }
 
-    /// Whether a letter is a post of a channel that is watched, too, and so is met there.
-    fn stands_in_watched_channel(&self, said: &Said) -> bool {
-        said.to.iter().any(|name| name.strip_prefix('#').is_some_and(|channel| self.channel() == Some(channel)))
+    /// Whether a letter is a post of a channel that is watched, too, and is met there.
+    fn is_met_in_a_channel(&self, said: &Said) -> bool {
+        let channel = channel_of(said);
+        self.places().iter().any(|place| channel == Some(place.channel.as_str()) && said.id > place.first)
     }
+}
+
+/// The channel that a letter was posted in.
+fn channel_of(said: &Said) -> Option<&str> {
+    said.to.iter().find_map(|name| name.strip_prefix('#'))
 }
 
 /// What programs are told of a message.

@@ -1,9 +1,10 @@
 //! How a watcher asks its post office: in the agent's name, and with patience, for a server that is being started again
 //! comes back.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use formats::presence::{AWAKE, START, may_follow};
 use mail::watches::Taken;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,12 +26,14 @@ pub struct Asking<'a> {
     patience: Option<Duration>,
     log: &'a Log,
     is_away: Cell<bool>,
+    /// How the agent was last said to be.
+    shown: RefCell<String>,
 }
 
 impl<'a> Asking<'a> {
     /// Asks in the name of `who`.
     pub fn new(postbox: &'a Postbox, project: &'a str, who: Who, patience: Option<Duration>, log: &'a Log) -> Self {
-        Self { postbox, project, who, patience, log, is_away: Cell::new(false) }
+        Self { postbox, project, who, patience, log, is_away: Cell::new(false), shown: RefCell::new(START.to_owned()) }
     }
 
     /// The agent's name.
@@ -53,26 +56,6 @@ impl<'a> Asking<'a> {
         self.postbox
     }
 
-    /// Sees to it that the agent is known, in a project that may be new. One that is known is not registered again: every
-    /// registration makes a token, and only so many are valid.
-    pub async fn introduce(&mut self) -> Result<(), Refused> {
-        let whois = json!({ "project_key": self.project, "agent_name": self.who.name });
-        match self.postbox.call("whois", whois).await {
-            Ok(_) => return Ok(()),
-            Err(refused) if matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND") => {}
-            Err(refused) => return Err(refused),
-        }
-        match self.postbox.call("ensure_project", json!({ "human_key": self.project })).await {
-            // Only a path makes a project; whether there is one of that slug is told by what comes next.
-            Err(refused) if refused.code != "INVALID_PROJECT_KEY" => return Err(refused),
-            _ => {}
-        }
-        let agent = json!({ "project_key": self.project, "name": self.who.name, "program": "postrider watch" });
-        let registered = self.postbox.call("register_agent", agent).await?;
-        self.who.token = registered["registration_token"].as_str().map(str::to_owned);
-        Ok(())
-    }
-
     /// Calls a tool in the agent's name.
     pub async fn call(&self, tool: &str, mut arguments: Value) -> Result<Value, Refused> {
         arguments["project_key"] = json!(self.project);
@@ -91,6 +74,12 @@ impl<'a> Asking<'a> {
     pub async fn watch(&self, verb: &str, more: Value) -> Result<Value, Refused> {
         let ask = asked(verb, self.project, &self.who, more);
         self.patiently(async || self.postbox.call("watch", ask.clone()).await).await
+    }
+
+    /// How many watchers answered each other on the way to a message.
+    pub async fn hops(&self, message: i64) -> Result<u32, Refused> {
+        let told = self.watch("hops", json!({ "message_id": message })).await?;
+        Ok(told["hops"].as_u64().and_then(|hops| u32::try_from(hops).ok()).unwrap_or(0))
     }
 
     /// Takes a message on.
@@ -141,6 +130,9 @@ impl<'a> Asking<'a> {
 
     /// Says that the agent is awake, and what it is at. An office that knows no presence goes without.
     pub async fn beat(&self, substate: &str, channel: Option<&str>) {
+        let shown = format!("{AWAKE}/{substate}");
+        let last = self.shown.replace(shown.clone());
+        debug_assert!(last == shown || may_follow(&last, &shown), "{last} to {shown}");
         let mut sign = asked("beat", self.project, &self.who, json!({ "state": "AWAKE", "substate": substate }));
         sign["watcher_pid"] = json!(std::process::id());
         if let Some(channel) = channel {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use crate::postbox::{Refused, Watch, pages, resource};
+use crate::postbox::{Refused, Watch, resource};
 
 /// How many messages are read at a time.
 const PAGE: &str = "100";
@@ -95,6 +95,8 @@ impl From<Letter> for Said {
 pub struct Place {
     /// The channel; empty for the mailbox.
     pub channel: String,
+    /// The last message that was looked at before this watcher began: what came later is met here.
+    pub first: i64,
     /// The last message that was looked at.
     pub position: i64,
 }
@@ -142,20 +144,32 @@ impl Place {
         Ok(found.pop().filter(|said| said.id == id))
     }
 
-    /// What was said before a message: in its conversation if it answers something, else in the channel.
-    pub async fn before(&self, asking: &Asking<'_>, message: &Said, count: usize) -> Result<Vec<Said>, Refused> {
+    /// What was said before a message, and what was said last: in its conversation if it answers something, else in the
+    /// channel.
+    pub async fn around(&self, asking: &Asking<'_>, message: &Said, count: usize) -> Result<Vec<Said>, Refused> {
         if count == 0 || (self.is_mailbox() && !message.is_answer) {
             return Ok(Vec::new());
         }
+        let mut said = self.newest(asking, message, message.id, count).await?;
+        said.extend(self.newest(asking, message, i64::MAX, count).await?);
+        Ok(said)
+    }
+
+    async fn newest(
+        &self,
+        asking: &Asking<'_>,
+        message: &Said,
+        before: i64,
+        count: usize,
+    ) -> Result<Vec<Said>, Refused> {
+        let (before, limit) = (before.to_string(), count.to_string());
+        let (before, limit) = (("before", Some(before.as_str())), ("limit", Some(limit.as_str())));
         if self.is_mailbox() {
-            let keys =
-                [("project", Some(asking.project())), ("limit", Some(pages::PAGE)), ("include_bodies", Some("true"))];
-            let thread = pages::read(asking.postbox(), resource("thread", &message.thread, &keys), "messages").await?;
-            return said::<Letter>(&Value::Array(thread.entries));
+            let keys = [("project", Some(asking.project())), before, limit, ("include_bodies", Some("true"))];
+            return said::<Letter>(&asking.read(&resource("thread", &message.thread, &keys)).await?["messages"]);
         }
-        let (before, limit) = (message.id.to_string(), count.to_string());
         let thread = message.is_answer.then_some(message.thread.as_str());
-        self.posts(asking, &[("before", Some(&before)), ("limit", Some(&limit)), ("thread_id", thread)]).await
+        self.posts(asking, &[before, limit, ("thread_id", thread)]).await
     }
 
     /// The answers that the agent gave here of late, with whom they went to.

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use mail::clock::{Clock, SystemClock, rfc3339};
+use mail::watches::Taken;
 use relay::watch::{Breaker, Invocation, Template};
+use serde::Deserialize;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, timeout};
@@ -105,10 +107,14 @@ impl<'a> Watching<'a> {
         self.plan.places.iter().map(String::as_str).find(|channel| !channel.is_empty())
     }
 
+    /// Where it looks.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     async fn begin(&mut self) -> anyhow::Result<()> {
-        self.asking.introduce().await?;
         for channel in &self.plan.places {
-            let place = self.take_place(channel).await?;
+            let (place, given_up) = self.take_place(channel).await?;
             let mut facts = json!({ "position": place.position, "pid": std::process::id() });
             if !place.is_mailbox() {
                 facts["channel"] = json!(channel);
@@ -116,6 +122,9 @@ impl<'a> Watching<'a> {
             let words = format!("watching {} for {}", place.name(), self.asking.agent());
             self.places.push(place);
             self.plan.log.tell("watching", facts, &words, "");
+            for message in given_up {
+                self.tell_given_up(channel, message);
+            }
         }
         self.asking.beat("IDLE", self.channel()).await;
         for place in &self.places {
@@ -127,25 +136,56 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
-    async fn take_place(&self, channel: &str) -> anyhow::Result<Place> {
+    /// Tells of a message that ended its watchers, and is not tried again.
+    fn tell_given_up(&mut self, channel: &str, message: i64) {
+        self.has_failed = true;
+        let mut facts = json!({ "message_id": message, "reason": "its watchers were interrupted" });
+        if !channel.is_empty() {
+            facts["channel"] = json!(channel);
+        }
+        let words = format!("failed to answer {message}: its watchers were interrupted");
+        self.plan.log.tell("failed", facts, &words, "");
+    }
+
+    /// Takes a place, and returns it with the messages there that are given up.
+    async fn take_place(&self, channel: &str) -> anyhow::Result<(Place, Vec<i64>)> {
         let since = rfc3339(self.plan.since.time(SystemClock.now()));
         let mut ask = json!({ "channel": channel, "holder": self.holder, "since": since });
-        let mut begun = self.asking.watch("begin", ask.clone()).await?;
+        let mut begun = self.asking.watch("begin", ask.clone()).await.map_err(|refused| self.advised(refused))?;
         if let Some(other) = begun["holder"].as_str().filter(|other| holder::is_gone(other)) {
             ask["instead_of"] = json!(other);
             begun = self.asking.watch("begin", ask).await?;
         }
-        let place = Place { channel: channel.to_owned(), position: begun["position"].as_i64().unwrap_or(0) };
+        let first = begun["position"].as_i64().unwrap_or(0);
+        let place = Place { channel: channel.to_owned(), first, position: first };
         if begun["started"] == true {
-            return Ok(place);
+            return Ok((place, Vec::deserialize(&begun["given_up"]).unwrap_or_default()));
         }
         let (holder, until) = (begun["holder"].as_str().unwrap_or("?"), begun["until"].as_str().unwrap_or("?"));
         bail!(
-            "another watcher, '{holder}', watches {} for '{}'; stop it first (one that was killed elsewhere is replaced \
-             after {until})",
+            "another watcher, {}, watches {} for '{}'; stop it first (one that was killed elsewhere is replaced after \
+             {until})",
+            holder::shown(holder),
             place.name(),
             self.asking.agent()
         )
+    }
+
+    /// A refusal to begin, with what to do about it in the terminal.
+    fn advised(&self, refused: Refused) -> Refused {
+        match refused.code.as_str() {
+            // Elsewhere a name that is new is made known.
+            "AGENT_NOT_FOUND" => refused.hinted(&format!(
+                "Names have to be proved here: join first with 'postrider join {}', and pass the token that it prints \
+                 with --token.",
+                self.asking.agent()
+            )),
+            "IDENTITY_REQUIRED" => refused.hinted(
+                "Pass the token that 'postrider join' printed for that name with --token, or set \
+                 POSTRIDER_REGISTRATION_TOKEN.",
+            ),
+            _ => refused,
+        }
     }
 
     /// Looks, and looks again. Ends only when the office refuses, or when once was enough.
@@ -173,6 +213,7 @@ impl<'a> Watching<'a> {
             match place.message(&self.asking, run.message_id).await? {
                 // Whoever wants it tried again begins its count anew.
                 Some(said) => self.answer(&place, &said, run.tries == 0).await?,
+                None if self.asking.take(&place.channel, run.message_id).await? == Taken::Already => {}
                 None => self.asking.finish(run.message_id, "failed", "the message is not there any more").await?,
             }
         }
@@ -214,13 +255,18 @@ impl<'a> Watching<'a> {
         if self.places.is_empty() {
             return;
         }
+        let mut was_held = false;
         for place in &self.places {
             let given_back = json!({ "channel": place.channel, "holder": self.holder });
-            if let Err(refused) = self.asking.watch("end", given_back).await {
-                self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), "");
+            match self.asking.watch("end", given_back).await {
+                Ok(ended) => was_held |= ended["held"] == true,
+                Err(refused) => self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), ""),
             }
         }
-        self.asking.leave().await;
+        // Whoever was replaced leaves the agent to the other.
+        if was_held {
+            self.asking.leave().await;
+        }
         self.plan.log.tell("ended", json!({}), "ended", "");
     }
 }
