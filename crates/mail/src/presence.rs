@@ -82,9 +82,9 @@ pub struct NewPresence {
 }
 
 impl NewPresence {
-    /// Whether a watcher says that its agent is there no more.
+    /// Whether it says that the agent is there no more.
     pub fn is_goodbye(&self) -> bool {
-        self.source == Source::Watcher && self.state == OFFLINE
+        self.state == OFFLINE
     }
 }
 
@@ -107,8 +107,8 @@ pub trait PresenceStore: Send + Sync {
     /// Notes what somebody says of an agent, as [`after_word`] decides; whether that changed anything but the time of its
     /// last sign of life. A change writes an event (`PresenceChanged`), a mere sign of life none.
     ///
-    /// A watcher that goes says so for itself alone: [a goodbye](NewPresence::is_goodbye) changes nothing while somebody
-    /// holds a place for the agent whose time is not over.
+    /// A watcher that goes says so for itself alone, here or in a file of another office: [a
+    /// goodbye](NewPresence::is_goodbye) changes nothing while somebody holds a place for the agent whose time is not over.
     async fn set_presence(
         &self,
         project: ProjectId,

@@ -145,22 +145,18 @@ pub async fn a_run_ends_once(store: &Shared) {
 pub async fn an_agent_stays_while_anybody_holds_a_place_for_it(store: &Shared) {
     let team = team(store).await;
     let bob = team.agent("bob");
-    let says = async |state: &str, time: &str| {
-        let told = NewPresence {
-            state: state.to_owned(),
-            substate: None,
-            seen_at: at(time),
-            source: Source::Watcher,
-            watcher_pid: None,
-            channel: None,
-        };
+    let hears = async |source, state: &str, time: &str| {
+        let (state, seen_at) = (state.to_owned(), at(time));
+        let told = NewPresence { state, substate: None, seen_at, source, watcher_pid: None, channel: None };
         store.set_presence(team.id(), bob, &told, at(time)).await.unwrap()
     };
+    let says = async |state: &str, time: &str| hears(Source::Watcher, state, time).await;
     begin(store, &watch(&team, "dev", "w1"), "16:00:00").await;
     begin(store, &watch(&team, MAILBOX, "w2"), "16:00:00").await;
     assert!(says(AWAKE, "16:00:00").await);
     store.end_watch(bob, "dev", "w1").await.unwrap();
     assert!(!says(OFFLINE, "16:59:59").await, "its mailbox is watched");
+    assert!(!hears(Source::File, OFFLINE, "16:59:59").await, "whatever a watcher elsewhere says");
     assert_eq!(store.presence(bob).await.unwrap().map(|known| known.state).as_deref(), Some(AWAKE));
     assert!(says(OFFLINE, "17:00:00").await, "the other was not heard of for too long");
     assert!(says(AWAKE, "16:01:00").await);

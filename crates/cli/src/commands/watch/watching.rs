@@ -174,8 +174,9 @@ impl<'a> Watching<'a> {
     /// A refusal to begin, with what to do about it in the terminal.
     fn advised(&self, refused: Refused) -> Refused {
         match refused.code.as_str() {
-            // Elsewhere a name that is new is made known.
-            "AGENT_NOT_FOUND" => refused.hinted(&format!(
+            // Elsewhere a name that is new is made known, and so is a project that has a path.
+            "PROJECT_NOT_FOUND" if !self.asking.project().starts_with('/') => refused,
+            "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND" => refused.hinted(&format!(
                 "Names have to be proved here: join first with 'postrider join {}', and pass the token that it prints \
                  with --token.",
                 self.asking.agent()
