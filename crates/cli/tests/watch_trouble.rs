@@ -176,10 +176,11 @@ fn to_look_at_what_failed_or_to_have_it_tried_again_is_no_sign_of_life() {
 #[test]
 fn where_names_are_proved_a_watcher_for_nobody_is_refused_and_makes_no_name() {
     let place = Place::with_settings("identity = \"strict\"");
-    for _ in ["in a project that is new, too", "in one that is there"] {
+    for other in ["claude", "gemini"] {
         let ran = once(&place, "codex", &[], "echo Yes.");
         assert!(ran.code == Some(1) && ran.stderr.contains("'postrider join codex'"), "{}", ran.stderr);
-        place.done(&["join", "claude", "--project", PROJECT]);
+        // The first makes the project.
+        place.done(&["join", other, "--project", PROJECT]);
     }
     assert_eq!(presence(&place, "codex"), json!(null), "nobody took the name");
     let joined = place.json(&["join", "codex", "--project", PROJECT]);
