@@ -2,8 +2,7 @@
 //!
 //! A promise is a function whose name says it; `contract/<noun>.rs` holds those of one noun. An engine's tests call
 //! [`store_contract!`](crate::store_contract) with a function that makes a fresh store, and get one test for each
-//! promise. Nothing here knows an engine. What takes two handles on one store, such as surviving a restart, is told by
-//! each engine's own tests.
+//! promise. Nothing here knows an engine. What takes two handles on one store is told by each engine's own tests.
 
 // Each function is a test: its name is its documentation, and it may panic.
 #![allow(missing_docs, clippy::unwrap_used)]
@@ -38,7 +37,6 @@ pub type Shared = Arc<dyn Store>;
 ///
 /// `$fresh` names an async function without arguments that returns an empty store as [`Shared`](crate::contract::Shared)
 /// and a guard, such as a temporary folder, that is kept until the promise was checked.
-///
 /// A promise that is not in this list is not run.
 #[macro_export]
 macro_rules! store_contract {
@@ -304,10 +302,8 @@ macro_rules! store_contract {
                 a_position_is_kept_and_never_moves_back,
                 the_first_watcher_begins_behind_what_came_before_a_time,
                 a_message_is_taken_on_once,
-                a_run_ends_once,
                 an_agent_stays_while_anybody_holds_a_place_for_it,
                 a_chain_of_answers_is_counted_where_watchers_gave_them,
-                a_post_says_itself_how_long_its_chain_is,
                 what_a_watcher_has_answered_in_the_channel_is_not_taken_on,
                 of_many_who_take_a_message_on_at_once_one_gets_it,
                 runs_are_told_as_they_stand,
