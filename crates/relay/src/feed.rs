@@ -3,6 +3,7 @@
 //! At least once, in order: what is done is noted in the store a little later, so after a crash the last events come again.
 //! What is done with an event, and how the sink is reached, is not told here.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,10 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// How long a sink may be ahead of what the store knows of it, in events and in time. A note is a write of its own.
 const MOST_UNNOTED: i64 = 256;
 const LONGEST_UNNOTED: Duration = Duration::from_secs(1);
+/// How often the store is asked how far others brought the sink.
+const ASKED_EVERY: Duration = Duration::from_secs(5);
+/// How many events may be put off.
+const MOST_PUT_OFF: usize = 1_000;
 /// How soon a sink that failed is tried again, and how late at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -26,10 +31,15 @@ pub struct Feed {
     store: Arc<dyn Store>,
     sink: String,
     project: Project,
-    /// The last event that was dealt with; `None` until the store was asked.
-    position: Option<i64>,
-    /// The last event that the store knows to be dealt with, and when it was told.
-    noted: (i64, Instant),
+    /// The last event that was dealt with or put off.
+    position: i64,
+    /// The events that wait although others behind them are done.
+    put_off: BTreeMap<i64, Event>,
+    /// The last event that the store knows to be dealt with, none if it does not know the sink; and when it was told.
+    noted: Option<i64>,
+    noted_at: Instant,
+    /// When the store was last asked what it knows; none if it has to be asked.
+    asked_at: Option<Instant>,
     backoff: Backoff,
 }
 
@@ -65,39 +75,72 @@ impl Feed {
             store,
             sink: sink.to_owned(),
             project: project.clone(),
-            position: None,
-            noted: (0, Instant::now()),
+            position: 0,
+            put_off: BTreeMap::new(),
+            noted: None,
+            noted_at: Instant::now(),
+            asked_at: None,
             backoff: Backoff::default(),
         }
     }
 
-    /// The next events in order, at most `limit`; those again that were not said to be done.
-    pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, StoreError> {
-        let position = self.position().await?;
-        if self.noted.1.elapsed() >= LONGEST_UNNOTED {
-            self.note().await?;
-        }
-        self.store.events(self.project.id, position, limit).await
+    /// Whether the store does not know the sink: it has never been used, or nobody came to note it.
+    pub async fn is_new(&mut self) -> Result<bool, StoreError> {
+        self.catch_up().await?;
+        Ok(self.noted.is_none())
     }
 
-    /// Says that everything up to `seq` is done.
+    /// The next events in order, at most `limit`; those again that were not said to be done.
+    pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.catch_up().await?;
+        if self.noted_at.elapsed() >= LONGEST_UNNOTED {
+            self.note().await?;
+        }
+        self.store.events(self.project.id, self.position, limit).await
+    }
+
+    /// Says that everything up to `seq` is done, but for what was put off.
     pub async fn done(&mut self, seq: i64) -> Result<(), StoreError> {
-        let position = self.position().await?.max(seq);
-        self.position = Some(position);
+        self.catch_up().await?;
+        self.position = self.position.max(seq);
         self.backoff.worked();
-        if position - self.noted.0 >= MOST_UNNOTED { self.note().await } else { Ok(()) }
+        if self.position - self.noted.unwrap_or(0) >= MOST_UNNOTED { self.note().await } else { Ok(()) }
+    }
+
+    /// Puts an event off, so that those behind it need not wait for it; whether there was room. Until it is done, the
+    /// store does not learn of more than what came before it.
+    pub fn put_off(&mut self, event: &Event) -> bool {
+        let has_room = self.put_off.len() < MOST_PUT_OFF;
+        if has_room {
+            self.put_off.insert(event.seq, event.clone());
+        }
+        has_room
+    }
+
+    /// The events that were put off, in order.
+    pub fn waiting(&self) -> Vec<Event> {
+        self.put_off.values().cloned().collect()
+    }
+
+    /// Says that an event that was put off is done.
+    pub fn made_good(&mut self, seq: i64) {
+        self.put_off.remove(&seq);
     }
 
     /// Tells the store how far the sink is, if it does not know. A sink that ends does this last.
     pub async fn note(&mut self) -> Result<(), StoreError> {
-        let Some(position) = self.position.filter(|position| *position > self.noted.0) else { return Ok(()) };
-        self.store.advance_cursor(&self.sink, self.project.id, position).await?;
-        self.noted = (position, Instant::now());
+        self.catch_up().await?;
+        let done = self.put_off.keys().next().map_or(self.position, |first| first - 1);
+        if self.noted.is_none_or(|noted| noted < done) {
+            self.store.advance_cursor(&self.sink, self.project.id, done).await?;
+            (self.noted, self.noted_at) = (Some(done), Instant::now());
+        }
         Ok(())
     }
 
     /// Says that the sink failed, and tells how long to leave it alone: longer each time, until something is done.
     pub fn failed(&mut self) -> Duration {
+        self.asked_at = None;
         self.backoff.failed()
     }
 
@@ -106,15 +149,19 @@ impl Feed {
         self.backoff.has_failed()
     }
 
-    async fn position(&mut self) -> Result<i64, StoreError> {
-        if let Some(position) = self.position {
-            return Ok(position);
+    /// Asks the store from time to time how far the sink is: other processes may do its work too.
+    async fn catch_up(&mut self) -> Result<(), StoreError> {
+        if self.asked_at.is_some_and(|at| at.elapsed() < ASKED_EVERY) {
+            return Ok(());
         }
         let cursors = self.store.cursors().await?;
         let ours = cursors.iter().find(|cursor| cursor.sink == self.sink && cursor.project == self.project.slug);
-        let position = ours.map_or(0, |cursor| cursor.seq);
-        (self.position, self.noted.0) = (Some(position), position);
-        Ok(position)
+        self.noted = ours.map(|cursor| cursor.seq);
+        let noted = self.noted.unwrap_or(0);
+        self.position = self.position.max(noted);
+        self.put_off.retain(|seq, _| *seq > noted);
+        self.asked_at = Some(Instant::now());
+        Ok(())
     }
 }
 
@@ -218,5 +265,46 @@ mod tests {
         assert!(late <= LONGEST_PAUSE * 5 / 4 && late >= LONGEST_PAUSE * 3 / 4, "{late:?}");
         feed.done(1).await.unwrap();
         assert!(feed.failed() <= FIRST_PAUSE * 5 / 4);
+    }
+
+    #[tokio::test]
+    async fn what_another_process_did_for_the_sink_is_not_done_again() {
+        let log = log(5).await;
+        let (mut feed, mut other) = (log.feed(), log.feed());
+        assert_eq!(feed.next(9).await.unwrap().len(), 5);
+        other.done(3).await.unwrap();
+        other.note().await.unwrap();
+        feed.failed();
+        assert_eq!(numbers(&feed.next(9).await.unwrap()), [4, 5], "after a failure");
+        other.done(4).await.unwrap();
+        other.note().await.unwrap();
+        feed.asked_at = Instant::now().checked_sub(ASKED_EVERY);
+        assert_eq!(numbers(&feed.next(9).await.unwrap()), [5], "from time to time");
+    }
+
+    #[tokio::test]
+    async fn what_is_put_off_holds_up_the_note_and_not_the_others() {
+        let log = log(4).await;
+        let mut feed = log.feed();
+        let events = feed.next(9).await.unwrap();
+        assert!(feed.put_off(&events[1]));
+        feed.done(4).await.unwrap();
+        assert!(feed.next(9).await.unwrap().is_empty());
+        feed.note().await.unwrap();
+        assert_eq!((log.noted().await, numbers(&feed.waiting())), (Some(1), vec![2]));
+        assert_eq!(numbers(&log.feed().next(9).await.unwrap()), [2, 3, 4], "after a crash");
+        feed.made_good(2);
+        feed.note().await.unwrap();
+        assert_eq!(log.noted().await, Some(4));
+    }
+
+    #[tokio::test]
+    async fn a_sink_is_new_until_it_was_noted_also_when_nothing_happened() {
+        let log = log(0).await;
+        let mut feed = log.feed();
+        assert!(feed.is_new().await.unwrap());
+        feed.note().await.unwrap();
+        assert_eq!(log.noted().await, Some(0));
+        assert!(!feed.is_new().await.unwrap() && !log.feed().is_new().await.unwrap());
     }
 }
