@@ -12,9 +12,10 @@ mod presence;
 mod scanner;
 #[cfg(test)]
 mod tests;
+mod way;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,18 +23,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mail::channels::{ChannelName, FOLDER};
-use mail::events::EventKind;
-use mail::ids::MessageId;
+use mail::events::{Event, EventKind};
+use mail::ids::{AgentId, MessageId};
 use mail::projects::Project;
-use mail::wake::{Signal, Wake};
+use mail::wake::Wake;
 use mail::{Error, Office, Store, StoreError};
 
-use crate::feed::{Backoff, Feed, LONGEST_WAIT};
+use crate::feed::Feed;
 use crate::wake::Bells;
 use folder::Folder;
 use glance::Glance;
 use presence::Presence;
 use scanner::Scanner;
+use way::{Trouble, Way};
 
 /// What the store calls whoever follows the log for a folder.
 pub const SINK: &str = "files";
@@ -58,6 +60,15 @@ pub enum FilesError {
         path: PathBuf,
         /// What the system said.
         cause: io::Error,
+    },
+    /// The folder was used before, and is empty now: most likely nothing is mounted there.
+    #[error(
+        "the folder '{path}' has no '{CHANNELS}' in it any more; mount what belongs there, or make '{CHANNELS}' if it \
+         is another folder now"
+    )]
+    NotMounted {
+        /// The folder.
+        path: PathBuf,
     },
     /// Something in it could not be read or written.
     #[error("the folder '{path}' cannot be used: {cause}")]
@@ -94,8 +105,12 @@ pub struct Bridge {
     feed: Feed,
     /// The names of the channels in the folder.
     channels: Vec<ChannelName>,
+    /// The names beside them that no channel can have, which were told.
+    odd_names: HashSet<String>,
     glance: Glance,
     scanners: BTreeMap<String, Scanner>,
+    /// What is wrong with the folders of channels.
+    troubles: BTreeMap<String, Trouble>,
     presence: Presence,
 }
 
@@ -115,8 +130,10 @@ impl Bridge {
             root: root.to_owned(),
             feed: Feed::new(store, SINK, &project),
             channels: Vec::new(),
+            odd_names: HashSet::new(),
             glance: Glance::new(CHANNELS_EVERY),
             scanners: BTreeMap::new(),
+            troubles: BTreeMap::new(),
             presence: Presence::new(),
             desk: Desk { office, project, longest },
         })
@@ -125,28 +142,24 @@ impl Bridge {
     /// Keeps both in step until the office closes.
     pub async fn run(mut self, bells: Arc<Bells>) {
         let mut bell = bells.events(self.desk.project.id);
-        let (mut looked_at, mut backoff, mut trouble) = (None::<Instant>, Backoff::default(), None);
+        let (mut outward, mut inward, mut presence) = (Way::default(), Way::default(), Way::default());
         while !bells.closing() {
-            let since = looked_at.map_or(LONGEST_WAIT, |at| at.elapsed());
-            let passed = if since >= LONGEST_WAIT {
-                looked_at = Some(Instant::now());
-                self.pass().await
-            } else {
-                // A bell says that something was posted, not that somebody wrote a file.
-                self.hand_on().await
-            };
-            self.tell(&passed, &mut trouble);
-            if passed.is_ok() {
-                backoff.worked();
-                let since = looked_at.map_or(LONGEST_WAIT, |at| at.elapsed());
-                bell.wait(LONGEST_WAIT.saturating_sub(since)).await;
-            } else {
-                rest(&mut *bell, &bells, backoff.failed()).await;
-                looked_at = None;
+            if outward.is_wanted(Instant::now()) {
+                outward.went(self.follow_events().await, &self.root);
             }
+            // A bell says that something was posted, not that somebody wrote a file.
+            if inward.is_due(Instant::now()) {
+                inward.went(self.take_in(Instant::now()).await, &self.root);
+            }
+            let now = Instant::now();
+            if presence.is_due(now) || self.presence.is_changed() && presence.is_wanted(now) {
+                presence.went(self.show_presence(now).await, &self.root);
+            }
+            let now = Instant::now();
+            let rest = [&outward, &inward, &presence].map(|way| way.rest(now)).into_iter().min();
+            bell.wait(rest.unwrap_or_default()).await;
         }
-        let passed = self.write_out().await;
-        self.tell(&passed, &mut trouble);
+        outward.went(self.write_out().await, &self.root);
     }
 
     /// Writes what is not written, takes in what is there, and writes what that led to. For those who end soon.
@@ -171,21 +184,38 @@ impl Bridge {
     async fn pass_at(&mut self, now: Instant) -> Result<(), FilesError> {
         let written = self.follow_events().await;
         let taken = self.take_in(now).await;
-        let heard = self.presence.pass(&self.root, &self.desk, now).await;
-        written.and(taken).and(heard.map_err(|error| self.named(error)))
+        let shown = self.show_presence(now).await;
+        written.and(taken).and(shown)
     }
 
-    /// Hands on at once what happened here.
-    async fn hand_on(&mut self) -> Result<(), FilesError> {
-        self.follow_events().await?;
-        if self.presence.is_changed() {
-            let heard = self.presence.pass(&self.root, &self.desk, Instant::now()).await;
-            heard.map_err(|error| self.named(error))?;
+    /// Hears and writes who is awake.
+    async fn show_presence(&mut self, now: Instant) -> Result<(), FilesError> {
+        self.begin().await?;
+        let passed = self.presence.pass(&self.root, &self.desk, now).await;
+        passed.map_err(|error| self.named(error))
+    }
+
+    /// Makes the folder ours when it is used for the first time. Later it has to be what it was: the empty folder that
+    /// is left where nothing is mounted must not be written into.
+    async fn begin(&mut self) -> Result<(), FilesError> {
+        if self.feed.is_new().await? {
+            let root = self.root.clone();
+            let made = off_thread(move || Folder::open(&root)?.make(CHANNELS).map(drop)).await;
+            made.map_err(|error| self.named(error))?;
+            self.feed.note().await?;
         }
         Ok(())
     }
 
     async fn follow_events(&mut self) -> Result<(), FilesError> {
+        self.begin().await?;
+        // The channels whose folder cannot be written to now, and why.
+        let mut closed = BTreeMap::new();
+        for event in self.feed.waiting() {
+            if self.write(&event, &mut closed).await? {
+                self.feed.made_good(event.seq);
+            }
+        }
         loop {
             let events = self.feed.next(EVENTS_AT_ONCE).await?;
             if events.is_empty() {
@@ -193,96 +223,146 @@ impl Bridge {
             }
             for event in events {
                 match event.kind {
-                    EventKind::MessageSent => self.write(MessageId(event.reference)).await?,
-                    EventKind::PresenceChanged => self.presence.changed(),
+                    EventKind::MessageSent => {
+                        let is_over = self.write(&event, &mut closed).await? || self.feed.put_off(&event);
+                        if !is_over {
+                            return first_of(closed);
+                        }
+                    }
+                    EventKind::PresenceChanged => self.presence.changed(AgentId(event.reference)),
                     _ => {}
                 }
                 self.feed.done(event.seq).await?;
             }
         }
-        Ok(())
+        first_of(closed)
     }
 
-    /// Writes a message, if it is a post that the folder does not have.
-    async fn write(&self, message: MessageId) -> Result<(), FilesError> {
-        let store = self.desk.office.store();
-        let Some(post) = store.post(message).await?.filter(|post| post.message.door != FOLDER) else { return Ok(()) };
+    /// Writes a message, if it is a post that the folder does not have; whether that is done. One channel that cannot be
+    /// written to does not stop the others.
+    async fn write(&self, event: &Event, closed: &mut BTreeMap<String, FilesError>) -> Result<bool, FilesError> {
+        let (store, message) = (self.desk.office.store(), MessageId(event.reference));
+        let Some(post) = store.post(message).await?.filter(|post| post.message.door != FOLDER) else { return Ok(true) };
         let (root, office, channel) = (self.root.clone(), self.office_id.clone(), post.channel.clone());
-        match off_thread(move || writer::write(&root, &post, &office)).await.map_err(|error| self.named(error))? {
-            Some(name) => store.name_post(message, &name).await?,
-            None => tracing::error!(channel, %message, "a post could not be written: every name is taken or wrong"),
+        if closed.contains_key(&channel) {
+            return Ok(false);
         }
-        Ok(())
+        let written = off_thread(move || {
+            let channels = channels_of(&root)?;
+            Ok(writer::write(&channels, &post, &office))
+        });
+        match written.await.map_err(|error| self.named(error))? {
+            Ok(Some(name)) => store.name_post(message, &name).await?,
+            Ok(None) => tracing::error!(channel, %message, "a post could not be written: every name is taken or wrong"),
+            Err(cause) => {
+                let path = self.root.join(CHANNELS).join(&channel);
+                closed.insert(channel, FilesError::Failed { path, cause });
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn take_in(&mut self, now: Instant) -> Result<(), FilesError> {
+        self.begin().await?;
         let folders = self.open_channels(now).await.map_err(|error| self.named(error))?;
+        self.look_into(folders, now).await
+    }
+
+    async fn look_into(
+        &mut self,
+        folders: Vec<(ChannelName, io::Result<Folder>)>,
+        now: Instant,
+    ) -> Result<(), FilesError> {
         let mut ended = Ok(());
         for (channel, folder) in folders {
             let name = channel.as_str().to_owned();
-            let scanner = self.scanners.entry(name).or_insert_with(|| Scanner::new(channel));
-            let looked = scanner.look(&Arc::new(folder), &self.desk, now).await;
+            let path = self.root.join(CHANNELS).join(&name);
+            let looked = match folder {
+                Ok(folder) => {
+                    let scanner = self.scanners.entry(name.clone()).or_insert_with(|| Scanner::new(channel));
+                    scanner.look(&Arc::new(folder), &self.desk, now).await
+                }
+                Err(cause) => Err(FilesError::Failed { path: path.clone(), cause }),
+            };
             // One channel that cannot be read does not silence the others.
-            ended = ended.and(looked.map_err(|error| self.named(error)));
+            let trouble = match looked {
+                Ok(()) => None,
+                Err(FilesError::Failed { cause, .. }) => {
+                    Some(FilesError::Failed { path: path.clone(), cause }.to_string())
+                }
+                Err(error) => {
+                    ended = Err(error);
+                    continue;
+                }
+            };
+            self.troubles.entry(name).or_default().is_now(&path, trouble);
         }
         ended
     }
 
-    /// The channels that have a folder.
-    async fn open_channels(&mut self, now: Instant) -> Result<Vec<(ChannelName, Folder)>, FilesError> {
-        let (root, mut glance, mut channels) = (self.root.clone(), self.glance, self.channels.clone());
-        let (glance, channels, folders) = off_thread(move || {
-            let Some(all) = Folder::open(&root)?.inner(CHANNELS)? else { return Ok((glance, Vec::new(), Vec::new())) };
-            if let Some(mut names) = glance.names(&all, now)? {
-                names.sort();
-                channels = names.iter().filter_map(|name| channel_of(name)).take(MOST_CHANNELS).collect();
-            }
-            let mut folders = Vec::new();
-            for channel in &channels {
-                if let Some(folder) = all.inner(channel.as_str())? {
-                    folders.push((channel.clone(), folder));
-                }
-            }
-            Ok((glance, channels, folders))
+    /// The channels that have a folder, and that folder.
+    async fn open_channels(&mut self, now: Instant) -> Result<Vec<(ChannelName, io::Result<Folder>)>, FilesError> {
+        let (root, mut glance) = (self.root.clone(), self.glance);
+        let (glance, all, names) = off_thread(move || {
+            let all = channels_of(&root)?;
+            let names = glance.names(&all, now)?;
+            Ok((glance, all, names))
         })
         .await?;
-        (self.glance, self.channels) = (glance, channels);
-        Ok(folders)
+        if let Some(names) = names {
+            self.note_channels(names);
+        }
+        self.glance = glance;
+        let channels = self.channels.clone();
+        off_thread(move || {
+            let open = |channel: ChannelName| all.inner(channel.as_str()).transpose().map(|folder| (channel, folder));
+            Ok(channels.into_iter().filter_map(open).collect())
+        })
+        .await
     }
 
-    /// Logs what is wrong when it begins, when it becomes something else, and when it is over.
-    fn tell(&self, passed: &Result<(), FilesError>, trouble: &mut Option<String>) {
-        let now = passed.as_ref().err().map(ToString::to_string);
-        match &now {
-            Some(error) if now != *trouble => {
-                tracing::warn!(error, "channels and their folder are not in step; trying again");
+    fn note_channels(&mut self, mut names: Vec<String>) {
+        names.sort();
+        self.channels = names.iter().filter_map(|name| channel_of(name)).take(MOST_CHANNELS).collect();
+        for name in names.into_iter().filter(|name| !name.starts_with('.') && channel_of(name).is_none()) {
+            if self.odd_names.len() < MOST_CHANNELS && !self.odd_names.contains(&name) {
+                let why = "its name is not 1 to 64 letters, digits, '-', '_' and '.'";
+                tracing::warn!(folder = %self.root.display(), channel = name, why, "a channel was passed over");
+                self.odd_names.insert(name);
             }
-            None if trouble.is_some() => {
-                tracing::info!(folder = %self.root.display(), "channels and their folder are in step again");
-            }
-            _ => {}
         }
-        *trouble = now;
     }
 
     /// The same error, with the folder that it is about.
     fn named(&self, error: impl Into<FilesError>) -> FilesError {
+        let path = self.root.clone();
         match error.into() {
-            FilesError::Failed { cause, .. } if !self.root.is_dir() => {
-                FilesError::NotThere { path: self.root.clone(), cause }
-            }
-            FilesError::Failed { cause, .. } => FilesError::Failed { path: self.root.clone(), cause },
+            FilesError::Failed { cause, .. } if !self.root.is_dir() => FilesError::NotThere { path, cause },
+            FilesError::Failed { cause, .. } if is_not_mounted(&cause) => FilesError::NotMounted { path },
+            FilesError::Failed { cause, .. } => FilesError::Failed { path, cause },
             other => other,
         }
     }
 }
 
-/// Leaves a folder that failed alone for a while. A bell does not end that, but the office closing does.
-async fn rest(bell: &mut dyn Signal, bells: &Bells, pause: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < pause && !bells.closing() {
-        bell.wait(pause.saturating_sub(begun.elapsed())).await;
-    }
+/// The folder of channels. It is made when a folder is first used, and never again.
+fn channels_of(root: &Path) -> io::Result<Folder> {
+    Folder::open(root)?.inner(CHANNELS)?.ok_or_else(|| io::Error::other(NotMounted))
+}
+
+/// There is no folder of channels where one was.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no '{CHANNELS}'")]
+struct NotMounted;
+
+fn is_not_mounted(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<NotMounted>())
+}
+
+/// What is wrong with the first of these channels.
+fn first_of(closed: BTreeMap<String, FilesError>) -> Result<(), FilesError> {
+    closed.into_values().next().map_or(Ok(()), Err)
 }
 
 /// Opens the log of a watcher in `logs/`, for lines to be added at its end.

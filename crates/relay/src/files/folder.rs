@@ -135,6 +135,10 @@ impl Folder {
 
     /// Makes a file that is whole from its first moment, and safe on the disk after this; whether the name was free.
     pub(super) fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        // Most often it is our own work of before, and not worth a temporary file on a disk far away.
+        if self.stamp_of(name)?.is_some() {
+            return Ok(false);
+        }
         self.with_temporary(bytes, |temporary| {
             let made = rustix::fs::linkat(&self.0, temporary, &self.0, plain(name)?, AtFlags::empty());
             rustix::fs::unlinkat(&self.0, temporary, AtFlags::empty())?;
@@ -160,16 +164,15 @@ impl Folder {
     }
 
     /// Removes those of the names that are our temporary files, and that nobody writes any more.
-    pub(super) fn sweep(&self, names: &[String], now: SystemTime) -> io::Result<()> {
+    pub(super) fn sweep(&self, names: &[String], now: SystemTime) {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         for name in names.iter().filter(|name| name.starts_with(TEMPORARY)) {
             let age = |stamp: Stamp| now.saturating_sub(u64::try_from(stamp.modified.0).unwrap_or(u64::MAX));
-            if self.stamp_of(name)?.is_some_and(|stamp| age(stamp) > ABANDONED.as_secs()) {
-                // Somebody else may be tidying up too.
+            // What cannot be looked at or removed stays; somebody else may be tidying up too.
+            if matches!(self.stamp_of(name), Ok(Some(stamp)) if age(stamp) > ABANDONED.as_secs()) {
                 let _ = rustix::fs::unlinkat(&self.0, name.as_str(), AtFlags::empty());
             }
         }
-        Ok(())
     }
 
     /// Does something with a temporary file that is safe on the disk, which is gone afterwards, whatever became of it.
@@ -317,9 +320,9 @@ mod tests {
         }
         let names = folder.names().unwrap();
         let in_an_hour = SystemTime::now() + ABANDONED;
-        folder.sweep(&names, in_an_hour - Duration::from_secs(60)).unwrap();
+        folder.sweep(&names, in_an_hour - Duration::from_secs(60));
         assert_eq!(folder.names().unwrap().len(), 3);
-        folder.sweep(&names, in_an_hour + Duration::from_secs(60)).unwrap();
+        folder.sweep(&names, in_an_hour + Duration::from_secs(60));
         let mut left = folder.names().unwrap();
         left.sort();
         assert_eq!(left, [".tmp-other", "msg.json"]);

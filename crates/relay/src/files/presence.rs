@@ -3,18 +3,20 @@
 //! Those of agents that are here are written, those of others are heard. Who is stale is not decided here: a file says
 //! how it stood when it was written, and nobody has to take it away.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::Timestamp;
+use mail::ids::AgentId;
 use mail::presence::Present;
 
 use super::folder::{Folder, Found, Stamp};
 use super::glance::Glance;
-use super::{Desk, ENDING, FilesError, off_thread};
+use super::{CHANNELS, Desk, ENDING, FilesError, NotMounted, off_thread};
 
 const SIGNALS: &str = "signals";
 const PRESENCE: &str = "presence";
@@ -25,6 +27,10 @@ const WRITTEN_EVERY: Duration = Duration::from_secs(30);
 /// How many heartbeats are heard, and the longest one in bytes.
 const MOST: usize = 10_000;
 const LONGEST: usize = 64 << 10;
+/// How many are read at once.
+const READ_AT_ONCE: usize = 64;
+/// How many agents that changed are written one by one. More are written with all the others.
+const MOST_CHANGED: usize = 100;
 /// How many agents are asked for at once.
 const AGENTS_AT_ONCE: usize = 500;
 
@@ -35,86 +41,163 @@ pub(super) struct Presence {
     heard: HashMap<String, Stamp>,
     /// What was written, by the names of the files.
     written: HashMap<String, String>,
+    /// When all were last written.
     written_at: Option<Instant>,
+    /// Who changed since it was last written.
+    changed: BTreeSet<AgentId>,
+    /// The files that were complained of.
+    odd: HashSet<String>,
 }
 
 impl Presence {
     /// A folder that was never looked at.
     pub(super) fn new() -> Self {
-        Self { glance: Glance::new(AT_LEAST_EVERY), heard: HashMap::new(), written: HashMap::new(), written_at: None }
+        Self {
+            glance: Glance::new(AT_LEAST_EVERY),
+            heard: HashMap::new(),
+            written: HashMap::new(),
+            written_at: None,
+            changed: BTreeSet::new(),
+            odd: HashSet::new(),
+        }
     }
 
     /// Says that somebody who is here came, went or took up something else.
-    pub(super) fn changed(&mut self) {
-        self.written_at = None;
+    pub(super) fn changed(&mut self, agent: AgentId) {
+        self.changed.insert(agent);
+        if self.changed.len() > MOST_CHANGED {
+            self.changed.clear();
+            self.written_at = None;
+        }
     }
 
-    /// Whether that was said, and not written since.
+    /// Whether somebody changed and is not written.
     pub(super) fn is_changed(&self) -> bool {
-        self.written_at.is_none()
+        self.written_at.is_none() || !self.changed.is_empty()
     }
 
     /// Hears what is new, then writes what is.
     pub(super) async fn pass(&mut self, root: &Path, desk: &Desk, now: Instant) -> Result<(), FilesError> {
         // First: who was heard elsewhere last is not written here.
         self.hear(root, desk, now).await?;
-        if self.written_at.is_some_and(|at| now < at + WRITTEN_EVERY) {
-            return Ok(());
+        if self.written_at.is_none_or(|at| now >= at + WRITTEN_EVERY) {
+            self.write_all(root, desk).await?;
+            self.written_at = Some(now);
+            self.changed.clear();
         }
-        self.write(root, desk).await?;
-        self.written_at = Some(now);
+        while let Some(agent) = self.changed.first().copied() {
+            let key = &desk.project.human_key;
+            let (_, present) = desk.office.present(key, Some(AgentId(agent.0 - 1)), 1).await?;
+            let present = present.iter().find(|present| present.agent.id == agent);
+            let file = present.and_then(|present| file_of(present, desk.office.now()));
+            self.write(root, file.into_iter().collect()).await?;
+            self.changed.remove(&agent);
+        }
         Ok(())
     }
 
     async fn hear(&mut self, root: &Path, desk: &Desk, now: Instant) -> Result<(), FilesError> {
-        let (root, mut glance, heard) = (root.to_owned(), self.glance, self.heard.clone());
-        let (glance, files) = off_thread(move || {
-            let Some(folder) = folder(&root)? else { return Ok((glance, Vec::new())) };
-            let Some(names) = glance.names(&folder, now)? else { return Ok((glance, Vec::new())) };
-            Ok((glance, changed_files(&folder, names, &heard)?))
+        let (root, mut glance) = (root.to_owned(), self.glance);
+        let (glance, found) = off_thread(move || {
+            let Some(folder) = folder(&root)? else { return Ok((glance, None)) };
+            let names = glance.names(&folder, now)?;
+            Ok((glance, names.map(|names| (Arc::new(folder), names))))
         })
         .await?;
-        for (name, stamp, bytes) in files {
-            let is_ours = self.written.get(&name).is_some_and(|text| text.as_bytes() == bytes);
-            let heartbeat =
-                Heartbeat::read(&bytes).filter(|heartbeat| format!("{}{ENDING}", heartbeat.agent_id) == name);
-            match heartbeat {
-                _ if is_ours => {}
-                None => tracing::debug!(file = name, "not a heartbeat of the agent that it is named after"),
-                Some(heartbeat) => match desk.office.heard(&desk.project.human_key, &heartbeat).await {
-                    Ok(_) => {}
-                    Err(error) if error.retryable() => return Err(error.into()),
-                    Err(error) => tracing::warn!(file = name, %error, "a heartbeat was passed over"),
-                },
+        let Some((folder, mut names)) = found else { return Ok(()) };
+        names.retain(|name| !name.starts_with('.') && name.ends_with(ENDING));
+        names.truncate(MOST);
+        if self.heard.len() > names.len() {
+            let there: HashSet<&String> = names.iter().collect();
+            self.heard.retain(|name, _| there.contains(name));
+            self.odd.retain(|name| there.contains(name));
+        }
+        for names in names.chunks(READ_AT_ONCE) {
+            let known: Vec<_> = names.iter().map(|name| (name.clone(), self.heard.get(name).copied())).collect();
+            let folder = folder.clone();
+            for (name, found) in off_thread(move || Ok(changed_files(&folder, known))).await? {
+                self.hear_file(name, found, desk).await?;
             }
-            self.heard.insert(name, stamp);
         }
         // Only now: if the office could not be told, the folder is read again.
         self.glance = glance;
         Ok(())
     }
 
-    async fn write(&mut self, root: &Path, desk: &Desk) -> Result<(), FilesError> {
-        let mut after = None;
-        let mut files = Vec::new();
+    /// Takes what a file says. One that cannot be used is told of once, and stops no other.
+    async fn hear_file(&mut self, name: String, found: io::Result<Found>, desk: &Desk) -> Result<(), FilesError> {
+        let (bytes, stamp) = match found {
+            Ok(Found::Whole(bytes, stamp)) => (bytes, stamp),
+            Ok(Found::Gone) => return Ok(()),
+            Ok(Found::TooLarge(size, stamp)) => {
+                self.pass_over(&name, &format!("it has {size} bytes; the limit is {LONGEST}"));
+                self.heard.insert(name, stamp);
+                return Ok(());
+            }
+            Ok(Found::Unreadable(error, _)) | Err(error) => {
+                self.pass_over(&name, &error.to_string());
+                return Ok(());
+            }
+        };
+        let is_ours = self.written.get(&name).is_some_and(|text| text.as_bytes() == bytes);
+        match Heartbeat::read(&bytes) {
+            _ if is_ours => {}
+            None => self.pass_over(&name, "it is not a heartbeat: a JSON object with agent_id and state"),
+            Some(heartbeat) if format!("{}{ENDING}", heartbeat.agent_id) != name => {
+                self.pass_over(&name, "it is not named after its agent_id");
+            }
+            Some(heartbeat) => match desk.office.heard(&desk.project.human_key, &heartbeat).await {
+                Ok(_) => _ = self.odd.remove(&name),
+                Err(error) if error.retryable() => return Err(error.into()),
+                Err(error) => self.pass_over(&name, &error.to_string()),
+            },
+        }
+        self.heard.insert(name, stamp);
+        Ok(())
+    }
+
+    fn pass_over(&mut self, file: &str, why: &str) {
+        if self.odd.len() < MOST && self.odd.insert(file.to_owned()) {
+            tracing::warn!(file, why, "a heartbeat was passed over");
+        }
+    }
+
+    async fn write_all(&mut self, root: &Path, desk: &Desk) -> Result<(), FilesError> {
+        let (mut after, mut current) = (None, HashSet::new());
         loop {
             let (_, agents) = desk.office.present(&desk.project.human_key, after, AGENTS_AT_ONCE).await?;
             let Some(last) = agents.last() else { break };
             after = Some(last.agent.id);
-            files.extend(agents.iter().filter_map(|agent| file_of(agent, desk.office.now())));
+            let files: Vec<_> = agents.iter().filter_map(|agent| file_of(agent, desk.office.now())).collect();
+            current.extend(files.iter().map(|(name, _)| name.clone()));
+            self.write(root, files).await?;
         }
+        // Of who went long ago there is nothing to remember.
+        self.written.retain(|name, _| current.contains(name));
+        Ok(())
+    }
+
+    /// Writes those of the files that are new. One that cannot be written stops no other.
+    async fn write(&mut self, root: &Path, mut files: Vec<(String, String)>) -> Result<(), FilesError> {
         files.retain(|(name, text)| self.written.get(name) != Some(text));
         if files.is_empty() {
             return Ok(());
         }
         let root = root.to_owned();
         let files = off_thread(move || {
-            let folder = Folder::open(&root)?.make(SIGNALS)?.make(PRESENCE)?;
-            files.iter().try_for_each(|(name, text)| folder.replace(name, text.as_bytes()))?;
-            Ok(files)
+            let root = Folder::open(&root)?;
+            root.inner(CHANNELS)?.ok_or_else(|| io::Error::other(NotMounted))?;
+            let folder = root.make(SIGNALS)?.make(PRESENCE)?;
+            let replaced = |(name, text): (String, String)| (folder.replace(&name, text.as_bytes()), name, text);
+            Ok(files.into_iter().map(replaced).collect::<Vec<_>>())
         })
         .await?;
-        self.written.extend(files);
+        for (replaced, name, text) in files {
+            match replaced {
+                Ok(()) => _ = self.written.insert(name, text),
+                Err(error) => self.pass_over(&name, &error.to_string()),
+            }
+        }
         Ok(())
     }
 }
@@ -126,20 +209,13 @@ fn folder(root: &Path) -> io::Result<Option<Folder>> {
 }
 
 /// The files that are not what they were when they were last looked at.
-fn changed_files(
-    folder: &Folder,
-    names: Vec<String>,
-    heard: &HashMap<String, Stamp>,
-) -> io::Result<Vec<(String, Stamp, Vec<u8>)>> {
-    let mut files = Vec::new();
-    for name in names.into_iter().filter(|name| !name.starts_with('.') && name.ends_with(ENDING)).take(MOST) {
-        if folder.stamp_of(&name)?.is_some_and(|stamp| heard.get(&name) != Some(&stamp))
-            && let Found::Whole(bytes, stamp) = folder.read(&name, LONGEST)?
-        {
-            files.push((name, stamp, bytes));
-        }
-    }
-    Ok(files)
+fn changed_files(folder: &Folder, known: Vec<(String, Option<Stamp>)>) -> Vec<(String, io::Result<Found>)> {
+    let read = |(name, heard): (String, Option<Stamp>)| match folder.stamp_of(&name) {
+        Ok(stamp) if stamp.is_none() || stamp == heard => None,
+        Ok(_) => Some((folder.read(&name, LONGEST), name)),
+        Err(error) => Some((Err(error), name)),
+    };
+    known.into_iter().filter_map(read).map(|(found, name)| (name, found)).collect()
 }
 
 /// The file of an agent that is here, or went away just now. Of others there is nothing new to tell.

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use formats::channel::{FileName, Place, Reading, Verdict, read};
+use formats::channel::{FileName, Place, Reading, Verdict, order, read};
 use jiff::Timestamp;
 use mail::channels::{ChannelName, FOLDER};
 use mail::office::Arrival;
@@ -28,6 +28,8 @@ const MOST_PASSED_OVER: usize = 1_000;
 /// How many files of one second are put in order at once, and of how many bytes.
 const MOST_AT_ONCE: usize = 500;
 const MOST_BYTES_AT_ONCE: usize = 32 << 20;
+/// How many names that nobody can use are told one by one.
+const MOST_ODD_NAMES: usize = 20;
 
 /// The folder of a channel, and what was dealt with of it.
 pub(super) struct Scanner {
@@ -55,8 +57,17 @@ struct Looks {
 /// A file that was read.
 struct Read {
     key: (Timestamp, String),
-    found: Found,
+    name: FileName,
+    found: io::Result<Found>,
     reading: Option<Reading>,
+}
+
+impl Read {
+    /// What its place among others follows from. What cannot be used has no time of its own.
+    fn place(&self) -> (&FileName, Timestamp) {
+        let said = self.reading.as_ref().and_then(|reading| reading.message.as_ref());
+        (&self.name, said.map_or(self.key.0, |said| said.timestamp))
+    }
 }
 
 impl Scanner {
@@ -81,9 +92,10 @@ impl Scanner {
         let passed_over: Vec<String> = self.passed_over.keys().cloned().collect();
         let (glance, listed) = off_thread(move || {
             let Some(names) = glance.names(&folder_too, now)? else { return Ok((glance, None)) };
-            folder_too.sweep(&names, SystemTime::now())?;
-            let stamp_of = |name: String| folder_too.stamp_of(&name).map(|stamp| (name, stamp));
-            let stamps = passed_over.into_iter().map(stamp_of).collect::<io::Result<Vec<_>>>()?;
+            folder_too.sweep(&names, SystemTime::now());
+            // What cannot be looked at now is looked at the next time.
+            let stamp_of = |name: String| folder_too.stamp_of(&name).ok().map(|stamp| (name, stamp));
+            let stamps: Vec<_> = passed_over.into_iter().filter_map(stamp_of).collect();
             Ok((glance, Some((names, stamps))))
         })
         .await?;
@@ -114,7 +126,7 @@ impl Scanner {
             let there: HashSet<&String> = names.iter().collect();
             self.dealt_with.retain(|name| there.contains(name));
         }
-        let mut new = Vec::new();
+        let (mut new, mut odd) = (Vec::new(), Vec::new());
         for name in names {
             if name.starts_with('.') || self.dealt_with.contains(&name) {
                 continue;
@@ -122,11 +134,12 @@ impl Scanner {
             match FileName::parse(&name) {
                 Some(parsed) => new.push((parsed.time, name)),
                 None => {
-                    tracing::debug!(channel = self.channel.as_str(), file = name, "not named like a message");
-                    self.dealt_with.insert(name);
+                    self.dealt_with.insert(name.clone());
+                    odd.push(name);
                 }
             }
         }
+        self.tell_odd_names(&odd);
         new.retain(|key| !self.open.contains_key(key));
         let store = desk.office.store();
         for chunk in new.chunks(NAMES_AT_ONCE) {
@@ -144,6 +157,19 @@ impl Scanner {
         Ok(())
     }
 
+    /// Whoever named a file almost like a message wonders why nobody reads it.
+    fn tell_odd_names(&self, names: &[String]) {
+        let (channel, why) = (self.channel.as_str(), format!("it is not named {}", FileName::FORM));
+        let mut meant = names.iter().filter(|name| name.ends_with(ENDING));
+        for file in meant.by_ref().take(MOST_ODD_NAMES) {
+            tracing::warn!(channel, file, why, "a file was passed over");
+        }
+        let more = meant.count();
+        if more > 0 {
+            tracing::warn!(channel, more, why, "more files were passed over");
+        }
+    }
+
     async fn take_in_open(&mut self, folder: &Arc<Folder>, desk: &Desk) -> Result<(), FilesError> {
         let open: Vec<_> = self.open.keys().cloned().collect();
         for second in open.chunk_by(|one, other| one.0 == other.0) {
@@ -151,9 +177,9 @@ impl Scanner {
             while !rest.is_empty() {
                 let (folder, channel, longest) = (folder.clone(), self.channel.clone(), desk.longest);
                 let keys: Vec<_> = rest.iter().take(MOST_AT_ONCE).cloned().collect();
-                let mut files = off_thread(move || read_files(&folder, &channel, keys, longest)).await?;
+                let mut files = off_thread(move || Ok(read_files(&folder, &channel, keys, longest))).await?;
                 rest = &rest[files.len()..];
-                files.sort_by_cached_key(place_of);
+                files.sort_by(|one, other| order(one.place(), other.place()));
                 for file in files {
                     #[cfg(test)]
                     (self.files_read += 1);
@@ -165,26 +191,34 @@ impl Scanner {
     }
 
     async fn deal_with(&mut self, file: Read, desk: &Desk) -> Result<(), FilesError> {
-        let Read { key, found, reading } = file;
+        let Read { key, found, reading, .. } = file;
         let (name, channel) = (key.1.clone(), self.channel.as_str().to_owned());
         let pass_over = |scanner: &mut Self, stamp: Option<Stamp>, why: &str| {
             tracing::warn!(channel, file = name, why, "a file was passed over");
             scanner.close(&key, stamp);
         };
         let (bytes, stamp) = match found {
-            Found::Gone => {
+            Ok(Found::Gone) => {
                 self.open.remove(&key);
                 return Ok(());
             }
-            Found::Unreadable(error, stamp) => {
+            Ok(Found::Unreadable(error, stamp)) => {
                 pass_over(self, stamp, &error.to_string());
                 return Ok(());
             }
-            Found::TooLarge(size, stamp) => {
+            Ok(Found::TooLarge(size, stamp)) => {
                 pass_over(self, Some(stamp), &format!("it has {size} bytes; the limit is {}", desk.longest));
                 return Ok(());
             }
-            Found::Whole(bytes, stamp) => (bytes, stamp),
+            Ok(Found::Whole(bytes, stamp)) => (bytes, stamp),
+            Err(error) => {
+                let looks = self.open.entry(key).or_default();
+                if looks.count == 0 {
+                    tracing::warn!(channel, file = name, %error, "a file cannot be read now; trying again");
+                }
+                looks.count = 1;
+                return Ok(());
+            }
         };
         let Some(reading) = reading else { return Ok(()) };
         let problems = || reading.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
@@ -197,7 +231,7 @@ impl Scanner {
             return Ok(());
         };
         if reading.verdict == Verdict::Warn {
-            tracing::info!(channel, file = name, problems = problems(), "a file is odd, and was taken in");
+            tracing::warn!(channel, file = name, problems = problems(), "a file is odd, and is used all the same");
         }
         let document = String::from_utf8_lossy(&bytes);
         let arrival = Arrival {
@@ -230,34 +264,24 @@ impl Scanner {
 }
 
 /// Reads the first of these files: as many as fit.
-fn read_files(
-    folder: &Folder,
-    channel: &ChannelName,
-    keys: Vec<(Timestamp, String)>,
-    longest: usize,
-) -> io::Result<Vec<Read>> {
+fn read_files(folder: &Folder, channel: &ChannelName, keys: Vec<(Timestamp, String)>, longest: usize) -> Vec<Read> {
     let (mut files, mut size) = (Vec::new(), 0);
     for key in keys {
-        let found = folder.read(&key.1, longest)?;
-        let reading = if let Found::Whole(bytes, _) = &found {
+        // One that fails does not hold up the others.
+        let found = folder.read(&key.1, longest);
+        let name = FileName::parse(&key.1).expect("a name that is not a message's is never opened");
+        let reading = if let Ok(Found::Whole(bytes, _)) = &found {
             size += bytes.len();
             Some(read(bytes, Place { file: Some(&key.1), channel: Some(channel.as_str()) }))
         } else {
             None
         };
-        files.push(Read { key, found, reading });
+        files.push(Read { key, name, found, reading });
         if size > MOST_BYTES_AT_ONCE {
             break;
         }
     }
-    Ok(files)
-}
-
-/// Where a file stands among those of its second: by the time in its document, then by its name. What cannot be used has
-/// no place to keep.
-fn place_of(file: &Read) -> (Option<Timestamp>, String) {
-    let said = file.reading.as_ref().and_then(|reading| reading.message.as_ref());
-    (said.map(|said| said.timestamp), file.key.1.clone())
+    files
 }
 
 fn stem(name: &str) -> &str {

@@ -1,5 +1,7 @@
 //! Post offices and a folder that they share.
 
+mod trouble;
+
 use std::fs;
 
 use formats::channel::read_value;
@@ -50,11 +52,15 @@ impl Town {
     }
 
     async fn post(&self, from: &str, text: &str) -> MessageId {
+        self.post_in("dev", from, text).await
+    }
+
+    async fn post_in(&self, channel: &str, from: &str, text: &str) -> MessageId {
         self.office.ensure_project(PROJECT).await.unwrap();
         let post = PostDraft {
             project_key: PROJECT,
             from: Claim::of(from),
-            channel: "dev",
+            channel,
             to: Vec::new(),
             subject: None,
             text,
@@ -144,7 +150,7 @@ async fn what_was_written_before_a_crash_and_not_noted_is_known_for_our_own() {
     let id = town.post("codex", "hello").await;
     let post = town.store.post(id).await.unwrap().unwrap();
     let office = town.store.office_id().await.unwrap();
-    let name = writer::write(shared.root(), &post, &office).unwrap().unwrap();
+    let name = writer::write(&channels_of(shared.root()).unwrap(), &post, &office).unwrap().unwrap();
     // Found before the log is followed, as by another process.
     town.bridge(shared.root()).await.take_in(Instant::now()).await.unwrap();
     assert_eq!(town.texts().await, ["hello"]);

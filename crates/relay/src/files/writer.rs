@@ -4,22 +4,22 @@
 //! the same name and finds it taken by itself. Which posts are written is not told here.
 
 use std::io;
-use std::path::Path;
 
 use formats::channel::{ChannelMessage, FileName, read_value};
 use mail::channels::{OfficeMark, Post, external_id};
 
+use super::ENDING;
 use super::folder::{Folder, Found};
-use super::{CHANNELS, ENDING};
 
 /// How many names are tried for one post. Each that is taken was drawn by somebody else in the same second.
 const MOST_ATTEMPTS: u32 = 1_000;
 
-/// Writes a post of the office `office`, unless it is there; what it is called, or `None` if it cannot have a name.
-pub(super) fn write(root: &Path, post: &Post, office: &str) -> io::Result<Option<String>> {
+/// Writes a post of the office `office` below the folder of channels, unless it is there; what it is called, or `None` if
+/// it cannot have a name.
+pub(super) fn write(channels: &Folder, post: &Post, office: &str) -> io::Result<Option<String>> {
     let said = post.said(office, &post.external_id);
-    let Some(mark) = OfficeMark::of(&said) else { return write_foreign(root, post, &said) };
-    let folder = Folder::open(root)?.make(CHANNELS)?.make(&post.channel)?;
+    let Some(mark) = OfficeMark::of(&said) else { return write_foreign(channels, post, &said) };
+    let folder = channels.make(&post.channel)?;
     for attempt in 0..MOST_ATTEMPTS {
         let name = external_id(said.timestamp, &said.from, &mark.office, mark.seq, attempt);
         let said = post.said(office, &name);
@@ -32,12 +32,12 @@ pub(super) fn write(root: &Path, post: &Post, office: &str) -> io::Result<Option
 }
 
 /// Writes what no post office said first: it has one name, and where that is taken, it is there already.
-fn write_foreign(root: &Path, post: &Post, said: &ChannelMessage) -> io::Result<Option<String>> {
+fn write_foreign(channels: &Folder, post: &Post, said: &ChannelMessage) -> io::Result<Option<String>> {
     let file = format!("{}{ENDING}", post.external_id);
     if FileName::parse(&file).is_none() {
         return Ok(None);
     }
-    let folder = Folder::open(root)?.make(CHANNELS)?.make(&post.channel)?;
+    let folder = channels.make(&post.channel)?;
     folder.create(&file, said.to_json().as_bytes())?;
     Ok(Some(post.external_id.clone()))
 }

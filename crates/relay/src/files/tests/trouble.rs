@@ -1,0 +1,121 @@
+//! What goes wrong with a shared folder, and what goes on all the same.
+
+use mail::events::EventStore;
+
+use super::*;
+
+impl Town {
+    async fn noted(&self) -> Option<i64> {
+        self.store.cursors().await.unwrap().first().map(|cursor| cursor.seq)
+    }
+}
+
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[tokio::test]
+async fn where_nothing_is_mounted_any_more_nothing_is_written_and_all_is_made_good_later() {
+    let (town, place) = (town(), tempfile::tempdir().unwrap());
+    let (root, elsewhere) = (place.path().join("mount"), place.path().join("elsewhere"));
+    fs::create_dir(&root).unwrap();
+    town.bridge(&root).await.settle().await.unwrap();
+    assert!(root.join("channels").is_dir(), "it is ours from the first use on");
+    fs::rename(&root, &elsewhere).unwrap();
+    fs::create_dir(&root).unwrap();
+    town.post("codex", "hello").await;
+    let mut bridge = town.bridge(&root).await;
+    for error in [bridge.settle().await, bridge.take_in(Instant::now()).await, bridge.write_out().await] {
+        let error = error.unwrap_err();
+        assert!(matches!(&error, FilesError::NotMounted { path } if *path == root), "{error}");
+    }
+    assert!(bridge.show_presence(Instant::now()).await.is_err());
+    assert_eq!(count(&root), 0);
+    fs::remove_dir(&root).unwrap();
+    fs::rename(&elsewhere, &root).unwrap();
+    town.bridge(&root).await.settle().await.unwrap();
+    assert_eq!(count(&root.join("channels/dev")), 1);
+}
+
+#[tokio::test]
+async fn a_channel_that_cannot_be_written_to_stops_no_other_and_gets_its_posts_later() {
+    let (town, shared) = (town(), shared());
+    let channels = shared.root().join("channels");
+    fs::write(channels.join("closed"), "no folder").unwrap();
+    for (channel, text) in [("dev", "one"), ("closed", "two"), ("dev", "three"), ("closed", "four")] {
+        town.post_in(channel, "codex", text).await;
+    }
+    let mut bridge = town.bridge(shared.root()).await;
+    for _ in 0..2 {
+        let error = bridge.settle().await.unwrap_err().to_string();
+        assert!(error.contains("channels/closed'"), "{error}");
+    }
+    assert_eq!(shared.names().len(), 2);
+    fs::remove_file(channels.join("closed")).unwrap();
+    // As well by who goes on as by who begins anew.
+    town.bridge(shared.root()).await.pass().await.unwrap();
+    bridge.settle().await.unwrap();
+    assert_eq!((shared.names().len(), count(&channels.join("closed"))), (2, 2));
+    assert_eq!(town.noted().await, town.store.cursors().await.unwrap().first().map(|cursor| cursor.newest));
+}
+
+#[tokio::test]
+async fn a_channel_that_cannot_be_read_stops_no_other() {
+    let (town, shared) = (town(), shared());
+    fs::create_dir(shared.root().join("channels/closed")).unwrap();
+    shared.drop(FIRST, &first("good"));
+    let mut bridge = town.bridge(shared.root()).await;
+    let mut folders = bridge.open_channels(Instant::now()).await.unwrap();
+    assert_eq!(folders[0].0.as_str(), "closed");
+    folders[0].1 = Err(io::ErrorKind::PermissionDenied.into());
+    bridge.look_into(folders, Instant::now()).await.unwrap();
+    assert_eq!(town.texts().await, ["good"]);
+    assert!(bridge.troubles["closed"].is_there() && !bridge.troubles["dev"].is_there());
+    bridge.pass().await.unwrap();
+    assert!(!bridge.troubles["closed"].is_there());
+}
+
+#[tokio::test]
+async fn a_post_that_is_there_makes_no_work() {
+    let (town, shared) = (town(), shared());
+    town.post("codex", "hello").await;
+    town.bridge(shared.root()).await.pass().await.unwrap();
+    let folder = File::open(shared.path(".")).unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    folder.set_modified(long_ago).unwrap();
+    town.bridge(shared.root()).await.follow_events().await.unwrap();
+    assert_eq!(folder.metadata().unwrap().modified().unwrap(), long_ago, "not even a temporary file");
+}
+
+#[tokio::test]
+async fn a_heartbeat_that_cannot_be_read_or_written_stops_no_other() {
+    let (town, shared) = (town(), shared());
+    let presence = shared.root().join("signals/presence");
+    fs::create_dir_all(presence.join("codex.json")).unwrap();
+    let foreign = json!({ "agent_id": "qc-1", "timestamp": town.office.now().to_string(), "state": "AWAKE" });
+    fs::write(presence.join("qc-1.json"), foreign.to_string()).unwrap();
+    for agent in ["codex", "gemini"] {
+        town.post(agent, "hello").await;
+    }
+    town.bridge(shared.root()).await.pass().await.unwrap();
+    assert!(presence.join("gemini.json").is_file());
+    let (_, present) = town.office.present(PROJECT, None, 10).await.unwrap();
+    assert!(present.iter().any(|known| known.agent.name == "qc-1" && known.presence.is_some()));
+}
+
+#[tokio::test]
+async fn only_who_changed_is_written_again() {
+    let (town, shared) = (town(), shared());
+    for agent in ["codex", "gemini"] {
+        town.post(agent, "hello").await;
+    }
+    let mut bridge = town.bridge(shared.root()).await;
+    bridge.pass().await.unwrap();
+    let files = ["codex", "gemini"].map(|agent| shared.root().join(format!("signals/presence/{agent}.json")));
+    for file in &files {
+        fs::remove_file(file).unwrap();
+    }
+    town.office.leave(PROJECT, Claim::of("codex")).await.unwrap();
+    bridge.pass().await.unwrap();
+    assert_eq!(files.map(|file| file.exists()), [true, false]);
+}
