@@ -205,7 +205,7 @@ async fn serve_projects(
             listening.spawn(async move { inward::listen(&project, &mut its_line).await });
         }
         if is_last_page {
-            tokio::time::sleep(NEW_PROJECTS).await;
+            let _ = tokio::time::timeout(NEW_PROJECTS, bells.closed()).await;
         }
     }
     // What NATS was told is noted before the store closes.

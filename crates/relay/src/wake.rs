@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub struct Bells {
     followers: Row<ProjectId>,
     /// Told when somebody begins to wait.
     arrived: Notify,
-    closing: AtomicBool,
+    closing: watch::Sender<bool>,
 }
 
 impl Bells {
@@ -39,8 +38,14 @@ impl Bells {
 
     /// Sends home everybody who waits, now and from now on.
     pub fn close(&self) {
-        self.closing.store(true, Ordering::SeqCst);
+        self.closing.send_replace(true);
         self.ring_all();
+    }
+
+    /// Comes back when everybody is sent home.
+    pub async fn closed(&self) {
+        // It cannot fail: the sender is ours.
+        let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
     }
 
     /// Rings for what other processes commit, for as long as it is polled. Idle while nobody waits.
@@ -112,7 +117,7 @@ impl Wake for Bells {
     }
 
     fn closing(&self) -> bool {
-        self.closing.load(Ordering::SeqCst)
+        *self.closing.borrow()
     }
 
     fn leases(&self, project: ProjectId) -> Box<dyn Signal> {
@@ -210,6 +215,15 @@ mod tests {
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_the_end_is_told_of_it_before_and_after() {
+        let bells = Bells::new();
+        assert!(tokio::time::timeout(LONG, bells.closed()).await.is_err());
+        let (_, ()) = tokio::join!(bells.closed(), async { bells.close() });
+        bells.closed().await;
+        assert!(bells.closing());
     }
 
     #[tokio::test]

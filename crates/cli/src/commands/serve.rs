@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -14,7 +14,8 @@ use store::ownership::{Ownership, Taken};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::{Config, Identity, Tools};
+use crate::client::Client;
+use crate::config::{Config, Identity, Tools, endpoint_of};
 use crate::logging;
 use crate::nats;
 use crate::output;
@@ -26,6 +27,9 @@ const DEFAULT_PORT: u16 = 8765;
 const MOST_IN_FLIGHT: usize = 8192;
 /// How long what runs beside the office may take to write what was posted last.
 const LONGEST_WRITING: Duration = Duration::from_secs(5);
+/// How long a server that is stopping is waited for when another one begins, and how often it is looked at.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long requests under way may take to finish when the server is told to stop.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(20);
 
@@ -69,7 +73,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         bail!("'{host}' can be reached by other machines; set AGENT_MAIL_BEARER_TOKEN to a secret, or use 127.0.0.1");
     }
     let address = SocketAddr::new(host, config.file.port.unwrap_or(DEFAULT_PORT));
-    let ownership = own(config, address)?;
+    let ownership = own(config, address).await?;
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free"))?;
@@ -115,16 +119,35 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> {
-    match Ownership::take(&config.database(), &reachable(address)) {
-        Ok(ownership) => Ok(ownership),
-        Err(Taken::Owned(owner)) => bail!(
-            "the mail in '{}' is served already, at {} (process {}); use that server, or another --home",
-            config.home.display(),
-            owner.address,
-            owner.pid
-        ),
-        Err(Taken::Failed(error)) => Err(error).context(format!("cannot use '{}'", config.home.display())),
+/// Takes the database. A server that accepts no connections any more is stopping, and is waited for.
+async fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> {
+    let (begun, mut is_told) = (Instant::now(), false);
+    loop {
+        let owner = match Ownership::take(&config.database(), &reachable(address)) {
+            Ok(ownership) => return Ok(ownership),
+            Err(Taken::Owned(owner)) => owner,
+            Err(Taken::Failed(error)) => {
+                return Err(error).context(format!("cannot use '{}'", config.home.display()));
+            }
+        };
+        let is_there = match Client::new(&endpoint_of(&owner.address), None) {
+            Ok(client) => client.is_reachable().await,
+            // It is no server.
+            Err(_) => true,
+        };
+        if is_there || begun.elapsed() >= LONGEST_PATIENCE {
+            bail!(
+                "the mail in '{}' is served already, at {} (process {}); use that server, or another --home",
+                config.home.display(),
+                owner.address,
+                owner.pid
+            );
+        }
+        if !is_told {
+            tracing::warn!(process = owner.pid, "the server that has the mail is stopping; waiting for its end");
+            is_told = true;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 

@@ -49,6 +49,12 @@ impl Line {
         (sender, Self(receiver))
     }
 
+    /// Waits for a connection.
+    pub(super) async fn is_up(&mut self) {
+        // Where nobody makes connections any more, the whole is about to end.
+        let _ = self.0.wait_for(Option::is_some).await;
+    }
+
     /// Works with a connection once there is one; `None` if it is lost before the work has ended.
     pub(super) async fn with<T>(&mut self, work: impl AsyncFnOnce(Link) -> T) -> Option<T> {
         let link = self.0.wait_for(Option::is_some).await.map(|link| link.clone()).ok().flatten();

@@ -34,7 +34,15 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
     let wake = project.office.wake();
     let mut bell = project.bells.events(project.project.id);
     let mut refusals = Refusals::default();
+    // From now on it is known how far behind the server is, also if it is away.
+    if let Err(error) = feed.note().await {
+        tracing::debug!(%error, "the place of NATS in the log was not noted");
+    }
     while !wake.closing() {
+        tokio::select! {
+            () = line.is_up() => {}
+            () = project.bells.closed() => break,
+        }
         let following = async |link| follow(project, &link, &mut feed, &mut refusals, &mut *bell).await;
         let failure = match line.with(following).await {
             Some(Err(failure)) => failure,
@@ -47,7 +55,7 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
         } else {
             tracing::warn!(project = slug, "cannot tell NATS: {failure}; it is tried again");
         }
-        tokio::time::sleep(feed.failed()).await;
+        let _ = tokio::time::timeout(feed.failed(), project.bells.closed()).await;
     }
     if let Err(error) = feed.note().await {
         tracing::debug!(%error, "the place of NATS in the log was not noted; its last events are said again");
