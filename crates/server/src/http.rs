@@ -171,6 +171,10 @@ async fn metrics(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     door.admission.admit(&headers, peer.ip())?;
+    // What cannot be told now is not told; the rest is.
+    if let Ok(cursors) = door.office.store().cursors().await {
+        door.metrics.followed(&cursors);
+    }
     let mut response = Response::new(Body::from(door.metrics.text()));
     let kind = ::http::HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);

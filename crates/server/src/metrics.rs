@@ -1,9 +1,11 @@
 //! Counting what happens, for Prometheus to fetch at `/metrics`.
 //!
-//! Labels are names of tools and codes of refusals, never names of agents or projects: their number stays small.
+//! Labels are names of tools and codes of refusals, never names of agents: their number stays small. Projects are named
+//! only for those who follow their events.
 
 use std::time::Duration;
 
+use mail::events::Cursor;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -27,12 +29,19 @@ struct StatusLabel {
     status: u16,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FollowerLabels {
+    sink: String,
+    project: String,
+}
+
 /// The counters of one server.
 pub struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
     seconds: Family<ToolLabel, Histogram>,
     refused: Family<StatusLabel, Counter>,
+    behind: Family<FollowerLabels, Gauge>,
     /// Requests under way.
     pub in_flight: Gauge,
 }
@@ -48,9 +57,11 @@ impl Default for Metrics {
         registry.register("tool_seconds", "Time a tool call takes", seconds.clone());
         let refused = Family::default();
         registry.register("http_refused", "Requests refused before any tool ran, by status", refused.clone());
+        let behind = Family::default();
+        registry.register("events_behind", "Events that a follower of the log has not dealt with", behind.clone());
         let in_flight = Gauge::default();
         registry.register("requests_in_flight", "Requests under way", in_flight.clone());
-        Self { registry, calls, seconds, refused, in_flight }
+        Self { registry, calls, seconds, refused, behind, in_flight }
     }
 }
 
@@ -64,6 +75,15 @@ impl Metrics {
     /// A request was refused at the door.
     pub fn refused(&self, status: u16) {
         self.refused.get_or_create(&StatusLabel { status }).inc();
+    }
+
+    /// How far those who follow the event log have come.
+    pub fn followed(&self, cursors: &[Cursor]) {
+        self.behind.clear();
+        for cursor in cursors {
+            let labels = FollowerLabels { sink: cursor.sink.clone(), project: cursor.project.clone() };
+            self.behind.get_or_create(&labels).set(cursor.newest.saturating_sub(cursor.seq));
+        }
     }
 
     /// Everything, in the text format of Prometheus.
