@@ -21,7 +21,7 @@ const LONGEST_UNNOTED: Duration = Duration::from_secs(1);
 /// How often the store is asked how far others brought the sink.
 const ASKED_EVERY: Duration = Duration::from_secs(5);
 /// How many events may be put off.
-const MOST_PUT_OFF: usize = 1_000;
+const MOST_PUT_OFF: usize = 10_000;
 /// How soon a sink that failed is tried again, and how late at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -33,8 +33,8 @@ pub struct Feed {
     project: Project,
     /// The last event that was dealt with or put off.
     position: i64,
-    /// The events that wait although others behind them are done.
-    put_off: BTreeMap<i64, Event>,
+    /// The events that wait although others behind them are done, and what each waits for.
+    put_off: BTreeMap<i64, (Event, String)>,
     /// The last event that the store knows to be dealt with, none if it does not know the sink; and when it was told.
     noted: Option<i64>,
     noted_at: Instant,
@@ -107,18 +107,18 @@ impl Feed {
         if self.position - self.noted.unwrap_or(0) >= MOST_UNNOTED { self.note().await } else { Ok(()) }
     }
 
-    /// Puts an event off, so that those behind it need not wait for it; whether there was room. Until it is done, the
-    /// store does not learn of more than what came before it.
-    pub fn put_off(&mut self, event: &Event) -> bool {
+    /// Puts an event off until there is what it waits for, so that those behind it need not wait too; whether there was
+    /// room. Until it is done, the store does not learn of more than what came before it.
+    pub fn put_off(&mut self, event: &Event, waits_for: &str) -> bool {
         let has_room = self.put_off.len() < MOST_PUT_OFF;
         if has_room {
-            self.put_off.insert(event.seq, event.clone());
+            self.put_off.insert(event.seq, (event.clone(), waits_for.to_owned()));
         }
         has_room
     }
 
-    /// The events that were put off, in order.
-    pub fn waiting(&self) -> Vec<Event> {
+    /// The events that were put off, in order, and what each waits for.
+    pub fn waiting(&self) -> Vec<(Event, String)> {
         self.put_off.values().cloned().collect()
     }
 
@@ -287,11 +287,12 @@ mod tests {
         let log = log(4).await;
         let mut feed = log.feed();
         let events = feed.next(9).await.unwrap();
-        assert!(feed.put_off(&events[1]));
+        assert!(feed.put_off(&events[1], "dev"));
         feed.done(4).await.unwrap();
         assert!(feed.next(9).await.unwrap().is_empty());
         feed.note().await.unwrap();
-        assert_eq!((log.noted().await, numbers(&feed.waiting())), (Some(1), vec![2]));
+        let waiting: Vec<_> = feed.waiting().into_iter().map(|(event, waits_for)| (event.seq, waits_for)).collect();
+        assert_eq!((log.noted().await, waiting), (Some(1), vec![(2, "dev".to_owned())]));
         assert_eq!(numbers(&log.feed().next(9).await.unwrap()), [2, 3, 4], "after a crash");
         feed.made_good(2);
         feed.note().await.unwrap();

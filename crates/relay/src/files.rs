@@ -6,8 +6,10 @@
 //! trusted, and nothing in it is ever replaced but heartbeats. All that is done here can be done again, by this process or
 //! by another, and then changes nothing.
 
+mod checkup;
 mod folder;
 mod glance;
+mod outward;
 mod presence;
 mod scanner;
 #[cfg(test)]
@@ -22,15 +24,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mail::channels::{ChannelName, FOLDER};
-use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, MessageId};
+use mail::channels::ChannelName;
 use mail::projects::Project;
 use mail::wake::Wake;
 use mail::{Error, Office, Store, StoreError};
 
 use crate::feed::Feed;
 use crate::wake::Bells;
+pub use checkup::{Complaint, examine};
 use folder::Folder;
 use glance::Glance;
 use presence::Presence;
@@ -47,8 +48,6 @@ const ENDING: &str = ".json";
 const CHANNELS_EVERY: Duration = Duration::from_secs(30);
 /// How many channels a folder may have. More are somebody's mistake.
 const MOST_CHANNELS: usize = 1_000;
-/// How many events are looked at in one go.
-const EVENTS_AT_ONCE: usize = 256;
 
 /// Why a folder could not be kept in step.
 #[derive(Debug, thiserror::Error)]
@@ -109,8 +108,11 @@ pub struct Bridge {
     odd_names: HashSet<String>,
     glance: Glance,
     scanners: BTreeMap<String, Scanner>,
-    /// What is wrong with the folders of channels.
-    troubles: BTreeMap<String, Trouble>,
+    /// What is wrong with the folders of channels that are read, and with those that are written to.
+    unread: BTreeMap<String, Trouble>,
+    unwritten: BTreeMap<String, Trouble>,
+    /// The channels that could not be written to when that was last tried, and why.
+    closed: BTreeMap<String, io::Error>,
     presence: Presence,
 }
 
@@ -133,7 +135,9 @@ impl Bridge {
             odd_names: HashSet::new(),
             glance: Glance::new(CHANNELS_EVERY),
             scanners: BTreeMap::new(),
-            troubles: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            unwritten: BTreeMap::new(),
+            closed: BTreeMap::new(),
             presence: Presence::new(),
             desk: Desk { office, project, longest },
         })
@@ -144,8 +148,12 @@ impl Bridge {
         let mut bell = bells.events(self.desk.project.id);
         let (mut outward, mut inward, mut presence) = (Way::default(), Way::default(), Way::default());
         while !bells.closing() {
+            if inward.is_due(Instant::now()) {
+                self.closed.clear();
+            }
             if outward.is_wanted(Instant::now()) {
                 outward.went(self.follow_events().await, &self.root);
+                self.tell_closed();
             }
             // A bell says that something was posted, not that somebody wrote a file.
             if inward.is_due(Instant::now()) {
@@ -170,10 +178,11 @@ impl Bridge {
 
     /// Writes what was posted and is not written.
     pub async fn write_out(&mut self) -> Result<(), FilesError> {
+        self.closed.clear();
         let written = self.follow_events().await;
         // What was written need not be written again, also if there was more.
         self.feed.note().await?;
-        written
+        written.and(self.first_closed())
     }
 
     /// One round both ways. What fails on one way does not stop the other.
@@ -182,7 +191,8 @@ impl Bridge {
     }
 
     async fn pass_at(&mut self, now: Instant) -> Result<(), FilesError> {
-        let written = self.follow_events().await;
+        self.closed.clear();
+        let written = self.follow_events().await.and(self.first_closed());
         let taken = self.take_in(now).await;
         let shown = self.show_presence(now).await;
         written.and(taken).and(shown)
@@ -205,62 +215,6 @@ impl Bridge {
             self.feed.note().await?;
         }
         Ok(())
-    }
-
-    async fn follow_events(&mut self) -> Result<(), FilesError> {
-        self.begin().await?;
-        // The channels whose folder cannot be written to now, and why.
-        let mut closed = BTreeMap::new();
-        for event in self.feed.waiting() {
-            if self.write(&event, &mut closed).await? {
-                self.feed.made_good(event.seq);
-            }
-        }
-        loop {
-            let events = self.feed.next(EVENTS_AT_ONCE).await?;
-            if events.is_empty() {
-                break;
-            }
-            for event in events {
-                match event.kind {
-                    EventKind::MessageSent => {
-                        let is_over = self.write(&event, &mut closed).await? || self.feed.put_off(&event);
-                        if !is_over {
-                            return first_of(closed);
-                        }
-                    }
-                    EventKind::PresenceChanged => self.presence.changed(AgentId(event.reference)),
-                    _ => {}
-                }
-                self.feed.done(event.seq).await?;
-            }
-        }
-        first_of(closed)
-    }
-
-    /// Writes a message, if it is a post that the folder does not have; whether that is done. One channel that cannot be
-    /// written to does not stop the others.
-    async fn write(&self, event: &Event, closed: &mut BTreeMap<String, FilesError>) -> Result<bool, FilesError> {
-        let (store, message) = (self.desk.office.store(), MessageId(event.reference));
-        let Some(post) = store.post(message).await?.filter(|post| post.message.door != FOLDER) else { return Ok(true) };
-        let (root, office, channel) = (self.root.clone(), self.office_id.clone(), post.channel.clone());
-        if closed.contains_key(&channel) {
-            return Ok(false);
-        }
-        let written = off_thread(move || {
-            let channels = channels_of(&root)?;
-            Ok(writer::write(&channels, &post, &office))
-        });
-        match written.await.map_err(|error| self.named(error))? {
-            Ok(Some(name)) => store.name_post(message, &name).await?,
-            Ok(None) => tracing::error!(channel, %message, "a post could not be written: every name is taken or wrong"),
-            Err(cause) => {
-                let path = self.root.join(CHANNELS).join(&channel);
-                closed.insert(channel, FilesError::Failed { path, cause });
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     async fn take_in(&mut self, now: Instant) -> Result<(), FilesError> {
@@ -296,7 +250,7 @@ impl Bridge {
                     continue;
                 }
             };
-            self.troubles.entry(name).or_default().is_now(&path, trouble);
+            self.unread.entry(name).or_default().is_now(&path, trouble);
         }
         ended
     }
@@ -335,14 +289,18 @@ impl Bridge {
     }
 
     /// The same error, with the folder that it is about.
-    fn named(&self, error: impl Into<FilesError>) -> FilesError {
-        let path = self.root.clone();
-        match error.into() {
-            FilesError::Failed { cause, .. } if !self.root.is_dir() => FilesError::NotThere { path, cause },
-            FilesError::Failed { cause, .. } if is_not_mounted(&cause) => FilesError::NotMounted { path },
-            FilesError::Failed { cause, .. } => FilesError::Failed { path, cause },
-            other => other,
-        }
+    fn named(&self, error: FilesError) -> FilesError {
+        named(&self.root, error)
+    }
+}
+
+fn named(root: &Path, error: FilesError) -> FilesError {
+    let path = root.to_owned();
+    match error {
+        FilesError::Failed { cause, .. } if !root.is_dir() => FilesError::NotThere { path, cause },
+        FilesError::Failed { cause, .. } if is_not_mounted(&cause) => FilesError::NotMounted { path },
+        FilesError::Failed { cause, .. } => FilesError::Failed { path, cause },
+        other => other,
     }
 }
 
@@ -358,11 +316,6 @@ struct NotMounted;
 
 fn is_not_mounted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotMounted>())
-}
-
-/// What is wrong with the first of these channels.
-fn first_of(closed: BTreeMap<String, FilesError>) -> Result<(), FilesError> {
-    closed.into_values().next().map_or(Ok(()), Err)
 }
 
 /// Opens the log of a watcher in `logs/`, for lines to be added at its end.

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
 use mail::events::{Cursor, EventStore};
+use mail::projects::{ProjectKey, ProjectStore};
 use mail::transfer::{Counts, TransferStore};
+use relay::files::{self, Complaint};
 use serde_json::{Value, json};
 use store::ownership::{Owner, current_owner};
 use store::{Sqlite, upkeep};
@@ -72,6 +74,7 @@ impl Doctor {
         }
         examined.count(&database)?;
         examined.look_at_permissions(&database);
+        examined.look_at_folders(config)?;
         if let Some((what, todo)) = small_runtime()?.block_on(nats::complaint(config))? {
             examined.find(what, todo);
         }
@@ -114,6 +117,24 @@ impl Examined {
             .collect();
         for what in behind {
             self.find(what, "Check that its target can be reached; it catches up by itself.");
+        }
+        Ok(())
+    }
+
+    /// Looks at the folders that projects share with others.
+    fn look_at_folders(&mut self, config: &Config) -> anyhow::Result<()> {
+        // That the database cannot be opened was said.
+        let Ok(store) = Sqlite::open_read_only(&config.database()) else { return Ok(()) };
+        let mut folders: Vec<_> = config.file.channels.iter().collect();
+        folders.sort();
+        for (path, root) in folders {
+            let looked = small_runtime()?.block_on(async {
+                let project = store.project(&ProjectKey::parse_path(path)?).await?;
+                files::examine(&store, project.as_ref(), root, config.largest_request()).await
+            });
+            for Complaint { what, todo } in looked? {
+                self.find(what, todo);
+            }
         }
         Ok(())
     }

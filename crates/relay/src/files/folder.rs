@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// How the names of files begin that are not whole yet. Foreign agents use names with a dot too, and clean up their own.
@@ -77,6 +77,12 @@ impl Folder {
         }
         let no_folder = || io::Error::new(io::ErrorKind::NotADirectory, format!("'{name}' is not a folder"));
         self.inner(name)?.ok_or_else(no_folder)
+    }
+
+    /// Whether files can be read and made in it.
+    pub(super) fn check_access(&self) -> io::Result<()> {
+        let wanted = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        Ok(rustix::fs::accessat(&self.0, ".", wanted, AtFlags::empty())?)
     }
 
     /// What changes when a name comes or goes.

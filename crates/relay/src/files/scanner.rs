@@ -20,7 +20,7 @@ use super::{Desk, ENDING, FilesError, off_thread};
 /// How often a folder is read whatever its stamp says.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 /// How many names the store is asked about at once.
-const NAMES_AT_ONCE: usize = 500;
+pub(super) const NAMES_AT_ONCE: usize = 500;
 /// How often a file that is not whole is looked at, without it changing, before it is passed over.
 const MOST_LOOKS: u32 = 6;
 /// How many of the files that were passed over are remembered, so that one that changes is read again.
@@ -284,6 +284,6 @@ fn read_files(folder: &Folder, channel: &ChannelName, keys: Vec<(Timestamp, Stri
     files
 }
 
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     name.strip_suffix(ENDING).unwrap_or(name)
 }

@@ -7,6 +7,7 @@ use std::fs;
 use formats::channel::read_value;
 use mail::channels::{ChannelStore, PostQuery, external_id};
 use mail::clock::SystemClock;
+use mail::ids::MessageId;
 use mail::office::{Arrival, Chance, Claim, PostDraft, Rules};
 use mail::presence::Source;
 use serde_json::json;

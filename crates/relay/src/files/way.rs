@@ -64,7 +64,6 @@ impl Trouble {
     }
 
     /// Whether something is wrong.
-    #[cfg(test)]
     pub(super) fn is_there(&self) -> bool {
         self.0.is_some()
     }

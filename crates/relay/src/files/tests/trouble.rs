@@ -51,11 +51,17 @@ async fn a_channel_that_cannot_be_written_to_stops_no_other_and_gets_its_posts_l
         assert!(error.contains("channels/closed'"), "{error}");
     }
     assert_eq!(shared.names().len(), 2);
+    // What comes later is not held up by it: only the channel rests.
+    town.post_in("dev", "codex", "five").await;
+    bridge.follow_events().await.unwrap();
+    bridge.tell_closed();
+    assert_eq!((shared.names().len(), bridge.unwritten.len()), (3, 1));
     fs::remove_file(channels.join("closed")).unwrap();
     // As well by who goes on as by who begins anew.
     town.bridge(shared.root()).await.pass().await.unwrap();
     bridge.settle().await.unwrap();
-    assert_eq!((shared.names().len(), count(&channels.join("closed"))), (2, 2));
+    bridge.tell_closed();
+    assert_eq!((shared.names().len(), count(&channels.join("closed")), bridge.unwritten.len()), (3, 2, 0));
     assert_eq!(town.noted().await, town.store.cursors().await.unwrap().first().map(|cursor| cursor.newest));
 }
 
@@ -70,9 +76,9 @@ async fn a_channel_that_cannot_be_read_stops_no_other() {
     folders[0].1 = Err(io::ErrorKind::PermissionDenied.into());
     bridge.look_into(folders, Instant::now()).await.unwrap();
     assert_eq!(town.texts().await, ["good"]);
-    assert!(bridge.troubles["closed"].is_there() && !bridge.troubles["dev"].is_there());
+    assert!(bridge.unread["closed"].is_there() && !bridge.unread["dev"].is_there());
     bridge.pass().await.unwrap();
-    assert!(!bridge.troubles["closed"].is_there());
+    assert!(!bridge.unread["closed"].is_there());
 }
 
 #[tokio::test]
@@ -118,4 +124,47 @@ async fn only_who_changed_is_written_again() {
     town.office.leave(PROJECT, Claim::of("codex")).await.unwrap();
     bridge.pass().await.unwrap();
     assert_eq!(files.map(|file| file.exists()), [true, false]);
+}
+
+/// Holds a file so that nobody else can open it without waiting, until its input ends.
+#[cfg(target_os = "linux")]
+const HOLD: &str = r#"
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("held", flush=True)
+sys.stdin.read()
+"#;
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_cannot_be_read_now_stops_no_other_and_is_read_later() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    let (town, shared) = (town(), shared());
+    shared.drop(FIRST, &first("later"));
+    shared.drop("msg-20260111-163320-claude-0000.json", &first("good"));
+    let mut python = Command::new("python3");
+    python.args(["-c", HOLD]).arg(shared.path(FIRST));
+    let mut python = match python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
+        Ok(python) => python,
+        Err(error) => {
+            assert!(std::env::var("CI").is_err(), "python3 is missing, and a build machine must run this: {error}");
+            let word = b"\n!!! NOT RUN: files that cannot be read. Install python3, or run cargo xtask test. !!!\n";
+            return std::io::stderr().write_all(word).unwrap();
+        }
+    };
+    let mut said = String::new();
+    BufReader::new(python.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let mut bridge = town.bridge(shared.root()).await;
+    for _ in 0..2 {
+        bridge.pass().await.unwrap();
+        assert_eq!(town.texts().await, ["good"]);
+    }
+    drop(python.stdin.take());
+    python.wait().unwrap();
+    bridge.pass().await.unwrap();
+    assert_eq!(town.texts().await, ["good", "later"]);
 }
