@@ -40,6 +40,26 @@ fn checked(name: &str, bytes: impl AsRef<[u8]>, arguments: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_link_is_not_used_and_the_channel_is_that_of_the_folder() {
+    let place = Place::new();
+    for channel in ["dev", "agent-os-paper"] {
+        fs::create_dir_all(place.file(&format!("channels/{channel}"))).unwrap();
+        fs::write(place.file(&format!("channels/{channel}/{NAME}")), saying("hello").to_string()).unwrap();
+    }
+    let check = |file: &str| place.run(&["channel", "check", file, "--json"]);
+    let verdict = |ran: &Ran| serde_json::from_str::<Value>(&ran.stdout).unwrap()["verdict"].clone();
+    let here = check(&format!("channels/agent-os-paper/{NAME}"));
+    assert_eq!((verdict(&here), here.code), (json!("ok"), Some(0)), "{}", here.stdout);
+    let elsewhere = check(&format!("channels/dev/{NAME}"));
+    assert!(verdict(&elsewhere) == "warn" && elsewhere.stdout.contains("session_id"), "{}", elsewhere.stdout);
+    let link = place.file("msg-20260111-163316-claude-4c78.json");
+    std::os::unix::fs::symlink(place.file(&format!("channels/dev/{NAME}")), &link).unwrap();
+    let linked = check(link.to_str().unwrap());
+    assert_eq!((verdict(&linked), linked.code), (json!("skip"), Some(1)), "{}", linked.stdout);
+    assert!(linked.stdout.contains("no link is followed"), "{}", linked.stdout);
+}
+
+#[test]
 fn every_vector_is_answered_as_expected_in_one_run() {
     let (calls, documents, names) = (section("is_for_us"), section("messages"), section("file_names"));
     let mut answers = answers(&[], &[calls.clone(), documents.clone(), names.clone()].concat());

@@ -42,7 +42,8 @@ pub struct Check {
     /// Read one document a line, and print one line of JSON for each
     #[arg(long)]
     jsonl: bool,
-    /// The channel that documents are from; agent-os-paper with --jsonl, and otherwise any
+    /// The channel that documents are from; else that of the file's folder in `channels`, or any; with --jsonl
+    /// agent-os-paper
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// The agent that may be called
@@ -79,9 +80,15 @@ impl Check {
             return Ok(ExitCode::SUCCESS);
         }
         let bytes = bytes_of(self.file.as_deref())?;
-        let file = self.file.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-        let file = file.as_deref().filter(|name| *name != "-");
-        let reading = read(&bytes, Place { file, channel: self.channel.as_deref() });
+        let path = self.file.as_deref().filter(|path| *path != Path::new("-"));
+        let file = path.and_then(Path::file_name).map(|name| name.to_string_lossy());
+        let channel = self.channel.clone().or_else(|| path.and_then(channel_of));
+        let mut reading = read(&bytes, Place { file: file.as_deref(), channel: channel.as_deref() });
+        if path.is_some_and(Path::is_symlink) {
+            let wanted = "a file of its own (no link is followed in a channel's folder)";
+            reading.problems.push(Problem::wrong("file", &file.unwrap_or_default(), wanted));
+            (reading.verdict, reading.message) = (Verdict::Skip, None);
+        }
         let agent = self.agent.as_deref();
         output::answer(as_json, &told(&reading, agent), || explained(&reading, agent));
         Ok(if reading.message.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -105,6 +112,14 @@ impl Check {
         let reading = read(document.as_bytes(), Place { file: given.file.as_deref(), channel: Some(channel) });
         Ok(told(&reading, given.agent.as_deref().or(self.agent.as_deref())))
     }
+}
+
+/// The channel whose folder a file lies in: the one below `channels`.
+fn channel_of(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    let folder = path.parent()?;
+    let is_channel = folder.parent()?.file_name()? == "channels";
+    is_channel.then(|| folder.file_name().map(|name| name.to_string_lossy().into_owned()))?
 }
 
 fn given(line: &str) -> Result<Given<'_>, Problem> {
