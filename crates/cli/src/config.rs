@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use mail::projects::ProjectKey;
+use mail::projects::{ProjectKey, slug_of, slug_with_hash};
 use serde::Deserialize;
 
 /// The name of the file in the home folder.
@@ -229,6 +229,14 @@ impl Config {
         self.home.join("postrider.db")
     }
 
+    /// The same settings for a command that is about one project: the folders of others are left alone.
+    pub fn about(mut self, project: &str) -> Self {
+        let names = |path: &str| [path.to_owned(), slug_of(path), slug_with_hash(path)];
+        let named = if project.len() > 1 { project.trim_end_matches('/') } else { project };
+        self.file.channels.retain(|path, _| names(path).iter().any(|name| name == named));
+        self
+    }
+
     /// The folder of a project's channels, by the project's path.
     pub fn channels_folder(&self, project: &str) -> Option<&Path> {
         self.file.channels.get(project).map(PathBuf::as_path)
@@ -335,10 +343,14 @@ mod tests {
             let file = toml::from_str(text).unwrap();
             Config { home: PathBuf::new(), source: None, file }
         };
-        let good = config("[channels]\n'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/b'");
+        let two = "[channels]\n'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/b'";
+        let good = config(two);
         good.check_channels().unwrap();
         assert_eq!(good.channels_folder("/data/app"), Some(Path::new("/mnt/a")));
         assert_eq!(good.channels_folder("/data/c"), None);
+        for (project, folders) in [("/data/app", 1), ("/data/app/", 1), ("data-app", 1), ("/data", 0), ("data-c", 0)] {
+            assert_eq!(config(two).about(project).file.channels.len(), folders, "{project}");
+        }
         for (wrong, told) in [
             ("'/data/app' = 'collab'", "'collab'"),
             ("'app' = '/mnt/a'", "'app'"),

@@ -44,13 +44,15 @@ pub struct Postbox {
     _unasked: JoinSet<()>,
 }
 
-/// Opens the postbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand.
+/// Opens the postbox for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
+/// Ctrl-C ends the errand.
 pub fn visit(
     config: Config,
+    project: &str,
     errand: impl AsyncFnOnce(&Postbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     run(async {
-        let postbox = Postbox::open(config).await?;
+        let postbox = Postbox::open(config.about(project)).await?;
         let ended = until_interrupted(errand(&postbox)).await;
         postbox.write_out().await;
         postbox.close();
@@ -220,12 +222,12 @@ mod tests {
     #[test]
     fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();
-        let ended = visit(config(&home), async |postbox| {
+        let ended = visit(config(&home), "/data/p", async |postbox| {
             postbox.read("resource://projects").await?;
             Ok(ExitCode::from(7))
         });
         assert_eq!(format!("{:?}", ended.unwrap()), format!("{:?}", ExitCode::from(7)));
-        let failed = visit(config(&home), async |postbox| {
+        let failed = visit(config(&home), "/data/p", async |postbox| {
             postbox.read("resource://nothing").await?;
             Ok(ExitCode::SUCCESS)
         });

@@ -1,12 +1,13 @@
 //! What runs beside an office of our own: the bridges to the folders that its projects share with others.
 //!
 //! A server and a client that stays run them all the time. A command that ends soon has them do what is due: write what
-//! it posted, take in what is there before it reads. Trouble with a folder is logged and never fails a command, for what
-//! was not done is done later.
+//! it posted, take in what is there before it reads. Trouble with a folder is told and never fails a command, for what was
+//! not done is done later.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use mail::Office;
 use relay::feed::Backoff;
@@ -18,12 +19,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::Config;
+use crate::output::{self, text};
 use crate::wiring::Post;
 
-/// How long a command waits for a folder that it wants to read, and for one that it only writes to. A disk on another
-/// machine may not answer at all.
-const LONGEST_SETTLING: Duration = Duration::from_secs(30);
-const LONGEST_WRITING: Duration = Duration::from_secs(5);
+/// How long a command waits for a folder. A disk on another machine may not answer at all; then it is left alone.
+const LONGEST_ERRAND: Duration = Duration::from_secs(5);
+const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
 pub struct Relays {
@@ -36,6 +37,10 @@ pub struct Relays {
     longest: usize,
     /// Those that do what is due, once they were needed.
     bridges: Mutex<Vec<Bridge>>,
+    /// What was told of their trouble, so that it is told once.
+    told: std::sync::Mutex<HashSet<String>>,
+    /// When a folder last did not answer in time.
+    silent_at: std::sync::Mutex<Option<Instant>>,
 }
 
 impl Relays {
@@ -48,6 +53,8 @@ impl Relays {
             folders: config.file.channels.clone().into_iter().collect(),
             longest: config.largest_request(),
             bridges: Mutex::default(),
+            told: std::sync::Mutex::default(),
+            silent_at: std::sync::Mutex::default(),
         }
     }
 
@@ -64,7 +71,9 @@ impl Relays {
                         Ok(bridge) => return bridge.run(bells).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    tokio::time::sleep(backoff.failed()).await;
+                    if timeout(backoff.failed(), bells.closed()).await.is_ok() {
+                        return;
+                    }
                 }
             });
         }
@@ -73,26 +82,38 @@ impl Relays {
 
     /// Takes in what is in the folders, and writes what is not.
     pub async fn settle(&self) {
-        self.have_done(LONGEST_SETTLING, async |bridge| bridge.settle().await).await;
+        self.have_done(async |bridge| bridge.settle().await).await;
     }
 
     /// Writes what was posted into the folders.
     pub async fn write_out(&self) {
-        self.have_done(LONGEST_WRITING, async |bridge| bridge.write_out().await).await;
+        self.have_done(async |bridge| bridge.write_out().await).await;
     }
 
-    async fn have_done(&self, limit: Duration, errand: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
-        let done = timeout(limit, async {
+    async fn have_done(&self, errand: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
+        let silent_at = *self.silent_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
+            return;
+        }
+        let done = timeout(LONGEST_ERRAND, async {
             let mut bridges = self.bridges.lock().await;
             self.open_all(&mut bridges).await;
             for bridge in bridges.iter_mut() {
                 if let Err(error) = errand(bridge).await {
-                    tracing::warn!(%error, "channels and their folder are not in step");
+                    self.tell(&error.to_string());
                 }
             }
         });
         if done.await.is_err() {
-            tracing::warn!("a folder of channels does not answer; what is left is done later");
+            *self.silent_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            self.tell("a folder of channels takes too long");
+        }
+    }
+
+    fn tell(&self, what: &str) {
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned()) {
+            let lines = text::lines(&format!("postrider: {what}; what is not done now is done later"));
+            output::note(&lines);
         }
     }
 

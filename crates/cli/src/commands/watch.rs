@@ -137,7 +137,7 @@ impl Watch {
         }
         let (who, project) = (self.who.who(&config)?, self.who.project.key()?);
         if let Some(verb) = self.verb.take() {
-            return postbox::visit(config, async |postbox| match verb {
+            return postbox::visit(config, &project, async |postbox| match verb {
                 Verb::Failed(failed) => failed.run(postbox, &project, &who, as_json).await,
                 Verb::Retry(retry) => retry.run(postbox, &project, &who, as_json).await,
             });

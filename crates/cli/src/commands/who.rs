@@ -46,7 +46,7 @@ impl Who {
     /// Prints the table; exit code 1 when the office refuses.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let asked = Everybody { project: self.project.key()?, agent: self.agent };
-        postbox::visit(config, async |postbox: &Postbox| {
+        postbox::visit(config, &asked.project, async |postbox: &Postbox| {
             let done = match self.watch {
                 true => watching::watch(postbox, &asked, as_json).await,
                 false => watching::show(postbox, &asked, as_json).await,
@@ -64,6 +64,8 @@ struct Everybody {
 
 impl Question for Everybody {
     async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused> {
+        // Agents elsewhere tell of themselves in the folder.
+        postbox.settle_channels().await;
         let before = match &self.agent {
             Some(agent) => Some(number_before(postbox, &self.project, agent).await?),
             None => None,

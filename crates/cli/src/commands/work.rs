@@ -84,7 +84,7 @@ impl Work {
         if command.is_some() && (table.state.is_some() || table.agent.is_some() || table.watch) {
             bail!("--state, --agent and --watch are for the table; leave them out to show one item");
         }
-        postbox::visit(config, async |postbox: &Postbox| {
+        postbox::visit(config, &key, async |postbox: &Postbox| {
             let done = match command {
                 Some(More::Show { id }) => show(postbox, &key, &id, as_json).await,
                 None if table.watch => watching::watch(postbox, &table.question(&key), as_json).await,

@@ -26,7 +26,7 @@ pub struct Letters {
 impl Letters {
     /// Opens the postbox of the office that is there now.
     pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
-        Ok(Self { postbox: Postbox::open(config).await?, project, who, any_name: false })
+        Ok(Self { postbox: Postbox::open(config.about(&project)).await?, project, who, any_name: false })
     }
 
     /// The same for callers that own their names: whoever writes or is written to gets a mailbox.

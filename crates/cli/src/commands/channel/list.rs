@@ -39,7 +39,7 @@ impl List {
     /// Prints the list.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let key = self.project.key()?;
-        postbox::visit(config, async |postbox: &Postbox| {
+        postbox::visit(config, &key, async |postbox: &Postbox| {
             postbox.settle_channels().await;
             let answer = postbox.read(&resource("channels", &key, &[])).await;
             let answer = answer.map_err(|refused| advised(refused.into(), &self.project))?;

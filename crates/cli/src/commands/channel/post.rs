@@ -141,15 +141,16 @@ fn say(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let code = more.code.as_deref().map(|file| text_of(Some(file))).transpose()?;
+    let key = project.key()?;
     let rest = json!({
-        "project_key": project.key()?, "verb": "post", "sender_name": who.name, "registration_token": who.token,
+        "project_key": key, "verb": "post", "sender_name": who.name, "registration_token": who.token,
         "type": more.kind, "code": code,
     });
     if let (Value::Object(words), Value::Object(rest)) = (&mut words, rest) {
         words.extend(rest);
         words.retain(|_, value| !value.is_null());
     }
-    postbox::visit(config, async |postbox: &Postbox| {
+    postbox::visit(config, &key, async |postbox: &Postbox| {
         let answer = postbox.call("channel", words).await.map_err(|refused| advised(refused.into(), project))?;
         let said: Said = serde_json::from_value(answer).context("what became of the message cannot be read")?;
         if !as_json {

@@ -61,7 +61,7 @@ impl Read {
             channel: self.channel.clone(),
             thread: self.thread.clone(),
         };
-        postbox::visit(config, async |postbox: &Postbox| {
+        postbox::visit(config, &question.project, async |postbox: &Postbox| {
             postbox.settle_channels().await;
             let asked = self.ask(postbox, &question).await;
             let (json, has_more) = asked.map_err(|refused| advised(refused.into(), &self.acting.project))?;

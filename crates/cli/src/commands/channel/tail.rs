@@ -43,7 +43,8 @@ impl Tail {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let reader = self.acting.opt_who(&config).map(|who| who.name);
         let question = Question { project: self.acting.project.key()?, channel: self.channel, thread: self.thread };
-        postbox::visit(config, async |postbox: &Postbox| {
+        let project = question.project.clone();
+        postbox::visit(config, &project, async |postbox: &Postbox| {
             let mut following = Following { question, page: Page::new(reader), as_json, newest: 0, complaint: None };
             let ended = tokio::select! {
                 ended = following.go_on(postbox, self.before) => ended,

@@ -105,7 +105,7 @@ impl Envelope {
     pub fn send(self, config: Config, message: &Written, as_json: bool) -> anyhow::Result<ExitCode> {
         let tool = if self.sending.reply_to.is_some() { "reply_message" } else { "send_message" };
         let arguments = self.arguments(message);
-        postbox::visit(config, async |postbox: &Postbox| {
+        postbox::visit(config, &self.key, async |postbox: &Postbox| {
             let sent = postbox.call(tool, arguments).await.map_err(|refused| self.advised(refused))?;
             output::answer(as_json, &sent, || receipt(&sent));
             Ok(ExitCode::SUCCESS)

@@ -33,7 +33,7 @@ pub fn find_conflicts(
     let (answer, answered) = mpsc::sync_channel(1);
     thread::spawn(move || {
         let mut found = Ok(Vec::new());
-        let visited = postbox::visit(config, async |postbox| {
+        let visited = postbox::visit(config, &project, async |postbox| {
             let held = leases::read(postbox, &project).await;
             found = held.map(|held| leases::conflicts(&held, agent.as_deref(), &paths));
             Ok(ExitCode::SUCCESS)
