@@ -212,11 +212,7 @@ impl Scanner {
             }
             Ok(Found::Whole(bytes, stamp)) => (bytes, stamp),
             Err(error) => {
-                let looks = self.open.entry(key).or_default();
-                if looks.count == 0 {
-                    tracing::warn!(channel, file = name, %error, "a file cannot be read now; trying again");
-                }
-                looks.count = 1;
+                self.try_again(key, &error);
                 return Ok(());
             }
         };
@@ -251,6 +247,16 @@ impl Scanner {
             Err(error) => pass_over(self, Some(stamp), &error.to_string()),
         }
         Ok(())
+    }
+
+    /// Leaves a file open that could not be read this time, and tells so once.
+    fn try_again(&mut self, key: (Timestamp, String), error: &io::Error) {
+        let file = key.1.clone();
+        let looks = self.open.entry(key).or_default();
+        if looks.count == 0 {
+            looks.count = 1;
+            tracing::warn!(channel = self.channel.as_str(), file, %error, "a file cannot be read now; trying again");
+        }
     }
 
     /// Needs no more look at a file, unless it is passed over and changes.
