@@ -276,6 +276,17 @@ fn a_doctor_finds_damage_and_says_so_with_its_exit_code() {
 }
 
 #[test]
+fn a_server_elsewhere_that_does_not_answer_is_a_finding() {
+    let server = Place::new().serve();
+    let place = Place::with_settings(&format!("url = \"http://{}\"", server.address));
+    assert_eq!(place.json(&["doctor"])["ok"], true);
+    let address = server.address.clone();
+    server.stop();
+    let ran = place.run(&["doctor"]);
+    assert!(ran.code == Some(1) && ran.stdout.contains(&address), "{}", ran.stdout);
+}
+
+#[test]
 fn mail_that_others_can_read_is_a_finding() {
     let place = office_with_history();
     let mode = fs::metadata(place.database()).unwrap().permissions().mode();

@@ -180,8 +180,10 @@ impl Bridge {
     pub async fn write_out(&mut self) -> Result<(), FilesError> {
         self.closed.clear();
         let written = self.follow_events().await;
-        // What was written need not be written again, also if there was more.
-        self.feed.note().await?;
+        // What was written need not be written again, also if there was more. A folder that was never used stays so.
+        if !self.feed.is_new().await? {
+            self.feed.note().await?;
+        }
         written.and(self.first_closed())
     }
 

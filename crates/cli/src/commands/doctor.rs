@@ -14,6 +14,7 @@ use store::ownership::{Owner, current_owner};
 use store::{Sqlite, upkeep};
 
 use super::small_runtime;
+use crate::client::Client;
 use crate::config::Config;
 use crate::nats;
 use crate::output;
@@ -64,6 +65,7 @@ impl Doctor {
             cursors: Vec::new(),
             findings: Vec::new(),
         };
+        examined.look_for_server(config)?;
         if !database.is_file() {
             // A home without mail is not ill: the first server or send makes it.
             return Ok(examined);
@@ -117,6 +119,17 @@ impl Examined {
             .collect();
         for what in behind {
             self.find(what, "Check that its target can be reached; it catches up by itself.");
+        }
+        Ok(())
+    }
+
+    /// Looks whether the server elsewhere answers that commands are to use.
+    fn look_for_server(&mut self, config: &Config) -> anyhow::Result<()> {
+        let Some(url) = config.url() else { return Ok(()) };
+        let client = Client::new(&url, None)?;
+        if !small_runtime()?.block_on(client.is_reachable()) {
+            let what = format!("nobody answers at '{url}', whose mail the commands use");
+            self.find(what, "Start that server, or take `url` (POSTRIDER_URL) out to use the mail here.");
         }
         Ok(())
     }

@@ -38,6 +38,17 @@ async fn where_nothing_is_mounted_any_more_nothing_is_written_and_all_is_made_go
 }
 
 #[tokio::test]
+async fn a_folder_that_was_missing_at_the_first_use_is_made_ours_when_it_is_there() {
+    let (town, place) = (town(), tempfile::tempdir().unwrap());
+    let root = place.path().join("later");
+    town.post("codex", "hello").await;
+    assert!(town.bridge(&root).await.write_out().await.is_err());
+    fs::create_dir(&root).unwrap();
+    town.bridge(&root).await.write_out().await.unwrap();
+    assert_eq!(count(&root.join("channels/dev")), 1);
+}
+
+#[tokio::test]
 async fn a_channel_that_cannot_be_written_to_stops_no_other_and_gets_its_posts_later() {
     let (town, shared) = (town(), shared());
     let channels = shared.root().join("channels");
