@@ -10,6 +10,7 @@ mod asking;
 mod failures;
 mod holder;
 mod log;
+mod put_off;
 mod reading;
 mod watching;
 

@@ -3,7 +3,7 @@
 //! An answer is posted under a key of its own, so that it stands there once even if the watcher ends between posting it
 //! and noting that it did.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock, rfc3339};
@@ -12,6 +12,7 @@ use mail::watches::{Taken, answer_key};
 use relay::watch::{Decision, Prompt, RunError, Said, Verdict, context, decide};
 use serde_json::{Value, json};
 
+use super::put_off::MOST_WAITING;
 use super::reading::Place;
 use super::watching::Watching;
 use crate::postbox::Refused;
@@ -37,11 +38,14 @@ impl Watching<'_> {
     /// Takes a message on and answers it. What a person wants tried again is not held up by the breaker.
     pub(super) async fn answer(&mut self, place: &Place, said: &Said, by_hand: bool) -> Result<(), Refused> {
         let said = &self.counted(place, said).await?;
-        let verdict = if by_hand { Verdict::Answer } else { self.breaker.judge(said, SystemClock.now()) };
+        let verdict = if by_hand { Verdict::Answer } else { self.judge(said) };
         if let Verdict::Wait(until) = verdict {
-            self.wait(place, said, until).await?;
+            self.let_wait(place, said, until);
+            return Ok(());
         }
-        if self.asking.take(&place.channel, said.id).await? == Taken::Already {
+        let taken = self.asking.take(&place.channel, said.id).await?;
+        self.put_off.remove(said.id);
+        if taken == Taken::Already {
             return Ok(());
         }
         if let Verdict::Refuse(reason) = verdict {
@@ -67,14 +71,25 @@ impl Watching<'_> {
         Ok(Said { hops, ..said.clone() })
     }
 
-    /// Waits until a sender who asked very much may be answered again.
-    async fn wait(&self, place: &Place, said: &Said, until: Timestamp) -> Result<(), Refused> {
-        let words = format!("waiting until {} with {}: {} asks very much", rfc3339(until), said.id, said.from);
-        self.plan.log.tell("waiting", facts(place, said, json!({ "until": rfc3339(until) })), &words, "");
-        let pause = Duration::try_from(until.duration_since(SystemClock.now())).unwrap_or_default();
-        tokio::select! {
-            () = tokio::time::sleep(pause) => Ok(()),
-            refused = self.keep_holding("IDLE") => Err(refused),
+    /// Whether a message is to be answered now. What came behind one that waits would otherwise take its turn.
+    fn judge(&mut self, said: &Said) -> Verdict {
+        let verdict = match self.put_off.behind_another(said) {
+            Some(due) => Verdict::Wait(due),
+            None => self.breaker.judge(said, SystemClock.now()),
+        };
+        match verdict {
+            Verdict::Wait(_) if !self.put_off.has_room_for(said.id) => {
+                Verdict::Refuse(format!("{MOST_WAITING} messages wait for an answer already"))
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Leaves a message for when its sender, who asked very much, may be answered again.
+    fn let_wait(&mut self, place: &Place, said: &Said, until: Timestamp) {
+        if self.put_off.add(&place.channel, said, until) {
+            let words = format!("waiting until {} with {}: {} asks very much", rfc3339(until), said.id, said.from);
+            self.plan.log.tell("waiting", facts(place, said, json!({ "until": rfc3339(until) })), &words, "");
         }
     }
 

@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::bail;
+use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock, rfc3339};
 use mail::watches::Taken;
 use relay::watch::{Breaker, Invocation, Template};
@@ -22,6 +23,7 @@ use super::amounts::Since;
 use super::asking::Asking;
 use super::holder;
 use super::log::Log;
+use super::put_off::PutOff;
 use super::reading::Place;
 use crate::mailbox::Who;
 use crate::postbox::{Postbox, Refused, Watch};
@@ -64,6 +66,8 @@ pub struct Watching<'a> {
     pub(super) plan: &'a Plan,
     pub(super) asking: Asking<'a>,
     pub(super) breaker: Breaker,
+    /// What is answered later.
+    pub(super) put_off: PutOff,
     /// Whether a run has failed.
     pub(super) has_failed: bool,
     holder: String,
@@ -79,6 +83,7 @@ impl<'a> Watching<'a> {
             plan,
             asking: Asking::new(postbox, &plan.project, plan.who.clone(), patience, &plan.log),
             breaker: Breaker::new(plan.max_hops),
+            put_off: PutOff::default(),
             has_failed: false,
             holder: holder::name(),
             places: Vec::new(),
@@ -193,6 +198,7 @@ impl<'a> Watching<'a> {
     async fn go_on(&mut self) -> Result<(), Refused> {
         let rings: Vec<Watch> = self.places.iter().map(|place| place.listen(&self.asking)).collect();
         loop {
+            self.answer_late().await?;
             for at in 0..self.places.len() {
                 self.look(at).await?;
             }
@@ -203,7 +209,30 @@ impl<'a> Watching<'a> {
                 self.say_so("IDLE").await?;
                 self.next_beat = Instant::now() + BEAT;
             }
-            let _ = timeout(self.plan.poll, any(&rings)).await;
+            tokio::select! {
+                _ = timeout(self.pause(), any(&rings)) => {}
+                refused = self.keep_holding("IDLE") => return Err(refused),
+            }
+        }
+    }
+
+    /// How long there is nothing to do, unless a ring comes.
+    fn pause(&self) -> Duration {
+        let until = |due: Timestamp| Duration::try_from(due.duration_since(SystemClock.now())).unwrap_or_default();
+        self.put_off.next_due().map_or(self.plan.poll, |due| until(due).min(self.plan.poll))
+    }
+
+    /// Answers the first of what had to wait and is due. One at a time, so that what is new is not held up.
+    async fn answer_late(&mut self) -> Result<(), Refused> {
+        let Some((channel, message)) = self.put_off.due(SystemClock.now()) else { return Ok(()) };
+        let met = self.places.iter().find(|place| place.channel == channel).cloned();
+        let place = met.expect("a message waits only where it was met");
+        match place.message(&self.asking, message).await? {
+            Some(said) => self.answer(&place, &said, false).await,
+            None => {
+                self.put_off.remove(message);
+                Ok(())
+            }
         }
     }
 
@@ -211,6 +240,9 @@ impl<'a> Watching<'a> {
     async fn look(&mut self, at: usize) -> Result<(), Refused> {
         let mut place = self.places[at].clone();
         for run in self.asking.runs(&place.channel, "again").await? {
+            if self.put_off.holds(run.message_id) {
+                continue;
+            }
             match place.message(&self.asking, run.message_id).await? {
                 // Whoever wants it tried again begins its count anew.
                 Some(said) => self.answer(&place, &said, run.tries == 0).await?,
@@ -228,8 +260,15 @@ impl<'a> Watching<'a> {
                 place.position = said.id;
             }
             self.places[at].position = place.position;
-            self.asking.hold(&place.channel, &self.holder, place.position).await?;
+            self.hold(&place).await?;
         }
+    }
+
+    /// Holds a place, and notes how far the next watcher need not look: up to what waits here.
+    async fn hold(&self, place: &Place) -> Result<(), Refused> {
+        let first_waiting = self.put_off.first_in(&place.channel);
+        let position = first_waiting.map_or(place.position, |first| place.position.min(first - 1));
+        self.asking.hold(&place.channel, &self.holder, position).await
     }
 
     /// Says again and again that the watcher is there, and returns only when it may not go on.
@@ -244,7 +283,7 @@ impl<'a> Watching<'a> {
 
     async fn say_so(&self, substate: &str) -> Result<(), Refused> {
         for place in &self.places {
-            self.asking.hold(&place.channel, &self.holder, place.position).await?;
+            self.hold(place).await?;
         }
         self.asking.beat(substate, self.channel()).await;
         Ok(())
