@@ -3,7 +3,7 @@
 mod harness;
 mod watchers;
 
-use harness::mcp::PROJECT;
+use harness::mcp::{PROJECT, with};
 use harness::{Place, Server};
 use serde_json::json;
 use watchers::{CHANNEL, Watcher, failed, once, said_by, say};
@@ -71,4 +71,24 @@ fn who_waited_is_answered_when_the_time_is_over() {
     }
     watcher.stop();
     assert_eq!(answers(place), asked.map(|id| format!("To {id}.")));
+}
+
+#[test]
+fn an_answer_in_a_channel_counts_once_when_the_mailbox_is_watched_too() {
+    let server = Server::start();
+    let place = &server.place;
+    let ask = json!({
+        "project_key": PROJECT, "verb": "post", "sender_name": "claude", "channel": CHANNEL, "to": ["codex"],
+        "mode": "watcher",
+    });
+    let asks = |text: &str| server.call("channel", with(ask.clone(), json!({ "text": text })));
+    for number in 0..9 {
+        asks(&format!("Again {number}."));
+    }
+    assert_eq!(once(place, "codex", &["--mailbox"], NUMBER).code, Some(0));
+    asks("The tenth.");
+    assert_eq!(once(place, "codex", &["--mailbox"], NUMBER).code, Some(0), "{:?}", failed(place, "codex"));
+    asks("The eleventh.");
+    assert_eq!(once(place, "codex", &["--mailbox"], NUMBER).code, Some(1));
+    assert_eq!(answers(place).len(), 10);
 }

@@ -3,6 +3,7 @@
 //! A ring of the office brings a look at once; a look every few seconds finds what no ring told of. The place is held by
 //! a word every half minute, also while a command runs.
 
+use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -132,8 +133,13 @@ impl<'a> Watching<'a> {
             }
         }
         self.asking.beat("IDLE", self.channel()).await;
+        // What was answered in a channel stands among the agent's letters, too.
+        let mut counted = HashSet::new();
         for place in &self.places {
             for answer in place.answers(&self.asking).await? {
+                if !counted.insert(answer.id) {
+                    continue;
+                }
                 let to = answer.to.iter().find(|name| !name.starts_with('#'));
                 self.breaker.note(&answer.thread, to.map_or("", String::as_str), answer.at);
             }
