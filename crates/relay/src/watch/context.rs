@@ -10,34 +10,47 @@ const LEFT_OUT: &str = "(older messages are left out)";
 
 /// The last `count` of what was said before `agent` answers `message`, the oldest first, each between marks of its own:
 /// what came before the message, and what the agent itself has said since, for it may have answered others meanwhile.
-/// Where there is no room, the oldest go first; the newest is cut rather than left out.
+/// Its own words take at most half, of the count and of the room, unless less came before. Where there is no room, the
+/// oldest go first; the newest is cut rather than left out.
 pub fn context(said: &[Said], message: &Said, agent: &str, count: usize) -> String {
-    let is_before = |said: &&Said| said.id < message.id || (said.id > message.id && said.from == agent);
-    let mut before: Vec<&Said> = said.iter().filter(is_before).collect();
-    before.sort_by_key(|said| said.id);
-    before.dedup_by_key(|said| said.id);
-    let newest = &before[before.len().saturating_sub(count)..];
-    let (mut parts, mut room) = (Vec::new(), LONGEST);
-    for said in newest.iter().rev() {
-        let part = one(said);
-        if part.len() > room {
-            if parts.is_empty() {
-                parts.push(cut(said, room));
-            }
-            parts.push(LEFT_OUT.to_owned());
-            break;
-        }
-        room -= part.len() + 1;
-        parts.push(part);
-    }
-    if newest.len() == 1 {
-        parts.retain(|part| part != LEFT_OUT);
-    }
-    parts.reverse();
-    parts.join("\n")
+    let mut all: Vec<&Said> = said.iter().collect();
+    all.sort_by_key(|said| said.id);
+    all.dedup_by_key(|said| said.id);
+    let before: Vec<&Said> = all.iter().copied().filter(|said| said.id < message.id).collect();
+    let since: Vec<&Said> = all.into_iter().filter(|said| said.id > message.id && said.from == agent).collect();
+    let since = newest(&since, (count / 2).max(count.saturating_sub(before.len())));
+    let before = newest(&before, count - since.len());
+    let since = fitting(since, if before.is_empty() { LONGEST } else { LONGEST / 2 });
+    let taken: usize = since.iter().map(|part| part.len() + 1).sum();
+    [fitting(before, LONGEST.saturating_sub(taken)), since].concat().join("\n")
 }
 
-fn one(said: &Said) -> String {
+fn newest<'a, 'b>(said: &'b [&'a Said], count: usize) -> &'b [&'a Said] {
+    &said[said.len().saturating_sub(count)..]
+}
+
+/// The newest of them that there is room for.
+fn fitting(said: &[&Said], mut room: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    for one in said.iter().rev() {
+        let part = whole(one);
+        if part.len() > room {
+            if parts.is_empty() {
+                parts.push(cut(one, room));
+            }
+            if parts.len() < said.len() {
+                parts.push(LEFT_OUT.to_owned());
+            }
+            break;
+        }
+        room = room.saturating_sub(part.len() + 1);
+        parts.push(part);
+    }
+    parts.reverse();
+    parts
+}
+
+fn whole(said: &Said) -> String {
     fence::marked(&format!("{}\n{}", head(said), said.text))
 }
 
@@ -78,6 +91,26 @@ mod tests {
         let all = [said(1, "claude", "a"), said(3, "gemini", "c"), said(4, "codex", "to 1"), said(1, "claude", "a")];
         let told = context(&all, &said(2, "claude", "b"), "codex", 3);
         assert_eq!(ids(&told), ["#1", "#4"]);
+    }
+
+    #[test]
+    fn many_answers_of_the_agent_leave_room_for_what_came_before() {
+        let before = (1..=9).map(|id| said(id, "claude", "asked"));
+        let since = (20..=29).map(|id| said(id, "codex", "answered"));
+        let all: Vec<Said> = before.chain(since).collect();
+        let told = |first, count| context(&all[first..], &said(15, "claude", "now"), "codex", count);
+        assert_eq!(ids(&told(0, 4)), ["#8", "#9", "#28", "#29"]);
+        assert_eq!(ids(&told(0, 5)), ["#7", "#8", "#9", "#28", "#29"], "what came before has the larger half");
+        assert_eq!(ids(&told(8, 4)), ["#9", "#27", "#28", "#29"], "where little came before, more answers are told");
+        assert_eq!(ids(&told(0, 1)), ["#9"]);
+    }
+
+    #[test]
+    fn long_answers_of_the_agent_leave_room_for_what_came_before() {
+        let all = [said(1, "claude", "asked"), said(3, "codex", "early"), said(4, "codex", &"y".repeat(100_000))];
+        let told = context(&all, &said(2, "claude", "now"), "codex", 10);
+        assert_eq!(ids(&told), ["#1", "#4"]);
+        assert!(told.contains(LEFT_OUT) && told.len() <= LONGEST, "{}", told.len());
     }
 
     #[test]
