@@ -205,3 +205,18 @@ fn a_watcher_outlives_the_server_and_goes_on_with_the_next() {
     server.stop();
     assert_eq!(said_by(&place, "codex"), ["Yes.", "Yes."]);
 }
+
+#[test]
+fn a_watcher_whose_goodbye_was_heard_but_not_answered_is_offline_and_one_that_was_replaced_leaves_the_agent_alone() {
+    let place = Place::new();
+    let state = || presence(&place, "codex")["presence"]["state"].clone();
+    for (held_by, held_until, shown) in [("", 0, "OFFLINE"), ("another", i64::MAX / 2, "AWAKE")] {
+        let watcher = Watcher::start(&place, "codex", "cat");
+        until("it is awake", || state() == "AWAKE");
+        let database = rusqlite::Connection::open(place.database()).expect("the database is there");
+        let changed = database.execute("UPDATE watch SET holder = ?1, held_until = ?2", (held_by, held_until));
+        assert_eq!(changed.expect("a place can be changed"), 1);
+        watcher.stop();
+        assert_eq!(state(), shown, "held by '{held_by}'");
+    }
+}

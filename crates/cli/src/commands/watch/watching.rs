@@ -301,18 +301,15 @@ impl<'a> Watching<'a> {
         if self.places.is_empty() {
             return;
         }
-        let mut was_held = false;
         for place in &self.places {
             let given_back = json!({ "channel": place.channel, "holder": self.holder });
-            match self.asking.watch("end", given_back).await {
-                Ok(ended) => was_held |= ended["held"] == true,
-                Err(refused) => self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), ""),
+            if let Err(refused) = self.asking.watch("end", given_back).await {
+                self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), "");
             }
         }
-        // Whoever was replaced leaves the agent to the other.
-        if was_held {
-            self.asking.leave().await;
-        }
+        // Also where it was told that it held no place: the office may have heard it before, and the answer was lost. If
+        // another watches, the office keeps the agent awake.
+        self.asking.leave().await;
         self.plan.log.tell("ended", json!({}), "ended", "");
     }
 }
