@@ -220,3 +220,20 @@ fn a_watcher_whose_goodbye_was_heard_but_not_answered_is_offline_and_one_that_wa
         assert_eq!(state(), shown, "held by '{held_by}'");
     }
 }
+
+#[test]
+fn a_look_at_one_project_leaves_the_folders_of_others_alone() {
+    let place = Place::new();
+    let (ours, others) = (place.file("ours"), place.file("others"));
+    for folder in [&ours, &others] {
+        fs::create_dir(folder).expect("a folder");
+    }
+    let settings = format!("[channels]\n'{PROJECT}' = '{}'\n'/data/others' = '{}'\n", ours.display(), others.display());
+    fs::write(place.home().join("postrider.toml"), settings).expect("settings");
+    say(&place, "claude", "codex", "Hello.");
+    let ran = once(&place, "codex", &[], "echo Yes.");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let count = |folder| fs::read_dir(folder).expect("a folder").count();
+    assert!(count(&ours) > 0);
+    assert_eq!(count(&others), 0);
+}

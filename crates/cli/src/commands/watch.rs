@@ -148,10 +148,13 @@ impl Watch {
         postbox::run(async {
             // Before anybody is told that we run: who starts us may stop us at once.
             let stop = watching::asked_to_stop();
-            let postbox = if plan.once { Postbox::open(config).await? } else { Postbox::open_to_stay(config).await? };
-            if plan.once {
+            let postbox = if plan.once {
+                let postbox = Postbox::open(config.about(&plan.project)).await?;
                 postbox.settle_channels().await;
-            }
+                postbox
+            } else {
+                Postbox::open_to_stay(config).await?
+            };
             let ended = Watching::new(&postbox, &plan).run(stop).await;
             postbox.write_out().await;
             postbox.close();
