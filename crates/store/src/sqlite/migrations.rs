@@ -21,6 +21,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
     Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
     Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
+    Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
 ];
 
 /// Why a file cannot be brought up to date.

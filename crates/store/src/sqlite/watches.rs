@@ -249,16 +249,18 @@ fn take_on(
     now: Timestamp,
 ) -> rusqlite::Result<Taken> {
     let key = (agent.0, message.0, channel, now.as_microsecond());
-    let is_answered = is_answered_in_channel(connection, agent, message)?;
-    let first = if is_answered { RunState::Answered } else { RunState::Running };
     let new = connection
         .prepare_cached(
             "INSERT INTO watch_run (agent_id, message_id, channel, state, tries, note, at)
-             VALUES (?1, ?2, ?3, ?5, 1, '', ?4) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, 'running', 1, '', ?4) ON CONFLICT DO NOTHING",
         )?
-        .execute((agent.0, message.0, channel, now.as_microsecond(), first.as_str()))?;
+        .execute(key)?;
     if new > 0 {
-        return Ok(if is_answered { Taken::Already } else { Taken::New });
+        if !is_answered_in_channel(connection, agent, message)? {
+            return Ok(Taken::New);
+        }
+        end_run(connection, agent, message, RunState::Answered, "", now)?;
+        return Ok(Taken::Already);
     }
     let again = connection
         .prepare_cached(
@@ -273,8 +275,8 @@ fn take_on(
 fn is_answered_in_channel(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
-            "SELECT 1 FROM message m INDEXED BY message_by_sender CROSS JOIN post o ON o.message_id = m.id
-             WHERE m.sender_id = ?1 AND m.id > ?2 AND m.reply_to = ?2 AND o.mode = ?3",
+            "SELECT 1 FROM message m INDEXED BY message_by_answered CROSS JOIN post o ON o.message_id = m.id
+             WHERE m.reply_to = ?2 AND m.sender_id = ?1 AND o.mode = ?3",
         )?
         .exists((agent.0, message.0, WATCHER))
 }
@@ -341,27 +343,57 @@ mod tests {
     use super::super::migrations;
     use super::*;
 
-    #[test]
-    fn where_to_begin_is_found_without_looking_at_all_mail() {
+    /// A project with bob, and what was made of `mail`.
+    fn filled(mail: &str) -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
         migrations::migrate(&mut connection, migrations::ALL).unwrap();
         connection
             .execute_batch(
                 "INSERT INTO project (id, slug, human_key, created_at, next_seq) VALUES (1, 'a', '/a', 0, 50001);
-                 INSERT INTO agent VALUES (1, 1, 'bob', '', '', '', 0, 0);
-                 WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 50000)
-                 INSERT INTO event SELECT 1, seq, iif(seq % 5, 'message.read', 'message.sent'), seq, 1, seq FROM n;",
+                 INSERT INTO agent VALUES (1, 1, 'bob', '', '', '', 0, 0), (2, 1, 'carol', '', '', '', 0, 0);",
             )
             .unwrap();
+        connection.execute_batch(mail).unwrap();
+        connection
+    }
+
+    /// Counts the steps that SQLite takes from now on.
+    fn counted(connection: &mut Connection) -> Arc<AtomicU32> {
         let steps = Arc::new(AtomicU32::new(0));
         let counted = steps.clone();
         let count = move || counted.fetch_add(1, Ordering::Relaxed) == u32::MAX;
         connection.progress_handler(1, Some(count)).unwrap();
+        steps
+    }
+
+    #[test]
+    fn a_message_is_taken_on_without_looking_at_all_that_was_sent_since() {
+        // All that carol says answers message 1, and what bob says answers what carol said last.
+        let mut connection = filled(
+            "INSERT INTO channel VALUES (1, 1, 'dev', 0);
+             WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 20000)
+             INSERT INTO message SELECT id, 1, 2 - id % 2, id, 't', iif(id % 2, nullif(id - 1, 0), 1), 1, 0, NULL, NULL,
+                    'mcp', '', NULL, '', '', '', '', '' FROM n;
+             INSERT INTO post SELECT id, 1, id, '', NULL, 'chat', 'watcher', 1, id, NULL, NULL, NULL FROM message;",
+        );
+        let steps = counted(&mut connection);
+        let takes =
+            |message| take_on(&connection, AgentId(1), "dev", MessageId(message), Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!([1, 2, 1, 20_000].map(takes), [Taken::New, Taken::Already, Taken::Already, Taken::New]);
+        assert!(steps.load(Ordering::Relaxed) < 1_000, "{steps:?} steps for four messages");
+    }
+
+    #[test]
+    fn where_to_begin_is_found_without_looking_at_all_mail() {
+        let mut connection = filled(
+            "WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 50000)
+                 INSERT INTO event SELECT 1, seq, iif(seq % 5, 'message.read', 'message.sent'), seq, 1, seq FROM n;",
+        );
+        let steps = counted(&mut connection);
         for (micros, last) in [(0, 0), (5, 0), (6, 5), (25_001, 25_000), (25_000, 24_995), (99_999, 50_000)] {
             let time = Timestamp::from_microsecond(micros).unwrap();
             assert_eq!(last_before(&connection, AgentId(1), time).unwrap(), MessageId(last), "{micros}");
         }
-        let steps = steps.load(Ordering::Relaxed);
-        assert!(steps < 50_000, "{steps} steps for six answers");
+        assert!(steps.load(Ordering::Relaxed) < 50_000, "{steps:?} steps for six answers");
     }
 }
