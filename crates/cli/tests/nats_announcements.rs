@@ -7,10 +7,12 @@ mod nats_server;
 use std::fs;
 
 use foreign::{Shared, posts, until};
+use formats::channel::read_value;
 use harness::mcp::{as_agent, message, with};
 use harness::{Place, Server};
-use nats_server::Nats;
-use serde_json::json;
+use mail::announcements::Announcement;
+use nats_server::{Client, Held, Nats};
+use serde_json::{Value, json};
 
 const DEV: &str = "postrider.data-projects-app.channel.dev";
 const LARGE: usize = 2 << 20;
@@ -31,6 +33,29 @@ fn say(server: &Server, text: &str) {
 /// Says something that is larger than NATS takes.
 fn say_much(server: &Server, text: &str) {
     say(server, &format!("{text}\n{}@codex", "words ".repeat(LARGE / 6)));
+}
+
+/// Waits until the stream holds so many messages of the channel, and returns those that announce something.
+fn announced(client: &Client, count: usize) -> Vec<Value> {
+    let in_channel = |one: &&Held| one.subject == DEV;
+    let held = client.until("what is announced", |held| held.iter().filter(in_channel).count() >= count);
+    let all = held.iter().filter(in_channel).map(Held::json);
+    all.filter(|said| said["metadata"]["reference_id"].is_string()).collect()
+}
+
+/// Brings the file over that an announcement tells of.
+fn bring(announced: &Value, from: &Shared, to: &Shared) {
+    let file = format!("{}.json", announced["metadata"]["reference_id"].as_str().expect("it names the whole"));
+    until("its file", || from.dev().join(&file).exists().then_some(()));
+    fs::copy(from.dev().join(&file), to.dev().join(&file)).expect("the folder can be written to");
+}
+
+/// A foreign message that says nothing of others.
+fn foreign(text: &str) -> Value {
+    json!({
+        "id": "msg-20260111-163315-gemini-4c78", "timestamp": "2026-01-11T16:33:15.123Z", "session_id": "dev",
+        "from": "gemini", "to": "all", "type": "chat", "content": { "text": text }, "metadata": {},
+    })
 }
 
 /// How the messages in the channel begin.
@@ -57,16 +82,15 @@ fn a_large_message_is_announced_to_offices_with_other_folders_and_joined_by_its_
     let (without, with) = (serve(&nats, None), serve(&nats, Some(&far)));
     say_much(&here, "one");
     let client = nats.client();
-    let held = client.until("what is announced", |held| held.iter().any(|one| one.subject == DEV));
-    let announced = held.iter().find(|one| one.subject == DEV).expect("it was awaited").json();
-    let office = announced["metadata"]["reference_office"].as_str().expect("the announcement names it").to_owned();
-    let name = announced["metadata"]["reference_id"].as_str().expect("the announcement names it").to_owned();
+    let first = announced(&client, 1).remove(0);
+    let office = first["metadata"]["reference_office"].as_str().expect("the announcement names it").to_owned();
+    let name = first["metadata"]["reference_id"].as_str().expect("the announcement names it").to_owned();
     say_much(&here, "two");
     say(&here, "three");
     for server in [&without, &with] {
         assert_eq!(awaited(server, "three"), ["one", "two", "three"], "{}", server.place.log());
-        let first = posts(&server.place).remove(0);
-        let last_line = first.lines().last().expect("a text has lines");
+        let text = posts(&server.place).remove(0);
+        let last_line = text.lines().last().expect("a text has lines");
         assert!(last_line.contains(&name) && last_line.contains(&office), "{last_line}");
         assert_eq!(whole(server), 0);
         let mail = server.call("fetch_inbox", as_agent("codex", json!({ "limit": 9 })));
@@ -74,10 +98,45 @@ fn a_large_message_is_announced_to_offices_with_other_folders_and_joined_by_its_
     }
     assert_eq!((beginnings(&here).len(), whole(&here)), (3, 2), "it has them whole, and once");
     // The file of the first is brought over by hand.
-    let file = format!("{name}.json");
-    fs::copy(near.dev().join(&file), far.dev().join(&file)).expect("the folder can be written to");
+    bring(&first, &near, &far);
     until("the whole", || (whole(&with) == 1).then_some(()));
     assert_eq!(beginnings(&with), ["one", "two", "three", "one"]);
+    // A file that came late came all the same: the next is waited for.
+    say_much(&here, "four");
+    say(&here, "five");
+    bring(&announced(&client, 5)[2], &near, &far);
+    assert_eq!(awaited(&with, "five"), ["one", "two", "three", "one", "four", "five"], "{}", with.place.log());
+    assert_eq!(whole(&with), 2);
+}
+
+#[test]
+fn whoever_announces_in_many_names_is_waited_for_once_and_others_as_before() {
+    let Some(nats) = Nats::start("forged announcements") else { return };
+    let (near, far) = (Shared::new(), Shared::new());
+    let (here, there) = (serve(&nats, Some(&near)), serve(&nats, Some(&far)));
+    let client = nats.client();
+    say(&here, "one");
+    until("the folder of the channel", || (far.messages().len() == 1).then_some(()));
+    say_much(&here, "two");
+    say(&here, "three");
+    bring(&announced(&client, 3)[0], &near, &far);
+    assert_eq!(awaited(&there, "three"), ["one", "two", "three"]);
+    for number in 0..9 {
+        let office = format!("{number:016x}");
+        let id = format!("msg-20260111-16331{number}-gemini-beef");
+        let whole = Announcement { key: format!("{office}:1:{office}"), resource: id.clone(), office, id };
+        let mut said = read_value(&foreign("forged").to_string()).expect("it is a message");
+        said.id = whole.name();
+        whole.put_on(&mut said);
+        client.publish(DEV, &said.to_json());
+    }
+    until("what is forged", || (beginnings(&there).iter().filter(|text| *text == "forged").count() == 9).then_some(()));
+    say_much(&here, "four");
+    say(&here, "five");
+    bring(announced(&client, 14).last().expect("it is announced"), &near, &far);
+    let all = awaited(&there, "five");
+    assert_eq!(all[12..], ["four", "five"], "{}", there.place.log());
+    assert_eq!(whole(&there), 2);
 }
 
 #[test]
@@ -98,11 +157,7 @@ fn with_a_shared_folder_a_large_message_is_there_once_and_whole() {
         awaited(server, "the last of there");
     }
     // Both have dealt with all that was announced once they have this, which comes by NATS behind it.
-    let foreign = json!({
-        "id": "msg-20260111-163315-gemini-4c78", "timestamp": "2026-01-11T16:33:15.123Z", "session_id": "dev",
-        "from": "gemini", "to": "all", "type": "chat", "content": { "text": "at last" }, "metadata": {},
-    });
-    client.publish(DEV, &foreign.to_string());
+    client.publish(DEV, &foreign("at last").to_string());
     for server in [&here, &there] {
         awaited(server, "at last");
         let all = beginnings(server);
@@ -119,11 +174,8 @@ fn a_foreign_message_that_has_a_reference_is_taken_in_also_where_there_is_a_fold
     let server = serve(&nats, Some(&shared));
     let client = nats.client();
     client.until("the agents", |held| !held.is_empty());
-    let foreign = json!({
-        "id": "msg-20260111-163315-gemini-4c78", "timestamp": "2026-01-11T16:33:15.123Z", "session_id": "dev",
-        "from": "gemini", "to": "all", "type": "chat", "content": { "text": "See there" },
-        "metadata": { "reference": "https://example.org/paper" },
-    });
-    client.publish(DEV, &foreign.to_string());
+    let mut said = foreign("See there");
+    said["metadata"]["reference"] = json!("https://example.org/paper");
+    client.publish(DEV, &said.to_string());
     assert_eq!(awaited(&server, "See there"), ["See there"]);
 }

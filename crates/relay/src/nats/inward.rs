@@ -4,7 +4,7 @@
 //! if it was not. Nothing here decides what a document means: the office does. Only what is announced, and may come whole by
 //! way of the folder, is left a while for that.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
@@ -23,18 +23,30 @@ use crate::feed::Backoff;
 
 /// How soon a document comes again that the store had no time for, or that is left for its file to come.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often it comes before its file is no longer waited for.
-const MOST_LOOKS: i64 = 30;
-/// How many offices are remembered whose files were waited for in vain. With more, no file is waited for.
+/// How often it comes before its file is no longer waited for, if files of that office come here: some folders show what
+/// is new in them after a minute.
+const MOST_LOOKS: i64 = 90;
+/// The same, if none ever came.
+const MOST_LOOKS_FOR_STRANGERS: i64 = 30;
+/// How many offices are remembered whose files were waited for in vain. More than that are forgotten together.
 const MOST_OFFICES: usize = 100;
 /// How soon a document comes again that was neither kept nor refused.
 const LONGEST_CARE: Duration = Duration::from_secs(30);
 
+/// Whose files are waited for no more.
+#[derive(Default)]
+struct Patience {
+    /// The offices whose last file did not come in time, with its channel and what announced it.
+    in_vain: HashMap<String, (String, Announcement)>,
+    /// Whether the file of an office was waited for in vain of which none ever came. Everybody can make up more of these.
+    is_over_for_strangers: bool,
+}
+
 /// Takes in what is said in the channels of a project, for as long as it is polled.
 pub(super) async fn listen(project: &Project, line: &mut Line) {
-    let (mut backoff, mut elsewhere) = (Backoff::default(), HashSet::new());
+    let (mut backoff, mut patience) = (Backoff::default(), Patience::default());
     loop {
-        let taking_in = async |link| take_in_all(project, &link, &mut backoff, &mut elsewhere).await;
+        let taking_in = async |link| take_in_all(project, &link, &mut backoff, &mut patience).await;
         let Some(failure) = line.with(taking_in).await else { continue };
         let slug = &project.project.slug;
         if backoff.has_failed() {
@@ -47,12 +59,7 @@ pub(super) async fn listen(project: &Project, line: &mut Line) {
 }
 
 /// Takes in one document after another; comes back with what went wrong.
-async fn take_in_all(
-    project: &Project,
-    link: &Link,
-    backoff: &mut Backoff,
-    elsewhere: &mut HashSet<String>,
-) -> NatsError {
+async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff, patience: &mut Patience) -> NatsError {
     let mut messages = match messages(project, link).await {
         Ok(messages) => messages,
         Err(error) => return error,
@@ -63,7 +70,7 @@ async fn take_in_all(
             Err(error) => return NatsError::Listen { cause: told(&error) },
         };
         backoff.worked();
-        let answer = take_in(project, &message, elsewhere).await;
+        let answer = take_in(project, &message, patience).await;
         if let Err(error) = message.ack_with(answer).await {
             return NatsError::Listen { cause: error.to_string() };
         }
@@ -90,7 +97,7 @@ async fn messages(project: &Project, link: &Link) -> Result<pull::Stream, NatsEr
 }
 
 /// Deals with one document, and tells what to answer the server.
-async fn take_in(project: &Project, message: &Message, elsewhere: &mut HashSet<String>) -> AckKind {
+async fn take_in(project: &Project, message: &Message, patience: &mut Patience) -> AckKind {
     let subject = message.subject.as_str();
     let skip = |why: &str| {
         tracing::warn!(subject, "skipped a message from NATS: {why}");
@@ -117,7 +124,7 @@ async fn take_in(project: &Project, message: &Message, elsewhere: &mut HashSet<S
         door: NATS,
     };
     let looks = message.info().map_or(MOST_LOOKS, |info| info.delivered);
-    let taken = match awaits_file(project, &arrival, looks, elsewhere).await {
+    let taken = match awaits_file(project, &arrival, looks, patience).await {
         Ok(true) => return AckKind::Nak(Some(AGAIN)),
         Ok(false) => project.office.take_in(arrival).await,
         Err(error) => Err(error),
@@ -133,25 +140,45 @@ async fn take_in(project: &Project, message: &Message, elsewhere: &mut HashSet<S
 }
 
 /// Whether a document only announces what may still come whole by way of the folder. It is waited for in its place, so that
-/// the order stays; once in vain for each office, which then has another folder, or none.
+/// the order stays.
+///
+/// Of an office whose files come here, the next is waited for again once the one has come that was waited for in vain.
+/// Others may have another folder, or none, or not exist: of all of them, one is waited for in vain.
 async fn awaits_file(
     project: &Project,
     arrival: &Arrival<'_>,
     looks: i64,
-    elsewhere: &mut HashSet<String>,
+    patience: &mut Patience,
 ) -> Result<bool, Error> {
     let Some(whole) = Announcement::of(arrival.said) else { return Ok(false) };
-    let may_come = project.settings.folders.contains(arrival.project_key)
-        && !elsewhere.contains(&whole.office)
-        && elsewhere.len() < MOST_OFFICES;
-    if !may_come || project.office.has_announced(arrival.project_key, arrival.channel, &whole).await? {
+    let (office, key, channel) = (&project.office, arrival.project_key, arrival.channel);
+    if !project.settings.folders.contains(key) || office.has_announced(key, channel, &whole).await? {
         return Ok(false);
     }
-    if looks < MOST_LOOKS {
+    let is_known = office.has_file_of(key, channel, &whole.office).await?;
+    if let Some((channel, last)) = patience.in_vain.get(&whole.office)
+        && office.has_announced(key, channel, last).await?
+    {
+        patience.in_vain.remove(&whole.office);
+    }
+    let (may_come, most_looks) = match is_known {
+        true => (!patience.in_vain.contains_key(&whole.office), MOST_LOOKS),
+        false => (!patience.is_over_for_strangers, MOST_LOOKS_FOR_STRANGERS),
+    };
+    if may_come && looks < most_looks {
         return Ok(true);
     }
-    let Announcement { office, id, .. } = whole;
-    tracing::info!(office, id, "a large message does not come by way of the folder; its announcement is taken in");
-    elsewhere.insert(office);
+    if may_come {
+        let (office, id) = (&whole.office, &whole.id);
+        tracing::info!(office, id, "a large message did not come as a file; its announcement is taken in");
+    }
+    if !is_known {
+        patience.is_over_for_strangers = true;
+        return Ok(false);
+    }
+    if patience.in_vain.len() >= MOST_OFFICES {
+        patience.in_vain.clear();
+    }
+    patience.in_vain.insert(whole.office.clone(), (channel.to_owned(), whole));
     Ok(false)
 }

@@ -18,6 +18,7 @@ use crate::clock::rfc3339;
 use crate::error::{Error, check_text};
 use crate::ids::MessageId;
 use crate::messages::Importance;
+use crate::office::announcements::folder_key;
 use crate::office::messages::Draft;
 use crate::office::{Claim, Office, Sent};
 use crate::projects::Project;
@@ -76,7 +77,7 @@ impl Office {
             return Ok(TakenIn::Own(own));
         }
         if let Some(what) = Announcement::of(arrival.said)
-            && self.has_whole(&project, &channel, &what).await?
+            && self.whole_of(&project, &channel, &what).await?.is_some()
         {
             return Ok(TakenIn::Announced);
         }
@@ -229,12 +230,13 @@ fn error_report(arrival: Arrival<'_>) -> Option<ChannelMessage> {
     Some(report)
 }
 
-/// The keys under which something is taken in: what it is first, then what it is called where it was found.
+/// The keys under which something is taken in: what it is first, then what it is called where it was found, and that the
+/// office that said it has the same folder.
 fn keys(arrival: Arrival<'_>, mark: Option<&OfficeMark>) -> Vec<String> {
     let called = arrival.name.to_owned();
     match mark {
         None => vec![called],
-        Some(mark) if arrival.door == FOLDER => vec![mark.key(), called],
+        Some(mark) if arrival.door == FOLDER => vec![mark.key(), called, folder_key(&mark.office)],
         Some(mark) => vec![mark.key()],
     }
 }
