@@ -9,6 +9,7 @@ mod team;
 
 use formats::channel::{ChannelMessage, Place, read_value};
 use mail::Error;
+use mail::announcements::Announcement;
 use mail::channels::{ChannelName, ChannelStore, FOLDER, NATS, NewPost, Post, PostQuery};
 use mail::messages::{Importance, MessageStore, NewMessage, Vouched};
 use mail::office::{Arrival, Claim, Draft, PostDraft, Rules, TakenIn};
@@ -101,6 +102,29 @@ async fn another_offices_post_is_one_however_it_is_called() {
     post.seq = kept(&there, &message).await.seq;
     let said = post.said(&office, "msg-20260111-163320-gemini-beef");
     assert!(matches!(take_in(&here, &said.id, &said, NATS).await, TakenIn::New(_)), "nothing is lost by that");
+}
+
+#[tokio::test]
+async fn an_answer_to_the_announcement_of_what_is_here_answers_the_whole() {
+    let (here, there) = (talking().await, talking().await);
+    let own = here.office.post(post("claude", &[], "Of our own")).await.unwrap().message;
+    let other = there.office.post(post("gemini", &[], "Of another office")).await.unwrap().message;
+    let other = kept(&there, &other).await.said(&there.store.office_id().await.unwrap(), "msg-1");
+    let TakenIn::New(arrived) = arrive(&here, "msg-1", &other).await else { panic!("it is new") };
+    for id in [own.id, arrived] {
+        let whole = here.store.post(id).await.unwrap().unwrap();
+        let office = here.store.office_id().await.unwrap();
+        let key = whole.mark(&office).unwrap().key();
+        let what = Announcement { office, id: whole.external_id.clone(), key, resource: "there".into() };
+        let mut stub = ChannelMessage { id: format!("announcing-{id}"), ..said("claude", "all", "The beginning") };
+        what.put_on(&mut stub);
+        assert_eq!(take_in(&here, &stub.id, &stub, NATS).await, TakenIn::Announced);
+        let mut answer = said("qc-1", "claude", "Yes.");
+        answer.set_metadata_text("in_reply_to", Some(&stub.id));
+        let TakenIn::New(answer) = arrive(&here, &format!("msg-of-{id}"), &answer).await else { panic!("it is new") };
+        let answer = here.store.post(answer).await.unwrap().unwrap().message;
+        assert_eq!((answer.reply_to, answer.thread), (Some(id), whole.message.thread));
+    }
 }
 
 #[tokio::test]

@@ -77,8 +77,10 @@ impl Office {
             return Ok(TakenIn::Own(own));
         }
         if let Some(what) = Announcement::of(arrival.said)
-            && self.whole_of(&project, &channel, &what).await?.is_some()
+            && let Some(whole) = self.whole_of(&project, &channel, &what).await?
         {
+            // Whoever knows the announcement alone answers that.
+            self.store.note_key(whole, arrival.name).await?;
             return Ok(TakenIn::Announced);
         }
         let sent = self.keep_arrival(arrival, &project, mark.as_ref()).await?;
