@@ -36,8 +36,7 @@ pub type Shared = Arc<dyn Store>;
 /// Makes one test of each promise, in a module for each noun.
 ///
 /// `$fresh` names an async function without arguments that returns an empty store as [`Shared`](crate::contract::Shared)
-/// and a guard, such as a temporary folder, that is kept until the promise was checked.
-/// A promise that is not in this list is not run.
+/// and a guard, such as a temporary folder, that is kept until the promise was checked. What is not listed is not run.
 #[macro_export]
 macro_rules! store_contract {
     (@one $($noun:ident: [$($promise:ident),+ $(,)?]),+ $(,)?) => {$(
@@ -368,6 +367,7 @@ macro_rules! store_contract {
                 everybody_is_listed_with_presence_mail_and_leases,
                 those_who_are_listed_come_in_pages_and_from_one_project,
                 when_mail_came_does_not_betray_a_blind_copy,
+                who_was_heard_of_of_late_is_told_unless_that_was_on_nats,
             ],
         }
         $crate::store_contract! { @two

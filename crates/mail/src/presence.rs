@@ -101,6 +101,17 @@ pub struct Present {
     pub leases: u64,
 }
 
+/// An agent that gave a sign of life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeardOf {
+    /// Its number.
+    pub agent: AgentId,
+    /// Its name.
+    pub name: String,
+    /// Its presence.
+    pub presence: Presence,
+}
+
 /// What keeps presences.
 #[async_trait]
 pub trait PresenceStore: Send + Sync {
@@ -142,6 +153,16 @@ pub trait PresenceStore: Send + Sync {
         limit: usize,
         now: Timestamp,
     ) -> Result<Vec<Present>, StoreError>;
+
+    /// Those of a project who gave a sign of life at `since` or later, elsewhere than on NATS: by their numbers, those above
+    /// `after`, at most `limit`. Cheap enough to ask often.
+    async fn heard_of(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<HeardOf>, StoreError>;
 
     /// A number that changes with what [`present`](Self::present) tells of anybody in a project, and with nobody's mere
     /// sign of life; also when somebody has become stale. Cheap enough to ask often.

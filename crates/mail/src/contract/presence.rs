@@ -166,6 +166,29 @@ pub async fn when_mail_came_does_not_betray_a_blind_copy(store: &Shared) {
     assert_eq!(times, [Some(blind), Some(blind), Some(open)]);
 }
 
+pub async fn who_was_heard_of_of_late_is_told_unless_that_was_on_nats(store: &Shared) {
+    let (team, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    say(store, &bank, "alice", word(AWAKE, None, at("16:00:00"))).await;
+    for (name, source, time) in
+        [("alice", Source::Watcher, "16:00:00"), ("bob", Source::Nats, "16:00:00"), ("carol", Source::File, "16:00:01")]
+    {
+        say(store, &team, name, NewPresence { source, ..word(OFFLINE, Some("IDLE"), at(time)) }).await;
+    }
+    let heard_of = async |since: &str, after: Option<&str>, limit| {
+        let after = after.map(|name| team.agent(name));
+        let all = store.heard_of(team.id(), at(since), after, limit).await.unwrap();
+        for one in &all {
+            assert_eq!((one.agent, &one.presence), (team.agent(&one.name), &known(store, &team, &one.name).await));
+        }
+        all.into_iter().map(|one| one.name).collect::<Vec<_>>()
+    };
+    assert_eq!(heard_of("16:00:00", None, PLENTY).await, ["alice", "carol"]);
+    assert_eq!(heard_of("16:00:00.000001", None, PLENTY).await, ["carol"]);
+    assert_eq!(heard_of("16:00:02", None, PLENTY).await, [""; 0]);
+    assert_eq!(heard_of("16:00:00", None, 1).await, ["alice"]);
+    assert_eq!(heard_of("16:00:00", Some("alice"), PLENTY).await, ["carol"]);
+}
+
 fn word(state: &str, substate: Option<&str>, seen_at: Timestamp) -> NewPresence {
     NewPresence {
         state: state.to_owned(),

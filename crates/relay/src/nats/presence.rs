@@ -10,8 +10,9 @@ use async_nats::{HeaderMap, Message};
 use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use futures_util::StreamExt;
 use futures_util::stream::select;
-use jiff::Timestamp;
-use mail::presence::{Presence, Present, Source};
+use jiff::SignedDuration;
+use mail::presence::Presence;
+use tokio::time::Instant;
 
 use super::link::{Line, Link};
 use super::publication::{EVENT, OFFICE};
@@ -23,6 +24,8 @@ use crate::feed::Backoff;
 const TOLD_EVERY: Duration = Duration::from_secs(30);
 /// How soon whoever asks is answered, together with others who ask.
 const ANSWERED_AFTER: Duration = Duration::from_millis(500);
+/// How long nobody is answered after everybody was told.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How many agents are asked for at once.
 const AGENTS_AT_ONCE: usize = 500;
 
@@ -65,7 +68,8 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
     }
     backoff.worked();
     let mut messages = select(changes, live);
-    let (mut next, mut is_asked) = (tokio::time::interval(TOLD_EVERY), false);
+    let (mut next, mut told_at) = (tokio::time::interval(TOLD_EVERY), None);
+    let mut is_asked = false;
     loop {
         tokio::select! {
             message = messages.next() => match message {
@@ -73,14 +77,14 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
                 Some(message) if is_own(project, &message) => {}
                 Some(message) if message.subject.as_str() == question => {
                     if !is_asked {
-                        next.reset_after(ANSWERED_AFTER);
+                        next.reset_at(answered_at(Instant::now(), told_at));
                     }
                     is_asked = true;
                 }
                 Some(message) => hear(project, &message).await,
             },
             _ = next.tick() => {
-                is_asked = false;
+                (is_asked, told_at) = (false, Some(Instant::now()));
                 if let Err(error) = tell(project, link).await {
                     return error;
                 }
@@ -89,32 +93,29 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
     }
 }
 
-/// Says of everybody who is here that it still is.
+/// When whoever asks now is answered: soon, but however many ask, not again at once.
+fn answered_at(asked_at: Instant, told_at: Option<Instant>) -> Instant {
+    let soon = asked_at + ANSWERED_AFTER;
+    told_at.map_or(soon, |told_at| soon.max(told_at + PAUSE))
+}
+
+/// Says of everybody who is here or in our folder that it still is, or went away just now. Others are told of by those who
+/// have them.
 async fn tell(project: &Project, link: &Link) -> Result<(), NatsError> {
+    let since = project.office.now() - SignedDuration::from_secs(STALE_AFTER_SECONDS);
     let mut after = None;
     loop {
-        let page = project.office.present(&project.project.human_key, after, AGENTS_AT_ONCE).await;
-        let (_, agents) = page.map_err(|error| NatsError::Publish { cause: error.to_string() })?;
+        let page = project.store.heard_of(project.project.id, since, after, AGENTS_AT_ONCE).await;
+        let agents = page.map_err(|error| NatsError::Publish { cause: error.to_string() })?;
         let Some(last) = agents.last() else { return Ok(()) };
-        after = Some(last.agent.id);
+        after = Some(last.agent);
         for agent in &agents {
-            let Some(known) = agent_here(agent, project.office.now()) else { continue };
-            let name = &agent.agent.name;
-            let subject = project.settings.subjects.live_of(&project.project.slug, name);
-            let said = heartbeat_of(name, known).to_json().into();
+            let subject = project.settings.subjects.live_of(&project.project.slug, &agent.name);
+            let said = heartbeat_of(&agent.name, &agent.presence).to_json().into();
             let published = link.client.publish_with_headers(subject, by(project), said).await;
             published.map_err(|error| NatsError::Publish { cause: told(&error) })?;
         }
     }
-}
-
-/// The presence of an agent that is here or in our folder, or went away just now. Others are told of by those who have
-/// them.
-fn agent_here(agent: &Present, now: Timestamp) -> Option<&Presence> {
-    let is_here = |known: &&Presence| {
-        known.source != Source::Nats && now.duration_since(known.seen_at).as_secs() <= STALE_AFTER_SECONDS
-    };
-    agent.presence.as_ref().filter(is_here)
 }
 
 async fn hear(project: &Project, message: &Message) {
@@ -154,4 +155,18 @@ fn by(project: &Project) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(OFFICE, project.office_id.as_str());
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_is_answered_soon_and_however_many_ask_not_all_the_time() {
+        let now = Instant::now();
+        assert_eq!(answered_at(now, None), now + ANSWERED_AFTER);
+        let (long_ago, just_now) = (now, now + PAUSE);
+        assert_eq!(answered_at(just_now, Some(long_ago)), just_now + ANSWERED_AFTER);
+        assert_eq!(answered_at(just_now, Some(just_now)), just_now + PAUSE);
+    }
 }

@@ -8,7 +8,9 @@ use mail::StoreError;
 use mail::clock::from_micros;
 use mail::events::EventKind;
 use mail::ids::{AgentId, ProjectId};
-use mail::presence::{NewPresence, Next, Presence, PresenceStore, Present, Source, after_activity, after_word};
+use mail::presence::{
+    HeardOf, NewPresence, Next, Presence, PresenceStore, Present, Source, after_activity, after_word,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::agents::agent_of;
@@ -78,6 +80,29 @@ impl PresenceStore for Sqlite {
             connection
                 .prepare_cached(PRESENT)?
                 .query_map((project.0, after.map_or(0, |id| id.0), limit_of(limit), now.as_microsecond()), present_of)?
+                .collect()
+        })
+    }
+
+    async fn heard_of(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<HeardOf>, StoreError> {
+        self.read("list who was heard of", |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel, a.id, a.name
+                     FROM presence p INDEXED BY presence_by_project CROSS JOIN agent a ON a.id = p.agent_id
+                     WHERE p.project_id = ?1 AND p.seen_at >= ?2 AND p.source <> 'nats' AND p.agent_id > ?3
+                     ORDER BY p.agent_id LIMIT ?4",
+                )?
+                .query_map((project.0, since.as_microsecond(), after.map_or(0, |id| id.0), limit_of(limit)), |row| {
+                    let presence = presence_of(row, 0)?;
+                    Ok(HeardOf { agent: AgentId(row.get(7)?), name: row.get(8)?, presence })
+                })?
                 .collect()
         })
     }

@@ -14,7 +14,7 @@ use mail::messages::{
     About, Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
 };
 use mail::office::{Chance, Rules};
-use mail::presence::{NewPresence, Presence, PresenceStore, Present};
+use mail::presence::{HeardOf, NewPresence, Presence, PresenceStore, Present};
 use mail::projects::{Project, ProjectKey, ProjectStore};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{Lease, Request, ReservationStore, Reserved};
@@ -78,6 +78,7 @@ never_asked! { PresenceStore, at once touch_soon(ProjectId, AgentId, Timestamp, 
     touch(ProjectId, AgentId, Timestamp, SignedDuration) -> ();
     presence(AgentId) -> Option<Presence>;
     present(ProjectId, Option<AgentId>, usize, Timestamp) -> Vec<Present>;
+    heard_of(ProjectId, Timestamp, Option<AgentId>, usize) -> Vec<HeardOf>;
     presence_stamp(ProjectId, Timestamp) -> i64;
 }
 
