@@ -116,8 +116,51 @@ async fn follow(
 }
 
 async fn tell_event(writer: &Writer<'_>, link: &Link, event: &Event) -> Result<(), Failure> {
-    for publication in writer.publications(event).await? {
-        link.publish(publication).await?;
+    let publications = writer.publications(event).await?;
+    Ok(publish_all(publications, |publication| link.publish(publication)).await?)
+}
+
+/// Publishes one after another. One that is refused is no reason to leave out those behind it.
+async fn publish_all<T, F>(all: Vec<T>, publish: impl Fn(T) -> F) -> Result<(), NatsError>
+where
+    F: Future<Output = Result<(), NatsError>>,
+{
+    let mut refusal = Ok(());
+    for publication in all {
+        match publish(publication).await {
+            refused @ Err(NatsError::Refused { .. }) => refusal = refused,
+            told => told?,
+        }
     }
-    Ok(())
+    refusal
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::ready;
+
+    use super::*;
+
+    /// What is told of three copies, the second of which fails so, and how that ends.
+    async fn told(failure: fn(String) -> NatsError) -> (Vec<i32>, Result<(), NatsError>) {
+        let told = RefCell::default();
+        let publish = |copy| {
+            if copy == 2 {
+                return ready(Err(failure(String::new())));
+            }
+            Vec::push(&mut told.borrow_mut(), copy);
+            ready(Ok(()))
+        };
+        let end = publish_all(vec![1, 2, 3], publish).await;
+        (told.take(), end)
+    }
+
+    #[tokio::test]
+    async fn a_copy_that_is_refused_keeps_back_no_other_copy_of_the_letter() {
+        let (copies, end) = told(|cause| NatsError::Refused { cause }).await;
+        assert!(matches!((&copies[..], end), ([1, 3], Err(NatsError::Refused { .. }))), "{copies:?}");
+        let (copies, end) = told(|cause| NatsError::Publish { cause }).await;
+        assert!(matches!((&copies[..], end), ([1], Err(NatsError::Publish { .. }))), "they stay in order: {copies:?}");
+    }
 }
