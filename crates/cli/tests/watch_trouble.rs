@@ -4,12 +4,13 @@ mod harness;
 mod watchers;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use harness::mcp::PROJECT;
-use harness::{Place, Server};
+use harness::{Place, Server, send_signal};
 use serde_json::json;
-use watchers::{Watcher, failed, once, presence, said_by, say, until, watch};
+use watchers::{CHANNEL, Watcher, failed, once, presence, said_by, say, until, watch};
 
 fn retry(place: &Place, ids: &[&str]) -> String {
     place.done(&[&["watch", "retry", "--agent", "codex", "--project", PROJECT], ids].concat())
@@ -236,4 +237,19 @@ fn a_look_at_one_project_leaves_the_folders_of_others_alone() {
     let count = |folder| fs::read_dir(folder).expect("a folder").count();
     assert!(count(&ours) > 0);
     assert_eq!(count(&others), 0);
+}
+
+#[test]
+fn a_watcher_whose_post_office_is_away_says_so_once_and_can_be_stopped() {
+    let place = Place::with_settings("url = \"http://127.0.0.1:1\"");
+    let mut command = watch(&place, "codex", &["--channel", CHANNEL, "--poll", "50ms"], "echo no");
+    let mut watcher = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut complaints = BufReader::new(watcher.stderr.take().expect("standard error is piped"));
+    let mut first = String::new();
+    complaints.read_line(&mut first).expect("it says something");
+    assert!(first.contains("the server is gone"), "{first}");
+    send_signal("-TERM", watcher.id());
+    let mut rest = String::new();
+    complaints.read_to_string(&mut rest).expect("it ends");
+    assert_eq!((watcher.wait().expect("it ran").code(), rest.matches("is gone").count()), (Some(0), 0), "{rest}");
 }

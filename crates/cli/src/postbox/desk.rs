@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ pub struct Desk {
     session: Mutex<Session>,
     followers: Mutex<JoinSet<()>>,
     leaving: watch::Sender<bool>,
+    /// Whether it was told that nobody answers.
+    is_known_gone: AtomicBool,
 }
 
 /// What another office has to be told of a client that it has not met.
@@ -66,6 +68,7 @@ impl Desk {
             session: Mutex::default(),
             followers: Mutex::default(),
             leaving: watch::Sender::new(false),
+            is_known_gone: AtomicBool::new(false),
         }))
     }
 
@@ -170,7 +173,14 @@ impl Desk {
                         self.follow(&office).await;
                     }
                     match joined.ask(message, &self.outgoing).await {
-                        Ok(answer) => return answer,
+                        Ok(answer) => {
+                            self.is_known_gone.store(false, Ordering::Relaxed);
+                            return answer;
+                        }
+                        // Whoever waits for it asks again and again.
+                        Err(error) if self.is_known_gone.swap(true, Ordering::Relaxed) => {
+                            tracing::debug!(url = joined.url(), error = %error.0, "the server is still gone");
+                        }
                         Err(error) => tracing::warn!(url = joined.url(), error = %error.0, "the server is gone"),
                     }
                 }

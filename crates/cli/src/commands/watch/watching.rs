@@ -94,16 +94,18 @@ impl<'a> Watching<'a> {
 
     /// Watches until `stop`, or until another has its place.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> anyhow::Result<ExitCode> {
-        let begun = self.begin().await;
-        let ended = match begun {
-            Ok(()) => tokio::select! {
-                refused = self.go_on() => refused.map_err(Into::into),
-                () = stop => Ok(()),
-            },
-            Err(error) => Err(error),
+        let at_work = async {
+            self.begin().await?;
+            self.go_on().await.map_err(anyhow::Error::from)
+        };
+        let ended = tokio::select! {
+            ended = at_work => ended,
+            () = stop => Ok(()),
         };
         // Whatever became of it; an office that is gone is not waited for.
-        let _ = timeout(LONGEST_GOODBYE, self.end()).await;
+        if !self.places.is_empty() {
+            let _ = timeout(LONGEST_GOODBYE, self.end()).await;
+        }
         ended?;
         Ok(if self.plan.once && self.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
