@@ -273,6 +273,37 @@ async fn a_report_that_a_crash_prevented_is_made_when_the_message_comes_again() 
 }
 
 #[tokio::test]
+async fn what_has_faults_is_dealt_with_only_when_they_are_reported() {
+    let shop = talking().await;
+    let faulty = said("qc-1", "all", FAULTY);
+    let document = faulty.to_json();
+    let arrival = Arrival {
+        project_key: PROJECT,
+        channel: "dev",
+        name: "msg-1",
+        said: &faulty,
+        document: &document,
+        door: FOLDER,
+    };
+    let database = rusqlite::Connection::open(shop.path()).unwrap();
+    let fail = "CREATE TRIGGER fail BEFORE INSERT ON post WHEN new.kind = 'error_report'
+                BEGIN SELECT raise(ABORT, 'the disk is full'); END";
+    database.execute_batch(fail).unwrap();
+    let project = shop.office.ensure_project(PROJECT).await.unwrap().id;
+    let is_dealt_with = async || !shop.store.known_keys(project, "dev", &["msg-1"]).await.unwrap().is_empty();
+    for _ in 0..2 {
+        assert!(shop.office.take_in(arrival).await.is_err_and(|error| error.retryable()));
+        assert!(posts(&shop).await.len() == 1 && !is_dealt_with().await, "the next start looks at it again");
+    }
+    database.execute_batch("DROP TRIGGER fail").unwrap();
+    // By then it may come by another door.
+    assert!(matches!(take_in(&shop, "msg-1", &faulty, NATS).await, TakenIn::Known(_)));
+    assert!(posts(&shop).await.len() == 2 && is_dealt_with().await);
+    assert!(matches!(arrive(&shop, "msg-1", &faulty).await, TakenIn::Known(_)));
+    assert_eq!(posts(&shop).await.len(), 2);
+}
+
+#[tokio::test]
 async fn nobody_is_told_of_the_faults_of_an_old_message_or_of_one_that_an_office_said() {
     let (here, there) = (talking().await, talking().await);
     let old = said("qc-1", "all", FAULTY);

@@ -86,7 +86,8 @@ impl Scanner {
         }
     }
 
-    /// Takes in what is new. What could not be is tried again at the next look, and so is all that comes behind it.
+    /// Takes in what is new. A file that cannot be read is tried again at the next look, and holds up no other; when the
+    /// office cannot take one in, it is tried again with all that comes behind it.
     pub(super) async fn look(&mut self, folder: &Arc<Folder>, desk: &Desk, now: Instant) -> Result<(), FilesError> {
         let (mut glance, folder_too) = (self.glance, folder.clone());
         let passed_over: Vec<String> = self.passed_over.keys().cloned().collect();

@@ -83,21 +83,25 @@ impl Office {
             self.store.note_key(whole, arrival.name).await?;
             return Ok(TakenIn::Announced);
         }
-        let sent = self.keep_arrival(arrival, &project, mark.as_ref()).await?;
-        // What was found is part of a report, and may be the secret. Whoever spoke at an office's door was told there.
-        if mark.is_none() && sent.notes.secrets.is_empty() {
-            self.report_faults(arrival, &project).await;
+        // Whoever spoke at an office's door was told there.
+        let report = error_report(arrival).filter(|_| mark.is_none());
+        let keys = match &report {
+            Some(_) => self.keys_to_report(arrival, &project).await?,
+            None => keys(arrival, mark.as_ref()),
+        };
+        let sent = self.keep_arrival(arrival, &project, keys).await?;
+        if let Some(report) = report {
+            // What was found is part of a report, and may be the secret.
+            if sent.notes.secrets.is_empty() {
+                self.report_faults(&report, arrival, &project).await?;
+            }
+            self.store.note_key(sent.message.id, arrival.name).await?;
         }
         Ok(if sent.is_new { TakenIn::New(sent.message.id) } else { TakenIn::Known(sent.message.id) })
     }
 
-    /// Keeps what was said outside, unless it is there.
-    async fn keep_arrival(
-        &self,
-        arrival: Arrival<'_>,
-        project: &Project,
-        mark: Option<&OfficeMark>,
-    ) -> Result<Sent, Error> {
+    /// Keeps what was said outside, unless it is there under the first of these keys.
+    async fn keep_arrival(&self, arrival: Arrival<'_>, project: &Project, keys: Vec<String>) -> Result<Sent, Error> {
         let Arrival { project_key, said, .. } = arrival;
         AgentName::parse(&said.from)?;
         self.ensure_mailbox(project_key, &said.from).await?;
@@ -113,7 +117,7 @@ impl Office {
         };
         let new = NewPost {
             channel: ChannelName::parse(arrival.channel)?,
-            keys: keys(arrival, mark),
+            keys,
             external_id: Some(arrival.name.to_owned()),
             cited_as: Some(said.id.clone()).filter(|id| id != arrival.name),
             answers: answers.map(str::to_owned),
@@ -190,15 +194,31 @@ impl Office {
     /// Tells the author of a JSON message that came from outside what is wrong with it, where it was said.
     ///
     /// Every office that hears the message makes the same report under the same name, so that there is one report however
-    /// many offices there are. The message is kept, whether or not that could be told.
-    async fn report_faults(&self, arrival: Arrival<'_>, project: &Project) {
+    /// many offices there are. The message is kept, whether or not that could be told; what fails in passing is an error,
+    /// so that the message is looked at again.
+    async fn report_faults(
+        &self,
+        report: &ChannelMessage,
+        arrival: Arrival<'_>,
+        project: &Project,
+    ) -> Result<(), Error> {
         if self.now().duration_since(arrival.said.timestamp) > REPORTED_WITHIN {
-            return;
+            return Ok(());
         }
-        let Some(report) = error_report(arrival) else { return };
         let document = report.to_json();
-        let told = Arrival { name: &report.id, said: &report, document: &document, door: OFFICE, ..arrival };
-        let _ = self.keep_arrival(told, project, None).await;
+        let told = Arrival { name: &report.id, said: report, document: &document, door: OFFICE, ..arrival };
+        match self.keep_arrival(told, project, keys(told, None)).await {
+            Err(error) if error.retryable() => Err(error),
+            // A report that breaks our own rules, such as one that is too long, would break them again.
+            _ => Ok(()),
+        }
+    }
+
+    /// The key of what has faults, until they are reported: under its name it would count as dealt with, and a crash in
+    /// between would leave its author without a word.
+    async fn keys_to_report(&self, arrival: Arrival<'_>, project: &Project) -> Result<Vec<String>, Error> {
+        let dealt_with = self.store.known_keys(project.id, arrival.channel, &[arrival.name]).await?;
+        Ok(if dealt_with.is_empty() { vec![format!("unreported:{}", arrival.name)] } else { dealt_with })
     }
 }
 
