@@ -104,6 +104,9 @@ async fn a_message_to_a_channel_is_a_post() {
         let refused = shop.office.send(wrong).await.unwrap_err();
         assert!(matches!(&refused, Error::Invalid { value: told, .. } if told == value), "{refused:?}");
     }
+    let (cc, bcc) = (vec!["all".into(), "gemini".into()], vec!["ALL".into()]);
+    let copied = shop.office.send(Draft { cc, bcc, ..to(&["#dev"], "claude") }).await.unwrap().message;
+    assert_eq!(copies(&shop, &copied).await, [("gemini".to_owned(), Role::Cc)], "who reads along is called by nobody");
     let hidden = Draft { bcc: vec!["#ops".into()], ..to(&["codex"], "claude") };
     assert!(matches!(shop.office.send(hidden).await, Err(Error::Invalid { what: "to", .. })));
 }

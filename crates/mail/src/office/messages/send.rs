@@ -313,7 +313,7 @@ fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>, post: &Option<New
     *hasher.finalize().as_bytes()
 }
 
-/// Takes the channel out of the recipients; what is left is whom the post is addressed to, nobody for `all`.
+/// Takes the channel out of the recipients; what is left is whom the post is for by name, nobody for `all`.
 fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
     let (channels, names): (Vec<_>, Vec<_>) = draft.to.drain(..).partition(|name| name.starts_with(SIGN));
     draft.to = names;
@@ -323,7 +323,9 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
         return Err(Error::Invalid { what: "to", value: shown(one), wanted });
     }
     let Some(channel) = channels.first().map(|name| ChannelName::parse(name)).transpose()? else { return Ok(None) };
-    draft.to.retain(|name| !name.eq_ignore_ascii_case(EVERYONE));
+    for names in [&mut draft.to, &mut draft.cc, &mut draft.bcc] {
+        names.retain(|name| !name.eq_ignore_ascii_case(EVERYONE));
+    }
     Ok(Some(channel))
 }
 
