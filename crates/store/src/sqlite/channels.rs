@@ -126,6 +126,10 @@ impl ChannelStore for Sqlite {
     }
 
     async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError> {
+        // Whoever begins anew names again what it named before.
+        if self.read("read the name of a post", |connection| is_named(connection, message, name))? {
+            return Ok(());
+        }
         let name = name.to_owned();
         self.write("name a post", move |desk| {
             let channel = desk
@@ -329,6 +333,16 @@ fn taken_in(connection: &Connection, channel: i64, key: &str) -> rusqlite::Resul
         .prepare_cached("SELECT message_id FROM arrival WHERE channel_id = ?1 AND key = ?2")?
         .query_row((channel, key), |row| row.get(0).map(MessageId))
         .optional()
+}
+
+/// Whether a post has that name, which was noted as well.
+fn is_named(connection: &Connection, message: MessageId, name: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT 1 FROM post p JOIN arrival a ON a.channel_id = p.channel_id AND a.key = ?2
+             WHERE p.message_id = ?1 AND p.external_id = ?2",
+        )?
+        .exists((message.0, name))
 }
 
 /// Notes a key. One that is taken stays with whom it belongs to.
