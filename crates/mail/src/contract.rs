@@ -361,7 +361,6 @@ macro_rules! store_contract {
                 what_a_file_says_too_late_is_passed_over,
                 who_acts_is_awake,
                 many_acts_are_one_sign_of_life,
-                an_act_that_nobody_waits_for_is_noted_soon,
                 the_stamp_of_presence_changes_with_what_is_told_and_with_no_sign_of_life,
                 an_act_leaves_a_watcher_its_word,
                 everybody_is_listed_with_presence_mail_and_leases,

@@ -128,18 +128,10 @@ pub trait PresenceStore: Send + Sync {
         now: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// Notes that an agent did something, as [`after_activity`] decides. Nothing is written, and nobody waited for, when
-    /// it was heard of within `not_within`. A change writes an event.
-    async fn touch(
-        &self,
-        project: ProjectId,
-        agent: AgentId,
-        now: Timestamp,
-        not_within: SignedDuration,
-    ) -> Result<(), StoreError>;
-
-    /// Has [`touch`](Self::touch) done soon, and returns at once: what the agent does is not held up by it. If it fails,
-    /// the next act is noted instead.
+    /// Notes that an agent did something, as [`after_activity`] decides, before whatever is written later. Nothing is
+    /// written when it was heard of within `not_within`. A change writes an event.
+    ///
+    /// Returns at once: what the agent does is not held up by it. If it fails, the next act is noted instead.
     fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration);
 
     /// What is known of one agent.

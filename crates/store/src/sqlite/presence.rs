@@ -41,21 +41,8 @@ impl PresenceStore for Sqlite {
         .await
     }
 
-    async fn touch(
-        &self,
-        project: ProjectId,
-        agent: AgentId,
-        now: Timestamp,
-        not_within: SignedDuration,
-    ) -> Result<(), StoreError> {
-        // Most acts follow another, and must not wait for the disk.
-        if self.is_news(agent, now, not_within)? {
-            self.write(TOUCHING, move |desk| touched(desk.connection, project, agent, now, not_within)).await?;
-        }
-        Ok(())
-    }
-
     fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration) {
+        // Most acts follow another, and cost the writer nothing.
         let noted = self.is_news(agent, now, not_within).and_then(|is_news| match is_news {
             true => self.write_soon(TOUCHING, move |desk| touched(desk.connection, project, agent, now, not_within)),
             false => Ok(()),

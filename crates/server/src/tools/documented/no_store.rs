@@ -75,7 +75,6 @@ never_asked! { ChannelStore:
 
 never_asked! { PresenceStore, at once touch_soon(ProjectId, AgentId, Timestamp, SignedDuration):
     set_presence(ProjectId, AgentId, &NewPresence, Timestamp) -> bool;
-    touch(ProjectId, AgentId, Timestamp, SignedDuration) -> ();
     presence(AgentId) -> Option<Presence>;
     present(ProjectId, Option<AgentId>, usize, Timestamp) -> Vec<Present>;
     heard_of(ProjectId, Timestamp, Option<AgentId>, usize) -> Vec<HeardOf>;
