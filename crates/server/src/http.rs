@@ -172,10 +172,8 @@ async fn metrics(
 ) -> Result<Response, Problem> {
     door.admission.admit(&headers, peer.ip())?;
     // What cannot be told now is not told; the rest is.
-    if let Ok(cursors) = door.office.store().cursors().await {
-        door.metrics.followed(&cursors);
-    }
-    let mut response = Response::new(Body::from(door.metrics.text()));
+    let cursors = door.office.store().cursors().await.unwrap_or_default();
+    let mut response = Response::new(Body::from(door.metrics.text(&cursors)));
     let kind = ::http::HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Ok(response)

@@ -1,17 +1,21 @@
 //! Counting what happens, for Prometheus to fetch at `/metrics`.
 //!
 //! Labels are names of tools and codes of refusals, never names of agents: their number stays small. Projects are named
-//! only for those who follow their events.
+//! for those who follow their events, a line for each: with NATS, as many as there are projects.
 
 use std::time::Duration;
 
 use mail::events::Cursor;
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+
+/// How the names of all that is counted begin.
+const PREFIX: &str = "postrider";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CallLabels {
@@ -41,14 +45,13 @@ pub struct Metrics {
     calls: Family<CallLabels, Counter>,
     seconds: Family<ToolLabel, Histogram>,
     refused: Family<StatusLabel, Counter>,
-    behind: Family<FollowerLabels, Gauge>,
     /// Requests under way.
     pub in_flight: Gauge,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let mut registry = Registry::with_prefix("postrider");
+        let mut registry = Registry::with_prefix(PREFIX);
         let calls = Family::default();
         registry.register("tool_calls", "Tool calls by tool and outcome", calls.clone());
         let buckets: fn() -> Histogram =
@@ -57,11 +60,9 @@ impl Default for Metrics {
         registry.register("tool_seconds", "Time a tool call takes", seconds.clone());
         let refused = Family::default();
         registry.register("http_refused", "Requests refused before any tool ran, by status", refused.clone());
-        let behind = Family::default();
-        registry.register("events_behind", "Events that a follower of the log has not dealt with", behind.clone());
         let in_flight = Gauge::default();
         registry.register("requests_in_flight", "Requests under way", in_flight.clone());
-        Self { registry, calls, seconds, refused, behind, in_flight }
+        Self { registry, calls, seconds, refused, in_flight }
     }
 }
 
@@ -77,20 +78,42 @@ impl Metrics {
         self.refused.get_or_create(&StatusLabel { status }).inc();
     }
 
-    /// How far those who follow the event log have come.
-    pub fn followed(&self, cursors: &[Cursor]) {
-        self.behind.clear();
-        for cursor in cursors {
-            let labels = FollowerLabels { sink: cursor.sink.clone(), project: cursor.project.clone() };
-            self.behind.get_or_create(&labels).set(cursor.newest.saturating_sub(cursor.seq));
-        }
-    }
-
-    /// Everything, in the text format of Prometheus.
-    pub fn text(&self) -> String {
+    /// Everything, in the text format of Prometheus, with how far those have come who follow the event log.
+    pub fn text(&self, cursors: &[Cursor]) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail; an empty page would show that it did.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &self.registry);
+        let _ = encode(&mut text, &followers(cursors));
         text
+    }
+}
+
+/// Made for each page, so that nobody who asks at the same time sees a part of it.
+fn followers(cursors: &[Cursor]) -> Registry {
+    let behind: Family<FollowerLabels, Gauge> = Family::default();
+    for cursor in cursors {
+        let labels = FollowerLabels { sink: cursor.sink.clone(), project: cursor.project.clone() };
+        behind.get_or_create(&labels).set(cursor.newest.saturating_sub(cursor.seq));
+    }
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register("events_behind", "Events that a follower of the log has not dealt with", behind);
+    registry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_tells_of_the_followers_that_it_was_asked_about_and_of_no_others() {
+        let metrics = Metrics::default();
+        metrics.refused(429);
+        let cursor = |project: &str| Cursor { sink: "nats".into(), project: project.into(), seq: 3, newest: 5 };
+        let here = metrics.text(&[cursor("here")]);
+        assert!(here.contains("postrider_events_behind{sink=\"nats\",project=\"here\"} 2\n"), "{here}");
+        let there = metrics.text(&[cursor("there")]);
+        assert!(there.contains("project=\"there\"") && !there.contains("project=\"here\""), "{there}");
+        assert!(there.contains("postrider_http_refused_total{status=\"429\"} 1\n"), "{there}");
+        assert!(there.ends_with("# EOF\n") && there.matches("# EOF").count() == 1, "{there}");
     }
 }
