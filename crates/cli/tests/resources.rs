@@ -189,6 +189,7 @@ fn what_is_not_there_or_misspelt_is_refused_with_help() {
         (inbox_of("GreenDig"), -32002, "GreenDog"),
         ("resource://agents/data-projects-ap".to_owned(), -32002, "data-projects-app"),
         (format!("resource://thread/none?project={ENCODED}"), -32002, "thread_id"),
+        (format!("resource://thread/none?project={ENCODED}&after=1&before=9"), -32602, "without after"),
         (format!("resource://message/999?project={ENCODED}"), -32002, "'999'"),
         ("resource://nothing".to_owned(), -32002, "resources/templates/list"),
         ("resource://inbox/GreenDog".to_owned(), -32602, "names no project"),

@@ -109,6 +109,9 @@ impl Shelves {
     }
 
     async fn thread(&self, address: &Address) -> Result<String, ReadError> {
+        if let (Some(_), Some(before)) = (address.get("after"), address.get("before")) {
+            return Err(address.wrong("before", before, "given without after"));
+        }
         let (limit, with_bodies) = (address.limit(100)?, address.flag("include_bodies", false)?);
         let ask = ThreadAsk {
             project_key: address.project()?,

@@ -141,7 +141,8 @@ impl Address {
         not_found(&self.uri)
     }
 
-    fn wrong(&self, key: &str, value: &str, wanted: &str) -> ReadError {
+    /// The refusal of the value of a key.
+    pub fn wrong(&self, key: &str, value: &str, wanted: &str) -> ReadError {
         let message = format!("Invalid {key}: '{}'; wanted: {wanted}", mail::error::shown(value));
         ReadError::Refused(Refusal::new("INVALID_ARGUMENT", message).hint("Correct it and read again."))
     }
