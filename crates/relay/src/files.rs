@@ -320,8 +320,9 @@ fn is_not_mounted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotMounted>())
 }
 
-/// Opens the log of a watcher in `logs/`, for lines to be added at its end.
+/// Opens the log of a watcher in `logs/`, for lines to be added at its end. Where nothing is mounted, none is made.
 pub fn open_log(root: &Path, watcher: &str) -> io::Result<File> {
+    channels_of(root)?;
     Folder::open(root)?.make(LOGS)?.append(&format!("{watcher}.log"))
 }
 

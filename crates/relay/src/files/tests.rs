@@ -394,4 +394,7 @@ fn a_log_is_made_when_it_is_needed_and_only_there() {
     }
     assert_eq!(fs::read_to_string(shared.root().join("logs/codex-watcher.log")).unwrap(), "a line\na line\n");
     assert!(open_log(shared.root(), "../codex").is_err());
+    let unmounted = tempfile::tempdir().unwrap();
+    assert!(is_not_mounted(&open_log(unmounted.path(), "codex-watcher").unwrap_err()));
+    assert_eq!(fs::read_dir(unmounted.path()).unwrap().count(), 0);
 }

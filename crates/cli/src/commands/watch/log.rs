@@ -1,9 +1,15 @@
 //! What a watcher tells of its doings: lines for people on standard error, or JSON lines for programs, and the same lines
 //! in the log of the channel's folder, if there is one.
+//!
+//! That folder may be on a disk that does not answer: a thread of its own writes there, and nobody waits for it but for a
+//! moment at the end.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context;
 use mail::clock::{Clock, SystemClock, rfc3339};
@@ -11,14 +17,25 @@ use serde_json::{Value, json};
 
 use crate::output::{self, text};
 
+/// How many doings may wait to be written.
+const MOST_WAITING: usize = 1_000;
+/// How long what waits may take to be written at the end.
+const LONGEST_END: Duration = Duration::from_secs(2);
+
 /// Where doings are told.
 pub struct Log {
     as_json: bool,
     agent: String,
-    /// The folder of the project's channels, and what the log is called there.
-    file: Option<(PathBuf, String)>,
-    /// Whether the file failed: that is told once.
-    is_broken: AtomicBool,
+    file: Option<Writer>,
+}
+
+/// Who writes lines, elsewhere.
+struct Writer {
+    lines: Option<SyncSender<String>>,
+    /// Tells nothing but that all is written.
+    ended: Mutex<Receiver<()>>,
+    /// Whether lines were left out: that is told once.
+    is_behind: AtomicBool,
 }
 
 impl Log {
@@ -26,8 +43,8 @@ impl Log {
     pub fn new(as_json: bool, agent: &str, folder: Option<PathBuf>) -> Self {
         let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let name: String = agent.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
-        let file = folder.map(|folder| (folder, format!("{name}-watcher")));
-        Self { as_json, agent: agent.to_owned(), file, is_broken: AtomicBool::new(false) }
+        let file = folder.map(|folder| Writer::new(into_folder(folder, format!("{name}-watcher"))));
+        Self { as_json, agent: agent.to_owned(), file }
     }
 
     /// Tells one thing: `event` and `facts` for programs, `words` for people, and what a command complained of.
@@ -44,9 +61,47 @@ impl Log {
         } else {
             output::note(&lines(&now.strftime("%H:%M:%SZ").to_string(), &words, complaint));
         }
-        if let Some((folder, name)) = &self.file
-            && let Err(error) = append(folder, name, &lines(&rfc3339(now), &words, complaint))
-            && !self.is_broken.swap(true, Ordering::Relaxed)
+        if let Some(file) = &self.file {
+            file.write(lines(&rfc3339(now), &words, complaint));
+        }
+    }
+}
+
+impl Writer {
+    fn new(mut write: impl FnMut(&str) + Send + 'static) -> Self {
+        let (lines, waiting) = sync_channel::<String>(MOST_WAITING);
+        let (ending, ended) = sync_channel(0);
+        std::thread::spawn(move || {
+            let _ending = ending;
+            waiting.into_iter().for_each(|lines| write(&lines));
+        });
+        Self { lines: Some(lines), ended: Mutex::new(ended), is_behind: AtomicBool::new(false) }
+    }
+
+    fn write(&self, lines: String) {
+        let is_taken = self.lines.as_ref().is_some_and(|waiting| waiting.try_send(lines).is_ok());
+        if !is_taken && !self.is_behind.swap(true, Ordering::Relaxed) {
+            output::note("postrider: the folder of the log does not answer; some lines are left out");
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.lines = None;
+        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if ended.recv_timeout(LONGEST_END) == Err(RecvTimeoutError::Timeout) {
+            output::note("postrider: the folder of the log does not answer; its last lines may be missing");
+        }
+    }
+}
+
+/// Appends to a log in the folder of the project's channels. That it failed is told once.
+fn into_folder(folder: PathBuf, name: String) -> impl FnMut(&str) + Send {
+    let mut is_broken = false;
+    move |lines| {
+        if let Err(error) = append(&folder, &name, lines)
+            && !std::mem::replace(&mut is_broken, true)
         {
             output::note(&text::lines(&format!("postrider: {error:#}; going on without a log")));
         }
@@ -75,9 +130,11 @@ mod tests {
     #[test]
     fn doings_are_appended_to_the_log_of_the_agent_one_line_each() {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("channels")).unwrap();
         let log = Log::new(true, "rig/qc 1", Some(folder.path().to_owned()));
         log.tell("failed", json!({ "message_id": 7 }), "failed 7:\nit\u{1b} ended", "one\n\u{1b}two\n");
         log.tell("ended", json!({}), "ended", "");
+        drop(log);
         let kept = std::fs::read_to_string(folder.path().join("logs/rig_qc_1-watcher.log")).unwrap();
         let lines: Vec<&str> = kept.lines().collect();
         assert_eq!(lines.len(), 4, "{kept}");
@@ -93,9 +150,25 @@ mod tests {
         assert!(!away.exists());
         let target = folder.path().join("target");
         std::fs::write(&target, "").unwrap();
-        std::fs::create_dir(folder.path().join("logs")).unwrap();
+        Log::new(true, "codex", Some(folder.path().to_owned())).tell("ended", json!({}), "ended", "");
+        assert!(!folder.path().join("logs").exists(), "nothing is mounted there");
+        for made in ["channels", "logs"] {
+            std::fs::create_dir(folder.path().join(made)).unwrap();
+        }
         std::os::unix::fs::symlink(&target, folder.path().join("logs/codex-watcher.log")).unwrap();
         Log::new(true, "codex", Some(folder.path().to_owned())).tell("ended", json!({}), "ended", "");
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "");
+    }
+
+    #[test]
+    fn a_folder_that_never_answers_holds_up_nobody() {
+        let (hold, held) = sync_channel::<()>(0);
+        let writer = Writer::new(move |_| _ = held.recv());
+        for _ in 0..MOST_WAITING + 2 {
+            writer.write("a line".to_owned());
+        }
+        assert!(writer.is_behind.load(Ordering::Relaxed));
+        drop(writer);
+        drop(hold);
     }
 }
