@@ -27,11 +27,12 @@ const DEFAULT_PORT: u16 = 8765;
 const MOST_IN_FLIGHT: usize = 8192;
 /// How long what runs beside the office may take to write what was posted last.
 const LONGEST_WRITING: Duration = Duration::from_secs(5);
-/// How long a server that is stopping is waited for when another one begins, and how often it is looked at.
-const LONGEST_PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long requests under way may take to finish when the server is told to stop.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(20);
+/// How long a server that is stopping is waited for when another one begins, with some seconds for what it does at the
+/// very end, and how often it is looked at.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(LONGEST_GOODBYE.as_secs() + LONGEST_WRITING.as_secs() + 5);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Run the mail server.
 #[derive(Args, Debug)]
