@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
@@ -21,6 +22,8 @@ use crate::output;
 
 /// A consumer of the event log that is so many events behind is worth a word.
 const FAR_BEHIND: i64 = 1_000;
+/// How long a folder that is shared may take. A disk on another machine may not answer at all.
+const LONGEST_LOOK: Duration = Duration::from_secs(20);
 
 /// Look at the post office and say what is wrong.
 #[derive(Args, Debug)]
@@ -136,16 +139,24 @@ impl Examined {
 
     /// Looks at the folders that projects share with others.
     fn look_at_folders(&mut self, config: &Config) -> anyhow::Result<()> {
-        // That the database cannot be opened was said.
-        let Ok(store) = Sqlite::open_read_only(&config.database()) else { return Ok(()) };
-        let mut folders: Vec<_> = config.file.channels.iter().collect();
+        let mut folders: Vec<_> = config.file.channels.clone().into_iter().collect();
         folders.sort();
         for (path, root) in folders {
-            let looked = small_runtime()?.block_on(async {
-                let project = store.project(&ProjectKey::parse_path(path)?).await?;
-                files::examine(&store, project.as_ref(), root, config.largest_request()).await
+            let (database, longest, folder) = (config.database(), config.largest_request(), root.clone());
+            let looked = answered_within(LONGEST_LOOK, move || -> anyhow::Result<Vec<Complaint>> {
+                // That the database cannot be opened was said.
+                let Ok(store) = Sqlite::open_read_only(&database) else { return Ok(Vec::new()) };
+                Ok(small_runtime()?.block_on(async {
+                    let project = store.project(&ProjectKey::parse_path(&path)?).await?;
+                    files::examine(&store, project.as_ref(), &folder, longest).await
+                })?)
             });
-            for Complaint { what, todo } in looked? {
+            let Some(complaints) = looked else {
+                let what = format!("the folder '{}' does not answer within {LONGEST_LOOK:?}", root.display());
+                self.find(what, "Check that what is mounted there can be reached.");
+                continue;
+            };
+            for Complaint { what, todo } in complaints? {
                 self.find(what, todo);
             }
         }
@@ -162,6 +173,14 @@ impl Examined {
             self.find(what, "Run chmod 600 on it.");
         }
     }
+}
+
+/// What comes of some work, unless it takes too long; then it is left to itself, for nothing can end a wait for a disk.
+fn answered_within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (answer, answered) = std::sync::mpsc::channel();
+    // Nobody may be there any more to hear it.
+    std::thread::spawn(move || _ = answer.send(work()));
+    answered.recv_timeout(limit).ok()
 }
 
 /// The size of the database, with the part of it that is still in its write-ahead log.
@@ -245,4 +264,17 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
         text.push_str(&format!("PROBLEM  {}\n         {}\n", finding.what, finding.todo));
     }
     text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_answers_is_not_waited_for() {
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        assert_eq!(answered_within(Duration::from_millis(10), move || held.recv().is_ok()), None);
+        drop(hold);
+        assert_eq!(answered_within(Duration::from_secs(60), || 7), Some(7));
+    }
 }
