@@ -4,7 +4,7 @@
 //! it posted, take in what is there before it reads. Trouble with a folder is told and never fails a command, for what was
 //! not done is done later.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,8 +35,8 @@ pub struct Relays {
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
     longest: usize,
-    /// Those that do what is due, once they were needed.
-    bridges: Mutex<Vec<Bridge>>,
+    /// Those that do what is due, once they were needed, by their projects.
+    bridges: Mutex<BTreeMap<String, Bridge>>,
     /// What was told of their trouble, so that it is told once.
     told: std::sync::Mutex<HashSet<String>>,
     /// When a folder last did not answer in time.
@@ -98,7 +98,7 @@ impl Relays {
         let done = timeout(LONGEST_ERRAND, async {
             let mut bridges = self.bridges.lock().await;
             self.open_all(&mut bridges).await;
-            for bridge in bridges.iter_mut() {
+            for bridge in bridges.values_mut() {
                 if let Err(error) = errand(bridge).await {
                     self.tell(&error.to_string());
                 }
@@ -117,12 +117,37 @@ impl Relays {
         }
     }
 
-    async fn open_all(&self, bridges: &mut Vec<Bridge>) {
-        for (project, folder) in &self.folders[bridges.len().min(self.folders.len())..] {
+    async fn open_all(&self, bridges: &mut BTreeMap<String, Bridge>) {
+        for (project, folder) in &self.folders {
+            if bridges.contains_key(project) {
+                continue;
+            }
             match Bridge::open(self.office.clone(), self.store.clone(), project, folder, self.longest).await {
-                Ok(bridge) => bridges.push(bridge),
-                Err(error) => return tracing::warn!(project, %error, "cannot begin with a folder of channels"),
+                Ok(bridge) => _ = bridges.insert(project.clone(), bridge),
+                Err(error) => self.tell(&format!("cannot begin with the folder '{}': {error}", folder.display())),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_folder_that_cannot_be_begun_with_is_told_of_and_stops_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("shared");
+        std::fs::create_dir(&folder).unwrap();
+        let config = Config { home: home.path().to_owned(), source: None, file: crate::config::File::default() };
+        let mut relays = Relays::new(&config, &Post::open(&config).unwrap());
+        relays.folders =
+            vec![("no path".to_owned(), home.path().join("bad")), ("/data/app".to_owned(), folder.clone())];
+        for _ in 0..2 {
+            relays.settle().await;
+        }
+        assert!(folder.join("channels").is_dir());
+        let told = relays.told.lock().unwrap();
+        assert!(told.len() == 1 && told.iter().all(|what| what.contains("/bad'")), "{told:?}");
     }
 }
