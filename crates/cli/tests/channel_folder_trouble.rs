@@ -11,6 +11,7 @@ use harness::mcp::PROJECT;
 use harness::{Place, within_deadline};
 use serde_json::{Value, json};
 use store::ownership::Ownership;
+use tokio::net::TcpSocket;
 
 fn say(place: &Place, text: &str) {
     place.done(&["channel", "post", "dev", text, "--as", "codex", "--project", PROJECT]);
@@ -129,8 +130,10 @@ fn slug() -> String {
 #[test]
 fn a_server_waits_for_the_end_of_one_that_is_stopping() {
     let place = Place::new();
-    // An address that nobody listens at any more.
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // An address that nobody listens at, and nobody else can take.
+    let silent = TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let gone = silent.local_addr().unwrap();
     let stopping = Ownership::take(&place.database(), &format!("http://{gone}")).unwrap();
     let here = place.clone();
     let next = std::thread::spawn(move || here.serve());
