@@ -131,6 +131,10 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, (Verdict, Problem)> {
         }
         Err(_) => return wrong(Verdict::Skip, "bytes that are not UTF-8", "UTF-8 text"),
     };
+    // Nobody sees one, so whoever wrote it wonders what is wrong.
+    if text.starts_with('\u{feff}') {
+        return wrong(Verdict::Skip, "text that begins with a byte order mark", "UTF-8 text without one");
+    }
     let begun = text.trim_start_matches(BLANKS);
     if !begun.is_empty() && !begun.starts_with('{') {
         return wrong(Verdict::Skip, text, "a JSON object");

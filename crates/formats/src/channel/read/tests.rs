@@ -114,6 +114,13 @@ fn what_may_be_half_written_is_looked_at_again_and_what_is_broken_is_not() {
 }
 
 #[test]
+fn who_writes_a_byte_order_mark_is_told_so() {
+    let reading = read(format!("\u{feff}{}", document()).as_bytes(), PLACE);
+    let told = reading.problems[0].to_string();
+    assert!(reading.verdict == Verdict::Skip && told.contains("byte order mark"), "{told}");
+}
+
+#[test]
 fn a_long_text_is_read_and_a_deep_or_crowded_document_is_not() {
     let long = with("/content/text", json!("@".repeat(4 << 20)));
     assert_eq!((long.verdict, long.is_for("@")), (Verdict::Ok, Some(true)));
