@@ -220,3 +220,22 @@ async fn a_file_changes_nothing_of_what_is_known_and_newer() {
     assert!(shop.office.heard(PROJECT, &heartbeat("agent-0", "OFFLINE", Some(seconds(&shop, -1)))).await.unwrap());
     assert_eq!(shown(&shop, 0).await, "OFFLINE");
 }
+
+#[tokio::test]
+async fn a_file_that_is_dated_far_in_the_future_makes_its_agent_awake_once() {
+    let shop = shop(Rules::default()).await;
+    inbox(&shop, AGENT).await.unwrap();
+    let beat = heartbeat("agent-0", "AWAKE", Some(seconds(&shop, 10 * 365 * 24 * 60 * 60)));
+    let first = heartbeat("codex", "AWAKE", beat.timestamp);
+    assert!(shop.office.heard(PROJECT, &first).await.unwrap(), "it was there when the file was first read");
+    shop.clock.advance_seconds(301);
+    for heartbeat in [&beat, &first] {
+        assert!(!shop.office.heard(PROJECT, heartbeat).await.unwrap(), "and nobody knows since");
+    }
+    assert!(shown(&shop, 0).await.starts_with("STALE"), "{}", shown(&shop, 0).await);
+    let (_, present) = shop.office.present(PROJECT, None, 9).await.unwrap();
+    assert_eq!(present.last().unwrap().presence.as_ref().unwrap().seen_at, seconds(&shop, -301));
+    let ahead = heartbeat("agent-0", "AWAKE", Some(seconds(&shop, 299)));
+    shop.office.heard(PROJECT, &ahead).await.unwrap();
+    assert!(shown(&shop, 0).await.starts_with("AWAKE"), "clocks differ a little");
+}

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use formats::presence::Heartbeat;
+use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Claim, Office};
@@ -18,6 +18,8 @@ use crate::projects::Project;
 const NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// How many agents are remembered as noted. More than that are forgotten together, and the store is asked again.
 const MOST_REMEMBERED: usize = 10_000;
+/// How far the clocks of two machines may be apart.
+const FURTHEST_AHEAD: SignedDuration = SignedDuration::from_secs(STALE_AFTER_SECONDS);
 /// The longest state, and the longest name of a channel, in characters.
 const LONGEST_STATE: usize = 32;
 const LONGEST_CHANNEL: usize = 128;
@@ -99,7 +101,8 @@ impl Office {
     /// Takes what the file of a foreign agent says, which has a mailbox from then on; whether that changed more than the
     /// time of its last sign of life.
     ///
-    /// What is known here and newer stays. A file without a time cannot be newer than anything that is known.
+    /// What is known here and newer stays. A file without a time cannot be newer than anything that is known, and neither
+    /// can one that is dated so far ahead that no clock explains it: it would be news at every look.
     pub async fn heard(&self, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
         self.heard_from(Source::File, project_key, heartbeat).await
     }
@@ -116,7 +119,8 @@ impl Office {
         let project = self.project(project_key).await?;
         let agent = self.agents_called(&project, &[&heartbeat.agent_id]).await?.remove(0);
         let now = self.clock.now();
-        if heartbeat.timestamp.is_none() && self.store.presence(agent.id).await?.is_some() {
+        let time = heartbeat.timestamp.filter(|time| time.duration_since(now) <= FURTHEST_AHEAD);
+        if time.is_none() && self.store.presence(agent.id).await?.is_some() {
             return Ok(false);
         }
         let substate = heartbeat.substate.as_deref().filter(|substate| check_state("substate", substate).is_ok());
@@ -125,7 +129,7 @@ impl Office {
             state: state.to_owned(),
             substate: substate.map(str::to_owned),
             // Clocks differ, and nobody was seen in the future.
-            seen_at: heartbeat.timestamp.map_or(now, |time| time.min(now)),
+            seen_at: time.map_or(now, |time| time.min(now)),
             source,
             watcher_pid: heartbeat.watcher_pid,
             channel: channel.map(str::to_owned),
