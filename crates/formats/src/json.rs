@@ -26,7 +26,7 @@ use crate::{Parsed, Problem};
 
 pub use choice::{Mode, Priority, RequestType, Severity, Status, Type, UpdateType};
 pub use message::{Base, Message, Unknown};
-pub use reject::{Rejection, Stamp, error_report, rejection};
+pub use reject::{NO_TASK, Rejection, Stamp, error_report, rejection};
 pub use reports::{ErrorDetail, ErrorReport, Progress, StatusUpdate};
 pub use requests::{CoordinationRequest, FileReservation, ReservationRequest, Schedule};
 pub use schema::schema;

@@ -66,10 +66,18 @@ impl Typed {
         match self {
             Self::Markdown(message) => message.work_id(),
             Self::Json { message, subject_id } => {
-                message.task_id().and_then(markdown::usable_id).or(subject_id.as_deref())
+                let task_id = message.task_id().filter(|_| !self.is_about_no_work());
+                task_id.and_then(markdown::usable_id).or(subject_id.as_deref())
             }
             Self::BrokenJson { subject_id } => subject_id.as_deref(),
         }
+    }
+
+    /// Whether it says that it is about no work: the format wants a task in every report, also in one on a message that
+    /// names none.
+    pub fn is_about_no_work(&self) -> bool {
+        let Self::Json { message, .. } = self else { return false };
+        message.kind() == Some(json::Type::ErrorReport) && message.task_id() == Some(json::NO_TASK)
     }
 }
 
@@ -87,6 +95,13 @@ mod tests {
         let body = r#"{"type":"status_update","task_id":"bd-47"}"#;
         assert_eq!(read("how it goes", body), (Some("status_update"), Some("bd-47".into())));
         assert_eq!(read("x", &format!("```json\n{body}\n```\n")), (Some("status_update"), Some("bd-47".into())));
+    }
+
+    #[test]
+    fn a_report_on_a_message_that_names_no_work_is_about_none() {
+        assert_eq!(read("x", r#"{"type":"error_report","task_id":"unknown"}"#), (Some("error_report"), None));
+        assert_eq!(read("x", r#"{"type":"error_report","task_id":"bd-47"}"#).1, Some("bd-47".into()));
+        assert_eq!(read("x", r#"{"type":"status_update","task_id":"unknown"}"#).1, Some("unknown".into()));
     }
 
     #[test]

@@ -243,6 +243,19 @@ async fn faults_of_a_json_message_from_outside_are_reported_where_it_was_said() 
 }
 
 #[tokio::test]
+async fn a_report_on_a_message_about_no_work_is_no_work() {
+    let shop = talking().await;
+    let mut foreign = said("qc-1", "all", r#"{"type":"status_update","sender_id":"qc-1"}"#);
+    foreign.set_metadata_text("thread_id", Some("planning"));
+    arrive(&shop, "msg-1", &foreign).await;
+    arrive(&shop, "msg-2", &said("qc-1", "all", FAULTY)).await;
+    let about: Vec<_> = posts(&shop).await.into_iter().map(|post| (post.kind, post.message.work_id)).collect();
+    let (chat, report) = ("chat".to_owned(), "error_report".to_owned());
+    let work = Some("bd-1".to_owned());
+    assert_eq!(about, [(chat.clone(), None), (report.clone(), None), (chat, work.clone()), (report, work)]);
+}
+
+#[tokio::test]
 async fn a_report_is_the_same_document_in_every_office() {
     let (here, there) = (talking().await, talking().await);
     let mut reports = Vec::new();

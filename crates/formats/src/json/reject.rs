@@ -63,6 +63,9 @@ pub struct Stamp<'a> {
     pub sender_id: &'a str,
 }
 
+/// The task of a report on a message that names none.
+pub const NO_TASK: &str = "unknown";
+
 /// The error report that tells the sender of a rejected message what is wrong with it.
 pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, stamp: Stamp<'_>) -> Message {
     let message = rejected.value.as_ref();
@@ -72,7 +75,7 @@ pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, s
     };
     Message::ErrorReport(ErrorReport {
         // The format wants a task in every report, and a rejected message may have none.
-        task_id: message.and_then(Message::task_id).map_or_else(|| "unknown".to_owned(), shortened),
+        task_id: message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), shortened),
         severity: Some(Severity::Medium),
         error: Some(ErrorDetail {
             code: rejection.error.to_owned(),

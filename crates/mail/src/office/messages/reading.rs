@@ -46,7 +46,7 @@ impl fmt::Display for Secret {
 pub(in crate::office) struct Reading {
     pub(super) kind: Option<Kind>,
     pub(super) work_id: Option<String>,
-    /// Whether nothing is wrong with it, but that it may not name its work.
+    /// Whether nothing is wrong with it, but that it may not name its work. It does not say that there is none.
     pub(super) is_whole: bool,
     /// Whether its sender's next word of that kind takes its place on the board.
     pub(super) is_passing: bool,
@@ -87,7 +87,8 @@ impl Office {
         let own = kind_of(subject, &typed.value);
         let is_meant = own.is_some() || is_meant_as_one(subject, &typed.value);
         let problems = if is_meant { typed.problems } else { Vec::new() };
-        let is_whole = problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
+        let is_whole = !typed.value.is_about_no_work()
+            && problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
         let kind = own.or_else(|| helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
         let is_passing = work::will_pass(kind, typed.value);
         Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets } })
