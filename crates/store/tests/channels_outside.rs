@@ -220,6 +220,29 @@ async fn a_document_has_an_end() {
     assert!(matches!(refused, Err(Error::TooLarge { what: "document", .. })), "{refused:?}");
 }
 
+#[tokio::test]
+async fn what_is_refused_makes_nobody_known() {
+    let shop = shop(Rules { longest_body: 100, ..Rules::default() }).await;
+    let long = said("author", "addressee", &"x".repeat(101));
+    let nameless = said("author", "#dev", "Hello");
+    for foreign in [long, nameless] {
+        let document = foreign.to_json();
+        let arrival = Arrival {
+            project_key: PROJECT,
+            channel: "dev",
+            name: "msg-1",
+            said: &foreign,
+            document: &document,
+            door: FOLDER,
+        };
+        let refused = shop.office.take_in(arrival).await;
+        assert!(matches!(refused, Err(Error::TooLarge { .. } | Error::Invalid { .. })), "{refused:?}");
+        for name in ["author", "addressee"] {
+            assert_eq!(shop.office.whois(PROJECT, name).await.unwrap_err().code(), "AGENT_NOT_FOUND", "{name}");
+        }
+    }
+}
+
 const FAULTY: &str = r#"{"type":"status_update","task_id":"bd-1","sender_id":"qc-1"}"#;
 
 #[tokio::test]

@@ -100,15 +100,14 @@ impl Office {
         Ok(if sent.is_new { TakenIn::New(sent.message.id) } else { TakenIn::Known(sent.message.id) })
     }
 
-    /// Keeps what was said outside, unless it is there under the first of these keys.
+    /// Keeps what was said outside, unless it is there under the first of these keys. Nobody is made known for what is
+    /// refused.
     async fn keep_arrival(&self, arrival: Arrival<'_>, project: &Project, keys: Vec<String>) -> Result<Sent, Error> {
         let Arrival { project_key, said, .. } = arrival;
-        AgentName::parse(&said.from)?;
-        self.ensure_mailbox(project_key, &said.from).await?;
         let to: Vec<String> =
             Some(&said.to).filter(|to| !is_everyone(to) && **to != said.from).into_iter().cloned().collect();
-        for name in &to {
-            self.ensure_mailbox(project_key, name).await?;
+        for name in to.iter().chain([&said.from]) {
+            AgentName::parse(name)?;
         }
         let (answered, answers) = self.answered_outside(arrival, project).await?;
         let thread = match &answered {
@@ -139,6 +138,9 @@ impl Office {
         let answered = answered.as_ref().map(|answered| &answered.message);
         self.check(&draft, Some(&new))?;
         let reading = self.read_draft(&draft, answered)?;
+        for name in draft.to.iter().chain([&said.from]) {
+            self.ensure_mailbox(project_key, name).await?;
+        }
         self.accept(draft, reading, answered, Some(new)).await
     }
 
