@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
-pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, is_thread_everywhere};
+pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, is_thread_everywhere, named_in};
 pub use outside::{OfficeMark, Origin, external_id};
 
 /// The sign before a channel's name where names of agents stand too.
@@ -223,7 +223,8 @@ pub fn is_outside(door: &str) -> bool {
 
 /// What a message from outside says.
 pub fn content_of(said: ChannelMessage) -> Content {
-    Content { text: said.text, code: said.code, artifacts: said.artifacts }
+    let text = outside::written_text(&said).to_owned();
+    Content { text, code: said.code, artifacts: said.artifacts }
 }
 
 /// What a message with a subject says in one text: the subject is left out where it was made of the body.

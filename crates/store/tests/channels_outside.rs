@@ -56,7 +56,7 @@ async fn a_document_of_ones_own_is_recognised_and_not_taken_in() {
     let message = shop.office.post(post("claude", &["codex", "gemini"], "Hello")).await.unwrap().message;
     let office = shop.store.office_id().await.unwrap();
     let written = kept(&shop, &message).await.said(&office, "msg-20260111-163315-claude-beef");
-    assert_eq!((written.to.as_str(), written.text.as_str()), ("all", "@codex @gemini Hello"));
+    assert_eq!((written.to.as_str(), written.text.as_str()), ("all", "Hello\n\n@codex @gemini"));
     let read = read_value(&written.to_json()).unwrap();
     let name = kept(&shop, &message).await.external_id;
     for door in [NATS, FOLDER] {
@@ -171,7 +171,7 @@ async fn a_copy_its_importance_and_the_wish_for_an_ack_reach_other_offices() {
 }
 
 #[tokio::test]
-async fn who_is_called_by_the_first_word_stays_called_behind_other_names() {
+async fn who_is_called_by_the_first_word_is_not_called_again() {
     let there = talking().await;
     let office = there.store.office_id().await.unwrap();
     let text = async |to: &[&str], text| {
@@ -180,7 +180,7 @@ async fn who_is_called_by_the_first_word_stays_called_behind_other_names() {
     };
     assert_eq!(text(&[], "Codex: go").await, "Codex: go");
     assert_eq!(text(&["gemini"], "Codex: go").await, "Codex: go");
-    assert_eq!(text(&["gemini", "codex-2"], "Codex: go").await, "@gemini @codex-2 @codex Codex: go");
+    assert_eq!(text(&["gemini", "codex-2"], "Codex: go").await, "Codex: go\n\n@gemini @codex-2");
 }
 
 #[tokio::test]

@@ -20,6 +20,12 @@ impl ChannelMessage {
         self.metadata.get(field).and_then(Value::as_bool)
     }
 
+    /// The names of a list among the metadata. What is no text there is left out.
+    pub fn metadata_names(&self, field: &str) -> Vec<&str> {
+        let list = self.metadata.get(field).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
     /// Puts a text among the metadata; `None` stands there as null.
     pub fn set_metadata_text(&mut self, field: &str, text: Option<&str>) {
         self.metadata.insert(field.to_owned(), json!(text));
@@ -33,6 +39,11 @@ impl ChannelMessage {
     /// Puts a yes or no among the metadata.
     pub fn set_metadata_flag(&mut self, field: &str, flag: bool) {
         self.metadata.insert(field.to_owned(), json!(flag));
+    }
+
+    /// Puts a list of names among the metadata.
+    pub fn set_metadata_names(&mut self, field: &str, names: &[&str]) {
+        self.metadata.insert(field.to_owned(), json!(names));
     }
 }
 

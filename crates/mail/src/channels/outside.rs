@@ -9,11 +9,17 @@ use formats::mention::{not_mentioned, opens};
 use jiff::Timestamp;
 
 use super::{Post, SIGN, content_of, is_outside, text_of};
+use crate::announcements::Announcement;
 use crate::messages::Importance;
 
 /// The fields of `metadata` in which what a mailbox knows of a message stands, where that is more than usual.
 pub(crate) const IMPORTANCE: &str = "importance";
 pub(crate) const ACK_REQUIRED: &str = "ack_required";
+/// The fields of `metadata` with whom a post is addressed to and who has a copy, where the field `to` has no room for them.
+const TO: &str = "to";
+const CC: &str = "cc";
+/// How many names stand there at most. More are only called by the text.
+const MOST_NAMED: usize = 50;
 /// How much of a sender's name goes into the name of a post, in characters.
 const LONGEST_IN_ID: usize = 64;
 
@@ -114,15 +120,22 @@ impl Post {
             return said;
         }
         let named: Vec<&str> = self.message.to.iter().map(String::as_str).filter(|to| !to.starts_with(SIGN)).collect();
+        let (to, several) = match named[..] {
+            [one] => (one, &[][..]),
+            _ => (formats::channel::EVERYONE, &named[..]),
+        };
         let content = self.content();
+        let copied: Vec<&str> = self.message.cc.iter().map(String::as_str).collect();
+        // Whom the text calls has a copy wherever it is read.
+        let copied = not_called(&copied, &content.text);
         let mut said = ChannelMessage {
             id: id.to_owned(),
             timestamp: self.sent_at,
             session_id: self.channel.clone(),
             from: self.message.from.clone(),
-            to: if let [one] = named[..] { one.to_owned() } else { formats::channel::EVERYONE.to_owned() },
+            to: to.to_owned(),
             kind: self.kind.clone(),
-            text: with_mentions(&named, &self.message.cc, content.text),
+            text: with_calls(content.text, &[several, &copied].concat()),
             code: content.code,
             artifacts: content.artifacts,
             ..ChannelMessage::default()
@@ -139,6 +152,11 @@ impl Post {
         // Of a typed message the kind would decide for whoever is not told.
         if self.message.ack_required || self.message.kind.is_some() {
             said.set_metadata_flag(ACK_REQUIRED, self.message.ack_required);
+        }
+        for (field, names) in [(TO, several), (CC, &copied)] {
+            if !names.is_empty() && several.len() + copied.len() <= MOST_NAMED {
+                said.set_metadata_names(field, names);
+            }
         }
         let first = self.first_said(office);
         let mark = OfficeMark::made_for(&said, &first.office, first.seq);
@@ -182,14 +200,48 @@ pub(crate) fn is_thread_everywhere(thread: &str) -> bool {
     !thread.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A text that calls everybody it is addressed to or copied to, because a document has room for one name.
-fn with_mentions(named: &[&str], copied: &[String], text: String) -> String {
-    let named = if named.len() < 2 { &[] } else { named };
-    let all: Vec<&str> = named.iter().copied().chain(copied.iter().map(String::as_str)).collect();
-    let missing = not_mentioned(&all, &text);
-    if missing.iter().all(|name| opens(name, &text)) {
-        return text;
+/// Whom a document is addressed to and who has a copy, beside the one name of its field `to`.
+///
+/// Only an office is taken at its word: programs copy the metadata of what they answer.
+pub(crate) fn named_in(said: &ChannelMessage) -> (Vec<&str>, Vec<&str>) {
+    let (to, cc) = (said.metadata_names(TO), said.metadata_names(CC));
+    let is_usable = (1..=MOST_NAMED).contains(&(to.len() + cc.len()));
+    let is_of_office = || OfficeMark::of(said).is_some() || Announcement::of(said).is_some();
+    if is_usable && is_of_office() { (to, cc) } else { (Vec::new(), Vec::new()) }
+}
+
+/// The text of a document as its author wrote it: without the names that an office put behind it.
+pub(super) fn written_text(said: &ChannelMessage) -> &str {
+    let (to, cc) = named_in(said);
+    without_calls(&said.text, &[to, cc].concat())
+}
+
+/// Those of the names that the text calls in no way.
+fn not_called<'n>(names: &[&'n str], text: &str) -> Vec<&'n str> {
+    not_mentioned(names, text).into_iter().filter(|name| !opens(name, text)).collect()
+}
+
+/// A text that calls all these names, because agents that know nothing of us read no more than that.
+///
+/// What is missing stands in a paragraph behind the text: before it, it would hide what kind of message that is.
+fn with_calls(text: String, names: &[&str]) -> String {
+    let mut missing = not_called(names, &text);
+    // Names that its author wrote there are not to be taken for ours.
+    if without_calls(&text, names) != text && missing.is_empty() {
+        missing = names.to_vec();
     }
-    // Behind these the text no longer begins with a name, so whoever that calls is among them.
-    format!("@{} {text}", missing.join(" @"))
+    if missing.is_empty() { text } else { format!("{text}\n\n@{}", missing.join(" @")) }
+}
+
+/// The text before a last paragraph that is nothing but calls of these names, in their order.
+fn without_calls<'t>(text: &'t str, names: &[&str]) -> &'t str {
+    let Some((before, mut left)) = text.rsplit_once("\n\n") else { return text };
+    for name in names {
+        match left.strip_prefix('@').and_then(|left| left.strip_prefix(name)) {
+            Some("") => return before,
+            Some(rest) if rest.starts_with(" @") => left = &rest[1..],
+            _ => {}
+        }
+    }
+    text
 }

@@ -12,7 +12,7 @@ use crate::agents::AgentName;
 use crate::announcements::Announcement;
 use crate::channels::{
     ACK_REQUIRED, CHAT, ChannelName, FOLDER, IMPORTANCE, NewPost, OFFICE, OfficeMark, Post, WATCHER, content_of,
-    external_id, is_thread_everywhere, subject_of,
+    external_id, is_thread_everywhere, named_in, subject_of,
 };
 use crate::clock::rfc3339;
 use crate::error::{Error, check_text};
@@ -104,11 +104,7 @@ impl Office {
     /// refused.
     async fn keep_arrival(&self, arrival: Arrival<'_>, project: &Project, keys: Vec<String>) -> Result<Sent, Error> {
         let Arrival { project_key, said, .. } = arrival;
-        let to: Vec<String> =
-            Some(&said.to).filter(|to| !is_everyone(to) && **to != said.from).into_iter().cloned().collect();
-        for name in to.iter().chain([&said.from]) {
-            AgentName::parse(name)?;
-        }
+        let (to, cc) = recipients(said)?;
         let (answered, answers) = self.answered_outside(arrival, project).await?;
         let thread = match &answered {
             Some(answered) => Some(answered.message.thread.clone()),
@@ -127,8 +123,10 @@ impl Office {
             document: Some(arrival.document.to_owned()),
             origin: None,
         };
-        let (subject, body) = (subject_of(&said.text), content_of(said.clone()).to_markdown());
+        let content = content_of(said.clone());
+        let (subject, body) = (subject_of(&content.text), content.to_markdown());
         let draft = Draft {
+            cc,
             thread: thread.as_deref(),
             importance: said.metadata_text(IMPORTANCE).and_then(Importance::parse).unwrap_or_default(),
             ack_required: said.metadata_flag(ACK_REQUIRED),
@@ -138,7 +136,7 @@ impl Office {
         let answered = answered.as_ref().map(|answered| &answered.message);
         self.check(&draft, Some(&new))?;
         let reading = self.read_draft(&draft, answered)?;
-        for name in draft.to.iter().chain([&said.from]) {
+        for name in draft.to.iter().chain(&draft.cc).chain([&said.from]) {
             self.ensure_mailbox(project_key, name).await?;
         }
         self.accept(draft, reading, answered, Some(new)).await
@@ -222,6 +220,18 @@ impl Office {
         let dealt_with = self.store.known_keys(project.id, arrival.channel, &[arrival.name]).await?;
         Ok(if dealt_with.is_empty() { vec![format!("unreported:{}", arrival.name)] } else { dealt_with })
     }
+}
+
+/// Whom something from outside is addressed to, and who has a copy. Its author has none.
+fn recipients(said: &ChannelMessage) -> Result<(Vec<String>, Vec<String>), Error> {
+    let one = Some(said.to.as_str()).filter(|to| !is_everyone(to));
+    for name in one.into_iter().chain([said.from.as_str()]) {
+        AgentName::parse(name)?;
+    }
+    let is_usable = |name: &&str| !is_everyone(name) && AgentName::parse(name).is_ok() && **name != said.from;
+    let usable = |names: Vec<&str>| names.into_iter().filter(is_usable).map(str::to_owned).collect();
+    let (to, cc) = named_in(said);
+    Ok((usable(one.into_iter().chain(to).collect()), usable(cc)))
 }
 
 /// The report on a message that was meant as a JSON message and has faults: it follows from the message alone. A report is
