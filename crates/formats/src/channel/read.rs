@@ -10,6 +10,9 @@ use super::{ChannelMessage, ERROR_REPORT, FileName, KINDS, LONGEST_NAME, is_name
 use crate::json::{MOST_VALUES, holds_too_many_values};
 use crate::{Problem, mention};
 
+/// How much a message may matter.
+const IMPORTANCE: [&str; 4] = ["low", "normal", "high", "urgent"];
+
 /// What to do with a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -279,7 +282,21 @@ impl Reader {
                 self.problems.push(Problem::wrong(format!("metadata.{field}"), &shown(&value), "text"));
             }
         }
+        self.doubt_metadata(&metadata);
         metadata
+    }
+
+    /// Notes what mailboxes cannot use. It stays, because others may have a meaning for it.
+    fn doubt_metadata(&mut self, metadata: &Map<String, Value>) {
+        let is_importance = |value: &Value| value.as_str().is_some_and(|word| IMPORTANCE.contains(&word));
+        let mut compare = |field: &str, wanted: &str, is_right: &dyn Fn(&Value) -> bool| {
+            if let Some(value) = metadata.get(field).filter(|value| !value.is_null() && !is_right(value)) {
+                self.problems.push(Problem::wrong(format!("metadata.{field}"), &shown(value), wanted));
+            }
+        };
+        compare("importance", &IMPORTANCE.join(", "), &is_importance);
+        compare("ack_required", "true or false", &Value::is_boolean);
+        compare("thread_id", "text", &Value::is_string);
     }
 
     /// Notes what is odd about a message that can be used: a type that is not known, and where it says something else than

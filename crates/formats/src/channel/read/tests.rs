@@ -76,6 +76,25 @@ fn an_optional_part_of_a_wrong_type_is_left_out_and_told() {
 }
 
 #[test]
+fn metadata_that_mailboxes_cannot_use_is_told_and_kept() {
+    let all = ["metadata.importance", "metadata.ack_required", "metadata.thread_id"];
+    for odd in [
+        json!({ "importance": "URGENT", "ack_required": "yes", "thread_id": 12 }),
+        json!({ "importance": 1, "ack_required": 1, "thread_id": ["x"] }),
+    ] {
+        let reading = with("/metadata", odd.clone());
+        assert_eq!(told(&reading), (Verdict::Warn, all.to_vec()));
+        assert_eq!(Value::Object(reading.message.unwrap().metadata), odd, "it may mean something to others");
+    }
+    for usual in [
+        json!({ "importance": "urgent", "ack_required": true, "thread_id": "bd-1" }),
+        json!({ "importance": null, "ack_required": null, "thread_id": null }),
+    ] {
+        assert_eq!(told(&with("/metadata", usual)), (Verdict::Ok, vec![]));
+    }
+}
+
+#[test]
 fn unknown_fields_are_kept_where_they_were() {
     let read = |path, value| with(path, value).message.unwrap();
     assert_eq!(read("/priority", json!("high")).extra["priority"], "high");
