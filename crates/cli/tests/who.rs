@@ -252,3 +252,16 @@ fn whoever_watches_the_agents_of_a_project_is_told_when_one_changes() {
     let told = stream.event().expect("it is told");
     assert!(told.to_string().contains(address), "{told:?}");
 }
+
+#[test]
+fn whoever_is_not_known_is_told_the_command_that_joins() {
+    let server = Server::start();
+    server.register(&["GreenDog"]);
+    for (name, near) in [("nosuch", "Join first: "), ("GrenDog", "Did you mean 'GreenDog'? Else join first: ")] {
+        for words in [&["who", name][..], &["watch", "failed", "--agent", name]] {
+            let ran = server.place.command(words).args(["--project", PROJECT]).output().expect("the binary runs");
+            let told = String::from_utf8(ran.stderr).expect("it is text");
+            assert!(told.contains(&format!("{near}postrider join NAME.")), "{words:?}: {told}");
+        }
+    }
+}

@@ -94,7 +94,7 @@ impl Refused {
         let error = content.as_object_mut().and_then(|members| members.remove("error")).unwrap_or_default();
         let member = |name: &str| error[name].as_str().unwrap_or_default();
         let code = Some(member("code")).filter(|code| !code.is_empty());
-        let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), member("hint"));
+        let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), &for_terminal(member("hint")));
         if let Value::Object(more) = content {
             refused.more = more;
         }
@@ -173,6 +173,12 @@ fn result_of(line: &str) -> Result<Value, Refused> {
         Ok(Answer { result: Some(result), .. }) if result.is_object() => Ok(result),
         _ => Err(Refused::unreadable()),
     }
+}
+
+/// A hint of the office to those who call tools, for somebody who has commands instead.
+fn for_terminal(hint: &str) -> String {
+    let hint = hint.replace("Call register_agent first.", "Join first: postrider join NAME.");
+    hint.replace("call register_agent first.", "join first: postrider join NAME.")
 }
 
 /// A text, and the code that stood in brackets at its end; empty if none did.
