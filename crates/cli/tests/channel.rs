@@ -71,6 +71,36 @@ fn several_names_are_addressed_with_commas_and_the_new_ones_are_told() {
 }
 
 #[test]
+fn names_are_understood_as_people_write_them_and_none_is_empty() {
+    let server = Server::start();
+    server.register(&["GreenDog", "BlueLake", "RedFox"]);
+    let posted = told(&server.place, "GreenDog", &["post", "dev", "Look", "--to", "@BlueLake, RedFox"]);
+    assert_eq!((&posted["to"], &posted["new_mailboxes"]), (&json!(["#dev", "BlueLake", "RedFox"]), &json!([])));
+    let script = ["send-message", "--agent", "GreenDog", "--channel", "dev", "--text", "x"];
+    let letter = ["mail", "send", "-s", "s", "-m", "x", "--as", "GreenDog"];
+    let cases: [(&[&str], &[&str]); 3] = [
+        (&script, &["--to", "@BlueLake, RedFox"]),
+        (&letter, &["@BlueLake, RedFox"]),
+        (&letter, &["--to=@BlueLake,RedFox"]),
+    ];
+    for (words, to) in cases {
+        let words = [words, to, &["--project", PROJECT]].concat();
+        let ran = Ran::from(server.place.command(&words).output().expect("it runs"));
+        assert!(
+            ran.stdout.contains("BlueLake, RedFox") && !ran.stdout.contains("Nobody knew"),
+            "{words:?} {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+    for (words, to) in [(&script[..], "--to="), (&script, "--to=BlueLake,"), (&letter, "--to= "), (&letter, "--cc=@")] {
+        let words = [words, &[to, "--project", PROJECT]].concat();
+        let ran = Ran::from(server.place.command(&words).output().expect("it runs"));
+        assert_eq!((ran.code, ran.stderr.contains("a name is missing")), (Some(1), true), "{words:?} {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_reader_goes_on_where_it_stood_and_pages_meet() {
     let server = Server::start();
     for number in 1..=5 {

@@ -65,6 +65,12 @@ impl AgentName {
     }
 }
 
+/// A name as people write it among others, without what is no part of it: blanks around it, and the `@` that calls it.
+pub fn called(written: &str) -> &str {
+    let written = written.trim();
+    written.strip_prefix('@').unwrap_or(written).trim_start()
+}
+
 /// What an agent says of itself. What it leaves out stays as it was.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
@@ -164,6 +170,14 @@ pub fn assigned_name(seed: u64, attempt: u64) -> AgentName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_called_with_a_sign_before_it_and_blanks_around_it() {
+        for written in ["codex", "@codex", " codex ", "\t@codex\n", "@ codex"] {
+            assert_eq!(called(written), "codex", "{written:?}");
+        }
+        assert_eq!((called("@@codex"), called("joe@home"), called(" @ ")), ("@codex", "joe@home", ""));
+    }
 
     #[test]
     fn names_in_use_are_taken_as_given() {

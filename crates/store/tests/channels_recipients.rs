@@ -12,8 +12,8 @@ use mail::announcements;
 use mail::channels::{ChannelStore, NATS, Post};
 use mail::messages::{Message, Role};
 use mail::office::{Draft, TakenIn};
-use shop::Shop;
-use talk::{arrive, copies, kept, post, take_in, talking, to};
+use shop::{PROJECT, Shop};
+use talk::{arrive, copies, kept, post, said, take_in, talking, to};
 
 const UPDATE: &str = r#"{"version":"1.0.0","timestamp":"2026-01-11T16:33:15Z","sender_id":"claude",
 "message_id":"msg-423e4567-e89b-12d3-a456-426614174003","type":"status_update","task_id":"bd-47",
@@ -127,4 +127,29 @@ async fn an_announcement_reaches_whom_the_post_is_addressed_to() {
     whole.put_on(&mut stub);
     let TakenIn::New(id) = take_in(&here, &whole.name(), &stub, NATS).await else { panic!("it is new") };
     assert_eq!(here.store.post(id).await.unwrap().unwrap().message.to, ["#dev", "onlya", "onlyz"]);
+}
+
+#[tokio::test]
+async fn a_foreign_agent_may_write_the_names_as_people_do() {
+    let shop = talking().await;
+    for (n, (to, expected)) in [
+        ("@codex", "#dev codex"),
+        (" codex ", "#dev codex"),
+        ("codex,gemini", "#dev codex gemini"),
+        ("@codex, @newcomer", "#dev codex newcomer"),
+        ("@all", "#dev"),
+        (" , @", "#dev"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let TakenIn::New(id) = arrive(&shop, &format!("msg-{n}"), &said("qc-1", to, "Hello")).await else {
+            panic!("{to}")
+        };
+        assert_eq!(shop.store.post(id).await.unwrap().unwrap().message.to.join(" "), expected, "{to}");
+    }
+    shop.office.ensure_mailbox(PROJECT, "codex, the second").await.unwrap();
+    let TakenIn::New(id) = arrive(&shop, "msg-x", &said("qc-1", "codex, the second", "Hello")).await else { panic!() };
+    let taken = shop.store.post(id).await.unwrap().unwrap().message;
+    assert_eq!(taken.to, ["#dev", "codex, the second"], "somebody may be called so");
 }

@@ -1,6 +1,6 @@
-//! Text that is given to a command: in a file, or on standard input.
+//! What is given to a command: a text in a file or on standard input, and names of recipients.
 //!
-//! It is bounded, and UTF-8 where text is wanted, or refused. What it means is for the command.
+//! A text is bounded, and UTF-8 where text is wanted, or refused. What it means is for the command.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,17 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use mail::agents;
+
 use super::lines::LONGEST;
+
+/// Reads the name of a recipient out of a list with commas.
+pub fn recipient(written: &str) -> Result<String, String> {
+    match agents::called(written) {
+        "" => Err("a name is missing; write names with commas between them, as in 'codex,gemini'".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
 
 /// A file, or standard input if there is none or it is `-`.
 pub fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn Read>> {

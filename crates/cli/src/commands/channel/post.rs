@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::given::text_of;
+use super::super::given::{recipient, text_of};
 use super::super::mail::body::written;
 use super::advised;
 use crate::config::{Config, EVERYWHERE};
@@ -43,7 +43,7 @@ pub struct Post {
     #[arg(allow_hyphen_values = true)]
     text: Option<String>,
     /// Whom it is addressed to [default: whoever it answers, or nobody in particular]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient)]
     to: Vec<String>,
     #[command(flatten)]
     more: More,
@@ -78,7 +78,7 @@ pub struct SendMessage {
     #[arg(long, value_name = "NAME")]
     channel: String,
     /// Whom it is addressed to
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient, default_value = "all")]
     to: Vec<String>,
     /// The text, or `-` for standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -95,9 +95,9 @@ impl Sending {
     }
 }
 
-/// The names in a list, in which there may be blanks beside the commas.
+/// The names in a list, in which there may be blanks beside the commas, and a sign before a name.
 fn names(given: &[String]) -> Vec<String> {
-    given.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    given.iter().map(|name| mail::agents::called(name)).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 impl Envelope {

@@ -17,6 +17,7 @@ use mail::provider::{Letter, ProviderError, Words};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::given::recipient;
 use super::body::Body;
 use super::letter::Seen;
 use super::waiting::Ended;
@@ -56,13 +57,13 @@ struct Afterwards {
 #[command(after_help = SEND_EXAMPLES)]
 pub struct Send {
     /// Who gets it
-    #[arg(value_name = "TO")]
+    #[arg(value_name = "TO", value_delimiter = ',', value_parser = recipient)]
     names: Vec<String>,
     /// Who gets it, the same as TO
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient)]
     to: Vec<String>,
     /// Who gets a copy
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient)]
     cc: Vec<String>,
     /// Everybody in the project gets it, except you
     #[arg(long, conflicts_with_all = ["names", "to", "cc"])]
@@ -147,7 +148,7 @@ impl Send {
     fn recipients(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for name in self.names.iter().chain(&self.to) {
-            if !name.is_empty() && !names.contains(name) {
+            if !names.contains(name) {
                 names.push(name.clone());
             }
         }
@@ -198,7 +199,6 @@ impl Send {
             Some(name) if self.afterwards.wait.is_some() && name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 refused.hinted(&format!("To wait so many seconds, write --wait={name}."))
             }
-            Some(name) if name.contains(',') => refused.advised("Separate names with spaces, not with commas."),
             _ => refused,
         }
     }

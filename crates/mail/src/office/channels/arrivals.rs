@@ -8,7 +8,7 @@ use formats::json::{self, Stamp};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{checked_word, hops_after, is_everyone, plain};
-use crate::agents::AgentName;
+use crate::agents::{AgentName, called};
 use crate::announcements::Announcement;
 use crate::channels::{
     ACK_REQUIRED, CHAT, ChannelName, FOLDER, IMPORTANCE, NewPost, OFFICE, OfficeMark, Post, WATCHER, content_of,
@@ -104,7 +104,7 @@ impl Office {
     /// refused.
     async fn keep_arrival(&self, arrival: Arrival<'_>, project: &Project, keys: Vec<String>) -> Result<Sent, Error> {
         let Arrival { project_key, said, .. } = arrival;
-        let (to, cc) = recipients(said)?;
+        let (to, cc) = self.recipients(said, project).await?;
         let (answered, answers) = self.answered_outside(arrival, project).await?;
         let thread = match &answered {
             Some(answered) => Some(answered.message.thread.clone()),
@@ -140,6 +140,24 @@ impl Office {
             self.ensure_mailbox(project_key, name).await?;
         }
         self.accept(draft, reading, answered, Some(new)).await
+    }
+
+    /// Whom something is addressed to, and who has a copy. Its author has none.
+    async fn recipients(&self, said: &ChannelMessage, project: &Project) -> Result<(Vec<String>, Vec<String>), Error> {
+        AgentName::parse(&said.from)?;
+        let is_known = !self.store.agents_named(project.id, &[&said.to]).await?.is_empty();
+        // Foreign agents write '@codex' and 'codex, gemini' there.
+        let written = if is_known { vec![said.to.as_str()] } else { said.to.split(',').map(called).collect() };
+        let written = written.into_iter().filter(|name| !name.is_empty() && !is_everyone(name));
+        let mut named = written.map(AgentName::parse).collect::<Result<Vec<_>, _>>()?;
+        let (to, cc) = named_in(said);
+        named.extend(to.into_iter().filter_map(|name| AgentName::parse(name).ok()));
+        let copied = cc.into_iter().filter_map(|name| AgentName::parse(name).ok()).collect();
+        let others = |names: Vec<AgentName>| -> Vec<String> {
+            let others = names.iter().map(AgentName::as_str).filter(|name| *name != said.from);
+            others.map(str::to_owned).collect()
+        };
+        Ok((others(named), others(copied)))
     }
 
     /// The post that something answers; if that is not known here, what it is called.
@@ -220,18 +238,6 @@ impl Office {
         let dealt_with = self.store.known_keys(project.id, arrival.channel, &[arrival.name]).await?;
         Ok(if dealt_with.is_empty() { vec![format!("unreported:{}", arrival.name)] } else { dealt_with })
     }
-}
-
-/// Whom something from outside is addressed to, and who has a copy. Its author has none.
-fn recipients(said: &ChannelMessage) -> Result<(Vec<String>, Vec<String>), Error> {
-    let one = Some(said.to.as_str()).filter(|to| !is_everyone(to));
-    for name in one.into_iter().chain([said.from.as_str()]) {
-        AgentName::parse(name)?;
-    }
-    let is_usable = |name: &&str| !is_everyone(name) && AgentName::parse(name).is_ok() && **name != said.from;
-    let usable = |names: Vec<&str>| names.into_iter().filter(is_usable).map(str::to_owned).collect();
-    let (to, cc) = named_in(said);
-    Ok((usable(one.into_iter().chain(to).collect()), usable(cc)))
 }
 
 /// The report on a message that was meant as a JSON message and has faults: it follows from the message alone. A report is
