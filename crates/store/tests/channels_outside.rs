@@ -12,9 +12,9 @@ use mail::Error;
 use mail::announcements::Announcement;
 use mail::channels::{ChannelName, ChannelStore, FOLDER, NATS, NewPost, Post, PostQuery};
 use mail::messages::{Importance, MessageStore, NewMessage, Vouched};
-use mail::office::{Arrival, Claim, Draft, PostDraft, Rules, TakenIn};
+use mail::office::{Claim, Draft, PostDraft, Rules, TakenIn};
 use shop::{PROJECT, Shop, named, shop};
-use talk::{arrive, kept, post, said, strict, take_in, talking, to};
+use talk::{arrive, kept, post, said, strict, take_in, talking, to, try_take_in};
 
 #[tokio::test]
 async fn what_comes_from_outside_is_taken_in_once_by_whatever_door() {
@@ -207,16 +207,7 @@ async fn a_document_has_an_end() {
     let shop = shop(Rules { longest_body: 100, ..Rules::default() }).await;
     let mut foreign = said("qc-1", "all", "Hello");
     foreign.set_metadata_text("notes", Some(&"x".repeat(1 << 21)));
-    let document = foreign.to_json();
-    let arrival = Arrival {
-        project_key: PROJECT,
-        channel: "dev",
-        name: "msg-1",
-        said: &foreign,
-        document: &document,
-        door: FOLDER,
-    };
-    let refused = shop.office.take_in(arrival).await;
+    let refused = try_take_in(&shop, "msg-1", &foreign, FOLDER).await;
     assert!(matches!(refused, Err(Error::TooLarge { what: "document", .. })), "{refused:?}");
 }
 
@@ -226,16 +217,7 @@ async fn what_is_refused_makes_nobody_known() {
     let long = said("author", "addressee", &"x".repeat(101));
     let nameless = said("author", "#dev", "Hello");
     for foreign in [long, nameless] {
-        let document = foreign.to_json();
-        let arrival = Arrival {
-            project_key: PROJECT,
-            channel: "dev",
-            name: "msg-1",
-            said: &foreign,
-            document: &document,
-            door: FOLDER,
-        };
-        let refused = shop.office.take_in(arrival).await;
+        let refused = try_take_in(&shop, "msg-1", &foreign, FOLDER).await;
         assert!(matches!(refused, Err(Error::TooLarge { .. } | Error::Invalid { .. })), "{refused:?}");
         for name in ["author", "addressee"] {
             assert_eq!(shop.office.whois(PROJECT, name).await.unwrap_err().code(), "AGENT_NOT_FOUND", "{name}");
@@ -312,15 +294,6 @@ async fn a_report_that_a_crash_prevented_is_made_when_the_message_comes_again() 
 async fn what_has_faults_is_dealt_with_only_when_they_are_reported() {
     let shop = talking().await;
     let faulty = said("qc-1", "all", FAULTY);
-    let document = faulty.to_json();
-    let arrival = Arrival {
-        project_key: PROJECT,
-        channel: "dev",
-        name: "msg-1",
-        said: &faulty,
-        document: &document,
-        door: FOLDER,
-    };
     let database = rusqlite::Connection::open(shop.path()).unwrap();
     let fail = "CREATE TRIGGER fail BEFORE INSERT ON post WHEN new.kind = 'error_report'
                 BEGIN SELECT raise(ABORT, 'the disk is full'); END";
@@ -328,7 +301,7 @@ async fn what_has_faults_is_dealt_with_only_when_they_are_reported() {
     let project = shop.office.ensure_project(PROJECT).await.unwrap().id;
     let is_dealt_with = async || !shop.store.known_keys(project, "dev", &["msg-1"]).await.unwrap().is_empty();
     for _ in 0..2 {
-        assert!(shop.office.take_in(arrival).await.is_err_and(|error| error.retryable()));
+        assert!(try_take_in(&shop, "msg-1", &faulty, FOLDER).await.is_err_and(|error| error.retryable()));
         assert!(posts(&shop).await.len() == 1 && !is_dealt_with().await, "the next start looks at it again");
     }
     database.execute_batch("DROP TRIGGER fail").unwrap();

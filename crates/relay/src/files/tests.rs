@@ -1,5 +1,6 @@
 //! Post offices and a folder that they share.
 
+mod offices;
 mod trouble;
 
 use std::fs;
@@ -58,23 +59,7 @@ impl Town {
 
     async fn post_in(&self, channel: &str, from: &str, text: &str) -> MessageId {
         self.office.ensure_project(PROJECT).await.unwrap();
-        let post = PostDraft {
-            project_key: PROJECT,
-            from: Claim::of(from),
-            channel,
-            to: Vec::new(),
-            subject: None,
-            text,
-            code: None,
-            artifacts: Vec::new(),
-            kind: "chat",
-            mode: "chat",
-            in_reply_to: None,
-            thread: None,
-            idempotency_key: None,
-            door: "test",
-        };
-        self.office.post(post).await.unwrap().message.id
+        self.office.post(draft(channel, from, text)).await.unwrap().message.id
     }
 
     /// What the channel says, in the order in which it was taken in.
@@ -82,6 +67,26 @@ impl Town {
         let query = PostQuery { limit: 1_000, ..PostQuery::default() };
         let (_, _, posts) = self.office.posts(PROJECT, "dev", query).await.unwrap();
         posts.into_iter().map(|post| post.message.body).collect()
+    }
+}
+
+/// What somebody says in a channel.
+fn draft<'a>(channel: &'a str, from: &'a str, text: &'a str) -> PostDraft<'a> {
+    PostDraft {
+        project_key: PROJECT,
+        from: Claim::of(from),
+        channel,
+        to: Vec::new(),
+        subject: None,
+        text,
+        code: None,
+        artifacts: Vec::new(),
+        kind: "chat",
+        mode: "chat",
+        in_reply_to: None,
+        thread: None,
+        idempotency_key: None,
+        door: "test",
     }
 }
 
@@ -382,19 +387,4 @@ async fn who_is_here_is_written_and_who_is_elsewhere_is_heard() {
         .filter_map(|known| known.presence.as_ref().map(|presence| (known.agent.name.as_str(), presence.source)))
         .collect();
     assert_eq!(known, [("codex", Source::Activity), ("gemini", Source::File)]);
-}
-
-#[test]
-fn a_log_is_made_when_it_is_needed_and_only_there() {
-    use std::io::Write;
-
-    let shared = shared();
-    for _ in 0..2 {
-        writeln!(open_log(shared.root(), "codex-watcher").unwrap(), "a line").unwrap();
-    }
-    assert_eq!(fs::read_to_string(shared.root().join("logs/codex-watcher.log")).unwrap(), "a line\na line\n");
-    assert!(open_log(shared.root(), "../codex").is_err());
-    let unmounted = tempfile::tempdir().unwrap();
-    assert!(is_not_mounted(&open_log(unmounted.path(), "codex-watcher").unwrap_err()));
-    assert_eq!(fs::read_dir(unmounted.path()).unwrap().count(), 0);
 }

@@ -69,9 +69,18 @@ pub async fn arrive(shop: &Shop, name: &str, said: &ChannelMessage) -> TakenIn {
 }
 
 pub async fn take_in(shop: &Shop, name: &str, said: &ChannelMessage, door: &'static str) -> TakenIn {
+    try_take_in(shop, name, said, door).await.unwrap()
+}
+
+pub async fn try_take_in(
+    shop: &Shop,
+    name: &str,
+    said: &ChannelMessage,
+    door: &'static str,
+) -> Result<TakenIn, mail::Error> {
     let document = said.to_json();
     let arrival = Arrival { project_key: PROJECT, channel: "dev", name, said, document: &document, door };
-    shop.office.take_in(arrival).await.unwrap()
+    shop.office.take_in(arrival).await
 }
 
 pub async fn kept(shop: &Shop, message: &Message) -> Post {

@@ -179,3 +179,18 @@ async fn a_file_that_cannot_be_read_now_stops_no_other_and_is_read_later() {
     bridge.pass().await.unwrap();
     assert_eq!(town.texts().await, ["good", "later"]);
 }
+
+#[test]
+fn a_log_is_made_when_it_is_needed_and_only_there() {
+    use std::io::Write;
+
+    let shared = shared();
+    for _ in 0..2 {
+        writeln!(open_log(shared.root(), "codex-watcher").unwrap(), "a line").unwrap();
+    }
+    assert_eq!(fs::read_to_string(shared.root().join("logs/codex-watcher.log")).unwrap(), "a line\na line\n");
+    assert!(open_log(shared.root(), "../codex").is_err());
+    let unmounted = tempfile::tempdir().unwrap();
+    assert!(is_not_mounted(&open_log(unmounted.path(), "codex-watcher").unwrap_err()));
+    assert_eq!(fs::read_dir(unmounted.path()).unwrap().count(), 0);
+}

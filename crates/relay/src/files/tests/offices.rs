@@ -1,86 +1,20 @@
 //! Post offices with databases of their own that share a folder: whatever one of them does, nothing is said twice.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-
-use mail::Office;
-use mail::channels::{Post, PostQuery};
-use mail::clock::SystemClock;
-use mail::ids::MessageId;
-use mail::office::{Chance, Claim, PostDraft, Rules};
+use mail::channels::Post;
 use mail::transfer::TransferStore;
-use relay::files::Bridge;
-use relay::wake::Bells;
 use serde_json::json;
-use store::{Options, Sqlite};
 
-const PROJECT: &str = "/data/app";
-
-struct Dice;
-
-impl Chance for Dice {
-    fn token(&self) -> String {
-        "0".repeat(64)
-    }
-
-    fn seed(&self) -> u64 {
-        7
-    }
-}
-
-/// A post office with a database of its own.
-struct Town {
-    _home: tempfile::TempDir,
-    store: Arc<Sqlite>,
-    office: Arc<Office>,
-}
-
-fn town() -> Town {
-    let home = tempfile::tempdir().unwrap();
-    let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
-    let wake = Arc::new(Bells::new());
-    let office = Office::new(store.clone(), Arc::new(SystemClock), wake, Arc::new(Dice), Rules::default());
-    Town { _home: home, store, office: Arc::new(office) }
-}
+use super::*;
 
 impl Town {
     /// Writes and takes in, as a process does that just started.
     async fn settle(&self, root: &Path) {
-        let bridge = Bridge::open(self.office.clone(), self.store.clone(), PROJECT, root, 100_000).await;
-        bridge.unwrap().settle().await.unwrap();
-    }
-
-    async fn post(&self, from: &str, text: &str, in_reply_to: Option<MessageId>) -> MessageId {
-        let answered = in_reply_to.map(|id| id.to_string());
-        let post = PostDraft {
-            project_key: PROJECT,
-            from: Claim::of(from),
-            channel: "dev",
-            to: Vec::new(),
-            subject: None,
-            text,
-            code: None,
-            artifacts: Vec::new(),
-            kind: "chat",
-            mode: "chat",
-            in_reply_to: answered.as_deref(),
-            thread: None,
-            idempotency_key: None,
-            door: "test",
-        };
-        self.office.post(post).await.unwrap().message.id
+        self.bridge(root).await.settle().await.unwrap();
     }
 
     async fn posts(&self) -> Vec<Post> {
         let query = PostQuery { limit: 1_000, ..PostQuery::default() };
         self.office.posts(PROJECT, "dev", query).await.unwrap().2
-    }
-
-    async fn texts(&self) -> Vec<String> {
-        self.posts().await.into_iter().map(|post| post.message.body).collect()
     }
 }
 
@@ -96,11 +30,12 @@ fn files(root: &Path) -> Vec<(String, Vec<u8>)> {
 async fn an_office_that_imported_mail_says_nothing_of_it_again_in_the_same_folder() {
     let (first, other, heir, folder) = (town(), town(), town(), tempfile::tempdir().unwrap());
     let root = folder.path();
-    let question = first.post("codex", "Well?", None).await;
-    first.post("claude", "Yes.", Some(question)).await;
+    let question = first.post("codex", "Well?").await.to_string();
+    let answer = PostDraft { in_reply_to: Some(&question), ..draft("dev", "claude", "Yes.") };
+    first.office.post(answer).await.unwrap();
     first.settle(root).await;
     other.settle(root).await;
-    other.post("gemini", "And I?", None).await;
+    other.post("gemini", "And I?").await;
     other.settle(root).await;
     first.settle(root).await;
     let (written, told) = (files(root), other.texts().await);
@@ -119,8 +54,8 @@ async fn an_office_that_imported_mail_says_nothing_of_it_again_in_the_same_folde
     assert_eq!(other.texts().await, told);
     assert_eq!(heir.texts().await, first.texts().await);
 
-    first.post("codex", "Go on.", None).await;
-    heir.post("claude", "Gladly.", None).await;
+    first.post("codex", "Go on.").await;
+    heir.post("claude", "Gladly.").await;
     for town in [&first, &heir, &other, &first] {
         town.settle(root).await;
     }
@@ -134,7 +69,7 @@ async fn an_office_that_imported_mail_says_nothing_of_it_again_in_the_same_folde
 async fn imported_posts_are_written_into_a_new_folder_as_they_were_said_first() {
     let (first, heir) = (town(), town());
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    first.post("codex", "Well?", None).await;
+    first.post("codex", "Well?").await;
     first.settle(old.path()).await;
     let records = first.store.export(None, 1_000).await.unwrap();
     heir.store.import(&records, jiff::Timestamp::now()).await.unwrap();
