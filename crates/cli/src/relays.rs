@@ -140,7 +140,7 @@ mod tests {
         let folder = home.path().join("shared");
         std::fs::create_dir(&folder).unwrap();
         let config = Config { home: home.path().to_owned(), source: None, file: crate::config::File::default() };
-        let mut relays = Relays::new(&config, &Post::open(&config).unwrap());
+        let mut relays = Relays::new(&config, &Post::open(&config).await.unwrap());
         relays.folders =
             vec![("no path".to_owned(), home.path().join("bad")), ("/data/app".to_owned(), folder.clone())];
         for _ in 0..2 {

@@ -14,7 +14,7 @@ use crate::error::{Error, StoreError, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, is_thread_everywhere, named_in};
-pub use outside::{OfficeMark, Origin, external_id};
+pub use outside::{MOST_NAMES, OfficeMark, Origin, external_id};
 
 /// The sign before a channel's name where names of agents stand too.
 pub const SIGN: char = '#';

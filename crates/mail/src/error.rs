@@ -274,6 +274,14 @@ pub enum StoreError {
     /// The work took longer than it may.
     #[error("it took too long")]
     TooSlow,
+    /// The database cannot be reached; nothing was written.
+    #[error("cannot {doing}: the database is away: {cause}")]
+    Away {
+        /// What was tried.
+        doing: &'static str,
+        /// What went wrong.
+        cause: String,
+    },
     /// Anything else.
     #[error("cannot {doing}: {cause}")]
     Failed {

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, StoreError, shown};
+use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
@@ -298,6 +299,37 @@ pub enum Mark {
         /// What the recipient says with it.
         note: String,
     },
+}
+
+impl Mark {
+    /// Whether a copy in this state has been marked so already.
+    pub fn is_noted(&self, state: &DeliveryState) -> bool {
+        match self {
+            Self::Read => state.read_at.is_some(),
+            Self::Unread => state.read_at.is_none(),
+            Self::Acknowledged { .. } => state.acked_at.is_some(),
+        }
+    }
+
+    /// Notes it in a state where it is not noted yet, and tells what happened.
+    pub fn note(self, state: &mut DeliveryState, now: Timestamp) -> EventKind {
+        match self {
+            Self::Read => {
+                state.read_at = Some(now);
+                EventKind::MessageRead
+            }
+            Self::Unread => {
+                state.read_at = None;
+                EventKind::MessageUnread
+            }
+            Self::Acknowledged { note } => {
+                state.read_at.get_or_insert(now);
+                state.acked_at = Some(now);
+                state.ack_note = note;
+                EventKind::MessageAcknowledged
+            }
+        }
+    }
 }
 
 /// What keeps messages.

@@ -10,6 +10,7 @@ use crate::channels::NewPost;
 use crate::error::StoreError;
 use crate::ids::MessageId;
 use crate::messages::{Delivery, Message};
+use crate::projects::{slug_of, slug_with_hash};
 
 /// One message with all that belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,17 @@ impl Record {
         let document = self.post.as_ref().and_then(|post| post.document.as_ref());
         self.message.body.len() + document.map_or(0, String::len)
     }
+
+    /// The slug under which its project is made, if it has to be: the one it had, if that was made of its path.
+    pub fn wanted_slug(&self) -> String {
+        let hashed = slug_with_hash(&self.human_key);
+        if self.slug == hashed { hashed } else { slug_of(&self.human_key) }
+    }
 }
+
+/// The largest number that every reader of JSON understands. A larger one in a damaged record would also leave no
+/// number for the next message.
+pub const LARGEST_ID: i64 = (1 << 53) - 1;
 
 /// What became of an imported record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -247,6 +247,13 @@ pub struct WorkRecord {
     pub open_acks: Vec<OpenAck>,
 }
 
+/// How many words are read of one item, the newest.
+pub const MOST_WORDS: usize = 200;
+/// How many messages of a thread are looked at for the work that it is about, the newest.
+pub const MOST_LOOKED_AT: usize = 200;
+/// How many acknowledgements are told of one item.
+pub const MOST_ACKS: usize = 100;
+
 /// What finds the mail about pieces of work.
 #[async_trait]
 pub trait WorkStore: Send + Sync {

@@ -6,13 +6,20 @@
 //! providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
 
 mod beads;
+mod books;
 mod exec;
+mod migration;
 pub mod ownership;
+mod placed;
+mod postgres;
 mod run;
 mod sqlite;
 mod times;
+mod values;
+mod words;
 
 pub use beads::Beads;
 pub use exec::Exec;
+pub use postgres::{Postgres, PostgresOptions};
 pub use sqlite::upkeep;
 pub use sqlite::{Options, Sqlite};

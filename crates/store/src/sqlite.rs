@@ -6,7 +6,6 @@
 //! version).
 
 mod agents;
-mod books;
 mod channels;
 mod connection;
 mod events;

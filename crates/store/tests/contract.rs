@@ -1,7 +1,13 @@
 //! Every engine keeps the promises of `mail::contract`.
 
+mod postgres_server;
+
 mod sqlite {
     mail::store_contract!(super::fresh::sqlite);
+}
+
+mod postgres {
+    mail::store_contract!(super::fresh::postgres);
 }
 
 /// Empty stores, each with what has to outlive it.
@@ -9,7 +15,7 @@ mod fresh {
     use std::sync::Arc;
 
     use mail::contract::Shared;
-    use store::{Options, Sqlite};
+    use store::{Options, Postgres, PostgresOptions, Sqlite};
     use tempfile::TempDir;
 
     /// A database file in a folder of its own.
@@ -17,5 +23,12 @@ mod fresh {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let store = Sqlite::open(&folder.path().join("mail.db"), &Options::default()).expect("a new file opens");
         (Arc::new(store), folder)
+    }
+
+    /// A schema of its own.
+    pub async fn postgres() -> (Shared, ()) {
+        let url = super::postgres_server::fresh_url().expect("there is PostgreSQL");
+        let store = Postgres::open(&url, &PostgresOptions::default()).await.expect("an empty schema opens");
+        (Arc::new(store), ())
     }
 }

@@ -6,19 +6,19 @@ mod tests;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
-use mail::channels::{Channel, ChannelName, ChannelStore, NewPost, OfficeMark, Origin, Post, PostQuery, external_id};
+use mail::channels::{
+    Channel, ChannelName, ChannelStore, MOST_NAMES, NewPost, OfficeMark, Origin, Post, PostQuery, external_id,
+};
 use mail::clock::from_micros;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Appended, NewMessage};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use super::messages::Placed;
 use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page, unknown};
 use super::{Sqlite, limit_of};
+use crate::placed::Placed;
 
-/// How many names are tried for a post of our own. Each that is taken was drawn for another in the same second.
-const MOST_ATTEMPTS: u32 = 1_000;
 /// The columns of a post `o` in a channel `c`, behind those of its message.
 const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, o.document, \
      coalesce((SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to), o.answers), \
@@ -318,7 +318,7 @@ fn free_name(connection: &Connection, channel: i64, name: impl Fn(u32) -> String
         "SELECT 1 FROM post WHERE channel_id = ?1 AND external_id = ?2
          UNION ALL SELECT 1 FROM arrival WHERE channel_id = ?1 AND key = ?2",
     )?;
-    for attempt in 0..MOST_ATTEMPTS {
+    for attempt in 0..MOST_NAMES {
         let name = name(attempt);
         if !taken.exists((channel, &name))? {
             return Ok(name);

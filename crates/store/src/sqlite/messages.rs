@@ -4,7 +4,7 @@ mod append;
 pub(super) mod rows;
 mod unseen;
 
-pub(super) use append::{Placed, insert};
+pub(super) use append::insert;
 
 use std::time::Instant;
 
@@ -92,7 +92,7 @@ impl MessageStore for Sqlite {
     ) -> Result<Option<DeliveryState>, StoreError> {
         // Marking what is marked so already changes nothing, and need not wait for the disk.
         match self.read("read a delivery", |connection| state(connection, agent, message))? {
-            Some(state) if !is_noted(&state, mark) => {}
+            Some(state) if !mark.is_noted(&state) => {}
             noted_or_none => return Ok(noted_or_none),
         }
         let mark = mark.clone();
@@ -200,14 +200,6 @@ fn state(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlit
         .optional()
 }
 
-fn is_noted(state: &DeliveryState, mark: &Mark) -> bool {
-    match mark {
-        Mark::Read => state.read_at.is_some(),
-        Mark::Unread => state.read_at.is_none(),
-        Mark::Acknowledged { .. } => state.acked_at.is_some(),
-    }
-}
-
 fn note(
     connection: &Connection,
     agent: AgentId,
@@ -215,25 +207,10 @@ fn note(
     mark: Mark,
     now: Timestamp,
 ) -> rusqlite::Result<Option<DeliveryState>> {
-    let Some(mut state) = state(connection, agent, message)?.filter(|state| !is_noted(state, &mark)) else {
+    let Some(mut state) = state(connection, agent, message)?.filter(|state| !mark.is_noted(state)) else {
         return self::state(connection, agent, message);
     };
-    let kind = match mark {
-        Mark::Read => {
-            state.read_at = Some(now);
-            EventKind::MessageRead
-        }
-        Mark::Unread => {
-            state.read_at = None;
-            EventKind::MessageUnread
-        }
-        Mark::Acknowledged { note } => {
-            state.read_at.get_or_insert(now);
-            state.acked_at = Some(now);
-            state.ack_note = note;
-            EventKind::MessageAcknowledged
-        }
-    };
+    let kind = mark.note(&mut state, now);
     let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
     connection
         .prepare_cached(

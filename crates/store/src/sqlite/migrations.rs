@@ -5,15 +5,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// One step.
-pub(super) struct Migration {
-    /// Its number; they count from 1 without gaps.
-    pub(super) version: i64,
-    /// What it is about.
-    pub(super) name: &'static str,
-    /// What it does.
-    pub(super) sql: &'static str,
-}
+use crate::migration::{Migration, Mismatch};
 
 /// Every step, in order.
 pub(super) const ALL: &[Migration] = &[
@@ -27,12 +19,9 @@ pub(super) const ALL: &[Migration] = &[
 /// Why a file cannot be brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MigrationError {
-    /// Written by a newer program.
-    #[error("the database has schema version {found}, and this program knows versions up to {known}; use a newer one")]
-    Newer { found: i64, known: i64 },
-    /// A step was changed after it was applied.
-    #[error("migration {version} ('{name}') is not the one that this database was made with")]
-    Changed { version: i64, name: &'static str },
+    /// The steps that were applied are others.
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
     /// Needs steps, and may not be written.
     #[error("the database has schema version {found} and needs {known}; open it for writing once")]
     Older { found: i64, known: i64 },
@@ -46,7 +35,7 @@ pub(super) enum MigrationError {
 
 /// Applies what is missing, all of it or nothing.
 pub(super) fn migrate(connection: &mut Connection, all: &[Migration]) -> Result<(), MigrationError> {
-    if applied(connection, all)? == newest(all) {
+    if applied(connection, all)? == Migration::newest(all) {
         return Ok(());
     }
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -63,7 +52,7 @@ pub(super) fn migrate(connection: &mut Connection, all: &[Migration]) -> Result<
         tx.execute_batch(step.sql)?;
         tx.execute(
             "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)",
-            (step.version, step.name, checksum(step)),
+            (step.version, step.name, step.checksum()),
         )?;
     }
     tx.commit()?;
@@ -73,7 +62,7 @@ pub(super) fn migrate(connection: &mut Connection, all: &[Migration]) -> Result<
 /// Succeeds when nothing is missing.
 pub(super) fn check(connection: &Connection, all: &[Migration]) -> Result<(), MigrationError> {
     let found = applied(connection, all)?;
-    let known = newest(all);
+    let known = Migration::newest(all);
     if found == known { Ok(()) } else { Err(MigrationError::Older { found, known }) }
 }
 
@@ -92,24 +81,7 @@ pub(super) fn applied(connection: &Connection, all: &[Migration]) -> Result<i64,
     let mut statement = connection.prepare("SELECT version, checksum FROM migration ORDER BY version")?;
     let kept = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let kept: Vec<(i64, Vec<u8>)> = kept.collect::<Result<_, _>>()?;
-    let found = kept.last().map_or(0, |(version, _)| *version);
-    if found > newest(all) {
-        return Err(MigrationError::Newer { found, known: newest(all) });
-    }
-    for (step, (_, sum)) in all.iter().zip(&kept) {
-        if checksum(step) != sum.as_slice() {
-            return Err(MigrationError::Changed { version: step.version, name: step.name });
-        }
-    }
-    Ok(found)
-}
-
-fn newest(all: &[Migration]) -> i64 {
-    all.last().map_or(0, |step| step.version)
-}
-
-fn checksum(step: &Migration) -> [u8; 32] {
-    *blake3::hash(step.sql.as_bytes()).as_bytes()
+    Ok(crate::migration::applied(all, &kept)?)
 }
 
 #[cfg(test)]
@@ -198,7 +170,7 @@ mod tests {
         migrate(&mut connection, ALL).unwrap();
         connection.execute("INSERT INTO migration VALUES (99, 'later', x'00')", []).unwrap();
         let refused = migrate(&mut connection, ALL).unwrap_err();
-        assert!(matches!(refused, MigrationError::Newer { found: 99, .. }), "{refused}");
+        assert!(matches!(refused, MigrationError::Mismatch(Mismatch::Newer { found: 99, .. })), "{refused}");
     }
 
     #[test]
@@ -206,7 +178,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (x)")]).unwrap();
         let refused = migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (y)")]).unwrap_err();
-        assert!(matches!(refused, MigrationError::Changed { version: 1, .. }), "{refused}");
+        assert!(matches!(refused, MigrationError::Mismatch(Mismatch::Changed { version: 1, .. })), "{refused}");
     }
 
     #[test]

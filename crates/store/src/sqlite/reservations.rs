@@ -17,11 +17,11 @@ use mail::reservations::{
 };
 use rusqlite::Connection;
 
-use super::books::OpenBook;
 use super::events::record_as;
-use super::messages::rows::lines_of;
 use super::writer::Desk;
 use super::{Sqlite, limit_of};
+use crate::books::OpenBook;
+use crate::values::lines_of;
 use rows::{LEASE, lease_of, lease_version, leases_of, waiters_of};
 
 #[async_trait]

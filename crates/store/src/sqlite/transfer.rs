@@ -8,19 +8,15 @@ use mail::StoreError;
 use mail::agents::Profile;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::Message;
-use mail::projects::{slug_of, slug_with_hash};
-use mail::transfer::{Counts, Imported, Record, TransferStore};
+use mail::transfer::{Counts, Imported, LARGEST_ID, Record, TransferStore};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, lines_of, message_of, page};
-use super::messages::{Placed, by_id, deliveries, insert};
+use super::messages::rows::{AFTER_BODY, BODY, COLUMNS, message_of, page};
+use super::messages::{by_id, deliveries, insert};
 use super::search::{Words, scope_of};
 use super::writer::Desk;
 use super::{Sqlite, agents, channels, limit_of, projects};
-
-/// The largest number that every reader of JSON understands. A larger one in a damaged record would also leave no
-/// number for the next message.
-const LARGEST_ID: i64 = (1 << 53) - 1;
+use crate::placed::Placed;
 
 #[async_trait]
 impl TransferStore for Sqlite {
@@ -123,7 +119,7 @@ fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::
     if id.0 > LARGEST_ID {
         return Ok(Imported::Clash);
     }
-    let project = projects::ensure(connection, &record.human_key, slug(&record), now)?.id;
+    let project = projects::ensure(connection, &record.human_key, record.wanted_slug(), now)?.id;
     let agents = ensure_agents(connection, project, &record, now)?;
     let seq = connection
         .prepare_cached(
@@ -133,7 +129,7 @@ fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::
         .query_row((project.0, record.message.created_at.as_microsecond()), |row| row.get(0))
         .optional()?;
     let Some(seq) = seq else { return Ok(Imported::Clash) };
-    let placed = placed(&record, project, &agents, seq);
+    let placed = Placed::of_record(&record, project, &agents, seq);
     insert(connection, &placed)?;
     if let Some(post) = &record.post {
         channels::insert(connection, &placed, post, now)?;
@@ -142,12 +138,6 @@ fn import_one(desk: &mut Desk<'_>, record: Record, now: Timestamp) -> rusqlite::
     let Message { subject, body, .. } = record.message;
     desk.words.push(Words { message: id.0, scope, subject, body });
     Ok(Imported::New)
-}
-
-/// The slug under which the record's project is made, if it has to be: the one it had, if that was made of its path.
-fn slug(record: &Record) -> String {
-    let hashed = slug_with_hash(&record.human_key);
-    if record.slug == hashed { hashed } else { slug_of(&record.human_key) }
 }
 
 /// Whether the record's message is here, under its number and unchanged.
@@ -178,30 +168,4 @@ fn ensure_agents<'a>(
         agents.insert(name, agent.id);
     }
     Ok(agents)
-}
-
-fn placed<'a>(record: &'a Record, project: ProjectId, agents: &HashMap<&str, AgentId>, seq: i64) -> Placed<'a> {
-    let message = &record.message;
-    let copies = record.deliveries.iter().map(|copy| (agents[copy.recipient.as_str()], copy.role, copy.state.clone()));
-    Placed {
-        id: message.id,
-        project,
-        sender: agents[message.from.as_str()],
-        created_at: message.created_at,
-        thread: &message.thread,
-        reply_to: message.reply_to,
-        importance: message.importance,
-        ack_required: message.ack_required,
-        kind: message.kind.map(|kind| kind.as_str()),
-        work_id: message.work_id.as_deref(),
-        is_passing: mail::work::is_passing(message),
-        door: &message.door,
-        vouched: message.vouched,
-        to: lines_of(message.to.iter().map(String::as_str)),
-        cc: lines_of(message.cc.iter().map(String::as_str)),
-        subject: &message.subject,
-        body: &message.body,
-        copies: copies.collect(),
-        seq,
-    }
 }

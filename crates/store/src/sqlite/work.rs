@@ -5,19 +5,12 @@ use async_trait::async_trait;
 use mail::StoreError;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Message, PAGE_BYTES};
-use mail::work::{OpenAck, WorkQuery, WorkRecord, WorkStore};
+use mail::work::{MOST_ACKS, MOST_LOOKED_AT, MOST_WORDS, OpenAck, WorkQuery, WorkRecord, WorkStore};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::messages::Placed;
 use super::messages::rows::{BODY, COLUMNS, page_of};
 use super::{Sqlite, limit_of};
-
-/// How many words are read of one item, the newest.
-const MOST_WORDS: usize = 200;
-/// How many messages of a thread are looked at for the work that it is about, the newest.
-const MOST_LOOKED_AT: usize = 200;
-/// How many acknowledgements are told of one item.
-const MOST_ACKS: usize = 100;
+use crate::placed::Placed;
 
 #[async_trait]
 impl WorkStore for Sqlite {

@@ -15,9 +15,9 @@ use mail::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::books::LeaseBooks;
 use super::search::{Words, index};
 use super::{failed, failure};
+use crate::books::LeaseBooks;
 
 /// The most jobs of one transaction.
 const MOST_TOGETHER: usize = 256;

@@ -5,42 +5,17 @@
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::messages::{Appended, DeliveryState, IdempotencyKey, Importance, NewMessage, Role, Vouched};
+use mail::ids::{AgentId, MessageId};
+use mail::messages::{Appended, IdempotencyKey, NewMessage};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::rows::{importance_number, lines_of, role_number};
+use crate::placed::{Placed, placed};
 use crate::sqlite::channels;
 use crate::sqlite::events::record_as;
 use crate::sqlite::search::{Words, scope_of};
 use crate::sqlite::work;
 use crate::sqlite::writer::Desk;
-
-/// A message that has its place: everything of it that stands in a row.
-pub(in crate::sqlite) struct Placed<'a> {
-    pub(in crate::sqlite) id: MessageId,
-    pub(in crate::sqlite) project: ProjectId,
-    pub(in crate::sqlite) sender: AgentId,
-    pub(in crate::sqlite) created_at: Timestamp,
-    pub(in crate::sqlite) thread: &'a str,
-    pub(in crate::sqlite) reply_to: Option<MessageId>,
-    pub(in crate::sqlite) importance: Importance,
-    pub(in crate::sqlite) ack_required: bool,
-    pub(in crate::sqlite) kind: Option<&'static str>,
-    pub(in crate::sqlite) work_id: Option<&'a str>,
-    /// Whether the sender's next word of this kind about this work replaces it on the board.
-    pub(in crate::sqlite) is_passing: bool,
-    pub(in crate::sqlite) door: &'a str,
-    pub(in crate::sqlite) vouched: Vouched,
-    pub(in crate::sqlite) to: String,
-    pub(in crate::sqlite) cc: String,
-    pub(in crate::sqlite) subject: &'a str,
-    pub(in crate::sqlite) body: &'a str,
-    /// Whose copies there are, in the sender's order.
-    pub(in crate::sqlite) copies: Vec<(AgentId, Role, DeliveryState)>,
-    /// The number of the event that tells of it.
-    pub(in crate::sqlite) seq: i64,
-}
+use crate::values::{importance_number, role_number};
 
 /// Keeps a new message, unless its key was used before.
 pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Result<Appended> {
@@ -62,8 +37,8 @@ pub(super) fn append(desk: &mut Desk<'_>, message: NewMessage) -> rusqlite::Resu
             Ok((row.get(0)?, from_micros(row.get(1)?)))
         })?;
     let id = next_id(connection)?;
-    let own_thread = message.thread.is_none().then(|| id.to_string());
-    let placed = placed(&message, id, created_at, own_thread.as_deref(), seq);
+    let own_thread = id.to_string();
+    let placed = placed(&message, id, created_at, &own_thread, seq);
     insert(connection, &placed)?;
     if let Some(post) = &message.post {
         channels::insert(connection, &placed, post, message.now)?;
@@ -152,41 +127,6 @@ fn insert_copies(connection: &Connection, message: &Placed<'_>) -> rusqlite::Res
         ))?;
     }
     Ok(())
-}
-
-fn placed<'a>(
-    message: &'a NewMessage,
-    id: MessageId,
-    created_at: Timestamp,
-    own_thread: Option<&'a str>,
-    seq: i64,
-) -> Placed<'a> {
-    let named = |wanted: Role| {
-        message.recipients.iter().filter(move |(_, _, role)| *role == wanted).map(|(_, name, _)| name.as_str())
-    };
-    let channel = message.post.as_ref().map(|post| post.channel.signed());
-    let copies = message.recipients.iter().map(|(agent, _, role)| (*agent, *role, DeliveryState::default()));
-    Placed {
-        id,
-        project: message.project,
-        sender: message.from,
-        created_at,
-        thread: own_thread.or(message.thread.as_deref()).unwrap_or_default(),
-        reply_to: message.reply_to,
-        importance: message.importance,
-        ack_required: message.ack_required,
-        kind: message.kind.map(|kind| kind.as_str()),
-        work_id: message.work_id.as_deref(),
-        is_passing: message.is_passing,
-        door: message.door,
-        vouched: message.vouched,
-        to: lines_of(channel.as_deref().into_iter().chain(named(Role::To))),
-        cc: lines_of(named(Role::Cc)),
-        subject: &message.subject,
-        body: &message.body,
-        copies: copies.collect(),
-        seq,
-    }
 }
 
 fn used_before(connection: &Connection, sender: AgentId, key: &IdempotencyKey) -> rusqlite::Result<Option<Appended>> {

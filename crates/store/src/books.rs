@@ -17,7 +17,7 @@ const FEW_LEASES: usize = 64;
 
 /// The books that are open, by project.
 #[derive(Default)]
-pub(super) struct LeaseBooks {
+pub(crate) struct LeaseBooks {
     open: HashMap<ProjectId, OpenBook>,
     /// The books that the running transaction has had in hand, and from where on the running job had.
     touched: Vec<ProjectId>,
@@ -25,20 +25,20 @@ pub(super) struct LeaseBooks {
 }
 
 /// A book with what it is known to be true of.
-pub(super) struct OpenBook {
-    pub(super) book: LeaseBook,
+pub(crate) struct OpenBook {
+    pub(crate) book: LeaseBook,
     version: i64,
     forget_at: usize,
 }
 
 impl OpenBook {
     /// Notes that the book now tells what the rows tell at `version`.
-    pub(super) fn is_at(&mut self, version: i64) {
+    pub(crate) fn is_at(&mut self, version: i64) {
         self.version = version;
     }
 
     /// Forgets ended leases, but only when the book has doubled since the last time.
-    pub(super) fn forget_ended_sometimes(&mut self, now: Timestamp) {
+    pub(crate) fn forget_ended_sometimes(&mut self, now: Timestamp) {
         if self.book.len() >= self.forget_at {
             self.book.forget_ended(now);
             self.forget_at = (2 * self.book.len()).max(FEW_LEASES);
@@ -48,14 +48,14 @@ impl OpenBook {
 
 impl LeaseBooks {
     /// The book of the project, if it is open and tells what the rows tell at `version`.
-    pub(super) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut OpenBook> {
+    pub(crate) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut OpenBook> {
         let open = self.open.get_mut(&project).filter(|open| open.version == version)?;
         self.touched.push(project);
         Some(open)
     }
 
     /// Keeps a book that was read at `version`.
-    pub(super) fn keep(&mut self, project: ProjectId, version: i64, book: LeaseBook) -> &mut OpenBook {
+    pub(crate) fn keep(&mut self, project: ProjectId, version: i64, book: LeaseBook) -> &mut OpenBook {
         if self.open.len() >= MOST_BOOKS {
             self.open.clear();
         }
@@ -66,25 +66,25 @@ impl LeaseBooks {
     }
 
     /// A job begins.
-    pub(super) fn begin_job(&mut self) {
+    pub(crate) fn begin_job(&mut self) {
         self.job_from = self.touched.len();
     }
 
     /// The running job was rolled back.
-    pub(super) fn undo_job(&mut self) {
+    pub(crate) fn undo_job(&mut self) {
         for project in self.touched.drain(self.job_from..) {
             self.open.remove(&project);
         }
     }
 
     /// The whole transaction was rolled back.
-    pub(super) fn undo_all(&mut self) {
+    pub(crate) fn undo_all(&mut self) {
         self.job_from = 0;
         self.undo_job();
     }
 
     /// The transaction was committed.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.touched.clear();
         self.job_from = 0;
     }

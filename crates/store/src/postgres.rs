@@ -1,0 +1,191 @@
+//! The PostgreSQL engine: one database, any number of servers over it.
+//!
+//! Each noun's file holds its SQL and serves its port, with the same answers as the SQLite engine. Nothing is remembered
+//! between transactions but what never changes, and the lease books, which carry a version: another server may have
+//! written meanwhile. Whoever writes in a project holds the lock of the project's row, so that within a project everything
+//! happens one after the other, in the order of its event log. A database that goes away is told as such, and is found
+//! again without a restart.
+
+mod address;
+mod agents;
+mod bell;
+mod channels;
+mod desk;
+mod events;
+mod mailboxes;
+mod messages;
+mod migrations;
+mod presence;
+mod projects;
+mod reservations;
+mod rows;
+mod search;
+mod threads;
+mod transfer;
+mod watches;
+mod work;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use futures_util::future::BoxFuture;
+use mail::StoreError;
+use mail::ids::{AgentId, ProjectId};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use address::Address;
+use bell::Bell;
+use desk::Desk;
+pub(crate) use rows::Trouble;
+use rows::{Outcome, refused};
+use writer::Writers;
+
+/// What a statement is given.
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// How an open store may behave.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// How many connections read.
+    pub readers: usize,
+    /// How many connections write; each commits in groups.
+    pub writers: usize,
+    /// How many writes may wait for each of them; one more is refused.
+    pub queue: usize,
+    /// How long a statement may take.
+    pub statement_deadline: Duration,
+    /// How long a search may take.
+    pub search_deadline: Duration,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            readers: 8,
+            writers: 2,
+            queue: 4096,
+            statement_deadline: Duration::from_secs(10),
+            search_deadline: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Mail in a PostgreSQL database.
+pub struct Postgres {
+    readers: Pool,
+    /// For searches and other long reading.
+    searchers: Pool,
+    search_deadline: Duration,
+    writers: Writers,
+    bell: Bell,
+    /// Whose project an agent belongs to never changes.
+    homes: Mutex<HashMap<AgentId, ProjectId>>,
+}
+
+/// How many searches run at once. Few, because one may read much of an index.
+const SEARCHERS: usize = 2;
+/// How many agents' projects are remembered.
+const MOST_HOMES: usize = 100_000;
+
+impl Postgres {
+    /// Connects to the database of that address and brings its schema up to date.
+    pub async fn open(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let doing = "open the database";
+        let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
+        let readers = address.pool(options.readers, options.statement_deadline);
+        let client = taken(&readers).await.map_err(refused(doing))?;
+        migrations::migrate(&client, migrations::ALL).await.map_err(refused(doing))?;
+        drop(client);
+        let searchers = address.pool_for_searches(SEARCHERS, options.search_deadline);
+        let bell = Bell::hang(address.clone());
+        let writers = Writers::start(&address, options, &bell);
+        Ok(Self {
+            readers,
+            searchers,
+            search_deadline: options.search_deadline,
+            writers,
+            bell,
+            homes: Mutex::default(),
+        })
+    }
+
+    /// Finishes the writes that wait. Later writes fail.
+    pub async fn close(&self) {
+        self.writers.close().await;
+    }
+
+    /// Runs `work` in a transaction that holds the lock of `project`, on its own or with others, and returns when it is
+    /// on disk.
+    async fn write<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        project: ProjectId,
+        work: impl for<'a> FnOnce(&'a mut Desk) -> BoxFuture<'a, Outcome<T>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writers.submit(doing, project, work).await
+    }
+
+    /// As [`Self::write`], in the project that an agent belongs to.
+    async fn write_for<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        agent: AgentId,
+        work: impl for<'a> FnOnce(&'a mut Desk) -> BoxFuture<'a, Outcome<T>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let project = self.home(doing, agent).await?;
+        self.write(doing, project, work).await
+    }
+
+    /// What is read of the rows of a statement that only reads.
+    async fn read_as<T>(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        values: Values<'_>,
+        read: impl Fn(&Row) -> Outcome<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let found = async {
+            let client = taken(&self.readers).await?;
+            rows::rows(&client, sql, values).await?.iter().map(read).collect::<Outcome<Vec<T>>>()
+        };
+        found.await.map_err(refused(doing))
+    }
+
+    /// A page of what a statement finds.
+    async fn read_page<T>(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        values: Values<'_>,
+        read: impl Fn(&Row) -> Outcome<T>,
+        bytes: impl Fn(&T) -> usize,
+    ) -> Result<Vec<T>, StoreError> {
+        let page = async { rows::page(&taken(&self.readers).await?, sql, values, read, bytes).await };
+        page.await.map_err(refused(doing))
+    }
+
+    /// The project of an agent; of one that is not there, a project that is not there either.
+    async fn home(&self, doing: &'static str, agent: AgentId) -> Result<ProjectId, StoreError> {
+        let known = self.homes.lock().unwrap_or_else(PoisonError::into_inner).get(&agent).copied();
+        if let Some(project) = known {
+            return Ok(project);
+        }
+        let sql = "SELECT project_id FROM agent WHERE id = $1";
+        let found = self.read_as(doing, sql, &[&agent.0], |row| Ok(ProjectId(row.try_get(0)?))).await?;
+        let Some(project) = found.first().copied() else { return Ok(ProjectId(0)) };
+        let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        if homes.len() >= MOST_HOMES {
+            homes.clear();
+        }
+        homes.insert(agent, project);
+        Ok(project)
+    }
+}
+
+async fn taken(pool: &Pool) -> Outcome<Object> {
+    pool.get().await.map_err(Trouble::from)
+}

@@ -1,0 +1,234 @@
+//! How messages come in: their rows, deliveries, events and words, with one statement for each table.
+//!
+//! This is the hottest write of the store; it asks only what it cannot know.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use mail::events::{Event, EventKind};
+use mail::ids::{AgentId, MessageId};
+use mail::messages::{Appended, NewMessage};
+
+use crate::placed::{Placed, placed};
+use crate::postgres::channels;
+use crate::postgres::desk::Desk;
+use crate::postgres::rows::{Outcome, micros};
+use crate::postgres::work;
+use crate::values::{importance_number, role_number};
+use crate::words::kept_words;
+
+/// Keeps new messages, but for those whose key was used before. Posts come one at a time: what one is taken in by is looked
+/// up before the others are written.
+pub(in crate::postgres) async fn append(desk: &mut Desk, messages: &[&NewMessage]) -> Outcome<Vec<Appended>> {
+    let mut used = used_before(desk, messages).await?;
+    let mut answers = Vec::with_capacity(messages.len());
+    let mut kept: Vec<(&NewMessage, MessageId, Timestamp, i64)> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let key = message.idempotency.as_ref().map(|key| (message.from, key.key.as_str()));
+        if let Some((fingerprint, first)) = key.and_then(|key| used.get(&key)) {
+            let same = message.idempotency.as_ref().is_some_and(|key| *fingerprint == key.fingerprint);
+            answers.push(if same { Appended::Repeated(*first) } else { Appended::KeyTaken(*first) });
+            continue;
+        }
+        if let Some(first) = channels::there_already(desk, message).await? {
+            answers.push(Appended::Repeated(first));
+            continue;
+        }
+        let id = desk.next_message().await?;
+        let numbers = desk.numbers(message.project)?;
+        let (seq, created_at) = (numbers.next_seq(), numbers.next_time(message.now));
+        if let (Some(place), Some(key)) = (key, &message.idempotency) {
+            used.insert(place, (key.fingerprint, id));
+        }
+        kept.push((message, id, created_at, seq));
+        answers.push(Appended::New { id, created_at });
+    }
+    let threads: Vec<String> = kept.iter().map(|(_, id, ..)| id.to_string()).collect();
+    let placed: Vec<Placed<'_>> = kept
+        .iter()
+        .zip(&threads)
+        .map(|((message, id, created_at, seq), own)| placed(message, *id, *created_at, own, *seq))
+        .collect();
+    insert(desk, &placed).await?;
+    for (placed, (message, ..)) in placed.iter().zip(&kept) {
+        if let Some(post) = &message.post {
+            channels::insert(desk, placed, post, message.now).await?;
+        }
+    }
+    note_keys(desk, &kept).await?;
+    note_activity(desk, &kept).await?;
+    Ok(answers)
+}
+
+/// Writes the rows, the copies and the words, and tells of each message.
+pub(in crate::postgres) async fn insert(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    insert_rows(desk, messages).await?;
+    insert_copies(desk, messages).await?;
+    work::hear(desk, messages).await?;
+    for message in messages {
+        let event = Event {
+            seq: message.seq,
+            kind: EventKind::MessageSent,
+            reference: message.id.0,
+            agent: Some(message.sender),
+            at: message.created_at,
+        };
+        desk.record_as(message.project, event);
+    }
+    Ok(())
+}
+
+async fn insert_rows(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+    let column = |of: &dyn Fn(&Placed<'_>) -> i64| messages.iter().map(of).collect::<Vec<i64>>();
+    let texts = |of: &dyn Fn(&Placed<'_>) -> String| messages.iter().map(of).collect::<Vec<String>>();
+    let ids = column(&|message| message.id.0);
+    let projects = column(&|message| message.project.0);
+    let senders = column(&|message| message.sender.0);
+    let times = column(&|message| message.created_at.as_microsecond());
+    let answered: Vec<Option<i64>> = messages.iter().map(|message| message.reply_to.map(|id| id.0)).collect();
+    let importances: Vec<i16> = messages.iter().map(|message| importance_number(message.importance)).collect();
+    let acks: Vec<bool> = messages.iter().map(|message| message.ack_required).collect();
+    let threads: Vec<&str> = messages.iter().map(|message| message.thread).collect();
+    let kinds: Vec<Option<&str>> = messages.iter().map(|message| message.kind).collect();
+    let works: Vec<Option<&str>> = messages.iter().map(|message| message.work_id).collect();
+    let doors: Vec<&str> = messages.iter().map(|message| message.door).collect();
+    let vouched: Vec<&str> = messages.iter().map(|message| message.vouched.as_str()).collect();
+    let to: Vec<&str> = messages.iter().map(|message| message.to.as_str()).collect();
+    let cc: Vec<&str> = messages.iter().map(|message| message.cc.as_str()).collect();
+    let subjects: Vec<&str> = messages.iter().map(|message| message.subject).collect();
+    let bodies: Vec<&str> = messages.iter().map(|message| message.body).collect();
+    let words = texts(&|message| kept_words(message.project, message.sender, message.subject, message.body));
+    desk.execute(
+        "INSERT INTO message (id, project_id, sender_id, created_at, reply_to, importance, ack_required, thread, kind,
+             work_id, door, vouched, to_names, cc_names, subject, body, words, from_name)
+         SELECT new.id, new.project, new.sender, new.at, new.answered, new.importance, new.ack, new.thread, new.kind,
+             new.work, new.door, new.vouched, new.sent_to, new.cc, new.subject, new.body, new.words::tsvector,
+             (SELECT name FROM agent WHERE agent.id = new.sender)
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::smallint[],
+             $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
+             $15::text[], $16::text[], $17::text[])
+             AS new (id, project, sender, at, answered, importance, ack, thread, kind, work, door, vouched, sent_to, cc,
+                 subject, body, words)",
+        &[
+            &ids,
+            &projects,
+            &senders,
+            &times,
+            &answered,
+            &importances,
+            &acks,
+            &threads,
+            &kinds,
+            &works,
+            &doors,
+            &vouched,
+            &to,
+            &cc,
+            &subjects,
+            &bodies,
+            &words,
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn insert_copies(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+    let copies: Vec<_> = messages
+        .iter()
+        .flat_map(|message| (0_i32..).zip(&message.copies).map(move |(place, copy)| (message, place, copy)))
+        .collect();
+    if copies.is_empty() {
+        return Ok(());
+    }
+    let recipients: Vec<i64> = copies.iter().map(|(_, _, (recipient, ..))| recipient.0).collect();
+    let ids: Vec<i64> = copies.iter().map(|(message, ..)| message.id.0).collect();
+    let roles: Vec<i16> = copies.iter().map(|(_, _, (_, role, _))| role_number(*role)).collect();
+    let places: Vec<i32> = copies.iter().map(|(_, place, _)| *place).collect();
+    let acks: Vec<bool> = copies.iter().map(|(message, ..)| message.ack_required).collect();
+    let kinds: Vec<Option<&str>> = copies.iter().map(|(message, ..)| message.kind).collect();
+    let notes: Vec<&str> = copies.iter().map(|(_, _, (_, _, state))| state.ack_note.as_str()).collect();
+    let shown: Vec<Option<i64>> = copies.iter().map(|(_, _, (_, _, state))| micros(state.shown_at)).collect();
+    let read: Vec<Option<i64>> = copies.iter().map(|(_, _, (_, _, state))| micros(state.read_at)).collect();
+    let acked: Vec<Option<i64>> = copies.iter().map(|(_, _, (_, _, state))| micros(state.acked_at)).collect();
+    let archived: Vec<Option<i64>> = copies.iter().map(|(_, _, (_, _, state))| micros(state.archived_at)).collect();
+    desk.execute(
+        "INSERT INTO delivery (recipient_id, message_id, role, position, ack_required, kind, ack_note, shown_at,
+             read_at, acked_at, archived_at)
+         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::integer[], $5::boolean[], $6::text[],
+             $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])",
+        &[&recipients, &ids, &roles, &places, &acks, &kinds, &notes, &shown, &read, &acked, &archived],
+    )
+    .await
+    .map(drop)
+}
+
+type Used<'a> = HashMap<(AgentId, &'a str), ([u8; 32], MessageId)>;
+
+async fn used_before<'a>(desk: &Desk, messages: &[&'a NewMessage]) -> Outcome<Used<'a>> {
+    let keyed: Vec<(AgentId, &str)> = messages
+        .iter()
+        .filter_map(|message| message.idempotency.as_ref().map(|key| (message.from, key.key.as_str())))
+        .collect();
+    if keyed.is_empty() {
+        return Ok(Used::new());
+    }
+    let senders: Vec<i64> = keyed.iter().map(|(sender, _)| sender.0).collect();
+    let keys: Vec<&str> = keyed.iter().map(|(_, key)| *key).collect();
+    let rows = desk
+        .rows(
+            "SELECT asked.place, used.fingerprint, used.message_id
+             FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (sender, key, place)
+             JOIN idempotency used ON used.sender_id = asked.sender AND used.key = asked.key",
+            &[&senders, &keys],
+        )
+        .await?;
+    let mut used = Used::new();
+    for row in &rows {
+        let place = usize::try_from(row.try_get::<_, i64>(0)? - 1).unwrap_or_default();
+        let fingerprint = <[u8; 32]>::try_from(row.try_get::<_, &[u8]>(1)?).unwrap_or_default();
+        used.insert(keyed[place], (fingerprint, MessageId(row.try_get(2)?)));
+    }
+    Ok(used)
+}
+
+type Kept<'a> = (&'a NewMessage, MessageId, Timestamp, i64);
+
+async fn note_keys(desk: &Desk, kept: &[Kept<'_>]) -> Outcome<()> {
+    let keyed: Vec<_> =
+        kept.iter().filter_map(|(message, id, ..)| Some((message, message.idempotency.as_ref()?, id))).collect();
+    if keyed.is_empty() {
+        return Ok(());
+    }
+    let senders: Vec<i64> = keyed.iter().map(|(message, ..)| message.from.0).collect();
+    let keys: Vec<&str> = keyed.iter().map(|(_, key, _)| key.key.as_str()).collect();
+    let fingerprints: Vec<&[u8]> = keyed.iter().map(|(_, key, _)| key.fingerprint.as_slice()).collect();
+    let ids: Vec<i64> = keyed.iter().map(|(.., id)| id.0).collect();
+    desk.execute(
+        "INSERT INTO idempotency (sender_id, key, fingerprint, message_id)
+         SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[])",
+        &[&senders, &keys, &fingerprints, &ids],
+    )
+    .await
+    .map(drop)
+}
+
+async fn note_activity(desk: &Desk, kept: &[Kept<'_>]) -> Outcome<()> {
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let senders: Vec<i64> = kept.iter().map(|(message, ..)| message.from.0).collect();
+    let times: Vec<i64> = kept.iter().map(|(message, ..)| message.now.as_microsecond()).collect();
+    desk.execute(
+        "UPDATE agent SET last_active_at = greatest(last_active_at, new.at)
+         FROM (SELECT sender, max(at) AS at FROM unnest($1::bigint[], $2::bigint[]) AS new (sender, at) GROUP BY sender)
+             AS new
+         WHERE agent.id = new.sender",
+        &[&senders, &times],
+    )
+    .await
+    .map(drop)
+}

@@ -1,0 +1,118 @@
+//! Search, in PostgreSQL: newest first, within one project, and never for long.
+//!
+//! A message is found by its words, which are those that SQLite finds. The index tells which messages may match; what it
+//! cannot tell, such as whether words stand side by side, is decided by reading the message. There is no ranking.
+
+mod lowering;
+mod reading;
+
+use async_trait::async_trait;
+use formats::Kind;
+use mail::StoreError;
+use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::messages::{About, Message, PAGE_BYTES};
+use mail::search::SearchStore;
+use mail::search::query::Query;
+use tokio_postgres::Row;
+
+use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, refused};
+use super::{Postgres, taken};
+use crate::words::{MORE, quoted};
+use lowering::Lowered;
+
+/// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
+const BODY_SHOWN: usize = 64 * 1024;
+/// How many messages that may match are fetched at once.
+const AT_ONCE: usize = 100;
+
+#[async_trait]
+impl SearchStore for Postgres {
+    async fn search(
+        &self,
+        project: ProjectId,
+        query: &Query,
+        about: &About,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let found = tokio::time::timeout(self.search_deadline, self.find(project, query, about, before, limit));
+        found.await.unwrap_or(Ok(None)).map_err(refused("search"))?.ok_or(StoreError::TooSlow)
+    }
+}
+
+impl Postgres {
+    async fn find(
+        &self,
+        project: ProjectId,
+        query: &Query,
+        about: &About,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Outcome<Option<Vec<Message>>> {
+        let client = taken(&self.searchers).await?;
+        let names = lowering::senders(query);
+        let sql = "SELECT lower(name), id FROM agent WHERE project_id = $1 AND lower(name) = ANY ($2)";
+        let senders = rows::rows(&client, sql, &[&project.0, &names]).await?;
+        let senders: Vec<(String, AgentId)> =
+            senders.iter().map(|row| Ok((row.try_get(0)?, AgentId(row.try_get(1)?)))).collect::<Outcome<_>>()?;
+        let wanted = lowering::lower(query, project, &senders);
+        let sql = candidates_sql(&wanted);
+        let (kind, mut before) = (about.kind.map(Kind::as_str), before.map_or(i64::MAX, |id| id.0));
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        loop {
+            let values: super::Values<'_> =
+                &[&project.0, &wanted.text, &before, &limit_of(AT_ONCE.min(limit)), &kind, &about.work_id];
+            let mut seen = 0;
+            let candidates = rows::page(&client, &sql, values, candidate_of, |one| one.message.body.len()).await?;
+            for candidate in candidates {
+                seen += 1;
+                before = candidate.message.id.0;
+                if (wanted.is_exact && !candidate.has_more) || reading::matches(query, &candidate.message) {
+                    let mut message = candidate.message;
+                    shorten(&mut message.body);
+                    bytes += message.body.len();
+                    found.push(message);
+                }
+                if found.len() >= limit || bytes > PAGE_BYTES {
+                    return Ok(Some(found));
+                }
+            }
+            if seen == 0 {
+                return Ok(Some(found));
+            }
+        }
+    }
+}
+
+/// A message that the index found.
+struct Candidate {
+    message: Message,
+    /// Whether it has words that the index does not know.
+    has_more: bool,
+}
+
+fn candidate_of(row: &Row) -> Outcome<Candidate> {
+    Ok(Candidate { message: message_of(row)?, has_more: row.try_get(AFTER_BODY)? })
+}
+
+/// A body is read whole only where it is read to decide.
+fn candidates_sql(wanted: &Lowered) -> String {
+    let more = format!("m.words @@ {}::tsquery", quoted(&quoted(MORE)));
+    let body = if wanted.is_exact {
+        format!("CASE WHEN {more} THEN {BODY} ELSE left({BODY}, {BODY_SHOWN}) END")
+    } else {
+        BODY.to_owned()
+    };
+    format!(
+        "SELECT {COLUMNS}, {body}, {more} FROM message m
+         WHERE m.project_id = $1 AND m.words @@ $2::text::tsquery AND m.id < $3
+         AND ($5::text IS NULL OR m.kind = $5) AND ($6::text IS NULL OR m.work_id = $6)
+         ORDER BY m.id DESC LIMIT $4"
+    )
+}
+
+fn shorten(body: &mut String) {
+    if let Some((end, _)) = body.char_indices().nth(BODY_SHOWN) {
+        body.truncate(end);
+    }
+}

@@ -1,0 +1,344 @@
+//! The writers: a few connections, each with a queue, and one commit for all that waits in it.
+//!
+//! A commit costs one wait for the disk however much it holds, and a statement one round trip however many rows it has. So
+//! a writer takes every job that waits, locks the projects they write in, keeps all new messages with one statement for each
+//! table, runs every other job in a savepoint, commits, and only then answers. A job that fails, or panics, takes back
+//! only what it did itself. All jobs of a project have the same writer, so that a server never waits for itself.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use deadpool_postgres::Pool;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mail::StoreError;
+use mail::ids::ProjectId;
+use mail::messages::{Appended, NewMessage};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::address::Address;
+use super::bell::Bell;
+use super::desk::Desk;
+use super::messages::append::append;
+use super::rows::{Outcome, Trouble};
+use super::{PostgresOptions, taken};
+use crate::books::LeaseBooks;
+
+/// The most jobs of one transaction.
+const MOST_TOGETHER: usize = 256;
+/// How many bytes of new messages go into one transaction, but for the last.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The queues and the tasks that serve them.
+pub(super) struct Writers {
+    queues: Mutex<Vec<mpsc::Sender<Errand>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Something to write.
+enum Errand {
+    Append(Append),
+    Other(Box<dyn Job>),
+}
+
+struct Append {
+    message: NewMessage,
+    outcome: Option<Result<Appended, StoreError>>,
+    caller: oneshot::Sender<Result<Appended, StoreError>>,
+}
+
+impl Writers {
+    pub(super) fn start(address: &Address, options: &PostgresOptions, bell: &Bell) -> Self {
+        let pool = address.pool(options.writers, options.statement_deadline);
+        let (mut queues, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..options.writers.max(1) {
+            let (sender, jobs) = mpsc::channel(options.queue.max(1));
+            queues.push(sender);
+            tasks.push(tokio::spawn(serve(pool.clone(), jobs, bell.ringer())));
+        }
+        Self { queues: Mutex::new(queues), tasks: Mutex::new(tasks) }
+    }
+
+    /// Queues a message and waits until it is on disk.
+    pub(super) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
+        let (caller, answer) = oneshot::channel();
+        let project = message.project;
+        self.enqueue(KEEPING, project, Errand::Append(Append { message, outcome: None, caller }))?;
+        answer.await.unwrap_or_else(|_| Err(closed(KEEPING)))
+    }
+
+    /// Queues `work` and waits until it is on disk.
+    pub(super) async fn submit<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        project: ProjectId,
+        work: impl for<'a> FnOnce(&'a mut Desk) -> BoxFuture<'a, Outcome<T>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.hand_in(doing, project, work)?.await.unwrap_or_else(|_| Err(closed(doing)))
+    }
+
+    /// Queues `work`, which is done whether or not anybody waits for its answer.
+    pub(super) fn hand_in<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        project: ProjectId,
+        work: impl for<'a> FnOnce(&'a mut Desk) -> BoxFuture<'a, Outcome<T>> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, StoreError>>, StoreError> {
+        let (caller, answer) = oneshot::channel();
+        let job = Work { doing, project, work: Some(work), outcome: None, caller };
+        self.enqueue(doing, project, Errand::Other(Box::new(job)))?;
+        Ok(answer)
+    }
+
+    /// Lets the writers finish what waits, and waits for their end.
+    pub(super) async fn close(&self) {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            if task.await.is_err() {
+                tracing::error!("a writer of the mail store panicked");
+            }
+        }
+    }
+
+    fn enqueue(&self, doing: &'static str, project: ProjectId, errand: Errand) -> Result<(), StoreError> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = usize::try_from(project.0).unwrap_or(0).checked_rem(queues.len());
+        match place.map(|place| queues[place].try_send(errand)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(mpsc::error::TrySendError::Full(_))) => Err(StoreError::Busy),
+            Some(Err(mpsc::error::TrySendError::Closed(_))) | None => Err(closed(doing)),
+        }
+    }
+}
+
+const KEEPING: &str = "keep a message";
+
+fn closed(doing: &'static str) -> StoreError {
+    StoreError::Failed { doing, cause: "the store was closed".into() }
+}
+
+/// Anything that is written but a new message, and somebody who waits for it.
+#[async_trait]
+trait Job: Send {
+    fn project(&self) -> ProjectId;
+
+    /// Does the work; `false` if what it wrote has to be taken back.
+    async fn run(&mut self, desk: &mut Desk) -> bool;
+
+    /// Tells the caller what became of it.
+    fn answer(self: Box<Self>, committed: &Result<(), Lost>);
+}
+
+struct Work<W, T> {
+    doing: &'static str,
+    project: ProjectId,
+    work: Option<W>,
+    outcome: Option<Result<T, StoreError>>,
+    caller: oneshot::Sender<Result<T, StoreError>>,
+}
+
+#[async_trait]
+impl<W, T> Job for Work<W, T>
+where
+    W: for<'a> FnOnce(&'a mut Desk) -> BoxFuture<'a, Outcome<T>> + Send,
+    T: Send,
+{
+    fn project(&self) -> ProjectId {
+        self.project
+    }
+
+    async fn run(&mut self, desk: &mut Desk) -> bool {
+        let work = self.work.take().expect("a job runs once");
+        let outcome = match AssertUnwindSafe(work(desk)).catch_unwind().await {
+            Ok(done) => done.map_err(|trouble| trouble.told(self.doing)),
+            Err(panic) => {
+                let cause = format!("it panicked: {}", panic_text(&*panic));
+                Err(StoreError::Failed { doing: self.doing, cause: cause.into() })
+            }
+        };
+        self.outcome.insert(outcome).is_ok()
+    }
+
+    fn answer(self: Box<Self>, committed: &Result<(), Lost>) {
+        // A caller that went away needs no answer.
+        let _ = self.caller.send(answer(self.doing, committed, self.outcome));
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a word")
+}
+
+/// Why nothing of a transaction is known to be kept.
+struct Lost {
+    cause: Trouble,
+    /// Whether it may have been kept all the same.
+    is_in_doubt: bool,
+}
+
+fn answer<T>(
+    doing: &'static str,
+    committed: &Result<(), Lost>,
+    outcome: Option<Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match (committed, outcome) {
+        (_, Some(Err(error))) => Err(error),
+        (Ok(()), Some(done)) => done,
+        (Ok(()), None) => Err(StoreError::Failed { doing, cause: "it was never begun".into() }),
+        (Err(lost), _) if lost.is_in_doubt => {
+            let cause = format!("it is not known whether it was kept: {}", lost.cause);
+            Err(StoreError::Failed { doing, cause: cause.into() })
+        }
+        (Err(lost), _) => Err(lost.cause.told_to_one_of_many(doing)),
+    }
+}
+
+async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, ring: impl Fn()) {
+    let mut books = LeaseBooks::default();
+    while let Some(first) = jobs.recv().await {
+        let mut batch = vec![first];
+        let mut bytes = 0;
+        while batch.len() < MOST_TOGETHER && bytes < MOST_BYTES {
+            let Ok(next) = jobs.try_recv() else { break };
+            if let Errand::Append(append) = &next {
+                bytes += append.message.body.len();
+            }
+            batch.push(next);
+        }
+        let committed = commit_together(&pool, &mut books, &mut batch).await;
+        if committed.as_ref().is_ok_and(|has_changed| *has_changed) {
+            ring();
+        }
+        let committed = committed.map(drop);
+        if let Err(lost) = &committed {
+            tracing::error!(error = %lost.cause, jobs = batch.len(), "a transaction of the mail store was lost");
+        }
+        for errand in batch {
+            match errand {
+                Errand::Append(one) => drop(one.caller.send(answer(KEEPING, &committed, one.outcome))),
+                Errand::Other(job) => job.answer(&committed),
+            }
+        }
+    }
+}
+
+async fn commit_together(pool: &Pool, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<bool, Lost> {
+    let lost = |cause| Lost { cause, is_in_doubt: false };
+    let client = taken(pool).await.map_err(lost)?;
+    let mut projects: Vec<i64> = batch.iter().map(|errand| errand.project().0).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    let messages = batch.iter().filter(|errand| errand.is_surely_new()).count();
+    let mut desk = match Desk::begin(client, std::mem::take(books), &projects, messages).await {
+        Ok(desk) => desk,
+        Err((cause, kept)) => {
+            *books = kept;
+            return Err(lost(cause));
+        }
+    };
+    let ran = AssertUnwindSafe(run_together(&mut desk, batch)).catch_unwind().await;
+    let ran = ran.unwrap_or_else(|_| Err(Trouble::Unknown("the writer panicked".to_owned())));
+    let committed = match ran {
+        Ok(()) => desk.commit().await.map_err(|(cause, is_in_doubt)| Lost { cause, is_in_doubt }),
+        Err(cause) => Err(lost(cause)),
+    };
+    match &committed {
+        Ok(_) => desk.books.settle(),
+        Err(_) => {
+            desk.books.undo_all();
+            // A connection on which this fails is gone, and its transaction with it.
+            let _ = desk.client.batch_execute("ROLLBACK").await;
+        }
+    }
+    *books = std::mem::take(&mut desk.books);
+    committed
+}
+
+async fn run_together(desk: &mut Desk, batch: &mut [Errand]) -> Outcome<()> {
+    let (mut letters, mut jobs): (Vec<&mut Append>, Vec<&mut Box<dyn Job>>) = (Vec::new(), Vec::new());
+    for errand in batch {
+        match errand {
+            Errand::Append(append) => letters.push(append),
+            Errand::Other(job) => jobs.push(job),
+        }
+    }
+    letters.sort_by_key(|letter| letter.message.post.is_some());
+    let plain = letters.partition_point(|letter| letter.message.post.is_none());
+    let (letters, posts) = letters.split_at_mut(plain);
+    if !letters.is_empty() {
+        keep_letters(desk, letters).await?;
+    }
+    for post in posts {
+        keep_letters(desk, std::slice::from_mut(post)).await?;
+    }
+    for job in jobs {
+        desk.client.batch_execute("SAVEPOINT job").await?;
+        let saved = desk.save();
+        if job.run(desk).await {
+            desk.client.batch_execute("RELEASE SAVEPOINT job").await?;
+        } else {
+            desk.restore(saved);
+            desk.client.batch_execute("ROLLBACK TO SAVEPOINT job").await?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps all new messages at once; if that fails, one by one, so that each has only its own faults.
+async fn keep_letters(desk: &mut Desk, letters: &mut [&mut Append]) -> Outcome<()> {
+    desk.client.batch_execute("SAVEPOINT letters").await?;
+    let saved = desk.save();
+    let messages: Vec<&NewMessage> = letters.iter().map(|letter| &letter.message).collect();
+    match append(desk, &messages).await {
+        Ok(kept) => {
+            letters.iter_mut().zip(kept).for_each(|(letter, kept)| letter.outcome = Some(Ok(kept)));
+            return Ok(());
+        }
+        Err(trouble) => {
+            desk.restore(saved);
+            desk.client.batch_execute("ROLLBACK TO SAVEPOINT letters").await?;
+            if let [only] = letters {
+                only.outcome = Some(Err(trouble.told(KEEPING)));
+                return Ok(());
+            }
+        }
+    }
+    for letter in letters {
+        desk.client.batch_execute("SAVEPOINT letter").await?;
+        let saved = desk.save();
+        letter.outcome = Some(match append(desk, &[&letter.message]).await {
+            Ok(mut kept) => Ok(kept.remove(0)),
+            Err(trouble) => {
+                desk.restore(saved);
+                desk.client.batch_execute("ROLLBACK TO SAVEPOINT letter").await?;
+                Err(trouble.told(KEEPING))
+            }
+        });
+    }
+    Ok(())
+}
+
+impl Errand {
+    /// Whether it needs a number in any case: a message under a key may have been kept before.
+    fn is_surely_new(&self) -> bool {
+        let is_keyed = |message: &NewMessage| {
+            message.idempotency.is_some() || message.post.as_ref().is_some_and(|post| !post.keys.is_empty())
+        };
+        matches!(self, Self::Append(append) if !is_keyed(&append.message))
+    }
+
+    fn project(&self) -> ProjectId {
+        match self {
+            Self::Append(append) => append.message.project,
+            Self::Other(job) => job.project(),
+        }
+    }
+}
