@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use mail::projects::{ProjectKey, slug_of, slug_with_hash};
 use serde::Deserialize;
+use store::Location;
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -180,6 +181,8 @@ pub struct File {
     pub url: Option<String>,
     /// Who acts at the terminal, when nobody else is named.
     pub agent: Option<String>,
+    /// The URL of a PostgreSQL database that keeps the mail, instead of a file in the home folder.
+    pub database: Option<String>,
     /// Where letters are kept.
     pub mail: Option<Mail>,
     /// How agents' sessions are reached, by name.
@@ -221,12 +224,19 @@ impl Config {
         let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
         let config = Self { home, source, file };
         config.check_channels()?;
+        config.check_location()?;
         Ok(config)
     }
 
-    /// The database.
+    /// The file of the database, beside which is told which server of this machine has it.
     pub fn database(&self) -> PathBuf {
         self.home.join("postrider.db")
+    }
+
+    /// Where the mail is kept: `POSTRIDER_DATABASE`, else the file's `database`, else a file in the home folder.
+    pub fn location(&self) -> Location {
+        let url = set("POSTRIDER_DATABASE").or_else(|| self.file.database.clone());
+        url.map_or_else(|| Location::File(self.database()), Location::Postgres)
     }
 
     /// The same settings for a command that is about one project: the folders of others are left alone.
@@ -240,6 +250,18 @@ impl Config {
     /// The folder of a project's channels, by the project's path.
     pub fn channels_folder(&self, project: &str) -> Option<&Path> {
         self.file.channels.get(project).map(PathBuf::as_path)
+    }
+
+    /// A path here would be taken for a file by whoever wrote it, and is none. The URL may hold a password, and is not told.
+    fn check_location(&self) -> anyhow::Result<()> {
+        match self.location() {
+            Location::Postgres(url) if !url.starts_with("postgres://") && !url.starts_with("postgresql://") => {
+                bail!(
+                    "'database' is not a URL that begins with 'postgres://'; leave it out for a file in the home folder"
+                )
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Folders are shared between machines, so that one relative to anything would be a mistake; and what two projects

@@ -53,7 +53,7 @@ pub fn visit(
         if let Some(postbox) = mailbox.postbox() {
             postbox.write_out().await;
         }
-        mailbox.close();
+        mailbox.close().await;
         ended
     })
 }
@@ -94,9 +94,9 @@ impl Mailbox {
     }
 
     /// Closes it.
-    pub fn close(self) {
+    pub async fn close(self) {
         if let Self::Native(letters) = self {
-            letters.close();
+            letters.close().await;
         }
     }
 }

@@ -25,7 +25,7 @@ impl Relay {
 pub fn start(config: &Config, post: &Post) -> anyhow::Result<Relay> {
     #[cfg(feature = "nats")]
     if let Some(settings) = settings(config)? {
-        let run = relay::nats::run(settings, post.store.clone(), post.office.clone(), post.bells.clone());
+        let run = relay::nats::run(settings, post.engine.store(), post.office.clone(), post.bells.clone());
         return Ok(Relay(Some(tokio::spawn(run))));
     }
     #[cfg(not(feature = "nats"))]

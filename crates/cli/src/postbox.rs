@@ -55,7 +55,7 @@ pub fn visit(
         let postbox = Postbox::open(config.about(project)).await?;
         let ended = until_interrupted(errand(&postbox)).await;
         postbox.write_out().await;
-        postbox.close();
+        postbox.close().await;
         ended
     })
 }
@@ -126,10 +126,10 @@ impl Postbox {
     }
 
     /// Closes the postbox. What is still being watched is over.
-    pub fn close(self) {
+    pub async fn close(self) {
         self.desk.leave();
-        if let Some(store) = self.desk.close() {
-            store.close();
+        if let Some(engine) = self.desk.close() {
+            engine.close().await;
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let postbox = with_an_agent(&home).await;
         let agents = postbox.read("resource://agents/data-p").await.unwrap();
         assert_eq!(agents["agents"][0]["name"], "Anna");
-        postbox.close();
+        postbox.close().await;
     }
 
     #[tokio::test]
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(refused.to_string().matches("PROJECT_NOT_FOUND").count(), 1, "{refused}");
         let refused = postbox.read("resource://agents/data-p?limit=0").await.unwrap_err();
         assert_eq!((refused.code.as_str(), refused.hint.as_str()), ("INVALID_ARGUMENT", "Correct it and read again."));
-        postbox.close();
+        postbox.close().await;
     }
 
     #[tokio::test]
@@ -195,7 +195,7 @@ mod tests {
         });
         postbox.call("send_message", letter).await.unwrap();
         rings().await.expect("mail came");
-        postbox.close();
+        postbox.close().await;
     }
 
     #[tokio::test]
@@ -216,7 +216,7 @@ mod tests {
         rings().await.expect("something was said");
         let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(again.is_err(), "what was said elsewhere is no news here");
-        postbox.close();
+        postbox.close().await;
     }
 
     #[test]

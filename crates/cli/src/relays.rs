@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use mail::Office;
+use mail::{Office, Store};
 use relay::feed::Backoff;
 use relay::files::{Bridge, FilesError};
 use relay::wake::Bells;
-use store::Sqlite;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -29,7 +28,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(30);
 /// The bridges of an office.
 pub struct Relays {
     office: Arc<Office>,
-    store: Arc<Sqlite>,
+    store: Arc<dyn Store>,
     bells: Arc<Bells>,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
@@ -48,7 +47,7 @@ impl Relays {
     pub fn new(config: &Config, post: &Post) -> Self {
         Self {
             office: post.office.clone(),
-            store: post.store.clone(),
+            store: post.engine.store(),
             bells: post.bells.clone(),
             folders: config.file.channels.clone().into_iter().collect(),
             longest: config.largest_request(),

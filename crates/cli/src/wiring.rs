@@ -1,6 +1,5 @@
 //! Puts the parts together: store, clock, bells, office.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use mail::Office;
 use mail::clock::SystemClock;
 use mail::office::{Chance, Rules};
 use relay::wake::Bells;
-use store::{Options, Sqlite};
+use store::{Engine, Location};
 
 use crate::config::{Config, Identity, Secrets};
 
@@ -18,7 +17,7 @@ pub struct Post {
     /// The office.
     pub office: Arc<Office>,
     /// Its store.
-    pub store: Arc<Sqlite>,
+    pub engine: Engine,
     /// Its bells.
     pub bells: Arc<Bells>,
 }
@@ -27,8 +26,9 @@ impl Post {
     /// Opens the office over the database of this configuration, and makes it if there is none.
     ///
     /// Has to run inside a runtime: somebody has to listen for what other processes commit.
-    pub fn open(config: &Config) -> anyhow::Result<Self> {
-        let store = Arc::new(open_store(&config.database())?);
+    pub async fn open(config: &Config) -> anyhow::Result<Self> {
+        let engine = open_engine(&config.location()).await?;
+        let store = engine.store();
         let bells = Arc::new(Bells::new());
         tokio::spawn(bells.clone().follow(store.clone()));
         let usual = Rules::default();
@@ -44,8 +44,8 @@ impl Post {
             },
             help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
         };
-        let office = Office::new(store.clone(), Arc::new(SystemClock), bells.clone(), Arc::new(Dice), rules);
-        Ok(Self { office: Arc::new(office), store, bells })
+        let office = Office::new(store, Arc::new(SystemClock), bells.clone(), Arc::new(Dice), rules);
+        Ok(Self { office: Arc::new(office), engine, bells })
     }
 }
 
@@ -53,9 +53,9 @@ fn minutes(count: u32) -> Duration {
     Duration::from_secs(60 * u64::from(count))
 }
 
-/// Opens a database for reading and writing.
-pub fn open_store(database: &Path) -> anyhow::Result<Sqlite> {
-    Sqlite::open(database, &Options::default()).with_context(|| format!("cannot open '{}'", database.display()))
+/// Opens a store for reading and writing.
+pub async fn open_engine(location: &Location) -> anyhow::Result<Engine> {
+    Engine::open(location).await.with_context(|| format!("cannot open '{location}'"))
 }
 
 /// Chance, from the operating system.

@@ -2,11 +2,12 @@
 //!
 //! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
 //! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
-//! file, and [`ownership`] sees to it that one server at a time serves it. [`Beads`] and [`Exec`] are no engines but
+//! file, and [`ownership`] sees to it that one server at a time serves it. [`Postgres`] is the engine for many. [`Beads`] and [`Exec`] are no engines but
 //! providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
 
 mod beads;
 mod books;
+mod engine;
 mod exec;
 mod migration;
 pub mod ownership;
@@ -19,6 +20,7 @@ mod values;
 mod words;
 
 pub use beads::Beads;
+pub use engine::{Engine, Location};
 pub use exec::Exec;
 pub use postgres::{Postgres, PostgresOptions};
 pub use sqlite::upkeep;

@@ -155,7 +155,7 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
         let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
         letters.postbox().write_out().await;
-        letters.close();
+        letters.close().await;
         said = done?;
         Ok(ExitCode::SUCCESS)
     })?;

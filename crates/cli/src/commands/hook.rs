@@ -188,7 +188,7 @@ impl Hook {
                 mark.end();
             }
             say(reply.map(|reply| reply.map(|reply| text::json_line(&reply.json(client, event)))));
-            mailbox.close();
+            mailbox.close().await;
             Ok(())
         };
         let time = (deadline - TIME_TO_TIDY_UP).saturating_duration_since(Instant::now());

@@ -79,7 +79,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free"))?;
     let address = listener.local_addr()?;
-    let post = Post::open(config)?;
+    let post = Post::open(config).await?;
     let relays = Relays::new(config, &post).run();
     let nats = nats::start(config, &post)?;
     let metrics = Arc::new(Metrics::default());
@@ -115,7 +115,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     // What they leave is done at the next start.
     let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
     nats.ended().await;
-    post.store.close();
+    post.engine.close().await;
     drop(ownership);
     Ok(())
 }

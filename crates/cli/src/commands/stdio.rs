@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use mcp::Line;
-use store::Sqlite;
+use store::Engine;
 use tokio::io::{AsyncBufRead, BufReader};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
@@ -71,7 +71,7 @@ async fn serve(place: Place, agent: Option<Agent>, longest_line: usize) -> anyho
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
     let reading = Reading::new(desk, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
-        Ok((Some(store), ())) => store.close(),
+        Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot speak with the client"),
@@ -106,7 +106,7 @@ impl Reading {
         mut self,
         mut input: impl AsyncBufRead + Unpin,
         longest_line: usize,
-    ) -> io::Result<Option<Arc<Sqlite>>> {
+    ) -> io::Result<Option<Engine>> {
         loop {
             match mcp::next_line(&mut input, longest_line).await? {
                 Line::End => break,

@@ -12,11 +12,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use mail::Store;
 use mail::clock::{Clock, SystemClock};
 use mail::ids::MessageId;
-use mail::transfer::{Imported, Record, TransferStore};
+use mail::transfer::{Imported, Record};
 use serde_json::json;
-use store::Sqlite;
+use store::Engine;
 
 use super::small_runtime;
 use crate::config::Config;
@@ -57,18 +58,17 @@ impl Export {
 
     /// Writes everything, oldest first.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let database = config.database();
-        let store = Sqlite::open_read_only(&database)
-            .with_context(|| format!("cannot read '{}'; is --home right?", database.display()))?;
-        let runtime = small_runtime()?;
+        let (location, runtime) = (config.location(), small_runtime()?);
+        let opened = runtime.block_on(Engine::open_read_only(&location));
+        let store = opened.with_context(|| format!("cannot read '{location}'; is --home right?"))?.store();
         match self.path() {
             None => {
-                let written = runtime.block_on(export(&store, &mut BufWriter::new(io::stdout().lock())))?;
+                let written = runtime.block_on(export(&*store, &mut BufWriter::new(io::stdout().lock())))?;
                 output::note(&format!("{written} messages exported"));
             }
             Some(path) => {
                 let mut writer = BufWriter::new(private_file(path)?);
-                let written = runtime.block_on(export(&store, &mut writer))?;
+                let written = runtime.block_on(export(&*store, &mut writer))?;
                 writer.into_inner().context("cannot write")?.sync_all()?;
                 output::answer(as_json, &json!({ "exported": written, "file": path }), || {
                     format!("{written} messages exported to {}", path.display())
@@ -85,7 +85,7 @@ fn private_file(path: &Path) -> anyhow::Result<File> {
     made.with_context(|| format!("cannot make '{}'", path.display()))
 }
 
-async fn export(store: &Sqlite, writer: &mut impl Write) -> anyhow::Result<u64> {
+async fn export(store: &dyn Store, writer: &mut impl Write) -> anyhow::Result<u64> {
     let mut progress = Progress::new("exported");
     let mut last = None;
     loop {
@@ -105,15 +105,19 @@ async fn export(store: &Sqlite, writer: &mut impl Write) -> anyhow::Result<u64> 
 impl Import {
     /// Reads everything; stops at the first line that does not fit, with everything before it kept.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let store = wiring::open_store(&config.database())?;
+        let runtime = small_runtime()?;
+        let engine = runtime.block_on(wiring::open_engine(&config.location()))?;
         let reader: Box<dyn BufRead> = if self.file == Path::new("-") {
             Box::new(BufReader::new(io::stdin()))
         } else {
             let file = File::open(&self.file).with_context(|| format!("cannot read '{}'", self.file.display()))?;
             Box::new(BufReader::new(file))
         };
-        let result = small_runtime()?.block_on(import(&store, reader));
-        store.close();
+        let result = runtime.block_on(async {
+            let result = import(&*engine.store(), reader).await;
+            engine.close().await;
+            result
+        });
         let (added, there) = result?;
         output::answer(as_json, &json!({ "imported": added, "already_there": there }), || {
             format!("{added} messages imported, {there} were there already")
@@ -122,7 +126,7 @@ impl Import {
     }
 }
 
-async fn import(store: &Sqlite, mut reader: Box<dyn BufRead>) -> anyhow::Result<(u64, u64)> {
+async fn import(store: &dyn Store, mut reader: Box<dyn BufRead>) -> anyhow::Result<(u64, u64)> {
     let mut progress = Progress::new("read");
     let (mut added, mut there) = (0, 0);
     let mut number = 0;

@@ -157,7 +157,7 @@ impl Watch {
             };
             let ended = Watching::new(&postbox, &plan).run(stop).await;
             postbox.write_out().await;
-            postbox.close();
+            postbox.close().await;
             ended
         })
     }

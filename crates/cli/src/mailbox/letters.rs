@@ -40,8 +40,8 @@ impl Letters {
     }
 
     /// Closes the postbox.
-    pub fn close(self) {
-        self.postbox.close();
+    pub async fn close(self) {
+        self.postbox.close().await;
     }
 
     async fn ask(&self, verb: &str, more: Value) -> Result<Value, Refused> {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use store::Sqlite;
+use store::Engine;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -130,10 +130,10 @@ impl Desk {
     }
 
     /// Closes the desk. Returns the store that is still open, if the desk was an office of its own.
-    pub fn close(&self) -> Option<Arc<Sqlite>> {
+    pub fn close(&self) -> Option<Engine> {
         held(&self.followers).abort_all();
         match &*self.office() {
-            Office::Own(own) => Some(own.store()),
+            Office::Own(own) => Some(own.engine()),
             Office::Joined(_) => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use mcp::{Endpoint, StdioPeer};
 use server::{Metrics, Profile};
-use store::Sqlite;
+use store::Engine;
 use store::ownership::{Owner, current_owner};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -57,8 +57,8 @@ pub struct Own {
 }
 
 impl Own {
-    fn open(config: &Config, outgoing: mpsc::Sender<String>, stays: bool) -> anyhow::Result<Self> {
-        let post = Post::open(config)?;
+    async fn open(config: &Config, outgoing: mpsc::Sender<String>, stays: bool) -> anyhow::Result<Self> {
+        let post = Post::open(config).await?;
         let profile = match config.file.tools.unwrap_or_default() {
             Tools::Full => Profile::Full,
             Tools::Lean => Profile::Lean,
@@ -92,8 +92,8 @@ impl Own {
     }
 
     /// Where the mail is kept.
-    pub fn store(&self) -> Arc<Sqlite> {
-        self.post.store.clone()
+    pub fn engine(&self) -> Engine {
+        self.post.engine.clone()
     }
 }
 
@@ -132,7 +132,7 @@ impl Place {
         if let Some(client) = self.server().await? {
             return Ok(Office::Joined(Joined::new(client)));
         }
-        let own = Own::open(&self.config, outgoing.clone(), self.stays);
+        let own = Own::open(&self.config, outgoing.clone(), self.stays).await;
         let home = self.config.home.display();
         own.map(Office::Own).with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
     }
