@@ -162,6 +162,9 @@ pub enum Error {
     /// The store could not answer. The cause goes to the log, not to the caller.
     #[error("Mail storage is unavailable")]
     Store(#[source] StoreError),
+    /// The database is on another machine, and that cannot be reached. The cause goes to the log.
+    #[error("The mail database cannot be reached")]
+    Away(#[source] StoreError),
     /// More is asked for than the store can take in.
     #[error("The post office is busy")]
     Busy,
@@ -195,6 +198,7 @@ impl Error {
             Self::Query(_) => "INVALID_QUERY",
             Self::Unproved { .. } | Self::EverybodysMail => "IDENTITY_REQUIRED",
             Self::Store(_) => "STORE_UNAVAILABLE",
+            Self::Away(_) => "STORE_AWAY",
             Self::Busy => "BUSY",
             Self::SearchTooSlow => "SEARCH_TOO_SLOW",
         }
@@ -245,6 +249,7 @@ impl Error {
                 "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \
                  idempotency_key."
             }
+            Self::Away(_) => "Nothing was changed. Try again in a few seconds: the server looks for it all the time.",
             Self::Busy => "Nothing was changed. Try again in a moment.",
             Self::SearchTooSlow => "Add a rarer word.",
         };
@@ -261,7 +266,7 @@ impl Error {
 
     /// Whether the same call may succeed later, without any change.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Store(_) | Self::Busy | Self::SearchTooSlow | Self::Reserved { .. })
+        matches!(self, Self::Store(_) | Self::Away(_) | Self::Busy | Self::SearchTooSlow | Self::Reserved { .. })
     }
 }
 
@@ -296,6 +301,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy => Self::Busy,
+            StoreError::Away { .. } => Self::Away(error),
             other => Self::Store(other),
         }
     }

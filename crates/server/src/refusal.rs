@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// The refusal for an error.
 pub fn refusal(error: Error) -> Refusal {
-    if let Error::Store(cause) = &error {
+    if let Error::Store(cause) | Error::Away(cause) = &error {
         tracing::error!(%cause, "mail storage failed");
     }
     let mut refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());

@@ -77,7 +77,13 @@ impl Refused {
     pub fn is_passing(&self) -> bool {
         matches!(
             self.code.as_str(),
-            "UNREACHABLE" | "CONNECTION_LOST" | "UNANSWERED" | "RATE_LIMITED" | "STORE_UNAVAILABLE" | "BUSY"
+            "UNREACHABLE"
+                | "CONNECTION_LOST"
+                | "UNANSWERED"
+                | "RATE_LIMITED"
+                | "STORE_UNAVAILABLE"
+                | "STORE_AWAY"
+                | "BUSY"
         )
     }
 

@@ -187,3 +187,18 @@ fn read_head(reader: &mut impl BufRead) -> std::io::Result<Answer> {
     }
     Ok(Answer { status, headers, body: String::new() })
 }
+
+/// Calls a tool at an address where a server may just have been killed; `None` if no answer came.
+pub fn try_call(address: &str, tool: &str, arguments: &Value) -> Option<Value> {
+    let request = serde_json::json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
+    });
+    let body = request.to_string();
+    let mut connection = TcpStream::connect(address).ok()?;
+    connection.set_read_timeout(Some(DEADLINE)).ok()?;
+    let head =
+        format!("POST /mcp HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n", body.len());
+    connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(body.as_bytes())).ok()?;
+    let answer = read_answer(connection).ok().filter(|answer| answer.status == 200)?;
+    serde_json::from_str(&answer.body).ok()
+}

@@ -86,6 +86,50 @@ pub struct Cluster {
     programs: PathBuf,
 }
 
+/// A cluster of a test's own, which waits for the disk and can be killed.
+pub struct Private(Cluster);
+
+impl Private {
+    /// Starts one; `None`, said loudly, where there is no PostgreSQL.
+    pub fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            missing();
+            return None;
+        };
+        let folder = std::env::temp_dir().join(format!("postrider-pg-{:016x}", fastrand()));
+        let cluster = Cluster { folder, programs };
+        cluster.make();
+        cluster.start(PRIVATE);
+        Some(Self(cluster))
+    }
+
+    /// Where it is reached.
+    pub fn url(&self) -> String {
+        self.0.url()
+    }
+
+    /// Stops it without a goodbye to anybody, as a crash would.
+    pub fn crash(&self) {
+        self.0.stop();
+    }
+
+    /// Starts it again.
+    pub fn recover(&self) {
+        self.0.start(PRIVATE);
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        if self.0.answers() {
+            self.0.stop();
+        }
+        let _ = fs::remove_dir_all(&self.0.folder);
+    }
+}
+
+const PRIVATE: &str = "-c max_connections=200";
+
 impl Cluster {
     /// Where it is reached.
     pub fn url(&self) -> String {
@@ -124,6 +168,11 @@ impl Cluster {
         let options = format!("{options} -c listen_addresses= -c unix_socket_directories={}", self.folder.display());
         start.arg("-D").arg(self.folder.join("data")).arg("-l").arg(self.folder.join("log"));
         run(start.args(["-w", "-s", "-o", &options, "start"]));
+    }
+
+    fn stop(&self) {
+        let mut stop = self.as_postgres("pg_ctl");
+        run(stop.arg("-D").arg(self.folder.join("data")).args(["-w", "-s", "-m", "immediate", "stop"]));
     }
 
     /// Leaves a process behind that stops the cluster once nobody has had it in use for a few seconds.
