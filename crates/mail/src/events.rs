@@ -4,6 +4,8 @@
 //! stood. An event is written in the transaction of what it tells, so the log never tells of what did not happen, and
 //! never leaves out what did.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -85,6 +87,34 @@ pub struct Cursor {
     pub newest: i64,
 }
 
+/// What was committed since one last asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// Differs from every stamp before.
+    pub stamp: i64,
+    /// Whom it concerns.
+    pub concerned: Concerned,
+}
+
+/// Whom something concerns that another process committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Concerned {
+    /// Perhaps everybody: it is not known.
+    Everybody,
+    /// These alone.
+    These {
+        /// Those whose mailboxes changed.
+        agents: Vec<AgentId>,
+        /// The projects in whose logs something stands.
+        projects: Vec<ProjectId>,
+    },
+}
+
+impl Concerned {
+    /// Nobody at all.
+    pub const NOBODY: Self = Self::These { agents: Vec::new(), projects: Vec::new() };
+}
+
 /// What keeps the log.
 #[async_trait]
 pub trait EventStore: Send + Sync {
@@ -97,8 +127,20 @@ pub trait EventStore: Send + Sync {
     /// Every cursor, by sink and project.
     async fn cursors(&self) -> Result<Vec<Cursor>, StoreError>;
 
-    /// A number that changes whenever anybody, in this process or another, commits. Cheap enough to ask often.
-    async fn change_stamp(&self) -> Result<i64, StoreError>;
+    /// Makes `holder` the one who does the work of `sink` in a project until `until`, and tells how far that has come;
+    /// `None` while it is another's whose time is not over at `now`. Who holds it to `now` lets it go.
+    async fn hold_cursor(
+        &self,
+        sink: &str,
+        project: ProjectId,
+        holder: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError>;
+
+    /// Waits until anybody, in this process or another, commits something after the stamp `after`, at most for `at_most`,
+    /// and tells whom that concerns, but for those whom this process knows of itself. Without a stamp it does not wait.
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError>;
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Follows the event log of one project for one sink, from where the sink last stood.
 //!
 //! At least once, in order: what is done is noted in the store a little later, so after a crash the last events come again.
-//! What is done with an event, and how the sink is reached, is not told here.
+//! Where several processes would do the work of a sink, one [holds](Feed::next_alone) it while there is something to do;
+//! when it dies, another takes over within seconds. What is done with an event, and how the sink is reached, is not told
+//! here.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::StoreError;
 use mail::events::Event;
@@ -20,6 +23,9 @@ const MOST_UNNOTED: i64 = 256;
 const LONGEST_UNNOTED: Duration = Duration::from_secs(1);
 /// How often the store is asked how far others brought the sink.
 const ASKED_EVERY: Duration = Duration::from_secs(5);
+/// How long a sink is held at a time, and how long its holder relies on that: less, because asking takes time.
+const HELD_FOR: SignedDuration = SignedDuration::from_secs(4);
+const RELIED_ON: Duration = Duration::from_secs(2);
 /// How many events may be put off.
 const MOST_PUT_OFF: usize = 10_000;
 /// How soon a sink that failed is tried again, and how late at most.
@@ -41,6 +47,9 @@ pub struct Feed {
     /// When the store was last asked what it knows; none if it has to be asked.
     asked_at: Option<Instant>,
     backoff: Backoff,
+    /// A name of its own for this feed, and until when it holds the sink.
+    holder: String,
+    held_until: Option<Instant>,
 }
 
 /// How long to leave something alone that failed: longer each time, until it works.
@@ -81,6 +90,8 @@ impl Feed {
             noted_at: Instant::now(),
             asked_at: None,
             backoff: Backoff::default(),
+            holder: format!("{:016x}", chance()),
+            held_until: None,
         }
     }
 
@@ -97,6 +108,38 @@ impl Feed {
             self.note().await?;
         }
         self.store.events(self.project.id, self.position, limit).await
+    }
+
+    /// As [`Self::next`], but nothing while another process does the work of the sink.
+    pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Result<Vec<Event>, StoreError> {
+        let events = self.next(limit).await?;
+        if events.is_empty() || self.is_held() {
+            return Ok(events);
+        }
+        let (asked_at, until) = (Instant::now(), now + HELD_FOR);
+        let held = self.store.hold_cursor(&self.sink, self.project.id, &self.holder, until, now).await?;
+        let Some(seq) = held else { return Ok(Vec::new()) };
+        self.held_until = Some(asked_at + RELIED_ON);
+        self.noted = Some(seq);
+        if seq <= self.position {
+            return Ok(events);
+        }
+        self.position = seq;
+        self.next(limit).await
+    }
+
+    /// Whether the sink is still held: its work may go on.
+    pub fn is_held(&self) -> bool {
+        self.held_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Notes how far the sink is, and lets another go on at once.
+    pub async fn let_go(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.note().await?;
+        if self.held_until.take().is_some() {
+            self.store.hold_cursor(&self.sink, self.project.id, &self.holder, now, now).await?;
+        }
+        Ok(())
     }
 
     /// Says that everything up to `seq` is done, but for what was put off.
@@ -169,8 +212,11 @@ impl Feed {
 fn pause_after(failures: u32) -> Duration {
     let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(failures));
     // Many that lost the same server do not all come back at the same moment.
-    let chance = RandomState::new().build_hasher().finish() % 512;
-    pause.mul_f64(0.75 + chance as f64 / 1024.0)
+    pause.mul_f64(0.75 + (chance() % 512) as f64 / 1024.0)
+}
+
+fn chance() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]
@@ -280,6 +326,24 @@ mod tests {
         other.note().await.unwrap();
         feed.asked_at = Instant::now().checked_sub(ASKED_EVERY);
         assert_eq!(numbers(&feed.next(9).await.unwrap()), [5], "from time to time");
+    }
+
+    #[tokio::test]
+    async fn one_process_does_the_work_of_a_sink_and_another_goes_on_where_it_ended() {
+        let log = log(5).await;
+        let (mut first, mut second) = (log.feed(), log.feed());
+        let at = |seconds: i64| from_micros(seconds * 1_000_000);
+        assert_eq!(first.next_alone(2, at(0)).await.unwrap().len(), 2);
+        assert!(first.is_held());
+        assert!(second.next_alone(9, at(3)).await.unwrap().is_empty(), "it is the first's");
+        first.done(2).await.unwrap();
+        first.note().await.unwrap();
+        assert_eq!(numbers(&second.next_alone(9, at(4)).await.unwrap()), [3, 4, 5], "the first is gone");
+        first.held_until = Some(Instant::now());
+        assert!(!first.is_held() && first.next_alone(9, at(5)).await.unwrap().is_empty(), "it came too late");
+        second.done(4).await.unwrap();
+        second.let_go(at(5)).await.unwrap();
+        assert_eq!(numbers(&first.next_alone(9, at(5)).await.unwrap()), [5], "at once");
     }
 
     #[tokio::test]

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mail::Store;
+use mail::events::Concerned;
 use mail::ids::{AgentId, ProjectId};
 use mail::wake::{Signal, Wake};
 use tokio::sync::{Notify, watch};
 
-/// How often the store is asked whether another process committed, while somebody waits: soon enough for whoever waits,
-/// and too seldom to be seen among what a machine does.
-const FOREIGN_COMMITS: Duration = Duration::from_millis(100);
+/// How long the store is asked at a time for what others commit: whether anybody still waits is looked at in between.
+const ASKED_FOR: Duration = Duration::from_secs(1);
 
 /// The bells of this process: one for each mailbox and each project that somebody waits at.
 #[derive(Default)]
@@ -56,16 +56,17 @@ impl Bells {
                 self.arrived.notified().await;
                 continue;
             }
-            match store.change_stamp().await {
-                Ok(stamp) if last != Some(stamp) => {
-                    last = Some(stamp);
-                    self.ring_all();
+            match store.changes(last, ASKED_FOR).await {
+                Ok(changes) => {
+                    last = Some(changes.stamp);
+                    self.ring_for(&changes.concerned);
                 }
-                Ok(_) => {}
-                // Whoever waits looks again by itself; the store's own calls report what is wrong.
-                Err(error) => tracing::debug!(%error, "cannot ask for foreign commits"),
+                Err(error) => {
+                    // Whoever waits looks again by itself; the store's own calls report what is wrong.
+                    tracing::debug!(%error, "cannot ask for foreign commits");
+                    tokio::time::sleep(ASKED_FOR).await;
+                }
             }
-            tokio::time::sleep(FOREIGN_COMMITS).await;
         }
     }
 
@@ -73,6 +74,18 @@ impl Bells {
     /// others commit: the store is not asked ten times a second for its sake.
     pub fn events(&self, project: ProjectId) -> Box<dyn Signal> {
         Box::new(self.followers.listen(project))
+    }
+
+    fn ring_for(&self, concerned: &Concerned) {
+        match concerned {
+            Concerned::Everybody => self.ring_all(),
+            Concerned::These { agents, projects } => {
+                self.mailboxes.ring(agents);
+                self.followers.ring(projects);
+                self.leases.ring(projects);
+                self.boards.ring(projects);
+            }
+        }
     }
 
     fn ring_all(&self) {

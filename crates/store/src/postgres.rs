@@ -15,6 +15,7 @@ mod events;
 mod mailboxes;
 mod messages;
 mod migrations;
+mod news;
 mod presence;
 mod projects;
 mod reservations;
@@ -86,6 +87,8 @@ pub struct Postgres {
     homes: Mutex<HashMap<AgentId, ProjectId>>,
 }
 
+/// How long the bell is waited for.
+const LONGEST_BEGINNING: Duration = Duration::from_secs(2);
 /// How many searches run at once. Few, because one may read much of an index.
 const SEARCHERS: usize = 2;
 /// How many agents' projects are remembered.
@@ -102,6 +105,8 @@ impl Postgres {
         drop(client);
         let searchers = address.pool_for_searches(SEARCHERS, options.search_deadline);
         let bell = Bell::hang(address.clone());
+        // Who cannot hear others looks for mail more slowly, which is no reason not to begin.
+        let _ = tokio::time::timeout(LONGEST_BEGINNING, bell.news.begun()).await;
         let writers = Writers::start(&address, options, &bell);
         Ok(Self {
             readers,

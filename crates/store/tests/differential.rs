@@ -186,7 +186,7 @@ async fn send(
         post
     });
     let work_id = dice.maybe().then(|| format!("bd-{}", dice.roll(4)));
-    let kind = formats::Kind::all().into_iter().nth(dice.roll(30));
+    let kind = formats::Kind::all().nth(dice.roll(30));
     let message = NewMessage {
         project,
         from,
@@ -317,7 +317,7 @@ async fn look(
     let before = dice.maybe().then_some(message);
     let thread = dice.one(&THREADS);
     let about = About {
-        kind: dice.maybe().then(|| formats::Kind::all().into_iter().nth(dice.roll(10))).flatten(),
+        kind: dice.maybe().then(|| formats::Kind::all().nth(dice.roll(10))).flatten(),
         work_id: dice.maybe().then(|| format!("bd-{}", dice.roll(4))),
     };
     match dice.roll(16) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, Team, at, draft, parsed, register, team, team_at};
+use super::fixtures::{PLENTY, Team, at, draft, parsed, register, stamp, team, team_at};
 use crate::events::{Cursor, Event, EventKind};
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::{Appended, Mark};
@@ -169,13 +169,30 @@ pub async fn cursors_tell_how_far_each_sink_has_come_and_what_is_newest(store: &
     assert_eq!(store.cursors().await.unwrap(), expected);
 }
 
+pub async fn one_holder_does_the_work_of_a_sink_until_its_time_is_over(store: &Shared) {
+    let (team, other) = (team(store).await, team_at(store, "/b/bank").await);
+    let hold =
+        async |holder, until, now| store.hold_cursor("nats", team.id(), holder, at(until), at(now)).await.unwrap();
+    assert_eq!(hold("one", "16:00:05", "16:00:00").await, Some(0), "a sink that is new begins at the first event");
+    assert_eq!(hold("two", "16:00:09", "16:00:04").await, None);
+    store.advance_cursor("nats", team.id(), 2).await.unwrap();
+    assert_eq!(hold("one", "16:00:08", "16:00:04").await, Some(2), "its holder goes on");
+    assert_eq!(hold("two", "16:00:12", "16:00:07").await, None);
+    assert_eq!(hold("two", "16:00:12", "16:00:08").await, Some(2), "its time was over");
+    assert_eq!(hold("one", "16:00:13", "16:00:09").await, None);
+    assert_eq!(hold("two", "16:00:09", "16:00:09").await, Some(2));
+    assert_eq!(hold("one", "16:00:13", "16:00:09").await, Some(2), "it was let go");
+    let elsewhere = store.hold_cursor("nats", other.id(), "two", at("16:00:13"), at("16:00:09"));
+    assert_eq!(elsewhere.await.unwrap(), Some(0), "each project is held on its own");
+    assert_eq!(store.hold_cursor("x", team.id(), "two", at("16:00:13"), at("16:00:09")).await.unwrap(), Some(0));
+}
+
 pub async fn the_change_stamp_changes_with_every_commit(store: &Shared) {
     let team = team(store).await;
     let (alice, bob) = (team.agent("alice"), team.agent("bob"));
-    let mut stamps = HashMap::from([(store.change_stamp().await.unwrap(), "the start")]);
+    let mut stamps = HashMap::from([(stamp(store).await, "the start")]);
     let mut changed = async |what| {
-        let stamp = store.change_stamp().await.unwrap();
-        assert_eq!(stamps.insert(stamp, what), None, "{what} has a stamp of its own");
+        assert_eq!(stamps.insert(stamp(store).await, what), None, "{what} has a stamp of its own");
     };
     store.ensure_project("/projects/bank", at("16:00:00")).await.unwrap();
     changed("a project").await;

@@ -4,6 +4,7 @@
 //! checks a promise.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use formats::Kind;
 use jiff::Timestamp;
@@ -352,4 +353,9 @@ pub(super) fn entry_ids(entries: &[InboxEntry]) -> Vec<MessageId> {
 /// The texts of the patterns of leases, in their order.
 pub(super) fn patterns(leases: &[Lease]) -> Vec<&str> {
     leases.iter().map(|lease| lease.pattern.as_str()).collect()
+}
+
+/// A number that changes with every commit.
+pub(super) async fn stamp(store: &Shared) -> i64 {
+    store.changes(None, Duration::ZERO).await.unwrap().stamp
 }

@@ -3,9 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::Shared;
-use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
+use super::fixtures::{PLENTY, Team, at, draft, stamp, team, team_at};
 use crate::events::{Event, EventKind};
-use crate::ids::MessageId;
 use crate::presence::{AWAKE, NewPresence, OFFLINE, Presence, Present, Source};
 
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
@@ -72,9 +71,9 @@ pub async fn who_acts_is_awake(store: &Shared) {
 pub async fn many_acts_are_one_sign_of_life(store: &Shared) {
     let team = team(store).await;
     touch(store, &team, "alice", at("16:00:00")).await;
-    let stamp = store.change_stamp().await.unwrap();
+    let before = stamp(store).await;
     touch(store, &team, "alice", at("16:00:59")).await;
-    assert_eq!(store.change_stamp().await.unwrap(), stamp, "nothing is written for it");
+    assert_eq!(stamp(store).await, before, "nothing is written for it");
     assert_eq!(known(store, &team, "alice").await.seen_at, at("16:00:00"));
     touch(store, &team, "alice", at("16:01:00")).await;
     assert_eq!(known(store, &team, "alice").await.seen_at, at("16:01:00"));
@@ -197,8 +196,9 @@ async fn say(store: &Shared, team: &Team, name: &str, word: NewPresence) -> bool
 
 async fn touch(store: &Shared, team: &Team, name: &str, now: Timestamp) {
     store.touch_soon(team.id(), team.agent(name), now, MINUTE);
-    // Writes are done in the order in which they were asked for, so this one, which changes nothing, ends behind it.
-    store.note_key(MessageId(0), "").await.unwrap();
+    // A project's writes are done in the order in which they were asked for, so this one, which changes nothing, ends
+    // behind it.
+    store.end_watch(team.agent(name), "", "nobody").await.unwrap();
 }
 
 async fn known(store: &Shared, team: &Team, name: &str) -> Presence {

@@ -1,7 +1,7 @@
 //! What every store promises of those who stand in line for leases that others hold.
 
 use super::Shared;
-use super::fixtures::{Team, at, patterns, team, team_at};
+use super::fixtures::{Team, at, patterns, stamp, team, team_at};
 use crate::clock::from_micros;
 use crate::ids::TicketId;
 use crate::reservations::{Conflict, Request, Reserved, place_held_until};
@@ -181,13 +181,13 @@ pub async fn asking_again_holds_the_place_anew(store: &Shared) {
 pub async fn asking_again_at_once_changes_nothing(store: &Shared) {
     let team = team(store).await;
     let wanted = bob_waits_for_alice(&team).await;
-    let before = store.change_stamp().await.unwrap();
+    let before = stamp(store).await;
     for time in ["16:00:01", "16:00:02", "16:00:03.5"] {
         assert_eq!(team.queued(&wanted, at(time)).await, wanted.ticket.unwrap());
-        assert_eq!(store.change_stamp().await.unwrap(), before, "at {time} half of the place is left");
+        assert_eq!(stamp(store).await, before, "at {time} half of the place is left");
     }
     assert_eq!(team.queued(&wanted, at("16:00:03.500001")).await, wanted.ticket.unwrap());
-    assert_ne!(store.change_stamp().await.unwrap(), before, "now less than half is left");
+    assert_ne!(stamp(store).await, before, "now less than half is left");
 }
 
 pub async fn a_holder_reserves_again_what_others_wait_for(store: &Shared) {

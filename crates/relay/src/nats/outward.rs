@@ -1,7 +1,8 @@
 //! Tells the NATS server what happens in a project: every event, in order, each confirmed before the next is said.
 //!
 //! One is under way at a time, because of several the server could miss one in the middle when it is lost, and have those
-//! behind it. What is said twice is known to the server by its id.
+//! behind it. Of several processes one tells at a time. What is said twice, because that one died before it noted what it
+//! said, is known to the server by its id.
 
 use mail::StoreError;
 use mail::events::Event;
@@ -57,7 +58,7 @@ pub(super) async fn tell(project: &Project, line: &mut Line) {
         }
         let _ = tokio::time::timeout(feed.failed(), project.bells.closed()).await;
     }
-    if let Err(error) = feed.note().await {
+    if let Err(error) = feed.let_go(project.office.now()).await {
         tracing::debug!(%error, "the place of NATS in the log was not noted; its last events are said again");
     }
 }
@@ -95,11 +96,14 @@ async fn follow(
         largest,
     };
     while !project.office.wake().closing() {
-        let events = feed.next(BATCH).await?;
+        let events = feed.next_alone(BATCH, project.office.now()).await?;
         if events.is_empty() {
             bell.wait(LONGEST_WAIT).await;
         }
         for event in &events {
+            if !feed.is_held() {
+                break;
+            }
             match tell_event(&writer, link, event).await {
                 // One that is never taken would hold up all that comes behind it for ever.
                 Err(Failure::Nats(error @ NatsError::Refused { .. })) if refusals.add(event.seq) => {

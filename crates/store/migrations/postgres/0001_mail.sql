@@ -152,8 +152,11 @@ CREATE TABLE cursor (
     sink       TEXT COLLATE "C" NOT NULL,
     project_id BIGINT NOT NULL REFERENCES project (id),
     seq        BIGINT NOT NULL,
+    -- Of the servers that would do the work of a sink, one holds it at a time.
+    holder     TEXT   NOT NULL DEFAULT '',
+    held_until BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (sink, project_id)
-);
+) WITH (fillfactor = 50);
 
 -- The pieces of work that typed messages name, and the newest such message: the board lists what changed last.
 CREATE TABLE work (

@@ -135,6 +135,12 @@ impl ChannelStore for Postgres {
     }
 
     async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError> {
+        // Whoever begins anew names again what it named before.
+        let is_named = "SELECT 1 FROM post p JOIN arrival a ON a.channel_id = p.channel_id AND a.key = $2
+                        WHERE p.message_id = $1 AND p.external_id = $2";
+        if !self.read_as("read the name of a post", is_named, &[&message.0, &name], |_| Ok(())).await?.is_empty() {
+            return Ok(());
+        }
         let sql = "UPDATE post SET external_id = $2 WHERE message_id = $1 RETURNING channel_id";
         self.note_in_channel("name a post", message, name, sql).await
     }

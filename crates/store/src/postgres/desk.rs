@@ -4,7 +4,7 @@
 //! Numbers and times are given out here, and events gathered, so that a transaction of many jobs writes each table once.
 //! What a job did that has to be taken back is taken back here too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::Object;
@@ -15,6 +15,7 @@ use mail::ids::{AgentId, MessageId, ProjectId};
 use tokio_postgres::Row;
 
 use super::Values;
+use super::news::Notice;
 use super::rows::{self, Outcome, Trouble};
 use crate::books::LeaseBooks;
 
@@ -61,6 +62,8 @@ pub(super) struct Desk {
     events: Vec<(ProjectId, Event)>,
     fresh: Vec<i64>,
     has_changed: AtomicBool,
+    /// Whose mailboxes changed.
+    woken: BTreeSet<i64>,
 }
 
 /// How a desk was before a job.
@@ -106,6 +109,7 @@ impl Desk {
                 events: Vec::new(),
                 fresh,
                 has_changed: AtomicBool::new(false),
+                woken: BTreeSet::new(),
             }),
             Err(trouble) => {
                 // A connection on which this fails is gone, and its transaction with it.
@@ -173,6 +177,11 @@ impl Desk {
         Ok(())
     }
 
+    /// Says whose mailboxes change, so that they are woken wherever they wait.
+    pub(super) fn wakes(&mut self, agents: impl IntoIterator<Item = i64>) {
+        self.woken.extend(agents);
+    }
+
     /// Tells of something that happened, under a number that was taken before.
     pub(super) fn record_as(&mut self, project: ProjectId, event: Event) {
         self.events.push((project, event));
@@ -191,12 +200,17 @@ impl Desk {
         self.events.truncate(saved.events);
     }
 
-    /// Writes what was gathered, and commits; whether anything changed. `Err` with `true` if it is not known what became
-    /// of the commit.
-    pub(super) async fn commit(&mut self) -> Result<bool, (Trouble, bool)> {
+    /// Writes what was gathered, and commits; what changed, if anything did. `Err` with `true` if it is not known what
+    /// became of the commit.
+    pub(super) async fn commit(&mut self) -> Result<Option<Notice>, (Trouble, bool)> {
         self.write_gathered().await.map_err(|trouble| (trouble, false))?;
         match self.client.batch_execute("COMMIT").await {
-            Ok(()) => Ok(self.has_changed.load(Ordering::Relaxed)),
+            Ok(()) if !self.has_changed.load(Ordering::Relaxed) => Ok(None),
+            Ok(()) => {
+                let changed = self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers));
+                let projects = changed.map(|(id, numbers)| (*id, numbers.next_seq + numbers.lease_version)).collect();
+                Ok(Some(Notice { agents: std::mem::take(&mut self.woken), projects }))
+            }
             // What PostgreSQL itself says of a commit is that there was none.
             Err(error) if error.as_db_error().is_some() => Err((error.into(), false)),
             Err(error) => Err((error.into(), true)),

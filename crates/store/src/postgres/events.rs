@@ -1,9 +1,12 @@
 //! The event log and its cursors, in PostgreSQL. Events are written by the [desk](super::desk).
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use jiff::Timestamp;
 use mail::StoreError;
-use mail::events::{Cursor, Event, EventKind, EventStore};
+use mail::events::{Changes, Concerned, Cursor, Event, EventKind, EventStore};
 use mail::ids::{AgentId, ProjectId};
 use tokio_postgres::Row;
 
@@ -50,8 +53,31 @@ impl EventStore for Postgres {
         .await
     }
 
-    async fn change_stamp(&self) -> Result<i64, StoreError> {
-        Ok(self.bell.stamp())
+    async fn hold_cursor(
+        &self,
+        sink: &str,
+        project: ProjectId,
+        holder: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        // Nothing of the project is written, so its lock is not needed.
+        let sql = "INSERT INTO cursor AS known (sink, project_id, seq, holder, held_until) VALUES ($1, $2, 0, $3, $4)
+                   ON CONFLICT (sink, project_id) DO UPDATE SET holder = $3, held_until = $4
+                   WHERE known.holder = $3 OR known.held_until <= $5 RETURNING seq";
+        let values: super::Values<'_> = &[&sink, &project.0, &holder, &until.as_microsecond(), &now.as_microsecond()];
+        Ok(self.read_as("hold a cursor", sql, values, |row| Ok(row.try_get(0)?)).await?.pop())
+    }
+
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+        let news = &self.bell.news;
+        let mut stamps = news.stamps();
+        let Some(after) = after else {
+            return Ok(Changes { stamp: *stamps.borrow(), concerned: Concerned::Everybody });
+        };
+        // The time may pass without a change.
+        let _ = tokio::time::timeout(at_most, stamps.wait_for(|stamp| *stamp != after)).await;
+        Ok(news.after(after))
     }
 }
 

@@ -96,6 +96,7 @@ async fn archive(desk: &mut Desk, agent: AgentId, message: MessageId, now: Times
         &[&agent.0, &message.0, &now.as_microsecond()],
     )
     .await?;
+    desk.wakes([agent.0]);
     let project = ProjectId(copy.try_get(1)?);
     desk.record(project, EventKind::MessageArchived, message.0, Some(agent), now)?;
     Ok(Archived::Now)

@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
@@ -23,6 +23,7 @@ use super::address::Address;
 use super::bell::Bell;
 use super::desk::Desk;
 use super::messages::append::append;
+use super::news::{News, Notice};
 use super::rows::{Outcome, Trouble};
 use super::{PostgresOptions, taken};
 use crate::books::LeaseBooks;
@@ -40,7 +41,7 @@ pub(super) struct Writers {
 
 /// Something to write.
 enum Errand {
-    Append(Append),
+    Append(Box<Append>),
     Other(Box<dyn Job>),
 }
 
@@ -57,7 +58,7 @@ impl Writers {
         for _ in 0..options.writers.max(1) {
             let (sender, jobs) = mpsc::channel(options.queue.max(1));
             queues.push(sender);
-            tasks.push(tokio::spawn(serve(pool.clone(), jobs, bell.ringer())));
+            tasks.push(tokio::spawn(serve(pool.clone(), jobs, bell.news.clone())));
         }
         Self { queues: Mutex::new(queues), tasks: Mutex::new(tasks) }
     }
@@ -66,7 +67,7 @@ impl Writers {
     pub(super) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
         let (caller, answer) = oneshot::channel();
         let project = message.project;
-        self.enqueue(KEEPING, project, Errand::Append(Append { message, outcome: None, caller }))?;
+        self.enqueue(KEEPING, project, Errand::Append(Box::new(Append { message, outcome: None, caller })))?;
         answer.await.unwrap_or_else(|_| Err(closed(KEEPING)))
     }
 
@@ -201,7 +202,7 @@ fn answer<T>(
     }
 }
 
-async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, ring: impl Fn()) {
+async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     let mut books = LeaseBooks::default();
     while let Some(first) = jobs.recv().await {
         let mut batch = vec![first];
@@ -214,10 +215,7 @@ async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, ring: impl Fn()) {
             batch.push(next);
         }
         let committed = commit_together(&pool, &mut books, &mut batch).await;
-        if committed.as_ref().is_ok_and(|has_changed| *has_changed) {
-            ring();
-        }
-        let committed = committed.map(drop);
+        let committed = committed.map(|notice| notice.into_iter().for_each(|notice| news.made(notice)));
         if let Err(lost) = &committed {
             tracing::error!(error = %lost.cause, jobs = batch.len(), "a transaction of the mail store was lost");
         }
@@ -230,7 +228,7 @@ async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, ring: impl Fn()) {
     }
 }
 
-async fn commit_together(pool: &Pool, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<bool, Lost> {
+async fn commit_together(pool: &Pool, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
     let lost = |cause| Lost { cause, is_in_doubt: false };
     let client = taken(pool).await.map_err(lost)?;
     let mut projects: Vec<i64> = batch.iter().map(|errand| errand.project().0).collect();

@@ -1,15 +1,22 @@
 //! The event log and its cursors, in SQLite.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::StoreError;
 use mail::clock::from_micros;
-use mail::events::{Cursor, Event, EventKind, EventStore};
+use mail::events::{Changes, Concerned, Cursor, Event, EventKind, EventStore};
 use mail::ids::{AgentId, ProjectId};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
+use tokio::time::Instant;
 
 use super::messages::rows::unknown;
 use super::{Sqlite, failed, limit_of};
+
+/// How often the file is asked whether anybody committed, while somebody waits: soon enough for whoever waits, and too
+/// seldom to be seen among what a machine does.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
 
 #[async_trait]
 impl EventStore for Sqlite {
@@ -53,11 +60,44 @@ impl EventStore for Sqlite {
         })
     }
 
-    async fn change_stamp(&self) -> Result<i64, StoreError> {
-        // SQLite counts, for each connection, the commits of all others; this one never commits.
-        self.watcher
-            .with(|connection| connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0)))
-            .map_err(failed("look for changes"))
+    async fn hold_cursor(
+        &self,
+        sink: &str,
+        project: ProjectId,
+        holder: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let (sink, holder) = (sink.to_owned(), holder.to_owned());
+        self.write("hold a cursor", move |desk| {
+            desk.connection
+                .prepare_cached(
+                    "INSERT INTO cursor (sink, project_id, seq, holder, held_until) VALUES (?1, ?2, 0, ?3, ?4)
+                     ON CONFLICT (sink, project_id) DO UPDATE SET holder = ?3, held_until = ?4
+                     WHERE holder = ?3 OR held_until <= ?5 RETURNING seq",
+                )?
+                .query_row((sink, project.0, holder, until.as_microsecond(), now.as_microsecond()), |row| row.get(0))
+                .optional()
+        })
+        .await
+    }
+
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+        let end = Instant::now() + at_most;
+        loop {
+            // SQLite counts, for each connection, the commits of all others; this one never commits.
+            let stamp = self
+                .watcher
+                .with(|connection| connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0)))
+                .map_err(failed("look for changes"))?;
+            if after != Some(stamp) {
+                return Ok(Changes { stamp, concerned: Concerned::Everybody });
+            }
+            if Instant::now() >= end {
+                return Ok(Changes { stamp, concerned: Concerned::NOBODY });
+            }
+            tokio::time::sleep_until(end.min(Instant::now() + ASKED_EVERY)).await;
+        }
     }
 }
 

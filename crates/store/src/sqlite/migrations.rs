@@ -14,6 +14,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
     Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
     Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
+    Migration { version: 6, name: "holders", sql: include_str!("../../migrations/sqlite/0006_holders.sql") },
 ];
 
 /// Why a file cannot be brought up to date.

@@ -180,10 +180,9 @@ impl Cluster {
         let users = self.folder.with_extension("users");
         let script = "exec 9>>\"$1\"; free=0; while [ $free -lt 3 ]; do sleep 2; \
              if flock -n -x 9; then free=$((free + 1)); [ $free -lt 3 ] && flock -u 9; else free=0; fi; done; \
-             kill -QUIT $(head -1 \"$2/data/postmaster.pid\"); sleep 1; rm -rf \"$2\" \"$1\" \"$3\"";
+             kill -QUIT $(head -1 \"$2/data/postmaster.pid\"); sleep 1; rm -rf \"$2\"";
         let mut keeper = Command::new("setsid");
-        keeper.args(["sh", "-c", script, "sh"]).arg(users).arg(&self.folder).arg(self.folder.with_extension("start"));
-        keeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("setsid runs");
+        run(keeper.args(["--fork", "sh", "-c", script, "sh"]).arg(users).arg(&self.folder).stdin(Stdio::null()));
     }
 
     fn give_to_postgres(&self) {

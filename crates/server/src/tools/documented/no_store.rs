@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::channels::{Channel, ChannelStore, Post, PostQuery};
 use mail::clock::SystemClock;
-use mail::events::{Cursor, Event, EventStore};
+use mail::events::{Changes, Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
 use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
 use mail::messages::{
@@ -85,7 +85,8 @@ never_asked! { EventStore:
     events(ProjectId, i64, usize) -> Vec<Event>;
     advance_cursor(&str, ProjectId, i64) -> ();
     cursors() -> Vec<Cursor>;
-    change_stamp() -> i64;
+    hold_cursor(&str, ProjectId, &str, Timestamp, Timestamp) -> Option<i64>;
+    changes(Option<i64>, std::time::Duration) -> Changes;
 }
 
 never_asked! { MailboxStore:

@@ -145,6 +145,7 @@ async fn insert_copies(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> 
         return Ok(());
     }
     let recipients: Vec<i64> = copies.iter().map(|(_, _, (recipient, ..))| recipient.0).collect();
+    desk.wakes(recipients.iter().copied());
     let ids: Vec<i64> = copies.iter().map(|(message, ..)| message.id.0).collect();
     let roles: Vec<i16> = copies.iter().map(|(_, _, (_, role, _))| role_number(*role)).collect();
     let places: Vec<i32> = copies.iter().map(|(_, place, _)| *place).collect();
