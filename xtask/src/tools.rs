@@ -3,6 +3,7 @@
 //! Nothing is installed when all of them answer, and nothing is ever asked: without the right to install, the missing
 //! ones are named and the caller decides what that means.
 
+use std::fs;
 use std::process::Command;
 
 use anyhow::Result;
@@ -29,10 +30,24 @@ impl Tool {
             _ => "--version",
         }
     }
+
+    /// What is run: found by its name, but for PostgreSQL's server, for which Debian has a folder for each version.
+    fn program(&self) -> String {
+        if self.command != "postgres" {
+            return self.command.to_owned();
+        }
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let programs = versions.map(|version| version.path().join("bin/postgres").display().to_string());
+        programs.max().unwrap_or_else(|| self.command.to_owned())
+    }
+
+    fn is_there(&self) -> bool {
+        answers(&self.program(), &[self.asked()])
+    }
 }
 
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 9] = [
+pub const TOOLS: [Tool; 11] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
     Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
@@ -42,11 +57,13 @@ pub const TOOLS: [Tool; 9] = [
     Tool { command: "nats-server", package: "nats-server", needed_for: "tests with NATS" },
     Tool { command: "openssl", package: "openssl", needed_for: "tests of TLS" },
     Tool { command: "ip", package: "iproute2", needed_for: "the test of two machines" },
+    Tool { command: "postgres", package: "postgresql", needed_for: "tests with PostgreSQL" },
+    Tool { command: "systemd-analyze", package: "systemd", needed_for: "the test of the systemd unit" },
 ];
 
 /// Installs what is missing when that is possible; returns what is missing still.
 pub fn provide() -> Result<Vec<&'static Tool>> {
-    let missing = missing(|tool| answers(tool.command, &[tool.asked()]));
+    let missing = missing(Tool::is_there);
     if missing.is_empty() {
         return Ok(missing);
     }
@@ -58,7 +75,7 @@ pub fn provide() -> Result<Vec<&'static Tool>> {
     if let Err(problem) = installed {
         eprintln!("    {problem:#}");
     }
-    Ok(self::missing(|tool| answers(tool.command, &[tool.asked()])))
+    Ok(self::missing(Tool::is_there))
 }
 
 /// A line for a developer who is to install them by hand.
