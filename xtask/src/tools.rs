@@ -37,8 +37,9 @@ impl Tool {
             return self.command.to_owned();
         }
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-        let programs = versions.map(|version| version.path().join("bin/postgres").display().to_string());
-        programs.max().unwrap_or_else(|| self.command.to_owned())
+        // A folder may hold the clients alone.
+        let programs = versions.map(|version| version.path().join("bin/postgres")).filter(|program| program.exists());
+        programs.max().map_or_else(|| self.command.to_owned(), |newest| newest.display().to_string())
     }
 
     fn is_there(&self) -> bool {
@@ -119,6 +120,15 @@ mod tests {
     fn only_what_does_not_answer_is_missing() {
         assert!(missing(|_| true).is_empty());
         assert_eq!(missing(|tool| tool.command != "npm"), [&TOOLS[1]]);
+    }
+
+    #[test]
+    fn a_postgresql_that_is_installed_is_found_though_it_is_on_no_path() {
+        let postgres = TOOLS.iter().find(|tool| tool.command == "postgres").unwrap();
+        let installed = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        if installed.into_iter().any(|version| version.path().join("bin/postgres").exists()) {
+            assert!(postgres.is_there(), "{}", postgres.program());
+        }
     }
 
     #[test]
