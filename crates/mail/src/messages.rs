@@ -3,6 +3,8 @@
 //! A message is written once and never changed. What a recipient did with it (saw, read, acknowledged, archived it) is
 //! told by that recipient's delivery. Nothing here deletes.
 
+mod marks;
+
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -11,8 +13,9 @@ use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, StoreError, shown};
-use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
+
+pub use marks::Mark;
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
 ///
@@ -283,51 +286,6 @@ impl InboxQuery {
             before: None,
             limit,
             with_bodies: true,
-        }
-    }
-}
-
-/// What a recipient wants noted of its copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// It was read.
-    Read,
-    /// It was not read after all. An acknowledgement, and that it was shown, stay noted.
-    Unread,
-    /// It was acknowledged, which also reads it; with a note that may be empty.
-    Acknowledged {
-        /// What the recipient says with it.
-        note: String,
-    },
-}
-
-impl Mark {
-    /// Whether a copy in this state has been marked so already.
-    pub fn is_noted(&self, state: &DeliveryState) -> bool {
-        match self {
-            Self::Read => state.read_at.is_some(),
-            Self::Unread => state.read_at.is_none(),
-            Self::Acknowledged { .. } => state.acked_at.is_some(),
-        }
-    }
-
-    /// Notes it in a state where it is not noted yet, and tells what happened.
-    pub fn note(self, state: &mut DeliveryState, now: Timestamp) -> EventKind {
-        match self {
-            Self::Read => {
-                state.read_at = Some(now);
-                EventKind::MessageRead
-            }
-            Self::Unread => {
-                state.read_at = None;
-                EventKind::MessageUnread
-            }
-            Self::Acknowledged { note } => {
-                state.read_at.get_or_insert(now);
-                state.acked_at = Some(now);
-                state.ack_note = note;
-                EventKind::MessageAcknowledged
-            }
         }
     }
 }

@@ -1,0 +1,79 @@
+//! Settings that are well written and mean nothing that could work.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::bail;
+use mail::projects::ProjectKey;
+use store::Location;
+
+use super::Config;
+
+impl Config {
+    /// A path here would be taken for a file by whoever wrote it, and is none. The URL may hold a password, and is not told.
+    pub(super) fn check_location(&self) -> anyhow::Result<()> {
+        match self.location() {
+            Location::Postgres(url) if !url.starts_with("postgres://") && !url.starts_with("postgresql://") => {
+                bail!(
+                    "'database' is not a URL that begins with 'postgres://'; leave it out for a file in the home folder"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Folders are shared between machines, so that one relative to anything would be a mistake; and what two projects
+    /// wrote into one folder could not be told apart.
+    pub(super) fn check_channels(&self) -> anyhow::Result<()> {
+        let mut folders = HashMap::new();
+        for project in self.file.channels.keys() {
+            match ProjectKey::parse_path(project) {
+                Ok(key) if key.as_str() == project => {}
+                _ => bail!("[channels]: '{project}' is not an absolute path of a project, without a slash at its end"),
+            }
+            let folder = self.channels_folder(project).unwrap_or_else(|| Path::new(""));
+            if !folder.is_absolute() {
+                bail!("[channels]: the folder '{}' of '{project}' is not an absolute path", folder.display());
+            }
+            if let Some(other) = folders.insert(folder, project) {
+                bail!(
+                    "[channels]: '{other}' and '{project}' have one folder, '{}'; give each its own",
+                    folder.display()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_project_has_one_folder_of_channels_and_that_is_its_own() {
+        let config = |text: &str| {
+            let file = toml::from_str(text).unwrap();
+            Config { home: PathBuf::new(), source: None, file }
+        };
+        let two = "[channels]\n'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/b'";
+        let good = config(two);
+        good.check_channels().unwrap();
+        assert_eq!(good.channels_folder("/data/app"), Some(Path::new("/mnt/a")));
+        assert_eq!(good.channels_folder("/data/c"), None);
+        for (project, folders) in [("/data/app", 1), ("/data/app/", 1), ("data-app", 1), ("/data", 0), ("data-c", 0)] {
+            assert_eq!(config(two).about(project).file.channels.len(), folders, "{project}");
+        }
+        for (wrong, told) in [
+            ("'/data/app' = 'collab'", "'collab'"),
+            ("'app' = '/mnt/a'", "'app'"),
+            ("'/data/app/' = '/mnt/a'", "'/data/app/'"),
+            ("'/data/app' = '/mnt/a'\n'/data/b' = '/mnt/a'", "'/mnt/a'"),
+        ] {
+            let error = config(&format!("[channels]\n{wrong}")).check_channels().unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}
