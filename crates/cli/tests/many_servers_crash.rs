@@ -26,7 +26,7 @@ const WAITERS: usize = 16;
 const RESERVERS: usize = 12;
 const READERS: usize = 12;
 /// How many answers lie between two crashes.
-const BETWEEN_CRASHES: usize = 60;
+const BETWEEN_CRASHES: usize = 400;
 
 /// What the clients share.
 struct Town {
@@ -108,7 +108,9 @@ fn reserve(town: &Town, mut dice: Dice, number: usize) {
     let name = format!("reserver{number}");
     while town.goes_on() {
         let path = format!("src/{}.rs", dice.roll(3));
-        let mut arguments = json!({ "project_key": PROJECT, "agent_name": name, "paths": [path], "exclusive": true, "ttl_seconds": 600 });
+        let arguments = json!({
+            "project_key": PROJECT, "agent_name": name, "paths": [path], "exclusive": true, "ttl_seconds": 600,
+        });
         let granted = town.call(&mut dice, "file_reservation_paths", &arguments).is_some();
         let from = Instant::now();
         if granted {
@@ -116,7 +118,6 @@ fn reserve(town: &Town, mut dice: Dice, number: usize) {
         }
         let until = Instant::now();
         // Also when no answer came: it may have been granted.
-        arguments.as_object_mut().unwrap().remove("ttl_seconds");
         town.insist(&mut dice, "release_file_reservations", &json!({ "project_key": PROJECT, "agent_name": name }));
         if granted {
             town.held.lock().unwrap().push((path, name.clone(), from, until));

@@ -90,7 +90,7 @@ impl Feed {
             noted_at: Instant::now(),
             asked_at: None,
             backoff: Backoff::default(),
-            holder: format!("{:016x}", chance()),
+            holder: own_name(),
             held_until: None,
         }
     }
@@ -213,6 +213,11 @@ fn pause_after(failures: u32) -> Duration {
     let pause = LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(failures));
     // Many that lost the same server do not all come back at the same moment.
     pause.mul_f64(0.75 + (chance() % 512) as f64 / 1024.0)
+}
+
+/// A name that nobody else has.
+pub(crate) fn own_name() -> String {
+    format!("{:016x}", chance())
 }
 
 fn chance() -> u64 {

@@ -11,6 +11,7 @@ mod presence;
 mod publication;
 mod settings;
 mod subjects;
+mod waking;
 
 use std::io;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 pub use outward::SINK;
 pub use settings::Settings;
 
+use crate::feed;
 use crate::wake::Bells;
 use link::{Line, Link};
 
@@ -152,7 +154,19 @@ pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>,
     tokio::select! {
         () = link::keep(&settings, &connections) => {}
         () = serve_projects(&settings, &store, &office, &bells, &line) => {}
+        () = pass_wakes_on(&settings, &store, &bells, line.clone()) => {}
     }
+}
+
+async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, bells: &Bells, mut line: Line) {
+    let office_id = loop {
+        match store.office_id().await {
+            Ok(id) => break id,
+            Err(error) => tracing::debug!(%error, "cannot ask which office this is"),
+        }
+        tokio::time::sleep(NEW_PROJECTS).await;
+    };
+    waking::exchange(settings, &office_id, &feed::own_name(), bells, &mut line).await;
 }
 
 /// Whether the server can be reached, lets us in and keeps streams. Changes nothing.

@@ -2,7 +2,7 @@
 //!
 //! Nothing is queued and nothing is kept: a wake-up says "look again", and whoever waits looks into the store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,16 @@ pub struct Bells {
     followers: Row<ProjectId>,
     /// Told when somebody begins to wait.
     arrived: Notify,
+    /// Whom this process has rung for and others were not told; none while nobody passes it on.
+    rung: Mutex<Option<Rung>>,
+    has_rung: Notify,
     closing: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Rung {
+    agents: BTreeSet<AgentId>,
+    projects: BTreeSet<ProjectId>,
 }
 
 impl Bells {
@@ -76,7 +85,28 @@ impl Bells {
         Box::new(self.followers.listen(project))
     }
 
-    fn ring_for(&self, concerned: &Concerned) {
+    /// Waits until this process rings, and tells for whom, to one who passes it on to other servers.
+    pub async fn rung(&self) -> Concerned {
+        loop {
+            let rung = std::mem::take(self.rung.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
+            if !rung.agents.is_empty() || !rung.projects.is_empty() {
+                let (agents, projects) = (rung.agents.into_iter().collect(), rung.projects.into_iter().collect());
+                return Concerned::These { agents, projects };
+            }
+            self.has_rung.notified().await;
+        }
+    }
+
+    fn note(&self, agents: &[AgentId], projects: &[ProjectId]) {
+        if let Some(rung) = self.rung.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            rung.agents.extend(agents);
+            rung.projects.extend(projects);
+            self.has_rung.notify_one();
+        }
+    }
+
+    /// Rings for what was committed elsewhere.
+    pub fn ring_for(&self, concerned: &Concerned) {
         match concerned {
             Concerned::Everybody => self.ring_all(),
             Concerned::These { agents, projects } => {
@@ -109,16 +139,19 @@ impl Bells {
 impl Wake for Bells {
     fn mail_for(&self, agents: &[AgentId]) {
         self.mailboxes.ring(agents);
+        self.note(agents, &[]);
     }
 
     fn leases_changed(&self, project: ProjectId) {
         self.leases.ring(&[project]);
         self.followers.ring(&[project]);
+        self.note(&[], &[project]);
     }
 
     fn work_changed(&self, project: ProjectId) {
         self.boards.ring(&[project]);
         self.followers.ring(&[project]);
+        self.note(&[], &[project]);
     }
 
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
@@ -217,6 +250,19 @@ mod tests {
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), LONG);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_passes_it_on_is_told_for_whom_this_process_rang() {
+        let bells = Bells::new();
+        bells.mail_for(&[AgentId(9)]);
+        let none = tokio::time::timeout(LONG, bells.rung()).await;
+        assert!(none.is_err(), "from when it asks first, and not before: {none:?}");
+        bells.mail_for(&[AgentId(2), AgentId(1)]);
+        bells.leases_changed(ProjectId(3));
+        bells.ring_for(&Concerned::These { agents: vec![AgentId(7)], projects: vec![ProjectId(7)] });
+        let told = Concerned::These { agents: vec![AgentId(1), AgentId(2)], projects: vec![ProjectId(3)] };
+        assert_eq!(bells.rung().await, told, "and not for what others did");
     }
 
     #[tokio::test(start_paused = true)]

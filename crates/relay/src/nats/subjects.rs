@@ -86,6 +86,11 @@ impl Subjects {
         format!("{}-live.{}.presence.{}", self.prefix, part(slug), part(agent))
     }
 
+    /// The subject on which servers of one office tell each other whom to wake. No project is called so.
+    pub(super) fn waking(&self, office: &str) -> String {
+        format!("{}-live.$wake.{office}", self.prefix)
+    }
+
     /// The subject on which it is asked who is there.
     pub(super) fn question(&self, slug: &str) -> String {
         format!("{}-live.{}.who", self.prefix, part(slug))
