@@ -73,12 +73,13 @@ impl Outcome {
 
 /// Has `clients` send `requests` in turn, each its next as soon as it is answered.
 ///
-/// Clients begin at different requests, so that they do not walk in step. The first wrong answer ends the load.
-pub fn run(address: SocketAddr, requests: &Arc<[Request]>, clients: usize, pace: Pace) -> anyhow::Result<Outcome> {
+/// Each stays with one of the servers, in turn. Clients begin at different requests, so that they do not walk in step. The
+/// first wrong answer ends the load.
+pub fn run(servers: &[SocketAddr], requests: &Arc<[Request]>, clients: usize, pace: Pace) -> anyhow::Result<Outcome> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async {
         let mut streams = Vec::with_capacity(clients);
-        for _ in 0..clients {
+        for address in servers.iter().cycle().take(clients) {
             let stream = TcpStream::connect(address).await.context("cannot connect")?;
             stream.set_nodelay(true)?;
             streams.push(stream);

@@ -143,7 +143,7 @@ async fn fill(store: &Arc<Sqlite>, count: usize, cases: usize) -> anyhow::Result
 }
 
 /// The letter as the store takes it when it comes over HTTP.
-fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
+pub fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
     let recipient = |place: usize| (agents[place].id, agents[place].name.clone(), Role::To);
     NewMessage {
         project: agents[letter.sender].project,

@@ -8,6 +8,7 @@
 mod caller;
 mod channels;
 mod checks;
+mod cluster;
 mod disk;
 mod echo;
 mod footprint;
@@ -20,8 +21,10 @@ mod process;
 mod readers;
 mod report;
 mod samples;
+mod scale;
 mod searches;
 mod sends;
+mod servers;
 mod setting;
 mod starts;
 mod text;
@@ -67,6 +70,7 @@ enum Role {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
+    Scale(scale::Scale),
 }
 
 /// What can be measured by itself.
@@ -82,12 +86,14 @@ enum Part {
     Readers,
     Checks,
     Channels,
+    Servers,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = match cli.role {
-        Some(Role::Echo { port }) => echo::serve(port),
+    let done = match &cli.role {
+        Some(Role::Echo { port }) => echo::serve(*port),
+        Some(Role::Scale(scale)) => scale::run(scale, cli.seconds, cli.quick),
         None => measure(&cli),
     };
     match done {
@@ -140,6 +146,9 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
     }
     if wanted(Part::Channels) {
         channels::measure(setting, report)?;
+    }
+    if wanted(Part::Servers) {
+        servers::measure(setting, report)?;
     }
     if wanted(Part::Footprint) {
         footprint::measure(setting, report)?;

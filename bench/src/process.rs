@@ -37,6 +37,15 @@ impl Server {
         Self::spawn(command)
     }
 
+    /// Starts the measured binary over the mail in a PostgreSQL database, on a free port.
+    pub fn start_over(setting: &Setting, database: &str) -> anyhow::Result<Self> {
+        let home = setting.fresh_folder()?;
+        let mut command = Command::new(&setting.binary);
+        command.env_clear().env("POSTRIDER_HOME", &home).env("POSTRIDER_DATABASE", database).current_dir(home);
+        command.args(["serve", "--port", "0", "--json"]);
+        Self::spawn(command)
+    }
+
     /// Starts the bare server that the measured one is compared with.
     pub fn start_echo() -> anyhow::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -76,7 +85,8 @@ impl Server {
         Ok(kilobytes * 1024.0)
     }
 
-    fn processor_time(&self) -> anyhow::Result<Duration> {
+    /// How much processor time it has used.
+    pub fn processor_time(&self) -> anyhow::Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name of the program stands in brackets and may hold anything; numbers follow.
         let numbers = stat.rsplit(") ").next().unwrap_or_default();
@@ -87,7 +97,7 @@ impl Server {
     /// Puts a load on it; also returns how much processor time each answer cost it.
     pub fn load(&self, requests: &Arc<[Request]>, clients: usize, pace: Pace) -> anyhow::Result<(Outcome, Duration)> {
         let before = self.processor_time()?;
-        let outcome = load::run(self.address, requests, clients, pace)?;
+        let outcome = load::run(&[self.address], requests, clients, pace)?;
         let used = self.processor_time()?.saturating_sub(before);
         let answers = u32::try_from(outcome.answered).unwrap_or(u32::MAX).max(1);
         Ok((outcome, used / answers))

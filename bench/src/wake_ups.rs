@@ -19,7 +19,7 @@ use crate::samples::{Samples, millis};
 use crate::setting::{Setting, progress};
 
 /// How often a message is sent to somebody who waits.
-const ROUNDS: usize = 300;
+pub const ROUNDS: usize = 300;
 /// Long enough for a request to reach the server and wait there.
 const SETTLE: Duration = Duration::from_millis(5);
 
@@ -28,25 +28,27 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     progress("wake-ups");
     let home = setting.fresh_folder()?;
     let server = Server::start(setting, &home, &[])?;
-    let names = agents();
-    let mut sender = server.caller()?;
-    sender.move_in(PROJECT, &names)?;
-    let waiter = server.caller()?;
-    let (go, gone) = channel();
-    let (woken, answers) = channel();
-    let waiting = std::thread::spawn(move || wait(waiter, &gone, &woken));
-    let rounds = if setting.rounds == 1 { ROUNDS / 10 } else { ROUNDS };
-    let woken = rounds_of_mail(&mut sender, rounds, &go, &answers);
-    drop(go);
-    // If the waiter failed, its reason is worth more than that nothing came from it.
-    waiting.join().map_err(|_| anyhow::anyhow!("the waiter panicked"))??;
-    let woken = woken?;
+    server.caller()?.move_in(PROJECT, &agents())?;
+    let woken = woken(setting, server.caller()?, server.caller()?)?;
     server.stop()?;
     let disk = millis(fdatasync(setting, setting.pace.measured)?.percentile(0.99));
     let [p50, p99] = [0.5, 0.99].map(|share| millis(woken.percentile(share)));
     let line = Line::new("wake-up of a waiter, p99", p99, Unit::Millis).more(format!("p50 {p50:.2} ms"));
     report.add(line.against("fdatasync p99", &[(p99, disk)]).target(Target::FigureAtMost(10.0)));
     Ok(())
+}
+
+/// How long after `sender` has its answer `waiter` has the message, again and again. The agents have moved in before.
+pub fn woken(setting: &Setting, mut sender: Caller, waiter: Caller) -> anyhow::Result<Samples> {
+    let (go, gone) = channel();
+    let (woken, answers) = channel();
+    let waiting = std::thread::spawn(move || wait(waiter, &gone, &woken));
+    let rounds = setting.scaled(ROUNDS, ROUNDS / 10);
+    let woken = rounds_of_mail(&mut sender, rounds, &go, &answers);
+    drop(go);
+    // If the waiter failed, its reason is worth more than that nothing came from it.
+    waiting.join().map_err(|_| anyhow::anyhow!("the waiter panicked"))??;
+    woken
 }
 
 fn rounds_of_mail(
