@@ -168,3 +168,39 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
     ensure!(done.success(), "{command:?} ended with {done}");
     Ok(())
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A cluster that runs; `None`, said loudly, where there is no PostgreSQL.
+    pub fn started(settings: &[&str]) -> Option<Cluster> {
+        let Some(programs) = programs() else {
+            let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
+            assert!(!is_ci, "PostgreSQL is not installed: run `cargo xtask test`, which installs it");
+            // Written past the capture of the test runner: what was not tried must be seen.
+            let said = b"NOT RUN: PostgreSQL is not installed; `cargo xtask test` installs it\n";
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), said);
+            return None;
+        };
+        let cluster = Cluster::make(programs, None).unwrap();
+        cluster.start(settings).unwrap();
+        Some(cluster)
+    }
+
+    #[test]
+    fn a_cluster_waits_for_the_disk_and_leaves_nothing_behind() {
+        let Some(cluster) = started(&[]) else { return };
+        let folder = cluster.folder().to_owned();
+        let session = Session::open(&cluster.url("postgres")).unwrap();
+        let waits = "SELECT current_setting('fsync') || current_setting('synchronous_commit')";
+        assert_eq!(session.value::<String>(waits).unwrap(), "onon");
+        session.run("CREATE TABLE kept (n) AS SELECT 7").unwrap();
+        drop(session);
+        cluster.stop().unwrap();
+        cluster.start(&[]).unwrap();
+        assert_eq!(Session::open(&cluster.url("postgres")).unwrap().value::<i32>("SELECT n FROM kept").unwrap(), 7);
+        drop(cluster);
+        assert!(!folder.exists());
+    }
+}

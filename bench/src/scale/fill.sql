@@ -2,7 +2,7 @@
 --
 -- The n-th goes to one project after the other. Ten in turn of a project are about one case; five in turn make a thread,
 -- and every fiftieth is part of one that never ends. $3 is the time of the first, $4 the microseconds from one to the next,
--- $5 what is added to n for a message's number.
+-- $5 what is added to n for a message's number, and $6 how many turns were filled in before.
 WITH drawn AS MATERIALIZED (
     SELECT n, n + $5::bigint AS id, 1 + (n - 1) % 200 AS project, (n - 1) / 200 AS turn,
         $3::bigint + n * $4::bigint AS at,
@@ -48,4 +48,5 @@ WITH drawn AS MATERIALIZED (
     ORDER BY id, nth
 )
 INSERT INTO event (project_id, seq, kind, reference, agent_id, at)
-SELECT project, turn + 1, 'message.sent', id, sender_id, at FROM made ORDER BY id
+SELECT home.id, home.next_seq + turn - $6::bigint, 'message.sent', made.id, sender_id, at
+FROM made JOIN project home ON home.id = made.project ORDER BY made.id

@@ -82,7 +82,7 @@ impl Filling {
     fn insert(&mut self, url: &str, size: u64) -> anyhow::Result<()> {
         let session = Session::open(url)?;
         let highest: i64 = session.value("SELECT coalesce(max(id), 0) FROM message")?;
-        let offset = highest - self.filled as i64;
+        let (offset, turns) = (highest - self.filled as i64, self.filled as i64 / 200);
         let next = AtomicU64::new(self.filled);
         std::thread::scope(|scope| {
             let hand = || {
@@ -97,7 +97,8 @@ impl Filling {
                     // The same seed gives the same mail.
                     session.run(&format!("SELECT setseed({}::float8 / 1000000)", first / 1_000 % 1_000_000))?;
                     let first = first as i64 + 1;
-                    let values: crate::cluster::Values<'_> = &[&first, &last, &self.began_at, &self.step, &offset];
+                    let values: crate::cluster::Values<'_> =
+                        &[&first, &last, &self.began_at, &self.step, &offset, &turns];
                     session.write(include_str!("fill.sql"), values)?;
                 }
             };
@@ -106,9 +107,9 @@ impl Filling {
         })?;
         self.filled = size;
         session.write(
-            "UPDATE project SET next_seq = 1 + $1::bigint / 200, last_message_at = $2::bigint + $1 * $3::bigint
-             WHERE id <= 200",
-            &[&(size as i64), &self.began_at, &self.step],
+            "UPDATE project SET next_seq = next_seq + $1::bigint / 200 - $2::bigint,
+                 last_message_at = $3::bigint + $1 * $4::bigint WHERE id <= 200",
+            &[&(size as i64), &turns, &self.began_at, &self.step],
         )?;
         session.run("SELECT setval('message_number', (SELECT max(id) FROM message))")
     }
@@ -130,4 +131,90 @@ fn build(url: &str, indexes: &[Vec<String>]) -> anyhow::Result<()> {
         let hands: Vec<_> = (0..HANDS).map(|_| scope.spawn(hand)).collect();
         hands.into_iter().try_for_each(|hand| hand.join().map_err(|_| anyhow::anyhow!("a builder panicked"))?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use mail::agents::AgentStore;
+    use mail::messages::{Appended, MessageStore, Role};
+    use mail::projects::ProjectStore;
+    use store::{Postgres, PostgresOptions};
+
+    use super::*;
+    use crate::cluster;
+    use crate::mailboxes::{Letter, accepted};
+
+    #[test]
+    fn what_is_filled_in_is_what_the_store_would_have_written() {
+        let Some(cluster) = cluster::tests::started(&["fsync=off"]) else { return };
+        let url = cluster.url("postgres");
+        let mut filling = Filling::of(20_000);
+        filling.prepare(&url).unwrap();
+        for size in [10_000, 20_000] {
+            filling.fill(&url, size).unwrap();
+        }
+        let session = Session::open(&url).unwrap();
+        for (sql, expected) in [
+            ("SELECT count(*) FROM message", 20_000),
+            ("SELECT count(*) FROM message WHERE words @@ '''p7'' & ''bcase7'''::tsquery", 10),
+            ("SELECT count(*) FROM message m WHERE NOT EXISTS (SELECT FROM delivery WHERE message_id = m.id)", 0),
+            ("SELECT count(*) FROM delivery JOIN message ON id = message_id WHERE recipient_id = sender_id", 0),
+            (
+                "SELECT count(*) FROM project p WHERE next_seq <> 1 + (SELECT max(seq) FROM event WHERE project_id = p.id)",
+                0,
+            ),
+            (
+                "SELECT count(*) FROM project p WHERE next_seq <> 1 + (SELECT count(*) FROM event WHERE project_id = p.id)",
+                0,
+            ),
+            (
+                "SELECT count(*) FROM message m JOIN project p ON p.id = project_id WHERE m.created_at > last_message_at",
+                0,
+            ),
+            (
+                "SELECT count(*) FROM message m JOIN message f ON f.id::text = m.thread WHERE f.project_id <> m.project_id",
+                0,
+            ),
+            ("SELECT count(*) FROM pg_indexes WHERE tablename IN ('message', 'delivery', 'event')", 14),
+        ] {
+            assert_eq!(session.value::<i64>(sql).unwrap(), expected, "{sql}");
+        }
+        let copies = kept_once_more(&session, &url);
+        assert_eq!(copies.len(), 40);
+        for (original, copy) in copies {
+            let same = format!(
+                "SELECT count(*) FROM message one JOIN message two USING (project_id, sender_id, importance, ack_required,
+                     door, vouched, from_name, to_names, cc_names, subject, body)
+                 WHERE one.id = {original} AND two.id = {copy} AND one.words::text = two.words::text"
+            );
+            assert_eq!(session.value::<i64>(&same).unwrap(), 1, "{original} is not {copy}");
+        }
+    }
+
+    /// Has the store keep some of the mail once more; pairs of the numbers.
+    fn kept_once_more(session: &Session, url: &str) -> Vec<(i64, i64)> {
+        let sql = "SELECT id::text, project_id::text, from_name, to_names, subject, body FROM message
+                   WHERE id % 499 = 0 ORDER BY id LIMIT 40";
+        let rows = session.texts(sql).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = Postgres::open(url, &PostgresOptions::default()).await.unwrap();
+            let mut pairs = Vec::new();
+            for row in rows {
+                let key = format!("/bench/filled/{}", row[1]);
+                let home = store.ensure_project(&key, jiff::Timestamp::now()).await.unwrap();
+                let agents = store.agents(home.id, None, 50).await.unwrap();
+                let place = |name: &str| agents.iter().position(|agent| agent.name.as_str() == name).unwrap();
+                let (subject, body) = (row[4].clone(), row[5].clone());
+                let letter = Letter { sender: place(&row[2]), recipients: [0, 0], subject, body };
+                let mut message = accepted(letter, &agents);
+                let recipient = |name| (agents[place(name)].id, agents[place(name)].name.clone(), Role::To);
+                message.recipients = row[3].split('\n').map(recipient).collect();
+                let Appended::New { id, .. } = store.append(&message).await.unwrap() else { panic!("it is new") };
+                pairs.push((row[0].parse().unwrap(), id.0));
+            }
+            store.close().await;
+            pairs
+        })
+    }
 }

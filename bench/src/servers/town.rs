@@ -93,7 +93,10 @@ pub fn sends(projects: Range<usize>) -> Arc<[Request]> {
 /// Makes the schema.
 pub fn migrate(url: &str) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async { Ok(Postgres::open(url, &PostgresOptions::default()).await?.close().await) })
+    runtime.block_on(async {
+        Postgres::open(url, &PostgresOptions::default()).await?.close().await;
+        Ok(())
+    })
 }
 
 /// Makes the schema, the projects and their agents, by way of the store.
@@ -171,4 +174,47 @@ fn words(letter: &Letter) -> String {
     all.sort_unstable();
     all.dedup();
     all.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cluster;
+    use crate::servers::SETTINGS;
+    use crate::servers::ceilings::{LOCKED, PLAIN, pgbench};
+
+    /// All that is written of sends, but for numbers and times, and for what pgbench draws by chance.
+    const WRITTEN: &str = r"
+        SELECT DISTINCT m.importance::text, m.ack_required::text, coalesce(m.reply_to::text, ''),
+            (m.thread = m.id::text)::text, coalesce(m.kind, ''), coalesce(m.work_id, ''), m.door, m.vouched,
+            (m.from_name = sender.name)::text, m.cc_names, (letter.n IS NOT NULL)::text,
+            (m.words = ('''p' || m.project_id || ''' ''a' || m.sender_id || ''' ' || letter.words)::tsvector)::text,
+            (m.to_names = (SELECT string_agg(a.name, E'\n' ORDER BY position) FROM delivery d
+                JOIN agent a ON a.id = d.recipient_id WHERE d.message_id = m.id))::text,
+            (SELECT string_agg(concat_ws(',', role, position, ack_required, coalesce(kind, '-'), ack_note,
+                coalesce(shown_at, read_at, acked_at, archived_at, 0)), ';' ORDER BY position)
+                FROM delivery d WHERE d.message_id = m.id),
+            (SELECT string_agg(concat_ws(',', e.kind, e.project_id = m.project_id, e.agent_id = m.sender_id), ';')
+                FROM event e WHERE e.reference = m.id AND e.kind = 'message.sent')
+        FROM message m JOIN agent sender ON sender.id = m.sender_id
+        LEFT JOIN bench_letter letter ON letter.subject = m.subject AND letter.body = m.body";
+
+    #[test]
+    fn the_rows_of_pgbench_are_those_that_the_store_writes() {
+        let Some(cluster) = cluster::tests::started(SETTINGS) else { return };
+        let town = Town::found(cluster).unwrap();
+        let written = |name: &str| town.session(name).unwrap().texts(WRITTEN).unwrap();
+        fill(&town.fresh("store").unwrap(), LETTERS).unwrap();
+        let ours = written("store");
+        assert_eq!(ours.len(), 1, "{ours:?}");
+        for script in [LOCKED, PLAIN] {
+            town.fresh("bare").unwrap();
+            let done = pgbench(&town, "bare", script, PROJECTS, 4, Duration::from_secs(1)).unwrap().done;
+            assert!(done > 0);
+            town.check_count("bare", done).unwrap();
+            assert_eq!(written("bare"), ours);
+        }
+    }
 }
