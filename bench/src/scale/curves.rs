@@ -121,7 +121,7 @@ type Points = Vec<(f64, f64)>;
 fn svg(chart: &Chart, sizes: &[Value]) -> anyhow::Result<String> {
     let mut curves: Vec<(&str, Points)> = Vec::new();
     for (name, place, divisor) in chart.curves {
-        let point = |size: &Value| Some((size["messages"].as_f64()?, size.pointer(place)?.as_f64()? / divisor));
+        let point = |size: &Value| Some((size["size"].as_f64()?, size.pointer(place)?.as_f64()? / divisor));
         let points: Option<Points> = sizes.iter().map(point).collect();
         curves.push((name, points.with_context(|| format!("a size without '{place}'"))?));
     }
@@ -142,6 +142,12 @@ fn svg(chart: &Chart, sizes: &[Value]) -> anyhow::Result<String> {
             .map(|(mail, figure)| format!("{:.1},{:.1}", across.place(*mail), up.place(*figure)))
             .collect();
         writeln!(text, "<polyline class=\"{}\" points=\"{}\"/>", ink(chart, number), places.join(" "))?;
+    }
+    for (number, (_, points)) in curves.iter().enumerate() {
+        for (mail, figure) in points {
+            let (x, y) = (across.place(*mail), up.place(*figure));
+            writeln!(text, "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>", ink(chart, number))?;
+        }
     }
     names(&mut text, chart, &curves, &up)?;
     text.push_str("</svg>\n");
@@ -207,7 +213,7 @@ mod tests {
     use super::*;
 
     fn size(messages: f64, figure: f64) -> Value {
-        let mut size = json!({ "messages": messages });
+        let mut size = json!({ "size": messages });
         for (_, place, _) in CHARTS.iter().flat_map(|chart| chart.curves) {
             let mut within = &mut size;
             for part in place.split('/').skip(1) {
@@ -238,7 +244,7 @@ mod tests {
     #[test]
     fn figures_that_are_missing_or_zero_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        for sizes in [json!([]), json!([{ "messages": 10 }]), json!([size(10.0, 0.0)])] {
+        for sizes in [json!([]), json!([{ "size": 10 }]), json!([size(10.0, 0.0)])] {
             assert!(draw(&json!({ "sizes": sizes }), folder.path()).is_err());
         }
     }
