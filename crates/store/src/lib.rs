@@ -2,7 +2,8 @@
 //!
 //! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
 //! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
-//! file, and [`ownership`] sees to it that one server at a time serves it. [`Postgres`] is the engine for many. [`Beads`] and [`Exec`] are no engines but
+//! file, and [`ownership`] sees to it that one server at a time serves it. [`Postgres`] is the engine for many;
+//! [`moving`] takes all mail from one to the other. [`Beads`] and [`Exec`] are no engines but
 //! providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
 
 mod beads;
@@ -10,6 +11,7 @@ mod books;
 mod engine;
 mod exec;
 mod migration;
+pub mod moving;
 pub mod ownership;
 mod placed;
 mod postgres;

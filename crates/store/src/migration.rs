@@ -13,6 +13,10 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// Why a store is not opened that carries the mark of a move ([`crate::moving`]).
+pub(crate) const UNFINISHED: &str = "MIGRATION_UNFINISHED: not all mail was moved here yet; run `postrider migrate` again \
+     with the same --from and --to, which goes on where it stopped";
+
 /// Why the steps that were applied are not those that are known.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Mismatch {

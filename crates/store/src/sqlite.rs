@@ -12,6 +12,7 @@ mod events;
 mod mailboxes;
 mod messages;
 mod migrations;
+pub(crate) mod moving;
 mod presence;
 mod projects;
 mod readers;
@@ -80,6 +81,7 @@ impl Sqlite {
         connection::make_file(&path).map_err(|cause| failure(doing, cause))?;
         let mut connection = connection::writing(&path).map_err(failed(doing))?;
         migrations::migrate(&mut connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
+        migrations::check_finished(&connection).map_err(|cause| failure(doing, cause))?;
         let writer = Writer::start(connection, options.queue).map_err(|cause| failure(doing, cause))?;
         Ok(Self::over(path, Some(writer), options))
     }
@@ -90,6 +92,7 @@ impl Sqlite {
         let path = absolute(path)?;
         let connection = connection::reading(&path).map_err(failed(doing))?;
         migrations::check(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
+        migrations::check_finished(&connection).map_err(|cause| failure(doing, cause))?;
         Ok(Self::over(path, None, &Options { readers: 1, ..Options::default() }))
     }
 

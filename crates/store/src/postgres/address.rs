@@ -5,13 +5,16 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use futures_util::FutureExt;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::in_use;
 
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -80,6 +83,7 @@ impl Address {
         };
         Pool::builder(manager)
             .max_size(size.max(1))
+            .post_create(Hook::async_fn(|client, _| in_use::note(client).boxed()))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(WAITING))
             .create_timeout(Some(CONNECTING))

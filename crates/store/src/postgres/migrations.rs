@@ -3,10 +3,11 @@
 //!
 //! Steps are added, never changed. There is no way back: an older program refuses a newer database.
 
-use deadpool_postgres::Client;
+use tokio_postgres::Client;
 
 use super::rows::{Outcome, Trouble};
-use crate::migration::{Migration, applied};
+use crate::migration::{Migration, UNFINISHED, applied};
+use crate::moving::MARK;
 
 /// Every step, in order.
 pub(super) const ALL: &[Migration] =
@@ -50,8 +51,22 @@ async fn apply(client: &Client, all: &[Migration]) -> Outcome<()> {
     Ok(())
 }
 
+/// Succeeds unless mail is still being moved into the database.
+pub(super) async fn check_finished(client: &Client) -> Outcome<()> {
+    match is_unfinished(client).await? {
+        true => Err(Trouble::Unknown(UNFINISHED.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Whether mail is still being moved into the database.
+pub(super) async fn is_unfinished(client: &Client) -> Outcome<bool> {
+    let sql = "SELECT count(*) > 0 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
+    Ok(client.query_one(sql, &[&MARK]).await?.try_get(0)?)
+}
+
 /// The version of the database, after comparing what was applied with what is known.
-async fn done(client: &Client, all: &[Migration]) -> Outcome<i64> {
+pub(super) async fn done(client: &Client, all: &[Migration]) -> Outcome<i64> {
     let tables = client
         .query_one(
             "SELECT count(*), count(*) FILTER (WHERE tablename = 'migration') FROM pg_tables

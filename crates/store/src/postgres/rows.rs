@@ -3,7 +3,7 @@
 //! Every query for messages selects [`COLUMNS`] and then a body, so that one function reads them all. A body that is
 //! not wanted is not read from the disk.
 
-use deadpool_postgres::{GenericClient, Object, PoolError, TimeoutType, Transaction};
+use deadpool_postgres::{GenericClient, HookError, Object, PoolError, TimeoutType, Transaction};
 use futures_util::StreamExt;
 use jiff::Timestamp;
 use mail::StoreError;
@@ -54,6 +54,8 @@ impl From<PoolError> for Trouble {
         match error {
             PoolError::Backend(error) => Self::Sql(error),
             PoolError::Timeout(TimeoutType::Wait) => Self::Crowded,
+            PoolError::PostCreateHook(HookError::Backend(error)) => Self::Sql(error),
+            PoolError::PostCreateHook(HookError::Message(why)) => Self::NoConnection(why.into_owned()),
             other => Self::NoConnection(other.to_string()),
         }
     }

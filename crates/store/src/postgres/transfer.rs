@@ -22,7 +22,7 @@ use crate::books::LeaseBooks;
 use crate::placed::Placed;
 
 /// Keeps everybody else from writing until the end of the transaction: whoever writes has locked a project's row.
-const ALONE: &str = "LOCK TABLE project IN EXCLUSIVE MODE";
+pub(super) const ALONE: &str = "LOCK TABLE project IN EXCLUSIVE MODE";
 
 #[async_trait]
 impl TransferStore for Postgres {

@@ -5,7 +5,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::migration::{Migration, Mismatch};
+use crate::migration::{Migration, Mismatch, UNFINISHED};
+use crate::moving::MARK;
 
 /// Every step, in order.
 pub(super) const ALL: &[Migration] = &[
@@ -26,6 +27,9 @@ pub(super) enum MigrationError {
     /// Needs steps, and may not be written.
     #[error("the database has schema version {found} and needs {known}; open it for writing once")]
     Older { found: i64, known: i64 },
+    /// Mail is still being moved into it.
+    #[error("{UNFINISHED}")]
+    Unfinished,
     /// Some other program's database.
     #[error("the file is an SQLite database, but not one that keeps mail")]
     Foreign,
@@ -65,6 +69,17 @@ pub(super) fn check(connection: &Connection, all: &[Migration]) -> Result<(), Mi
     let found = applied(connection, all)?;
     let known = Migration::newest(all);
     if found == known { Ok(()) } else { Err(MigrationError::Older { found, known }) }
+}
+
+/// Succeeds unless mail is still being moved into the file.
+pub(super) fn check_finished(connection: &Connection) -> Result<(), MigrationError> {
+    if is_unfinished(connection)? { Err(MigrationError::Unfinished) } else { Ok(()) }
+}
+
+/// Whether mail is still being moved into the file.
+pub(super) fn is_unfinished(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    connection.query_row(sql, [MARK], |row| row.get(0))
 }
 
 /// The version of the file, after comparing what was applied with what is known.
