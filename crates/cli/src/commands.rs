@@ -15,6 +15,7 @@ mod leases;
 mod lines;
 mod mail;
 mod man;
+mod migrate;
 mod nudge;
 mod parse;
 mod problems;
@@ -88,6 +89,8 @@ enum Command {
     Export(transfer::Export),
     /// Read mail that was exported
     Import(transfer::Import),
+    /// Move all mail to another store: from a file to PostgreSQL, or back
+    Migrate(migrate::Migrate),
     /// Write a coordination message, and print or send it
     Compose(Box<compose::Compose>),
     /// Read a coordination message and say what is in it
@@ -149,6 +152,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Restore(command) => command.run(&config, json),
         Command::Export(command) => command.run(&config, json),
         Command::Import(command) => command.run(&config, json),
+        Command::Migrate(command) => command.run(&config, json),
         Command::Compose(command) => command.run(config, json),
         Command::Parse(command) => command.run(json),
         Command::Validate(command) => command.run(json),

@@ -61,15 +61,34 @@ impl Engine {
     }
 }
 
+impl Location {
+    /// The URL of a database as it may be shown, for the command lines of PostgreSQL's own programs; `None` for a file.
+    pub fn url_without_password(&self) -> Option<String> {
+        let Self::Postgres(url) = self else { return None };
+        let (who, place) = parts_of(url);
+        let name = who.split(':').next().filter(|name| !name.is_empty());
+        Some(name.map_or_else(|| format!("postgres://{place}"), |name| format!("postgres://{name}@{place}")))
+    }
+}
+
+/// Who connects, which may hold a password, and to what. A password that is given as a parameter is left out.
+fn parts_of(url: &str) -> (&str, String) {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let (front, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let Some((who, place)) = front.rsplit_once('@').or((!query.contains('@')).then_some(("", front))) else {
+        // It cannot be told whether the rest belongs to a password.
+        return ("", String::new());
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !pair.contains("password")).collect();
+    (who, if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) })
+}
+
 impl std::fmt::Display for Location {
     /// Without the password.
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(text),
-            Self::Postgres(url) => match url.rsplit_once('@') {
-                Some((_, host)) => write!(text, "postgres://…@{host}"),
-                None => text.write_str("postgres://…"),
-            },
+            Self::Postgres(url) => write!(text, "postgres://…@{}", parts_of(url).1),
         }
     }
 }
@@ -77,5 +96,27 @@ impl std::fmt::Display for Location {
 impl std::fmt::Debug for Location {
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(text, "'{self}'")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_password_wherever_that_stands() {
+        for (url, shown) in [
+            ("postgres://me:s3cret@db:5433/mail", "postgres://me@db:5433/mail"),
+            ("postgresql://me:s3c@ret@db/mail?sslmode=disable", "postgres://me@db/mail?sslmode=disable"),
+            ("postgres://db/mail?user=me&password=s3cret", "postgres://db/mail?user=me"),
+            ("postgres://me@%2Frun%2Fpg/mail?password=s3cret", "postgres://me@%2Frun%2Fpg/mail"),
+            ("postgres://db/mail?password=s3cret@s3cret", "postgres://"),
+            ("postgres://me:s3cret?s3cret@db/mail", "postgres://"),
+            ("s3cret", "postgres://"),
+        ] {
+            let location = Location::Postgres(url.to_owned());
+            assert_eq!(location.url_without_password().as_deref(), Some(shown));
+            assert!(!format!("{location} {location:?}").contains("s3c"), "{location}");
+        }
     }
 }

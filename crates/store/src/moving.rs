@@ -14,8 +14,8 @@ use mail::StoreError;
 use crate::Location;
 use crate::postgres::moving::Database;
 use crate::sqlite::moving::File;
-pub use tables::{Kind, TABLES, Table};
 pub(crate) use tables::{Findable, Row, Value, size_of};
+pub use tables::{Kind, TABLES, Table};
 
 /// The table that a target has as long as not everything was moved into it.
 pub(crate) const MARK: &str = "unfinished_migration";

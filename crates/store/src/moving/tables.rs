@@ -63,7 +63,8 @@ impl Table {
 
     /// What a row is found by in a search; only messages are.
     pub(crate) fn findable<'a>(&self, row: &'a Row) -> Option<Findable<'a>> {
-        let value = |column| self.columns.iter().zip(row).find(|((name, _), _)| *name == column).map(|(_, value)| value);
+        let value =
+            |column| self.columns.iter().zip(row).find(|((name, _), _)| *name == column).map(|(_, value)| value);
         let number = |column| match value(column) {
             Some(Value::Number(number)) => Some(*number),
             _ => None,

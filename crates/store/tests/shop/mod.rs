@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mail::Office;
 use mail::clock::ManualClock;
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::Importance;
 use mail::office::{Chance, Claim, Draft, Registration, Rules};
 use mail::wake::{Signal, Wake};
+use mail::{Office, Store};
 use store::Sqlite;
 
 use crate::team::{Team, at, open, team};
@@ -47,6 +47,11 @@ pub async fn shop(rules: Rules) -> Shop {
     let heard = Arc::new(Heard::default());
     let office = Office::new(store.clone(), clock.clone(), heard.clone(), Arc::new(Counting::default()), rules);
     Shop { folder, store, office: Arc::new(office), clock, heard, team }
+}
+
+/// An office over a store that has its mail already.
+pub fn office_over(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Office {
+    Office::new(store, clock, Arc::new(Heard::default()), Arc::new(Counting::default()), Rules::default())
 }
 
 /// Who introduces itself.
