@@ -25,6 +25,7 @@ mod rows;
 mod search;
 mod threads;
 mod transfer;
+pub mod upkeep;
 mod watches;
 mod work;
 mod writer;

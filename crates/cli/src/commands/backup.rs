@@ -15,6 +15,7 @@ use store::upkeep;
 
 use crate::config::Config;
 use crate::output;
+use crate::postbox::Refused;
 
 /// Copy all mail to a file.
 #[derive(Args, Debug)]
@@ -33,6 +34,12 @@ pub struct Restore {
 impl Backup {
     /// Copies, checks the copy, and says where it is.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        refuse_database(config, |url| {
+            format!(
+                "Run pg_dump --format=custom --file=FILE '{url}' (or pg_basebackup for the whole server), or stop the \
+                 servers and run postrider migrate --from postgres: --to sqlite:FILE for one file that was compared."
+            )
+        })?;
         let database = config.database();
         if !database.is_file() {
             bail!("there is no mail in '{}'; is --home right?", config.home.display());
@@ -66,6 +73,12 @@ impl Backup {
 impl Restore {
     /// Checks the backup, keeps the present mail aside, and puts the backup in its place.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        refuse_database(config, |url| {
+            format!(
+                "Run pg_restore --dbname='{url}' FILE for what pg_dump wrote, or postrider migrate --from sqlite:FILE \
+                 --to postgres: for a file; either into an empty database, with the servers stopped."
+            )
+        })?;
         let database = config.database();
         // Owning the database keeps a server from starting in the middle.
         let _ownership = match Ownership::take(&database, "restore") {
@@ -84,6 +97,14 @@ impl Restore {
         });
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Mail in PostgreSQL is copied by PostgreSQL's own programs. A file that lies in the home folder may be years old.
+fn refuse_database(config: &Config, hint: impl FnOnce(String) -> String) -> anyhow::Result<()> {
+    let location = config.location();
+    let Some(url) = location.url_without_password() else { return Ok(()) };
+    let fact = format!("The mail is in PostgreSQL ('{location}'), not in a file that this command could copy");
+    Err(Refused::new("MAIL_IN_POSTGRESQL", &fact, &hint(url)).into())
 }
 
 /// Makes a folder that nobody else can look into.

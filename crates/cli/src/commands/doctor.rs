@@ -1,18 +1,21 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
+mod postgres;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
-use mail::events::{Cursor, EventStore};
-use mail::projects::{ProjectKey, ProjectStore};
-use mail::transfer::{Counts, TransferStore};
+use mail::events::Cursor;
+use mail::projects::ProjectKey;
+use mail::transfer::Counts;
 use relay::files::{self, Complaint};
 use serde_json::{Value, json};
 use store::ownership::{Owner, current_owner};
-use store::{Sqlite, upkeep};
+use store::postgres_upkeep::Condition;
+use store::{Engine, Location, upkeep};
 
 use super::small_runtime;
 use crate::client::Client;
@@ -43,6 +46,8 @@ struct Finding {
 struct Examined {
     schema: Option<i64>,
     bytes: u64,
+    /// What only PostgreSQL has to say.
+    condition: Option<Condition>,
     owner: Option<Owner>,
     counts: Option<Counts>,
     cursors: Vec<Cursor>,
@@ -60,30 +65,31 @@ impl Doctor {
 
     fn examine(&self, config: &Config) -> anyhow::Result<Examined> {
         let database = config.database();
+        let location = config.location();
         let mut examined = Examined {
             schema: None,
             bytes: size_of(&database),
+            condition: None,
             owner: current_owner(&database),
             counts: None,
             cursors: Vec::new(),
             findings: Vec::new(),
         };
         examined.look_for_server(config)?;
-        if !database.is_file() {
+        let is_there = match &location {
+            Location::File(file) => examined.look_at_file(file),
+            Location::Postgres(url) => examined.look_at_database(url)?,
+        };
+        if !is_there {
             // A home without mail is not ill: the first server or send makes it.
             return Ok(examined);
         }
-        match upkeep::schema_version(&database) {
-            Ok(version) => examined.schema = Some(version),
-            Err(error) => examined.find(error.to_string(), "Check that the file is a Postrider database and readable."),
-        }
-        examined.count(&database)?;
-        examined.look_at_permissions(&database);
+        examined.count(&location)?;
         examined.look_at_folders(config)?;
         if let Some((what, todo)) = small_runtime()?.block_on(nats::complaint(config))? {
             examined.find(what, todo);
         }
-        if !self.quick {
+        if !self.quick && matches!(location, Location::File(_)) {
             match upkeep::integrity_check(&database) {
                 Ok(problems) => problems.into_iter().for_each(|problem| {
                     examined.find(problem, "Stop the server, keep a copy of the file, and restore a backup.");
@@ -100,16 +106,35 @@ impl Examined {
         self.findings.push(Finding { what, todo });
     }
 
-    fn count(&mut self, database: &Path) -> anyhow::Result<()> {
-        let store = match Sqlite::open_read_only(database) {
-            Ok(store) => store,
+    /// Whether there is a file whose integrity could be checked.
+    fn is_file_with_mail(&self) -> bool {
+        self.schema.is_some() && self.condition.is_none()
+    }
+
+    /// Looks at the file itself; whether it is there.
+    fn look_at_file(&mut self, database: &Path) -> bool {
+        if !database.is_file() {
+            return false;
+        }
+        match upkeep::schema_version(database) {
+            Ok(version) => self.schema = Some(version),
+            Err(error) => self.find(error.to_string(), "Check that the file is a Postrider database and readable."),
+        }
+        self.look_at_permissions(database);
+        true
+    }
+
+    fn count(&mut self, location: &Location) -> anyhow::Result<()> {
+        let runtime = small_runtime()?;
+        let store = match runtime.block_on(Engine::open_read_only(location)) {
+            Ok(engine) => engine.store(),
             Err(error) => {
                 self.find(error.to_string(), "Use the Postrider version that last wrote it, or a newer one.");
                 return Ok(());
             }
         };
         let (counts, cursors) =
-            small_runtime()?.block_on(async { (store.counts(SystemClock.now()).await, store.cursors().await) });
+            runtime.block_on(async { (store.counts(SystemClock.now()).await, store.cursors().await) });
         self.counts = counts.ok();
         self.cursors = cursors.unwrap_or_default();
         let behind: Vec<String> = self
@@ -142,13 +167,14 @@ impl Examined {
         let mut folders: Vec<_> = config.file.channels.clone().into_iter().collect();
         folders.sort();
         for (path, root) in folders {
-            let (database, longest, folder) = (config.database(), config.largest_request(), root.clone());
+            let (location, longest, folder) = (config.location(), config.largest_request(), root.clone());
             let looked = answered_within(LONGEST_LOOK, move || -> anyhow::Result<Vec<Complaint>> {
-                // That the database cannot be opened was said.
-                let Ok(store) = Sqlite::open_read_only(&database) else { return Ok(Vec::new()) };
                 Ok(small_runtime()?.block_on(async {
+                    // That the database cannot be opened was said.
+                    let Ok(engine) = Engine::open_read_only(&location).await else { return Ok(Vec::new()) };
+                    let store = engine.store();
                     let project = store.project(&ProjectKey::parse_path(&path)?).await?;
-                    files::examine(&store, project.as_ref(), &folder, longest).await
+                    files::examine(&*store, project.as_ref(), &folder, longest).await
                 })?)
             });
             let Some(complaints) = looked else {
@@ -207,11 +233,14 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "home": config.home,
         "settings": config.source,
-        "database": { "path": config.database(), "bytes": examined.bytes, "schema": examined.schema },
+        "database": match config.location() {
+            Location::File(path) => json!({ "path": path, "bytes": examined.bytes, "schema": examined.schema }),
+            database => postgres::report(&database.to_string(), examined),
+        },
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": consumers,
-        "integrity_checked": checked && examined.schema.is_some(),
+        "integrity_checked": checked && examined.is_file_with_mail(),
         "problems": findings,
         "ok": examined.findings.is_empty(),
     })
@@ -222,19 +251,24 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
         .owner
         .as_ref()
         .map_or("none is running".to_owned(), |owner| format!("running at {} (process {})", owner.address, owner.pid));
-    let database = match examined.schema {
-        Some(schema) => format!("{} ({} bytes, schema {schema})", config.database().display(), examined.bytes),
-        None if examined.bytes == 0 => format!("{} (not made yet)", config.database().display()),
-        None => format!("{} (cannot be read)", config.database().display()),
+    let database = match (config.location(), examined.schema) {
+        (Location::File(path), Some(schema)) => {
+            vec![("database", format!("{} ({} bytes, schema {schema})", path.display(), examined.bytes))]
+        }
+        (Location::File(path), None) => {
+            let why = if examined.bytes == 0 { "not made yet" } else { "cannot be read" };
+            vec![("database", format!("{} ({why})", path.display()))]
+        }
+        (database, _) => postgres::rows(&database.to_string(), examined),
     };
     let settings = config.source.as_ref().map_or("defaults".to_owned(), |path| path.display().to_string());
     let mut rows = vec![
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("home", config.home.display().to_string()),
         ("settings", settings),
-        ("database", database),
-        ("server", server),
     ];
+    rows.extend(database);
+    rows.push(("server", server));
     if let Some(counts) = examined.counts {
         rows.push((
             "mail",
@@ -244,7 +278,7 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
             ),
         ));
     }
-    if examined.schema.is_some() {
+    if examined.is_file_with_mail() {
         rows.push(("integrity", if checked { "checked" } else { "not checked (--quick)" }.to_owned()));
     }
     let mut text: String = rows.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect();

@@ -44,6 +44,8 @@ const COUNTED: [(&str, &str); 7] = [
 pub(crate) struct Database {
     client: Client,
     driving: JoinHandle<()>,
+    /// Whether a transaction keeps everybody from writing.
+    is_locked: bool,
     /// How many rows are asked for next: as many as filled a page of late.
     wanted: usize,
 }
@@ -52,7 +54,7 @@ impl Database {
     /// Connects to a database that holds mail, called `place`, and keeps everybody else from writing.
     pub(crate) async fn source(url: &str, place: &str) -> Result<Self, MoveError> {
         let failed = refused("open the source");
-        let this = Self::alone(url, place).await?;
+        let mut this = Self::alone(url, place).await?;
         let locked = async {
             if migrations::done(&this.client, migrations::ALL).await? == 0 {
                 return Ok(false);
@@ -64,10 +66,8 @@ impl Database {
             this.client.batch_execute(ALONE).await?;
             Ok(true)
         };
-        match locked.await.map_err(failed)? {
-            true => Ok(this),
-            false => Err(MoveError::NoMail(place.to_owned())),
-        }
+        this.is_locked = locked.await.map_err(failed)?;
+        if this.is_locked { Ok(this) } else { Err(MoveError::NoMail(place.to_owned())) }
     }
 
     /// Connects to a database, called `place`, and brings its schema up to date.
@@ -81,7 +81,7 @@ impl Database {
         let doing = "connect to the database";
         let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
         let (client, driving) = address.connect().await.map_err(Trouble::from).map_err(refused(doing))?;
-        let this = Self { client, driving, wanted: PAGE_ROWS };
+        let this = Self { client, driving, is_locked: false, wanted: PAGE_ROWS };
         let is_alone = in_use::take_alone(&this.client).await.map_err(Trouble::from).map_err(refused(doing))?;
         if is_alone {
             return Ok(this);
@@ -229,7 +229,8 @@ impl Side for Database {
 
     async fn release(&mut self) {
         // PostgreSQL notices a lost connection in its own time. Should this fail, it does so anyway.
-        let _ = self.client.batch_execute("ROLLBACK; SELECT pg_advisory_unlock_all()").await;
+        let end = if self.is_locked { "ROLLBACK;" } else { "" };
+        let _ = self.client.batch_execute(&format!("{end} SELECT pg_advisory_unlock_all()")).await;
     }
 }
 

@@ -1,0 +1,65 @@
+//! Looking at a database of mail: whether it can be reached, what it is, and what is stuck in it. Nothing is changed.
+
+use mail::StoreError;
+use tokio_postgres::Client;
+
+use super::address::Address;
+use super::migrations;
+use super::rows::{Outcome, Trouble, refused};
+use crate::migration::Migration;
+
+/// What a database is found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The version of PostgreSQL, as it says it.
+    pub server: String,
+    /// The version of the schema; 0 for a database that no mail was kept in yet.
+    pub schema: i64,
+    /// The version that this program makes of it.
+    pub schema_wanted: i64,
+    /// How the connection is encrypted; `None` if it is not.
+    pub encryption: Option<String>,
+    /// Whether it only follows another server, and takes no mail.
+    pub is_standby: bool,
+    /// Whether mail is still being moved into it.
+    pub is_unfinished: bool,
+    /// How much disk all of the database takes.
+    pub bytes: u64,
+    /// How many connections there are, and how many there may be, to all databases of the server.
+    pub connections: (i64, i64),
+    /// For how many seconds the oldest transaction of this database is open.
+    pub oldest_transaction: i64,
+}
+
+/// Connects to the database of that URL and looks at it.
+pub async fn examine(url: &str) -> Result<Condition, StoreError> {
+    let doing = "look at the database";
+    let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
+    let (client, driving) = address.connect().await.map_err(Trouble::from).map_err(refused(doing))?;
+    let condition = condition(&client).await.map_err(refused(doing));
+    driving.abort();
+    condition
+}
+
+async fn condition(client: &Client) -> Outcome<Condition> {
+    // Also what is asked by mistake changes nothing, and nothing is waited for.
+    client.batch_execute("SET default_transaction_read_only = on; SET statement_timeout = '10s'").await?;
+    let sql = "SELECT current_setting('server_version'), pg_is_in_recovery(), pg_database_size(current_database()),
+                   (SELECT version || ' ' || cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
+                   (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+                   current_setting('max_connections')::bigint,
+                   (SELECT coalesce(max(extract(epoch FROM now() - xact_start)), 0)::bigint FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid())";
+    let row = client.query_one(sql, &[]).await?;
+    Ok(Condition {
+        server: row.try_get(0)?,
+        is_standby: row.try_get(1)?,
+        bytes: row.try_get::<_, i64>(2)?.unsigned_abs(),
+        encryption: row.try_get(3)?,
+        connections: (row.try_get(4)?, row.try_get(5)?),
+        oldest_transaction: row.try_get(6)?,
+        schema: migrations::done(client, migrations::ALL).await?,
+        schema_wanted: Migration::newest(migrations::ALL),
+        is_unfinished: migrations::is_unfinished(client).await?,
+    })
+}
