@@ -169,7 +169,9 @@ pub const TABLES: &[Table] = &[
         ("project_id", Number), ("seq", Number), ("kind", Text), ("reference", Number), ("agent_id", Number),
         ("at", Number),
     ]),
-    table("cursor", 2, &[("sink", Text), ("project_id", Number), ("seq", Number)]),
+    table("cursor", 2, &[
+        ("sink", Text), ("project_id", Number), ("seq", Number), ("holder", Text), ("held_until", Number),
+    ]),
     table("work", 2, &[("project_id", Number), ("work_id", Text), ("newest", Number)]),
     table("work_word", 5, &[
         ("project_id", Number), ("work_id", Text), ("kind", Text), ("sender_id", Number), ("place", Number),
