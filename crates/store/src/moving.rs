@@ -97,6 +97,8 @@ pub struct Progress {
     pub done: u64,
     /// How many rows the source has.
     pub all: u64,
+    /// Whether all tables are there, and this one is just being compared.
+    pub is_comparing: bool,
 }
 
 /// A table after it was moved, as both sides have it.
@@ -190,8 +192,9 @@ async fn move_all(
     target.settle(source.last_ticket().await?).await?;
     let mut compared = Vec::new();
     for table in TABLES {
-        let (source, target) = (sum(source, table).await?, sum(target, table).await?);
-        compared.push(Compared { table: table.name, source, target });
+        let source = sum(source, table).await?;
+        progress(Progress { table: table.name, done: source.rows, all: source.rows, is_comparing: true });
+        compared.push(Compared { table: table.name, source, target: sum(target, table).await? });
     }
     if compared.iter().all(Compared::is_equal) {
         target.finish().await?;
@@ -238,7 +241,7 @@ async fn copy(
     let mut done = target.count(table).await?;
     let mut last = target.last_key(table).await?;
     loop {
-        progress(Progress { table: table.name, done, all });
+        progress(Progress { table: table.name, done, all, is_comparing: false });
         let rows = source.page(table, last.as_deref()).await?;
         let Some(row) = rows.last() else { return Ok(()) };
         last = Some(table.key_of(row).to_vec());

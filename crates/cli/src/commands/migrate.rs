@@ -23,7 +23,7 @@ const BEGIN_ANEW: &str = "Was the source written to meanwhile? Empty the target,
 ///
 /// Everything is copied under its own number, and both stores are compared at the end. Nothing may use them meanwhile:
 /// stop the servers first. A migration that was cut short goes on where it stopped when it is run again; until it is
-/// complete, no server starts on the target. The source stays as it is.
+/// complete, no server starts on the target. The source keeps all its mail.
 #[derive(Args, Debug)]
 pub struct Migrate {
     /// Where the mail is: sqlite:PATH or postgres://… (sqlite: and postgres: alone mean those of the settings)
@@ -43,9 +43,10 @@ impl Migrate {
         let mut last = None;
         let progress = |progress: Progress| {
             let percent = progress.done * 100 / progress.all.max(1);
-            let step = (progress.table, percent / 10);
+            let step = (progress.table, percent / 10, progress.is_comparing);
             if is_shown && progress.all >= WORTH_TELLING && last.replace(step) != Some(step) {
-                output::note(&format!("{}: {percent} % of {} rows moved", progress.table, progress.all));
+                let what = if progress.is_comparing { "being compared" } else { "moved" };
+                output::note(&format!("{}: {percent} % of {} rows {what}", progress.table, progress.all));
             }
         };
         let moved = small_runtime()?.block_on(move_mail(&from, &to, progress));
