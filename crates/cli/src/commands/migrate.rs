@@ -19,12 +19,18 @@ const WORTH_TELLING: u64 = 10_000;
 const DIFFERS: &str = "MIGRATION_DIFFERS";
 const BEGIN_ANEW: &str = "Was the source written to meanwhile? Empty the target, then run the command again.";
 
+const EXAMPLES: &str = "\
+Everything is copied under its own number, and both stores are compared at the end. Nobody may use them meanwhile: stop the
+servers first. A migration that was cut short goes on when it is run again; until every table was found equal, no server
+starts on the target. The source keeps all its mail.
+
+Examples:
+  postrider migrate --from sqlite: --to postgres://postrider@db.example/mail
+  postrider migrate --from postgres: --to sqlite:copy.db";
+
 /// Move all mail to another store: from a file to PostgreSQL, or back.
-///
-/// Everything is copied under its own number, and both stores are compared at the end. Nothing may use them meanwhile:
-/// stop the servers first. A migration that was cut short goes on where it stopped when it is run again; until it is
-/// complete, no server starts on the target. The source keeps all its mail.
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Migrate {
     /// Where the mail is: sqlite:PATH or postgres://… (sqlite: and postgres: alone mean those of the settings)
     #[arg(long, value_name = "STORE")]
