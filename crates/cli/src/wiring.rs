@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::anyhow;
 use mail::Office;
-use mail::clock::SystemClock;
+use mail::StoreError;
 use mail::office::{Chance, Rules};
 use relay::wake::Bells;
 use store::{Engine, Location};
@@ -44,7 +44,7 @@ impl Post {
             },
             help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
         };
-        let office = Office::new(store, Arc::new(SystemClock), bells.clone(), Arc::new(Dice), rules);
+        let office = Office::new(store, engine.clock(), bells.clone(), Arc::new(Dice), rules);
         Ok(Self { office: Arc::new(office), engine, bells })
     }
 }
@@ -55,7 +55,13 @@ fn minutes(count: u32) -> Duration {
 
 /// Opens a store for reading and writing.
 pub async fn open_engine(location: &Location) -> anyhow::Result<Engine> {
-    Engine::open(location).await.with_context(|| format!("cannot open '{location}'"))
+    Engine::open(location).await.map_err(|error| {
+        let next = match &error {
+            StoreError::Away { .. } => "; start the database, or correct the setting 'database', then try again",
+            _ => "",
+        };
+        anyhow!("cannot open '{location}': {error}{next}")
+    })
 }
 
 /// Chance, from the operating system.

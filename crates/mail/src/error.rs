@@ -165,7 +165,7 @@ pub enum Error {
     /// The database is on another machine, and that cannot be reached. The cause goes to the log.
     #[error("The mail database cannot be reached")]
     Away(#[source] StoreError),
-    /// More is asked for than the store can take in.
+    /// More is asked for than the store can take in, or the store takes too long over it.
     #[error("The post office is busy")]
     Busy,
     /// A search that takes too long.
@@ -300,7 +300,7 @@ pub enum StoreError {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Busy => Self::Busy,
+            StoreError::Busy | StoreError::TooSlow => Self::Busy,
             StoreError::Away { .. } => Self::Away(error),
             other => Self::Store(other),
         }

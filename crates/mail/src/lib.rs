@@ -17,6 +17,7 @@ pub mod mailboxes;
 pub mod messages;
 pub mod nearest;
 pub mod office;
+pub mod pace;
 pub mod presence;
 pub mod projects;
 pub mod provider;

@@ -7,6 +7,7 @@ mod admission;
 mod body;
 mod cors;
 mod edge;
+mod pace;
 mod problem;
 mod readiness;
 
@@ -14,6 +15,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Method, StatusCode};
@@ -24,7 +26,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::StreamExt;
 use mail::Office;
+use mail::pace::PaceStore;
 use mcp::{Endpoint, Reply, ReplyBody};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
@@ -36,6 +40,9 @@ use readiness::Readiness;
 
 /// Connections at once. More wait until one ends.
 const MOST_CONNECTIONS: usize = 10_000;
+
+/// How long the page of metrics waits for the store.
+const LONGEST_ASKING: Duration = Duration::from_secs(3);
 
 /// What the HTTP door allows.
 #[derive(Clone, Debug)]
@@ -57,14 +64,20 @@ pub struct Door {
     metrics: Arc<Metrics>,
     admission: Admission,
     room: Room,
-    readiness: Readiness,
+    readiness: Readiness<Result<(), Unready>>,
 }
 
 impl Door {
-    /// A door to this office.
-    pub fn new(office: Arc<Office>, endpoint: Endpoint, metrics: Arc<Metrics>, settings: Settings) -> Self {
+    /// A door to this office. Its limit of requests holds for all doors that share the `pace`.
+    pub fn new(
+        office: Arc<Office>,
+        endpoint: Endpoint,
+        metrics: Arc<Metrics>,
+        settings: Settings,
+        pace: Option<Arc<dyn PaceStore>>,
+    ) -> Self {
         let room = Room::new(settings.largest_request);
-        let admission = Admission::new(settings, metrics.clone());
+        let admission = Admission::new(settings, metrics.clone(), pace);
         Self { office, endpoint, metrics, admission, room, readiness: Readiness::default() }
     }
 
@@ -113,7 +126,7 @@ async fn mcp(
 impl Door {
     async fn answer(&self, request: Request, peer: SocketAddr) -> Result<Response, Problem> {
         let (parts, body) = request.into_parts();
-        let admitted = self.admission.admit(&parts.headers, peer.ip())?;
+        let admitted = self.admission.admit(&parts.headers, peer.ip()).await?;
         match parts.method {
             Method::POST => {
                 let body = self.room.read(&parts.headers, body).await;
@@ -150,18 +163,36 @@ fn respond(reply: Reply, admitted: Option<Admitted>) -> Response {
 }
 
 async fn liveness() -> Response {
-    json(StatusCode::OK, r#"{"status":"alive"}"#.to_owned())
+    json_answer(StatusCode::OK, r#"{"status":"alive"}"#.to_owned())
 }
 
 async fn readiness(State(door): State<Arc<Door>>) -> Response {
-    let asking = async {
-        let ready = door.office.check_ready().await;
-        ready.inspect_err(|error| tracing::error!(cause = %error, "the store does not answer")).is_ok()
-    };
-    if door.readiness.or_ask(asking).await {
-        json(StatusCode::OK, r#"{"status":"ready"}"#.to_owned())
-    } else {
-        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"not ready","store":"unavailable"}"#.to_owned())
+    match door.is_ready().await {
+        Ok(()) => json_answer(StatusCode::OK, r#"{"status":"ready"}"#.to_owned()),
+        Err(Unready { code, why }) => {
+            let told = json!({ "status": "not ready", "store": "unavailable", "code": code, "why": why });
+            json_answer(StatusCode::SERVICE_UNAVAILABLE, told.to_string())
+        }
+    }
+}
+
+/// Why mail can be neither taken nor read. Anybody may ask, so that it says no more than a refusal would.
+#[derive(Clone)]
+struct Unready {
+    code: &'static str,
+    why: String,
+}
+
+impl Door {
+    async fn is_ready(&self) -> Result<(), Unready> {
+        let asking = async {
+            let ready = self.office.check_ready().await;
+            ready.map_err(|error| {
+                tracing::error!(cause = %error, "the store does not answer");
+                Unready { code: error.code(), why: error.to_string() }
+            })
+        };
+        self.readiness.or_ask(asking).await
     }
 }
 
@@ -170,10 +201,11 @@ async fn metrics(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    door.admission.admit(&headers, peer.ip())?;
-    // What cannot be told now is not told; the rest is.
-    let cursors = door.office.store().cursors().await.unwrap_or_default();
-    let mut response = Response::new(Body::from(door.metrics.text(&cursors)));
+    door.admission.admit(&headers, peer.ip()).await?;
+    // What cannot be told now is not told; the rest is, before whoever asks gives up.
+    let asking = async { (door.is_ready().await.is_ok(), door.office.store().cursors().await.unwrap_or_default()) };
+    let (is_up, cursors) = tokio::time::timeout(LONGEST_ASKING, asking).await.unwrap_or_default();
+    let mut response = Response::new(Body::from(door.metrics.text(is_up, &cursors)));
     let kind = ::http::HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Ok(response)
@@ -196,7 +228,7 @@ async fn nothing_here(request: Request) -> Result<Response, Problem> {
     Err(Problem::not_found(request.uri().path()))
 }
 
-fn json(status: StatusCode, body: String) -> Response {
+fn json_answer(status: StatusCode, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, ::http::HeaderValue::from_static("application/json"));

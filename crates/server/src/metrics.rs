@@ -78,24 +78,28 @@ impl Metrics {
         self.refused.get_or_create(&StatusLabel { status }).inc();
     }
 
-    /// Everything, in the text format of Prometheus, with how far those have come who follow the event log.
-    pub fn text(&self, cursors: &[Cursor]) -> String {
+    /// Everything, in the text format of Prometheus, with whether the store answers, and how far those have come who
+    /// follow the event log.
+    pub fn text(&self, is_up: bool, cursors: &[Cursor]) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail; an empty page would show that it did.
         let _ = encode_registry(&mut text, &self.registry);
-        let _ = encode(&mut text, &followers(cursors));
+        let _ = encode(&mut text, &asked(is_up, cursors));
         text
     }
 }
 
 /// Made for each page, so that nobody who asks at the same time sees a part of it.
-fn followers(cursors: &[Cursor]) -> Registry {
+fn asked(is_up: bool, cursors: &[Cursor]) -> Registry {
+    let up: Gauge = Gauge::default();
+    up.set(i64::from(is_up));
     let behind: Family<FollowerLabels, Gauge> = Family::default();
     for cursor in cursors {
         let labels = FollowerLabels { sink: cursor.sink.clone(), project: cursor.project.clone() };
         behind.get_or_create(&labels).set(cursor.newest.saturating_sub(cursor.seq));
     }
     let mut registry = Registry::with_prefix(PREFIX);
+    registry.register("store_up", "Whether the store answers", up);
     registry.register("events_behind", "Events that a follower of the log has not dealt with", behind);
     registry
 }
@@ -109,10 +113,12 @@ mod tests {
         let metrics = Metrics::default();
         metrics.refused(429);
         let cursor = |project: &str| Cursor { sink: "nats".into(), project: project.into(), seq: 3, newest: 5 };
-        let here = metrics.text(&[cursor("here")]);
+        let here = metrics.text(true, &[cursor("here")]);
         assert!(here.contains("postrider_events_behind{sink=\"nats\",project=\"here\"} 2\n"), "{here}");
-        let there = metrics.text(&[cursor("there")]);
+        assert!(here.contains("postrider_store_up 1\n"), "{here}");
+        let there = metrics.text(false, &[cursor("there")]);
         assert!(there.contains("project=\"there\"") && !there.contains("project=\"here\""), "{there}");
+        assert!(there.contains("postrider_store_up 0\n"), "{there}");
         assert!(there.contains("postrider_http_refused_total{status=\"429\"} 1\n"), "{there}");
         assert!(there.ends_with("# EOF\n") && there.matches("# EOF").count() == 1, "{there}");
     }

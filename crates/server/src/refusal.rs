@@ -9,8 +9,11 @@ use serde_json::json;
 
 /// The refusal for an error.
 pub fn refusal(error: Error) -> Refusal {
-    if let Error::Store(cause) | Error::Away(cause) = &error {
-        tracing::error!(%cause, "mail storage failed");
+    match &error {
+        Error::Store(cause) => tracing::error!(%cause, "mail storage failed"),
+        // The store has told that it is away, once.
+        Error::Away(cause) => tracing::debug!(%cause, "mail storage is away"),
+        _ => {}
     }
     let mut refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());
     if error.retryable() {

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mail::clock::{Clock, SystemClock};
+use mail::pace::PaceStore;
 use mail::{Store, StoreError};
 
+use crate::postgres::address;
 use crate::{Options, Postgres, PostgresOptions, Sqlite};
 
 /// Where mail is kept.
@@ -52,6 +55,22 @@ impl Engine {
         }
     }
 
+    /// The clock that all servers over the store agree on.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        match self {
+            Self::Sqlite(_) => Arc::new(SystemClock),
+            Self::Postgres(store) => store.clock(),
+        }
+    }
+
+    /// How servers share a limit; `None` where there is one server.
+    pub fn pace(&self) -> Option<Arc<dyn PaceStore>> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(store) => Some(store.clone()),
+        }
+    }
+
     /// Finishes the writes that wait. Later writes fail.
     pub async fn close(&self) {
         match self {
@@ -66,10 +85,7 @@ impl std::fmt::Display for Location {
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(text),
-            Self::Postgres(url) => match url.rsplit_once('@') {
-                Some((_, host)) => write!(text, "postgres://…@{host}"),
-                None => text.write_str("postgres://…"),
-            },
+            Self::Postgres(url) => text.write_str(&address::shown(url)),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! happens one after the other, in the order of its event log. A database that goes away is told as such, and is found
 //! again without a restart.
 
-mod address;
+pub(crate) mod address;
 mod agents;
 mod bell;
 mod channels;
@@ -18,8 +18,10 @@ mod messages;
 mod migrations;
 pub(crate) mod moving;
 mod news;
+mod pace;
 mod presence;
 mod projects;
+mod pulse;
 mod reservations;
 mod rows;
 mod search;
@@ -31,12 +33,15 @@ mod work;
 mod writer;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
 use futures_util::future::BoxFuture;
 use mail::StoreError;
+use mail::clock::Clock;
 use mail::ids::{AgentId, ProjectId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -44,6 +49,7 @@ use tokio_postgres::types::ToSql;
 use address::Address;
 use bell::Bell;
 use desk::Desk;
+use pulse::Pulse;
 pub(crate) use rows::Trouble;
 use rows::{Outcome, refused};
 use writer::Writers;
@@ -80,6 +86,7 @@ impl Default for PostgresOptions {
 
 /// Mail in a PostgreSQL database.
 pub struct Postgres {
+    pulse: Pulse,
     readers: Pool,
     /// For searches and other long reading.
     searchers: Pool,
@@ -88,6 +95,8 @@ pub struct Postgres {
     bell: Bell,
     /// Whose project an agent belongs to never changes.
     homes: Mutex<HashMap<AgentId, ProjectId>>,
+    /// How often servers were asked to keep pace.
+    paced: AtomicU32,
 }
 
 /// How long the bell is waited for.
@@ -108,23 +117,40 @@ impl Postgres {
         migrations::check_finished(&client).await.map_err(refused(doing))?;
         drop(client);
         let searchers = address.pool_for_searches(SEARCHERS, options.search_deadline);
-        let bell = Bell::hang(address.clone());
+        let pulse = Pulse::begin(&address, vec![readers.clone(), searchers.clone()]).await.map_err(refused(doing))?;
+        let bell = Bell::hang(address.clone(), pulse.felt());
         // Who cannot hear others looks for mail more slowly, which is no reason not to begin.
         let _ = tokio::time::timeout(LONGEST_BEGINNING, bell.news.begun()).await;
-        let writers = Writers::start(&address, options, &bell);
+        let writers = Writers::start(&address, options, &bell, pulse.felt());
         Ok(Self {
+            pulse,
             readers,
             searchers,
             search_deadline: options.search_deadline,
             writers,
             bell,
             homes: Mutex::default(),
+            paced: AtomicU32::new(0),
         })
     }
 
     /// Finishes the writes that wait. Later writes fail.
     pub async fn close(&self) {
         self.writers.close().await;
+    }
+
+    /// The database's clock, by which all servers over it agree on the time.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.pulse.clock()
+    }
+
+    /// What `reading` comes to. It is not waited for when the database goes away.
+    async fn answered<T>(
+        &self,
+        doing: &'static str,
+        reading: impl Future<Output = Outcome<T>>,
+    ) -> Result<T, StoreError> {
+        self.pulse.unless_away(reading).await.map_err(refused(doing))
     }
 
     /// Runs `work` in a transaction that holds the lock of `project`, on its own or with others, and returns when it is
@@ -161,7 +187,7 @@ impl Postgres {
             let client = taken(&self.readers).await?;
             rows::rows(&client, sql, values).await?.iter().map(read).collect::<Outcome<Vec<T>>>()
         };
-        found.await.map_err(refused(doing))
+        self.answered(doing, found).await
     }
 
     /// A page of what a statement finds.
@@ -174,7 +200,7 @@ impl Postgres {
         bytes: impl Fn(&T) -> usize,
     ) -> Result<Vec<T>, StoreError> {
         let page = async { rows::page(&taken(&self.readers).await?, sql, values, read, bytes).await };
-        page.await.map_err(refused(doing))
+        self.answered(doing, page).await
     }
 
     /// The project of an agent; of one that is not there, a project that is not there either.
@@ -197,4 +223,38 @@ impl Postgres {
 
 async fn taken(pool: &Pool) -> Outcome<Object> {
     pool.get().await.map_err(Trouble::from)
+}
+
+/// A connection that is in the middle of something. It is closed, not used by others, unless it is given back.
+struct Held(Option<Object>);
+
+impl Held {
+    fn of(client: Object) -> Self {
+        Self(Some(client))
+    }
+
+    /// Says that nothing is under way any more; the connection goes back to its pool.
+    fn give_back(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Deref for Held {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        self.0.as_ref().expect("nobody uses what was given back")
+    }
+}
+
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut Object {
+        self.0.as_mut().expect("nobody uses what was given back")
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.take().map(Object::take);
+    }
 }

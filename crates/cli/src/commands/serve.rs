@@ -88,7 +88,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         Tools::Lean => Profile::Lean,
     };
     let endpoint = server::endpoint(&post.office, &metrics, profile);
-    let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token));
+    let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token), post.engine.pace());
     ownership.announce(&reachable(address))?;
     let url = format!("{}/mcp", reachable(address));
     // Before anybody is told that we run: who starts us may stop us at once.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{Claim, Office};
-use crate::error::{Error, check_text};
+use crate::error::{Error, StoreError, check_text};
 use crate::ids::MessageId;
 use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
@@ -81,7 +81,7 @@ impl Office {
     /// Mail that the agent has not seen, oldest first: at once if there is some, else as soon as some comes.
     ///
     /// What is returned counts as shown and is not returned again, unless `after` asks for it; it stays unread. Empty
-    /// when the time is over, or the office closes.
+    /// when the time is over, or the office closes. A store that goes away in between is waited for, too.
     pub async fn wait_for_mail(&self, ask: WaitAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
         let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
         let deadline = self.clock.now().as_microsecond() + ask.at_most.as_micros() as i64;
@@ -92,17 +92,20 @@ impl Office {
         };
         // Taken before the first look, so that what is committed in between is not missed.
         let mut signal = self.wake.mailbox(agent.id);
+        let mut has_waited = false;
         loop {
-            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now(), gone).await?;
-            if !unseen.is_empty() {
-                return Ok(unseen);
-            }
+            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now(), gone).await;
             let left = deadline - self.clock.now().as_microsecond();
-            // Whoever waits is there, for however long.
-            self.sign_of_life(project.id, agent.id);
-            if left <= 0 || self.wake.closing() {
-                return Ok(Vec::new());
+            let is_over = left <= 0 || self.wake.closing();
+            match unseen {
+                Ok(unseen) if is_over || !unseen.is_empty() => return Ok(unseen),
+                // Whoever waits is there, for however long.
+                Ok(_) => self.sign_of_life(project.id, agent.id),
+                // A store that goes away meanwhile may come back meanwhile; nothing was taken.
+                Err(StoreError::Away { .. } | StoreError::Busy) if has_waited && !is_over => {}
+                Err(error) => return Err(error.into()),
             }
+            has_waited = true;
             signal.wait(Duration::from_micros(left as u64).min(LOOK_AGAIN)).await;
         }
     }

@@ -6,20 +6,17 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use ::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use ::http::{HeaderMap, HeaderValue};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use mail::pace::PaceStore;
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Settings;
+use super::pace::Pace;
 use super::problem::Problem;
 use crate::metrics::Metrics;
-
-/// After how many requests the addresses are forgotten that have sent none lately.
-const FORGET_AFTER: u32 = 1024;
 
 /// Whom the door trusts.
 #[derive(Clone, Default)]
@@ -58,37 +55,21 @@ impl Drop for Admitted {
 pub struct Admission {
     trust: Trust,
     places: Arc<Semaphore>,
-    rate: Option<Rate>,
+    pace: Option<Pace>,
     metrics: Arc<Metrics>,
 }
 
-/// How often each address may send a request.
-struct Rate {
-    limiter: DefaultKeyedRateLimiter<IpAddr>,
-    checks: AtomicU32,
-}
-
-impl Rate {
-    fn allows(&self, peer: IpAddr) -> bool {
-        if self.checks.fetch_add(1, Ordering::Relaxed) % FORGET_AFTER == FORGET_AFTER - 1 {
-            self.limiter.retain_recent();
-        }
-        self.limiter.check_key(&peer).is_ok()
-    }
-}
-
 impl Admission {
-    /// A doorkeeper by these settings.
-    pub fn new(settings: Settings, metrics: Arc<Metrics>) -> Self {
-        let quota = settings.rate_limit.and_then(NonZeroU32::new).map(Quota::per_second);
+    /// A doorkeeper by these settings, who shares the limit of requests with those of other servers if there are any.
+    pub fn new(settings: Settings, metrics: Arc<Metrics>, shared: Option<Arc<dyn PaceStore>>) -> Self {
         let places = Arc::new(Semaphore::new(settings.most_in_flight));
-        let rate = quota.map(|quota| Rate { limiter: RateLimiter::keyed(quota), checks: AtomicU32::new(0) });
-        Self { trust: settings.trust, places, rate, metrics }
+        let pace = settings.rate_limit.and_then(NonZeroU32::new).map(|limit| Pace::new(limit, shared));
+        Self { trust: settings.trust, places, pace, metrics }
     }
 
     /// Lets a request in, or says why not.
-    pub fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
-        self.check(headers, peer).inspect_err(|problem| self.metrics.refused(problem.status()))
+    pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
+        self.check(headers, peer).await.inspect_err(|problem| self.metrics.refused(problem.status()))
     }
 
     /// The origin of the page that sends a request, if it is one that may call here. What no page sends is judged when it
@@ -100,11 +81,13 @@ impl Admission {
         Ok(Some(origin.clone()))
     }
 
-    fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
+    async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
         self.trust.check_host(headers)?;
         self.trust.check_origin(headers)?;
         self.trust.check_token(headers)?;
-        if self.rate.as_ref().is_some_and(|rate| !rate.allows(peer)) {
+        if let Some(pace) = &self.pace
+            && !pace.allows(peer).await
+        {
             return Err(Problem::too_many());
         }
         let place = self.places.clone().try_acquire_owned().map_err(|_| Problem::busy())?;
@@ -158,17 +141,6 @@ mod tests {
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
-    }
-
-    #[test]
-    fn addresses_that_went_silent_are_forgotten() {
-        // At a billion a second an address is as good as new after a nanosecond.
-        let quota = Quota::per_second(NonZeroU32::new(1_000_000_000).unwrap());
-        let rate = Rate { limiter: RateLimiter::keyed(quota), checks: AtomicU32::new(0) };
-        for number in 0..10 * FORGET_AFTER {
-            assert!(rate.allows(IpAddr::V4(number.into())));
-        }
-        assert!(rate.limiter.len() <= FORGET_AFTER as usize, "{} are remembered", rate.limiter.len());
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
-        let mut response = super::json(self.status, json!({ "error": error }).to_string());
+        let mut response = super::json_answer(self.status, json!({ "error": error }).to_string());
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }

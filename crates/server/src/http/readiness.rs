@@ -12,23 +12,28 @@ use tokio::time::Instant;
 const HOLDS: Duration = Duration::from_secs(1);
 
 /// The last answer.
-#[derive(Default)]
-pub struct Readiness {
-    last: Mutex<Option<(Instant, bool)>>,
+pub struct Readiness<A> {
+    last: Mutex<Option<(Instant, A)>>,
 }
 
-impl Readiness {
+impl<A> Default for Readiness<A> {
+    fn default() -> Self {
+        Self { last: Mutex::default() }
+    }
+}
+
+impl<A: Clone> Readiness<A> {
     /// The last answer, or what `question` says when that is too old.
-    pub async fn or_ask(&self, question: impl Future<Output = bool>) -> bool {
+    pub async fn or_ask(&self, question: impl Future<Output = A>) -> A {
         // Held while the store is asked, so that all who come meanwhile wait for the one answer.
         let mut last = self.last.lock().await;
-        if let Some((when, answer)) = *last
+        if let Some((when, answer)) = &*last
             && when.elapsed() < HOLDS
         {
-            return answer;
+            return answer.clone();
         }
         let answer = question.await;
-        *last = Some((Instant::now(), answer));
+        *last = Some((Instant::now(), answer.clone()));
         answer
     }
 }
@@ -39,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    async fn ask(readiness: &Readiness, asked: &AtomicUsize, answer: bool) -> bool {
+    async fn ask(readiness: &Readiness<bool>, asked: &AtomicUsize, answer: bool) -> bool {
         let question = async {
             asked.fetch_add(1, Ordering::SeqCst);
             tokio::task::yield_now().await;

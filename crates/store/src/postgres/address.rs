@@ -18,8 +18,8 @@ use super::in_use;
 
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(5);
-/// How long one waits for a connection that is in use.
-const WAITING: Duration = Duration::from_secs(5);
+/// How long one waits for a connection that is in use: longer than it takes to learn that the database is away.
+const WAITING: Duration = Duration::from_secs(6);
 
 /// A database, and how to talk to it.
 #[derive(Clone)]
@@ -106,6 +106,19 @@ impl Address {
     }
 }
 
+/// The URL as it may be shown: where the database is and its name, and nothing of who asks.
+pub(crate) fn shown(url: &str) -> String {
+    let Ok(config) = without_ours(url).0.parse::<Config>() else { return "postgres://…".to_owned() };
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(folder)) => folder.display().to_string(),
+        None => String::new(),
+    };
+    let port = config.get_ports().first().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("postgres://…@{host}{port}/{}", config.get_dbname().unwrap_or_default())
+}
+
 /// What the URL says that `tokio_postgres` does not read.
 #[derive(Default)]
 struct Ours {
@@ -182,6 +195,18 @@ mod tests {
             // Where no certificates are installed at all, encryption is refused rather than left out.
             let parsed = Address::parse(url);
             assert_eq!(parsed.map_or(true, |address| address.tls.is_some()), encrypted, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_url_says_where_and_never_who() {
+        for (url, told) in [
+            ("postgres://me:s3cret@db.example:5433/mail?sslmode=disable", "postgres://…@db.example:5433/mail"),
+            ("postgres://db.example/mail?user=me&password=s3cret", "postgres://…@db.example:5432/mail"),
+            ("postgres://me:s3cret%40x@%2Frun%2Fpg/mail?password=a@s3cret", "postgres://…@/run/pg:5432/mail"),
+            ("postgres://me:s3cret@db:port/mail@s3cret", "postgres://…"),
+        ] {
+            assert_eq!(shown(url), told);
         }
     }
 

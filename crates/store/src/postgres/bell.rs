@@ -15,6 +15,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection};
 
 use super::address::Address;
 use super::news::News;
+use super::pulse::Felt;
 
 /// How often others are told at most.
 const TOLD_EVERY: Duration = Duration::from_millis(5);
@@ -34,10 +35,10 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    /// Begins to listen. A database that is away is tried again and again.
-    pub(super) fn hang(address: Address) -> Self {
+    /// Begins to listen. A database that is away is tried again and again, on a new connection: the old one may hang.
+    pub(super) fn hang(address: Address, felt: Felt) -> Self {
         let news = Arc::new(News::new());
-        let task = tokio::spawn(listen_always(address, news.clone()));
+        let task = tokio::spawn(listen_always(address, felt, news.clone()));
         Self { news, task }
     }
 }
@@ -48,10 +49,10 @@ impl Drop for Bell {
     }
 }
 
-async fn listen_always(address: Address, news: Arc<News>) {
+async fn listen_always(address: Address, felt: Felt, news: Arc<News>) {
     let mut is_known_to_fail = false;
     loop {
-        match address.listen(&news).await {
+        match felt.unless_away(async { Ok(address.listen(&news).await?) }).await {
             Ok(()) => is_known_to_fail = false,
             Err(error) if is_known_to_fail => tracing::debug!(%error, "still cannot listen to the database"),
             Err(error) => {

@@ -183,7 +183,7 @@ pub(super) async fn there_already(desk: &Desk, message: &NewMessage) -> Outcome<
     let Some((first, others)) = post.keys.split_first() else { return Ok(None) };
     let found = desk.rows(FIND, &[&message.project.0, &post.channel.as_str()]).await?;
     let Some(channel) = only::<i64>(&found)? else { return Ok(None) };
-    let Some(known) = taken_in(&desk.client, channel, first).await? else { return Ok(None) };
+    let Some(known) = taken_in(&*desk.client, channel, first).await? else { return Ok(None) };
     for key in others {
         note(desk, channel, key, known).await?;
     }

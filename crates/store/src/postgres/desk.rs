@@ -7,16 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use deadpool_postgres::Object;
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, MessageId, ProjectId};
 use tokio_postgres::Row;
 
-use super::Values;
 use super::news::Notice;
 use super::rows::{self, Outcome, Trouble};
+use super::{Held, Values};
 use crate::books::LeaseBooks;
 
 /// What a project's row says, and what it is to say after the transaction.
@@ -55,7 +54,7 @@ const LOCK: &str = "SELECT id, next_seq, last_message_at, lease_version, acks FR
 
 /// What a job has before it.
 pub(super) struct Desk {
-    pub(super) client: Object,
+    pub(super) client: Held,
     pub(super) books: LeaseBooks,
     numbers: BTreeMap<i64, Numbers>,
     at_first: BTreeMap<i64, Numbers>,
@@ -74,12 +73,7 @@ pub(super) struct Saved {
 
 impl Desk {
     /// Begins a transaction, locks the rows of `projects`, and takes numbers for `messages`, in one round trip.
-    pub(super) async fn begin(
-        client: Object,
-        books: LeaseBooks,
-        projects: &[i64],
-        messages: usize,
-    ) -> Result<Self, (Trouble, LeaseBooks)> {
+    pub(super) async fn begin(mut client: Held, projects: &[i64], messages: usize) -> Outcome<Self> {
         let begun = async {
             let lock = client.prepare_cached(LOCK).await?;
             let number = client.prepare_cached("SELECT nextval('message_number') FROM generate_series(1, $1)").await?;
@@ -103,7 +97,7 @@ impl Desk {
         match read {
             Ok((numbers, fresh)) => Ok(Self {
                 client,
-                books,
+                books: LeaseBooks::default(),
                 at_first: numbers.clone(),
                 numbers,
                 events: Vec::new(),
@@ -112,21 +106,20 @@ impl Desk {
                 woken: BTreeSet::new(),
             }),
             Err(trouble) => {
-                // A connection on which this fails is gone, and its transaction with it.
-                let _ = client.batch_execute("ROLLBACK").await;
-                Err((trouble, books))
+                roll_back(&mut client).await;
+                Err(trouble)
             }
         }
     }
 
     /// The rows of a statement.
     pub(super) async fn rows(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
-        rows::rows(&self.client, sql, values).await
+        rows::rows(&*self.client, sql, values).await
     }
 
     /// Runs a statement, and tells how many rows it changed.
     pub(super) async fn execute(&self, sql: &str, values: Values<'_>) -> Outcome<u64> {
-        let changed = rows::execute(&self.client, sql, values).await?;
+        let changed = rows::execute(&*self.client, sql, values).await?;
         self.has_changed.fetch_or(changed > 0, Ordering::Relaxed);
         Ok(changed)
     }
@@ -200,13 +193,14 @@ impl Desk {
         self.events.truncate(saved.events);
     }
 
-    /// Writes what was gathered, and commits; what changed, if anything did. `Err` with `true` if it is not known what
-    /// became of the commit.
+    /// Commits; what changed, if anything did. `Err` with `true` if it is not known what became of it.
     pub(super) async fn commit(&mut self) -> Result<Option<Notice>, (Trouble, bool)> {
-        self.write_gathered().await.map_err(|trouble| (trouble, false))?;
         match self.client.batch_execute("COMMIT").await {
-            Ok(()) if !self.has_changed.load(Ordering::Relaxed) => Ok(None),
             Ok(()) => {
+                self.client.give_back();
+                if !self.has_changed.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
                 let changed = self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers));
                 let projects = changed.map(|(id, numbers)| (*id, numbers.next_seq + numbers.lease_version)).collect();
                 Ok(Some(Notice { agents: std::mem::take(&mut self.woken), projects }))
@@ -217,7 +211,13 @@ impl Desk {
         }
     }
 
-    async fn write_gathered(&mut self) -> Outcome<()> {
+    /// Takes back everything.
+    pub(super) async fn roll_back(&mut self) {
+        roll_back(&mut self.client).await;
+    }
+
+    /// Writes what was gathered, which is the last thing before the commit.
+    pub(super) async fn write_gathered(&mut self) -> Outcome<()> {
         let changed: Vec<(&i64, &Numbers)> =
             self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers)).collect();
         let column = |of: fn(&Numbers) -> i64| changed.iter().map(|(_, numbers)| of(numbers)).collect::<Vec<i64>>();
@@ -260,6 +260,13 @@ impl Desk {
         )
         .await
         .map(drop)
+    }
+}
+
+/// A connection on which this fails is closed, and its transaction ends with it.
+async fn roll_back(client: &mut Held) {
+    if client.batch_execute("ROLLBACK").await.is_ok() {
+        client.give_back();
     }
 }
 

@@ -20,8 +20,7 @@ use tokio_postgres::types::ToSql;
 
 use super::desk::Desk;
 use super::rows::{
-    self, AFTER_BODY, BODY, COLUMNS, NO_BODY, Outcome, STATE, delivery_of, limit_of, message_of, micros, refused,
-    size_of,
+    self, AFTER_BODY, BODY, COLUMNS, NO_BODY, Outcome, STATE, delivery_of, limit_of, message_of, micros, size_of,
 };
 use super::{Postgres, taken};
 
@@ -44,7 +43,7 @@ impl MessageStore for Postgres {
 
     async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError> {
         let copies = async { deliveries(&taken(&self.readers).await?, &[id.0]).await };
-        Ok(copies.await.map_err(refused("read deliveries"))?.into_iter().map(|(_, copy)| copy).collect())
+        Ok(self.answered("read deliveries", copies).await?.into_iter().map(|(_, copy)| copy).collect())
     }
 
     async fn inbox(&self, query: &InboxQuery) -> Result<Vec<InboxEntry>, StoreError> {
@@ -175,7 +174,7 @@ async fn take(
     );
     let (after, limit) = (after.map_or(0, |id| id.0), limit_of(limit));
     let mut taken =
-        rows::page(&desk.client, &sql, &[&agent.0, &after, &limit], entry_of, |entry| size_of(&entry.message)).await?;
+        rows::page(&*desk.client, &sql, &[&agent.0, &after, &limit], entry_of, |entry| size_of(&entry.message)).await?;
     let mut shown = Vec::new();
     for entry in taken.iter_mut().filter(|entry| entry.state.shown_at.is_none()) {
         entry.state.shown_at = Some(now);

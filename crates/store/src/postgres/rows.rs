@@ -70,18 +70,21 @@ impl From<crate::values::UnknownValue> for Trouble {
 impl Trouble {
     /// What callers are told of it. Nothing was written when this is asked: a commit that failed is told otherwise.
     pub(super) fn told(self, doing: &'static str) -> StoreError {
-        match self {
-            Self::Crowded => StoreError::Busy,
-            Self::Sql(error) if is_slow(&error) => StoreError::TooSlow,
-            Self::Sql(error) if is_in_the_way(&error) => StoreError::Busy,
-            Self::Sql(ref error) if is_gone(error) => StoreError::Away { doing, cause: self.to_string() },
-            Self::NoConnection(cause) => StoreError::Away { doing, cause },
-            other => StoreError::Failed { doing, cause: other.into() },
+        match &self {
+            Self::Sql(error) if is_slow(error) => StoreError::TooSlow,
+            _ => self.told_to_one_of_many(doing),
         }
     }
-}
 
-impl Trouble {
+    /// Whether it came of how the database is just now, and not of what it was asked.
+    pub(super) fn will_pass(&self) -> bool {
+        match self {
+            Self::Crowded | Self::NoConnection(_) => true,
+            Self::Sql(error) => is_slow(error) || is_in_the_way(error) || is_gone(error),
+            Self::Unknown(_) => false,
+        }
+    }
+
     /// What each caller is told when a whole transaction was lost.
     pub(super) fn told_to_one_of_many(&self, doing: &'static str) -> StoreError {
         let cause = self.to_string();

@@ -15,7 +15,7 @@ use mail::search::SearchStore;
 use mail::search::query::Query;
 use tokio_postgres::Row;
 
-use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, refused};
+use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of};
 use super::{Postgres, taken};
 use crate::words::{MORE, quoted};
 use lowering::Lowered;
@@ -36,7 +36,7 @@ impl SearchStore for Postgres {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
         let found = tokio::time::timeout(self.search_deadline, self.find(project, query, about, before, limit));
-        found.await.unwrap_or(Ok(None)).map_err(refused("search"))?.ok_or(StoreError::TooSlow)
+        self.answered("search", async { found.await.unwrap_or(Ok(None)) }).await?.ok_or(StoreError::TooSlow)
     }
 }
 

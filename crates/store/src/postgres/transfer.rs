@@ -16,9 +16,8 @@ use tokio_postgres::Row;
 use super::desk::Desk;
 use super::messages::append::insert;
 use super::messages::deliveries;
-use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, only, refused};
-use super::{Postgres, agents, channels, projects, taken};
-use crate::books::LeaseBooks;
+use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, only};
+use super::{Held, Postgres, agents, channels, projects, taken};
 use crate::placed::Placed;
 
 /// Keeps everybody else from writing until the end of the transaction: whoever writes has locked a project's row.
@@ -34,28 +33,26 @@ impl TransferStore for Postgres {
             let snapshot = rows::snapshot(&mut client).await?;
             export(&snapshot, after.map_or(0, |id| id.0), newest, limit).await
         };
-        records.await.map_err(refused("export messages"))
+        self.answered("export messages", records).await
     }
 
     async fn import(&self, records: &[Record], now: Timestamp) -> Result<Vec<Imported>, StoreError> {
-        let doing = "import messages";
         let imported = async {
-            let client = taken(&self.readers).await?;
-            let begun = Desk::begin(client, LeaseBooks::default(), &[], 0).await;
-            let mut desk = begun.map_err(|(trouble, _)| trouble)?;
+            let mut desk = Desk::begin(Held::of(taken(&self.readers).await?), &[], 0).await?;
             let answers = import(&mut desk, records, now).await;
             match answers {
                 Ok(answers) if answers.last() != Some(&Imported::Clash) => {
+                    desk.write_gathered().await?;
                     desk.commit().await.map_err(|(trouble, _)| trouble)?;
                     Ok(answers)
                 }
                 refused => {
-                    desk.client.batch_execute("ROLLBACK").await?;
+                    desk.roll_back().await;
                     refused
                 }
             }
         };
-        imported.await.map_err(refused(doing))
+        self.answered("import messages", imported).await
     }
 
     async fn counts(&self, now: Timestamp) -> Result<Counts, StoreError> {

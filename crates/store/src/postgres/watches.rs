@@ -14,7 +14,7 @@ use mail::watches::{
 use tokio_postgres::Row;
 
 use super::desk::Desk;
-use super::rows::{self, Outcome, limit_of, only, refused, time};
+use super::rows::{self, Outcome, limit_of, only, time};
 use super::{Postgres, taken};
 use crate::values::unknown;
 
@@ -63,7 +63,7 @@ impl WatchStore for Postgres {
 
     async fn hops(&self, message: MessageId) -> Result<u32, StoreError> {
         let found = async { hops(&taken(&self.readers).await?, message).await };
-        found.await.map_err(refused("follow a chain of answers"))
+        self.answered("follow a chain of answers", found).await
     }
 
     async fn take_on(

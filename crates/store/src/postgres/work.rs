@@ -12,14 +12,14 @@ use mail::work::{MOST_ACKS, MOST_LOOKED_AT, MOST_WORDS, OpenAck, WorkQuery, Work
 use tokio_postgres::Row;
 
 use super::desk::Desk;
-use super::rows::{self, BODY, COLUMNS, Outcome, limit_of, message_of, refused, size_of};
+use super::rows::{self, BODY, COLUMNS, Outcome, limit_of, message_of, size_of};
 use super::{Postgres, taken};
 use crate::placed::Placed;
 
 #[async_trait]
 impl WorkStore for Postgres {
     async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
-        records(&self.searchers, query).await.map_err(refused("read the work board"))
+        self.answered("read the work board", records(&self.searchers, query)).await
     }
 
     async fn work_story(

@@ -3,11 +3,12 @@
 //! A commit costs one wait for the disk however much it holds, and a statement one round trip however many rows it has. So
 //! a writer takes every job that waits, locks the projects they write in, keeps all new messages with one statement for each
 //! table, runs every other job in a savepoint, commits, and only then answers. A job that fails, or panics, takes back
-//! only what it did itself. All jobs of a project have the same writer, so that a server never waits for itself.
+//! only what it did itself, and what comes too late in a transaction that is slow is not begun. All jobs of a project have the same writer, so that a server never waits for itself.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
@@ -24,8 +25,9 @@ use super::bell::Bell;
 use super::desk::Desk;
 use super::messages::append::append;
 use super::news::{News, Notice};
+use super::pulse::Felt;
 use super::rows::{Outcome, Trouble};
-use super::{PostgresOptions, taken};
+use super::{Held, PostgresOptions, taken};
 use crate::books::LeaseBooks;
 
 /// The most jobs of one transaction.
@@ -37,6 +39,15 @@ const MOST_BYTES: usize = 8 << 20;
 pub(super) struct Writers {
     queues: Mutex<Vec<mpsc::Sender<Errand>>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How a writer reaches the database.
+#[derive(Clone)]
+struct Way {
+    pool: Pool,
+    felt: Felt,
+    /// How long a statement may take, and after what time a transaction takes in nothing more.
+    deadline: Duration,
 }
 
 /// Something to write.
@@ -52,13 +63,14 @@ struct Append {
 }
 
 impl Writers {
-    pub(super) fn start(address: &Address, options: &PostgresOptions, bell: &Bell) -> Self {
-        let pool = address.pool(options.writers, options.statement_deadline);
+    pub(super) fn start(address: &Address, options: &PostgresOptions, bell: &Bell, felt: Felt) -> Self {
+        let deadline = options.statement_deadline;
+        let way = Way { pool: address.pool(options.writers, deadline), felt, deadline };
         let (mut queues, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..options.writers.max(1) {
             let (sender, jobs) = mpsc::channel(options.queue.max(1));
             queues.push(sender);
-            tasks.push(tokio::spawn(serve(pool.clone(), jobs, bell.news.clone())));
+            tasks.push(tokio::spawn(serve(way.clone(), jobs, bell.news.clone())));
         }
         Self { queues: Mutex::new(queues), tasks: Mutex::new(tasks) }
     }
@@ -193,7 +205,7 @@ fn answer<T>(
     match (committed, outcome) {
         (_, Some(Err(error))) => Err(error),
         (Ok(()), Some(done)) => done,
-        (Ok(()), None) => Err(StoreError::Failed { doing, cause: "it was never begun".into() }),
+        (Ok(()), None) => Err(StoreError::Busy),
         (Err(lost), _) if lost.is_in_doubt => {
             let cause = format!("it is not known whether it was kept: {}", lost.cause);
             Err(StoreError::Failed { doing, cause: cause.into() })
@@ -202,7 +214,7 @@ fn answer<T>(
     }
 }
 
-async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
+async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     let mut books = LeaseBooks::default();
     while let Some(first) = jobs.recv().await {
         let mut batch = vec![first];
@@ -214,9 +226,12 @@ async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
             }
             batch.push(next);
         }
-        let committed = commit_together(&pool, &mut books, &mut batch).await;
+        let committed = commit_together(&way, &mut books, &mut batch).await;
         let committed = committed.map(|notice| notice.into_iter().for_each(|notice| news.made(notice)));
-        if let Err(lost) = &committed {
+        // That the database is away has been told.
+        if let Err(lost) = &committed
+            && !matches!(lost.cause, Trouble::NoConnection(_))
+        {
             tracing::error!(error = %lost.cause, jobs = batch.len(), "a transaction of the mail store was lost");
         }
         for errand in batch {
@@ -228,39 +243,38 @@ async fn serve(pool: Pool, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     }
 }
 
-async fn commit_together(pool: &Pool, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
+async fn commit_together(way: &Way, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
     let lost = |cause| Lost { cause, is_in_doubt: false };
-    let client = taken(pool).await.map_err(lost)?;
     let mut projects: Vec<i64> = batch.iter().map(|errand| errand.project().0).collect();
     projects.sort_unstable();
     projects.dedup();
     let messages = batch.iter().filter(|errand| errand.is_surely_new()).count();
-    let mut desk = match Desk::begin(client, std::mem::take(books), &projects, messages).await {
-        Ok(desk) => desk,
-        Err((cause, kept)) => {
-            *books = kept;
-            return Err(lost(cause));
+    let beginning = async { Desk::begin(Held::of(taken(&way.pool).await?), &projects, messages).await };
+    let mut desk = way.felt.unless_away(beginning).await.map_err(lost)?;
+    desk.books = std::mem::take(books);
+    let running = AssertUnwindSafe(run_together(&mut desk, batch, way.deadline)).catch_unwind();
+    let running = running.map(|ran| ran.unwrap_or_else(|_| Err(Trouble::Unknown("the writer panicked".to_owned()))));
+    let committed = match way.felt.unless_away(running).await {
+        Ok(()) => {
+            let committed = way.felt.unless_away(desk.commit().map(Ok)).await.unwrap_or_else(|away| Err((away, true)));
+            committed.map_err(|(cause, is_in_doubt)| Lost { cause, is_in_doubt })
         }
-    };
-    let ran = AssertUnwindSafe(run_together(&mut desk, batch)).catch_unwind().await;
-    let ran = ran.unwrap_or_else(|_| Err(Trouble::Unknown("the writer panicked".to_owned())));
-    let committed = match ran {
-        Ok(()) => desk.commit().await.map_err(|(cause, is_in_doubt)| Lost { cause, is_in_doubt }),
         Err(cause) => Err(lost(cause)),
     };
     match &committed {
         Ok(_) => desk.books.settle(),
         Err(_) => {
             desk.books.undo_all();
-            // A connection on which this fails is gone, and its transaction with it.
-            let _ = desk.client.batch_execute("ROLLBACK").await;
+            // Where the database is away the connection is closed instead.
+            let _ = way.felt.unless_away(desk.roll_back().map(Ok)).await;
         }
     }
     *books = std::mem::take(&mut desk.books);
     committed
 }
 
-async fn run_together(desk: &mut Desk, batch: &mut [Errand]) -> Outcome<()> {
+async fn run_together(desk: &mut Desk, batch: &mut [Errand], deadline: Duration) -> Outcome<()> {
+    let begun = Instant::now();
     let (mut letters, mut jobs): (Vec<&mut Append>, Vec<&mut Box<dyn Job>>) = (Vec::new(), Vec::new());
     for errand in batch {
         match errand {
@@ -274,10 +288,11 @@ async fn run_together(desk: &mut Desk, batch: &mut [Errand]) -> Outcome<()> {
     if !letters.is_empty() {
         keep_letters(desk, letters).await?;
     }
-    for post in posts {
+    for post in posts.iter_mut().take_while(|_| begun.elapsed() < deadline) {
         keep_letters(desk, std::slice::from_mut(post)).await?;
     }
-    for job in jobs {
+    // Whoever is in the way of one is in the way of the next, and all of them wait for their answers.
+    for job in jobs.into_iter().take_while(|_| begun.elapsed() < deadline) {
         desk.client.batch_execute("SAVEPOINT job").await?;
         let saved = desk.save();
         if job.run(desk).await {
@@ -287,7 +302,7 @@ async fn run_together(desk: &mut Desk, batch: &mut [Errand]) -> Outcome<()> {
             desk.client.batch_execute("ROLLBACK TO SAVEPOINT job").await?;
         }
     }
-    Ok(())
+    desk.write_gathered().await
 }
 
 /// Keeps all new messages at once; if that fails, one by one, so that each has only its own faults.
@@ -303,8 +318,10 @@ async fn keep_letters(desk: &mut Desk, letters: &mut [&mut Append]) -> Outcome<(
         Err(trouble) => {
             desk.restore(saved);
             desk.client.batch_execute("ROLLBACK TO SAVEPOINT letters").await?;
-            if let [only] = letters {
-                only.outcome = Some(Err(trouble.told(KEEPING)));
+            if letters.len() == 1 || trouble.will_pass() {
+                for letter in letters {
+                    letter.outcome = Some(Err(trouble.told_to_one_of_many(KEEPING)));
+                }
                 return Ok(());
             }
         }

@@ -8,8 +8,9 @@
 #![allow(dead_code)]
 
 use std::fs::{self, File};
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 /// The URL of an empty schema in the shared cluster; `None`, said loudly, where there is no PostgreSQL.
@@ -66,7 +67,7 @@ impl Shared {
         users.lock_shared().expect("a lock of a file in the temporary folder");
         let starting = lock_file(&folder.with_extension("start"));
         starting.lock().expect("a lock of a file in the temporary folder");
-        let cluster = Cluster { folder, programs };
+        let cluster = Cluster { folder, programs, port: USUAL_PORT };
         if !cluster.answers() {
             cluster.make();
             cluster.start("-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=400");
@@ -84,70 +85,141 @@ fn lock_file(path: &Path) -> File {
 pub struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
+    port: u16,
 }
 
 /// A cluster of a test's own, which waits for the disk and can be killed.
-pub struct Private(Cluster);
+pub struct Private {
+    cluster: Cluster,
+    settings: String,
+}
 
 impl Private {
     /// Starts one; `None`, said loudly, where there is no PostgreSQL.
     pub fn start() -> Option<Self> {
+        Self::start_with(USUAL_PORT, |_| String::new())
+    }
+
+    /// Starts one with settings that `prepare` makes out of its folder, in which the cluster is `data`.
+    pub fn start_with(port: u16, prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
         let Some(programs) = programs() else {
             missing();
             return None;
         };
         let folder = std::env::temp_dir().join(format!("postrider-pg-{:016x}", fastrand()));
-        let cluster = Cluster { folder, programs };
+        let cluster = Cluster { folder, programs, port };
         cluster.make();
-        cluster.start(PRIVATE);
-        Some(Self(cluster))
+        let settings = format!("{PRIVATE} {}", prepare(&cluster.folder));
+        cluster.start(&settings);
+        Some(Self { cluster, settings })
     }
 
     /// Where it is reached.
     pub fn url(&self) -> String {
-        self.0.url()
+        self.cluster.url()
+    }
+
+    /// Where it keeps everything.
+    pub fn folder(&self) -> &Path {
+        &self.cluster.folder
     }
 
     /// Stops it without a goodbye to anybody, as a crash would.
     pub fn crash(&self) {
-        self.0.stop();
+        self.cluster.stop();
     }
 
     /// Starts it again.
     pub fn recover(&self) {
-        self.0.start(PRIVATE);
+        self.cluster.start(&self.settings);
+    }
+
+    /// Runs SQL that is expected to succeed.
+    pub fn psql(&self, sql: &str) {
+        self.cluster.psql(sql);
+    }
+
+    /// A session that has run `sql` in a transaction, which stays open until what is returned is dropped.
+    pub fn holding(&self, sql: &str) -> Holding {
+        let mut psql = self.cluster.psql_command();
+        psql.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut session = psql.spawn().expect("psql runs");
+        let mut lines = std::io::BufReader::new(session.stdout.take().expect("standard output is piped"));
+        let input = session.stdin.as_mut().expect("standard input is piped");
+        writeln!(input, "BEGIN; {sql}; \\echo held").expect("psql reads");
+        let mut line = String::new();
+        while !line.starts_with("held") {
+            line.clear();
+            assert!(lines.read_line(&mut line).expect("psql answers") > 0, "'{sql}' failed");
+        }
+        Holding(session)
+    }
+
+    /// Stops every process of it in the middle of whatever it does; its connections stay.
+    pub fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets all of them go on.
+    pub fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let Ok(noted) = fs::read_to_string(self.cluster.folder.join("data/postmaster.pid")) else { return };
+        let first = noted.lines().next().expect("the first line is the process").to_owned();
+        // The first one stops first: it makes no more of them.
+        let _ = Command::new("kill").args([signal, &first]).status();
+        let _ = Command::new("pkill").args([signal, "-P", &first]).status();
     }
 }
 
 impl Drop for Private {
     fn drop(&mut self) {
-        if self.0.answers() {
-            self.0.stop();
+        self.thaw();
+        if self.cluster.answers() {
+            self.cluster.stop();
         }
-        let _ = fs::remove_dir_all(&self.0.folder);
+        let _ = fs::remove_dir_all(&self.cluster.folder);
     }
 }
 
+/// A session with an open transaction.
+pub struct Holding(Child);
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const USUAL_PORT: u16 = 5432;
 const PRIVATE: &str = "-c max_connections=200";
 
 impl Cluster {
     /// Where it is reached.
     pub fn url(&self) -> String {
         let host: String = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{host}/postgres")
+        format!("postgres://postgres@{host}:{}/postgres", self.port)
     }
 
     /// Runs SQL that is expected to succeed.
     pub fn psql(&self, sql: &str) {
-        let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "postgres", "-h"]);
-        let done = psql.arg(&self.folder).args(["-c", sql]).output().expect("psql runs");
+        let done = self.psql_command().args(["-c", sql]).output().expect("psql runs");
         assert!(done.status.success(), "{sql}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn psql_command(&self) -> Command {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "postgres"]);
+        psql.arg("-h").arg(&self.folder).args(["-p", &self.port.to_string()]);
+        psql
     }
 
     fn answers(&self) -> bool {
         let mut ready = Command::new(self.programs.join("pg_isready"));
-        let ready = ready.arg("-q").arg("-h").arg(&self.folder).status();
+        let ready = ready.arg("-q").arg("-h").arg(&self.folder).args(["-p", &self.port.to_string()]).status();
         ready.is_ok_and(|status| status.success())
     }
 
@@ -165,7 +237,8 @@ impl Cluster {
 
     fn start(&self, options: &str) {
         let mut start = self.as_postgres("pg_ctl");
-        let options = format!("{options} -c listen_addresses= -c unix_socket_directories={}", self.folder.display());
+        let (folder, port) = (self.folder.display(), self.port);
+        let options = format!("-c listen_addresses= -c port={port} -c unix_socket_directories={folder} {options}");
         start.arg("-D").arg(self.folder.join("data")).arg("-l").arg(self.folder.join("log"));
         run(start.args(["-w", "-s", "-o", &options, "start"]));
     }
