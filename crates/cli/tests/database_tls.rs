@@ -96,6 +96,7 @@ fn a_database_is_used_only_when_its_certificate_is_by_a_known_authority() {
     server.stop();
     let foreign = serve_fails(&place, &url("127.0.0.1", &authority("other")));
     assert!(foreign.stderr.contains("certificate") && foreign.stderr.contains("UnknownIssuer"), "{}", foreign.stderr);
+    assert!(!foreign.stderr.contains("the database is away"), "it is there: {}", foreign.stderr);
     let misnamed = serve_fails(&place, &url("localhost", &authority("ca")));
     assert!(misnamed.stderr.contains("certificate"), "{}", misnamed.stderr);
     let missing = serve_fails(&place, &url("127.0.0.1", "sslmode=verify-full&sslrootcert=/nowhere.crt"));

@@ -119,8 +119,10 @@ fn is_gone(error: &tokio_postgres::Error) -> bool {
 }
 
 fn is_of_the_wire(error: &tokio_postgres::Error) -> bool {
-    let cause = std::error::Error::source(error);
-    cause.is_some_and(|cause| cause.is::<std::io::Error>()) || error.to_string().starts_with("error connecting")
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    // What TLS finds fault with, such as a certificate, does not pass by itself.
+    cause.is_some_and(|cause| cause.kind() != std::io::ErrorKind::InvalidData)
+        || error.to_string().starts_with("error connecting")
 }
 
 fn is_slow(error: &tokio_postgres::Error) -> bool {
