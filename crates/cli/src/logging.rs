@@ -19,6 +19,8 @@ pub fn start(config: &Config) -> anyhow::Result<()> {
     let filter = std::env::var("POSTRIDER_LOG").ok().or_else(|| config.file.log.clone());
     let filter = filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(filter).with_context(|| format!("log filter '{filter}'"))?;
+    // It would write all that it is given into the log: mail, and what tokens are known by.
+    let filter = filter.add_directive("tokio_postgres=info".parse().expect("it is a filter"));
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
     match config.file.log_format.unwrap_or_default() {

@@ -85,6 +85,7 @@ fn while_the_database_is_away_every_call_says_so_and_afterwards_all_is_well() {
     let log = server.place.log();
     assert!(log.contains("the database is away") && log.contains("the database is back"), "{log}");
     assert!(!log.contains(PASSWORD), "a password is in the log");
+    assert!(!log.contains("accepted before"), "mail is in the log");
 }
 
 #[test]
@@ -225,4 +226,45 @@ fn a_server_does_not_start_without_its_database_and_says_what_to_do() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("the database is away") && told.contains("start the database"), "{told}");
     assert!(!told.contains(PASSWORD), "{told}");
+}
+
+#[test]
+fn one_connection_that_is_ended_is_not_the_database_that_went_away() {
+    let Some(database) = Private::start() else { return };
+    let server = serve(&database.url());
+    server.register(&["GreenDog"]);
+    let asks =
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%clock_timestamp()%' AND pid <> pg_backend_pid()";
+    let end = asks.replace("count(*)", "count(pg_terminate_backend(pid))");
+    for _ in 0..3 {
+        until("the server asks for the time", || database.told(asks) == "1");
+        assert_eq!(database.told(&end), "1");
+        server.call("fetch_inbox", as_agent("GreenDog", json!({})));
+    }
+    until("the server asks for the time", || database.told(asks) == "1");
+    assert!(!server.place.log().contains("the database is away"), "{}", server.place.log());
+}
+
+#[test]
+fn an_import_whose_commit_breaks_says_that_it_may_have_been_kept() {
+    let Some(database) = Private::start() else { return };
+    let proxy = Proxy::to(database.folder());
+    let (from, to) = (Server::start(), serve(&database.url()));
+    from.register(&["GreenDog", "BlueLake"]);
+    from.mail("GreenDog", "BlueLake", "one");
+    let file = from.place.file("mail.jsonl");
+    from.place.done(&["export", file.to_str().expect("a plain path")]);
+    proxy.set(Way::CutAfterCommit);
+    let import = || {
+        let mut command = from.place.command(&["import"]);
+        command.arg(&file).env("POSTRIDER_DATABASE", proxy.url()).output().expect("the binary runs")
+    };
+    let broken = import();
+    let told = String::from_utf8_lossy(&broken.stderr).into_owned();
+    assert_eq!(broken.status.code(), Some(1), "{told}");
+    assert!(told.contains("not known whether it was kept"), "{told}");
+    assert_eq!(subjects(&to, "BlueLake"), ["one"]);
+    proxy.set(Way::Open);
+    assert!(import().status.success(), "and again");
+    assert_eq!(subjects(&to, "BlueLake"), ["one"]);
 }

@@ -131,6 +131,12 @@ fn every_stop_has_the_time_that_a_server_may_take() {
 }
 
 #[test]
+fn no_pod_is_given_a_port_by_the_name_of_its_service() {
+    let manifests = text_of("deploy/kubernetes/postrider.yaml");
+    assert!(manifests.contains("name: postrider") && manifests.contains("enableServiceLinks: false"));
+}
+
+#[test]
 fn systemd_understands_the_unit() {
     if !is_there("systemd-analyze") {
         return;

@@ -168,7 +168,9 @@ fn a_server_on_the_database_keeps_it_from_being_moved_and_serves_it_afterwards()
 
 #[test]
 fn a_doctor_looks_at_the_database_and_changes_nothing() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    // The one that tests share does not wait for the disk, which a doctor finds.
+    let Some(database) = postgres_server::Private::start() else { return };
+    let url = database.url();
     let (place, secret) = (office(), url.replace("postgres@", "postgres:s3cret@"));
     let empty = over(&place, &secret, &["doctor", "--json"]);
     let report = json_of(&empty);
@@ -193,6 +195,9 @@ fn a_doctor_looks_at_the_database_and_changes_nothing() {
     let ran = over(&place, &gone, &["doctor"]);
     assert!(ran.code == Some(1) && ran.stdout.contains("not reached") && ran.stdout.contains("POSTRIDER_DATABASE"));
     assert!(!format!("{report}{told}{}{}", ran.stdout, ran.stderr).contains("s3cret"), "{}", ran.stdout);
+    let shared = postgres_server::fresh_url().expect("PostgreSQL is installed");
+    let ran = over(&place, &shared, &["doctor"]);
+    assert!(ran.code == Some(1) && ran.stdout.contains("does not wait for the disk"), "{}", ran.stdout);
     psql(&url, "CREATE TABLE unfinished_migration (source TEXT NOT NULL)").unwrap();
     let ran = over(&place, &url, &["doctor"]);
     assert!(ran.code == Some(1) && ran.stdout.contains("postrider migrate"), "{}", ran.stdout);

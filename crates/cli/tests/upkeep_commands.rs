@@ -309,3 +309,22 @@ fn a_command_that_fails_exits_with_one_and_says_why_in_the_form_that_was_asked_f
         assert_eq!(place.run(unknown).code, Some(1), "{unknown:?}: 2 means something else here");
     }
 }
+
+#[test]
+fn a_doctor_can_ask_the_server_alone() {
+    let place = Place::with_settings("token = \"s3cret\"\n");
+    let nobody = place.run(&["doctor", "--server"]);
+    assert_eq!(nobody.code, Some(1));
+    assert!(nobody.stderr.contains("postrider serve"), "{}", nobody.stderr);
+    let server = place.serve();
+    let told = place.json(&["doctor", "--server"]);
+    assert_eq!(
+        (&told["ok"], told["server"].as_str().is_some_and(|url| url.contains("127.0.0.1"))),
+        (&json!(true), true)
+    );
+    let elsewhere = place.command(&["doctor", "--server"]).env("POSTRIDER_URL", "http://127.0.0.1:1").output();
+    let elsewhere = elsewhere.expect("the binary runs");
+    assert_eq!(elsewhere.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&elsewhere.stderr).contains("http://127.0.0.1:1"));
+    server.stop();
+}

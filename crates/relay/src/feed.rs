@@ -112,11 +112,13 @@ impl Feed {
 
     /// As [`Self::next`], but nothing while another process does the work of the sink.
     pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Result<Vec<Event>, StoreError> {
+        // `now` was looked at before this, so that it is relied on no longer than it is held.
+        let asked_at = Instant::now();
         let events = self.next(limit).await?;
         if events.is_empty() || self.is_held() {
             return Ok(events);
         }
-        let (asked_at, until) = (Instant::now(), now + HELD_FOR);
+        let until = now + HELD_FOR;
         let held = self.store.hold_cursor(&self.sink, self.project.id, &self.holder, until, now).await?;
         let Some(seq) = held else { return Ok(Vec::new()) };
         self.held_until = Some(asked_at + RELIED_ON);

@@ -188,7 +188,11 @@ impl Door {
         let asking = async {
             let ready = self.office.check_ready().await;
             ready.map_err(|error| {
-                tracing::error!(cause = %error, "the store does not answer");
+                match &error {
+                    // The store told of that itself, once; this is asked again and again.
+                    mail::Error::Away(cause) => tracing::debug!(%cause, "the store is away"),
+                    other => tracing::error!(cause = %other, "the store does not answer"),
+                }
                 Unready { code: error.code(), why: error.to_string() }
             })
         };

@@ -39,11 +39,13 @@ impl Engine {
         })
     }
 
-    /// Opens a store that is there, to read it alone.
+    /// Opens a store that is there, to read it alone: nothing is made or brought up to date.
     pub async fn open_read_only(location: &Location) -> Result<Self, StoreError> {
         match location {
             Location::File(path) => Ok(Self::Sqlite(Arc::new(Sqlite::open_read_only(path)?))),
-            Location::Postgres(_) => Self::open(location).await,
+            Location::Postgres(url) => {
+                Ok(Self::Postgres(Arc::new(Postgres::open_as_it_is(url, &PostgresOptions::default()).await?)))
+            }
         }
     }
 

@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mail::StoreError;
 use mail::clock::Clock;
@@ -90,7 +91,7 @@ pub struct Postgres {
     readers: Pool,
     /// For searches and other long reading.
     searchers: Pool,
-    search_deadline: Duration,
+    options: PostgresOptions,
     writers: Writers,
     bell: Bell,
     /// Whose project an agent belongs to never changes.
@@ -99,7 +100,9 @@ pub struct Postgres {
     paced: AtomicU32,
 }
 
-/// How long the bell is waited for.
+const OPENING: &str = "open the database";
+/// How long the bell is waited for, at the beginning and at the end.
+const LONGEST_TELLING: Duration = Duration::from_secs(1);
 const LONGEST_BEGINNING: Duration = Duration::from_secs(2);
 /// How many searches run at once. Few, because one may read much of an index.
 const SEARCHERS: usize = 2;
@@ -109,24 +112,38 @@ const MOST_HOMES: usize = 100_000;
 impl Postgres {
     /// Connects to the database of that address and brings its schema up to date.
     pub async fn open(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
-        let doing = "open the database";
-        let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
-        let readers = address.pool(options.readers, options.statement_deadline);
-        let client = taken(&readers).await.map_err(refused(doing))?;
-        migrations::migrate(&client, migrations::ALL).await.map_err(refused(doing))?;
-        migrations::check_finished(&client).await.map_err(refused(doing))?;
-        drop(client);
+        let (address, readers) = reach(url, options)?;
+        let ready = async {
+            migrations::migrate(&*taken(&readers).await?, migrations::ALL).await?;
+            Self::begin(address, readers.clone(), options).await
+        };
+        ready.await.map_err(refused(OPENING))
+    }
+
+    /// Connects to a database that is up to date, and makes nothing there.
+    pub async fn open_as_it_is(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let (address, readers) = reach(url, options)?;
+        let ready = async {
+            migrations::check_newest(&*taken(&readers).await?, migrations::ALL).await?;
+            Self::begin(address, readers.clone(), options).await
+        };
+        ready.await.map_err(refused(OPENING))
+    }
+
+    async fn begin(address: Address, readers: Pool, options: &PostgresOptions) -> Outcome<Self> {
+        migrations::check_finished(&*taken(&readers).await?).await?;
         let searchers = address.pool_for_searches(SEARCHERS, options.search_deadline);
-        let pulse = Pulse::begin(&address, vec![readers.clone(), searchers.clone()]).await.map_err(refused(doing))?;
-        let bell = Bell::hang(address.clone(), pulse.felt());
+        let writing = address.pool(options.writers, options.statement_deadline);
+        let pulse = Pulse::begin(&address, vec![readers.clone(), searchers.clone(), writing.clone()]).await?;
+        let bell = Bell::hang(address, pulse.felt());
         // Who cannot hear others looks for mail more slowly, which is no reason not to begin.
         let _ = tokio::time::timeout(LONGEST_BEGINNING, bell.news.begun()).await;
-        let writers = Writers::start(&address, options, &bell, pulse.felt());
+        let writers = Writers::start(writing, options, &bell, pulse.felt());
         Ok(Self {
             pulse,
             readers,
             searchers,
-            search_deadline: options.search_deadline,
+            options: options.clone(),
             writers,
             bell,
             homes: Mutex::default(),
@@ -134,9 +151,11 @@ impl Postgres {
         })
     }
 
-    /// Finishes the writes that wait. Later writes fail.
+    /// Finishes the writes that wait, and tells other servers of them. Later writes fail.
     pub async fn close(&self) {
         self.writers.close().await;
+        // Those who miss it look by themselves.
+        let _ = tokio::time::timeout(LONGEST_TELLING, self.bell.news.all_told()).await;
     }
 
     /// The database's clock, by which all servers over it agree on the time.
@@ -187,7 +206,7 @@ impl Postgres {
             let client = taken(&self.readers).await?;
             rows::rows(&client, sql, values).await?.iter().map(read).collect::<Outcome<Vec<T>>>()
         };
-        self.answered(doing, found).await
+        self.answered(doing, found.map(rows::nothing_has_nul)).await
     }
 
     /// A page of what a statement finds.
@@ -200,7 +219,7 @@ impl Postgres {
         bytes: impl Fn(&T) -> usize,
     ) -> Result<Vec<T>, StoreError> {
         let page = async { rows::page(&taken(&self.readers).await?, sql, values, read, bytes).await };
-        self.answered(doing, page).await
+        self.answered(doing, page.map(rows::nothing_has_nul)).await
     }
 
     /// The project of an agent; of one that is not there, a project that is not there either.
@@ -219,6 +238,13 @@ impl Postgres {
         homes.insert(agent, project);
         Ok(project)
     }
+}
+
+/// Where the database is, and connections for reading, of which none is made yet.
+fn reach(url: &str, options: &PostgresOptions) -> Result<(Address, Pool), StoreError> {
+    let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing: OPENING, cause: cause.into() })?;
+    let readers = address.pool(options.readers, options.statement_deadline);
+    Ok((address, readers))
 }
 
 async fn taken(pool: &Pool) -> Outcome<Object> {

@@ -12,7 +12,7 @@ use mail::Store;
 use mail::agents::{AgentName, Profile, Taking};
 use mail::events::Concerned;
 use mail::ids::AgentId;
-use mail::messages::{Appended, IdempotencyKey, NewMessage};
+use mail::messages::{Appended, IdempotencyKey, MessageStore, NewMessage};
 use mail::reservations::Reserved;
 use store::{Postgres, PostgresOptions};
 use team::{Team, at};
@@ -80,6 +80,24 @@ async fn a_commit_on_one_server_is_heard_on_another_for_those_whom_it_concerns()
     assert!(matches!(here.reserve(&shop.request(0, "a.txt"), at(1)).await.unwrap(), Reserved::Granted(_)));
     let expected = Concerned::These { agents: Vec::<AgentId>::new(), projects: vec![shop.project] };
     assert_eq!(concerned(there, stamp).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_ends_has_told_the_others_what_it_committed() {
+    let Some(url) = postgres_server::fresh_url() else { return };
+    let open = async || Postgres::open(&url, &PostgresOptions::default()).await.unwrap();
+    let there: Arc<dyn Store> = Arc::new(open().await);
+    let shop = team(&there, "/projects/shop", 2).await;
+    for _ in 0..10 {
+        let short_lived = open().await;
+        let stamp = there.changes(None, LONG).await.unwrap().stamp;
+        short_lived.append(&shop.message(0, &[1], "body")).await.unwrap();
+        short_lived.close().await;
+        drop(short_lived);
+        // Had it not been told, everybody would be concerned, at a later look.
+        let expected = Concerned::These { agents: vec![shop.agents[1]], projects: vec![shop.project] };
+        assert_eq!(concerned(&there, stamp).await, expected);
+    }
 }
 
 fn id_of(appended: &Appended) -> mail::ids::MessageId {

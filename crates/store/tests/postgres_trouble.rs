@@ -11,8 +11,12 @@ use mail::StoreError;
 use mail::agents::{AgentName, AgentStore, Profile, Taking};
 use mail::clock::{Clock, SystemClock};
 use mail::ids::ProjectId;
+use mail::messages::About;
 use mail::pace::PaceStore;
 use mail::projects::ProjectStore;
+use mail::search::SearchStore;
+use mail::search::query::Query;
+use mail::threads::ThreadStore;
 use mail::transfer::TransferStore;
 use postgres_server::{Private, fresh_url};
 use store::{Postgres, PostgresOptions};
@@ -92,4 +96,43 @@ async fn the_database_tells_the_time() {
     // They run on one machine, so that there is no more between them than the way there and back.
     let slack = jiff::SignedDuration::from_secs(5);
     assert!(before - slack <= told && told <= after + slack, "{before} {told} {after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_found_by_text_with_a_nul() {
+    let Some(url) = fresh_url() else { return };
+    let store = Postgres::open(&url, &options()).await.unwrap();
+    let project = store.ensure_project("/data/app", SystemClock.now()).await.unwrap().id;
+    register(&store, project, "GreenDog").await.unwrap();
+    assert!(store.agents_named(project, &["Green\0Dog", "GreenDog\0"]).await.unwrap().is_empty());
+    assert_eq!(store.thread_length(project, "T-1\0").await.unwrap(), 0);
+    let query = Query::parse("from:Green\0Dog").unwrap();
+    assert!(store.search(project, &query, &About::default(), None, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn to_read_a_database_makes_nothing_there() {
+    let Some(url) = fresh_url() else { return };
+    for _ in 0..2 {
+        let refused = Postgres::open_as_it_is(&url, &options()).await.map(drop).unwrap_err();
+        assert!(refused.to_string().contains("no mail was kept in it yet"), "{refused}");
+    }
+    Postgres::open(&url, &options()).await.unwrap();
+    Postgres::open_as_it_is(&url, &options()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_accepted_is_kept_also_where_the_role_would_not_wait_for_the_disk() {
+    // What is not waited for is on disk ten seconds later.
+    let late = |_: &std::path::Path| "-c wal_writer_delay=10s".to_owned();
+    let Some(database) = Private::start_with(5432, late) else { return };
+    database.psql("ALTER ROLE postgres SET synchronous_commit = off");
+    let store = Postgres::open(&database.url(), &options()).await.unwrap();
+    let project = store.ensure_project("/data/app", SystemClock.now()).await.unwrap().id;
+    register(&store, project, "GreenDog").await.unwrap();
+    database.crash();
+    drop(store);
+    database.recover();
+    let store = Postgres::open(&database.url(), &options()).await.unwrap();
+    assert_eq!(store.agents(project, None, 10).await.unwrap().len(), 1);
 }

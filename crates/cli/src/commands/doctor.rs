@@ -1,6 +1,7 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
 mod postgres;
+mod server;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,6 +35,9 @@ pub struct Doctor {
     /// Leave out the integrity check, which reads the whole database
     #[arg(long)]
     quick: bool,
+    /// Only ask whether the server answers, as the health check of a container does
+    #[arg(long, conflicts_with = "quick")]
+    server: bool,
 }
 
 /// Something that is not as it should be, and what to do about it.
@@ -57,6 +61,9 @@ struct Examined {
 impl Doctor {
     /// Prints what was found; exit code 1 when something is wrong.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        if self.server {
+            return server::ask(config, as_json);
+        }
         let examined = self.examine(config)?;
         let report = report(config, &examined, !self.quick);
         output::answer(as_json, &report, || text(config, &examined, !self.quick));

@@ -21,9 +21,10 @@ Examples:
 /// Where clap_mangen puts what stands below a help.
 const EXTRA: &str = ".SH EXTRA\n";
 
-const ENVIRONMENT: [(&str, &str); 17] = [
+const ENVIRONMENT: [(&str, &str); 18] = [
     ("POSTRIDER_HOME", "Where mail is kept, as --home."),
     ("POSTRIDER_CONFIG", "The settings file, as --config."),
+    ("POSTRIDER_DATABASE", "The URL of a PostgreSQL that keeps the mail instead of a file."),
     ("POSTRIDER_PROJECT", "The project, as --project."),
     ("POSTRIDER_AGENT", "Who acts, as --as."),
     ("POSTRIDER_REGISTRATION_TOKEN", "Proves who acts where names are strict, as --token."),

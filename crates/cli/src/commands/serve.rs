@@ -115,7 +115,10 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     // What they leave is done at the next start.
     let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
     nats.ended().await;
-    post.engine.close().await;
+    // What waits for a database that does not answer is in doubt, and its callers were cut off.
+    if tokio::time::timeout(LONGEST_WRITING, post.engine.close()).await.is_err() {
+        tracing::warn!("the store did not finish its writes in time");
+    }
     drop(ownership);
     Ok(())
 }

@@ -13,7 +13,8 @@ use std::thread;
 pub enum Way {
     /// It arrives.
     Open,
-    /// It vanishes, and nobody is told, as behind a firewall that forgot the connection.
+    /// It vanishes, and nobody is told, as behind a firewall that forgot the connection. Connections that are there then stay
+    /// so for ever.
     Silent,
     /// A `COMMIT` does not arrive, and the connection breaks.
     CutBeforeCommit,
@@ -23,8 +24,21 @@ pub enum Way {
 
 /// A way to a database.
 pub struct Proxy {
-    way: Arc<Mutex<Way>>,
+    state: Arc<Mutex<State>>,
     port: u16,
+}
+
+struct State {
+    way: Way,
+    /// How many connections there were, and the last of them that fell silent for good.
+    made: u64,
+    silenced: u64,
+}
+
+impl State {
+    fn way_of(&self, connection: u64) -> Way {
+        if connection <= self.silenced { Way::Silent } else { self.way }
+    }
 }
 
 impl Proxy {
@@ -32,15 +46,15 @@ impl Proxy {
     pub fn to(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let port = listener.local_addr().expect("a listener has an address").port();
-        let way = Arc::new(Mutex::new(Way::Open));
-        let (known, socket) = (way.clone(), folder.join(".s.PGSQL.5432"));
+        let state = Arc::new(Mutex::new(State { way: Way::Open, made: 0, silenced: 0 }));
+        let (known, socket) = (state.clone(), folder.join(".s.PGSQL.5432"));
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (way, socket) = (known.clone(), socket.clone());
-                thread::spawn(move || carry(&client, &socket, &way));
+                let (state, socket) = (known.clone(), socket.clone());
+                thread::spawn(move || carry(&client, &socket, &state));
             }
         });
-        Self { way, port }
+        Self { state, port }
     }
 
     /// The URL by which the database is reached.
@@ -50,19 +64,29 @@ impl Proxy {
 
     /// From now on, what is carried fares like this.
     pub fn set(&self, way: Way) {
-        *self.way.lock().unwrap() = way;
+        let mut state = self.state.lock().unwrap();
+        state.way = way;
+        if way == Way::Silent {
+            state.silenced = state.made;
+        }
     }
 }
 
-fn carry(client: &TcpStream, socket: &PathBuf, way: &Arc<Mutex<Way>>) {
+fn carry(client: &TcpStream, socket: &PathBuf, state: &Arc<Mutex<State>>) {
     let Ok(server) = UnixStream::connect(socket) else { return };
+    let number = {
+        let mut state = state.lock().unwrap();
+        state.made += 1;
+        state.made
+    };
+    let way = || state.lock().unwrap().way_of(number);
     let back = {
         let (mut server, mut client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        let way = way.clone();
+        let state = state.clone();
         thread::spawn(move || {
             let mut bytes = [0; 64 * 1024];
             while let Ok(count @ 1..) = server.read(&mut bytes) {
-                match *way.lock().unwrap() {
+                match state.lock().unwrap().way_of(number) {
                     Way::Silent => {}
                     // The end of what a commit answers.
                     Way::CutAfterCommit if contains(&bytes[..count], b"COMMIT\0") => break,
@@ -75,7 +99,7 @@ fn carry(client: &TcpStream, socket: &PathBuf, way: &Arc<Mutex<Way>>) {
     let (mut from, mut to) = (client, &server);
     let mut bytes = [0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        match *way.lock().unwrap() {
+        match way() {
             Way::Silent => {}
             Way::CutBeforeCommit if contains(&bytes[..count], b"COMMIT\0") => break,
             _ => _ = to.write_all(&bytes[..count]),

@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::in_use;
@@ -83,6 +83,7 @@ impl Address {
         };
         Pool::builder(manager)
             .max_size(size.max(1))
+            .post_create(Hook::async_fn(|client, _| durable(client).boxed()))
             .post_create(Hook::async_fn(|client, _| in_use::note(client).boxed()))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(WAITING))
@@ -104,6 +105,13 @@ impl Address {
         config.options(format!("{given}{ours}"));
         config
     }
+}
+
+/// Accepted means kept, whatever the role or the database is set to. Who waits for a standby goes on to do so.
+async fn durable(client: &Client) -> Result<(), HookError> {
+    let sql =
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+    client.batch_execute(sql).await.map_err(HookError::Backend)
 }
 
 /// The URL as it may be shown: where the database is and its name, and nothing of who asks.

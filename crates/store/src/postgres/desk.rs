@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::events::{Event, EventKind};
@@ -14,7 +16,8 @@ use mail::ids::{AgentId, MessageId, ProjectId};
 use tokio_postgres::Row;
 
 use super::news::Notice;
-use super::rows::{self, Outcome, Trouble};
+use super::pulse::Felt;
+use super::rows::{self, Outcome, Trouble, is_gone};
 use super::{Held, Values};
 use crate::books::LeaseBooks;
 
@@ -205,10 +208,23 @@ impl Desk {
                 let projects = changed.map(|(id, numbers)| (*id, numbers.next_seq + numbers.lease_version)).collect();
                 Ok(Some(Notice { agents: std::mem::take(&mut self.woken), projects }))
             }
-            // What PostgreSQL itself says of a commit is that there was none.
-            Err(error) if error.as_db_error().is_some() => Err((error.into(), false)),
-            Err(error) => Err((error.into(), true)),
+            // What PostgreSQL itself says of a commit is that there was none, unless it says that it stops.
+            Err(error) => {
+                let is_in_doubt = error.as_db_error().is_none() || is_gone(&error);
+                Err((error.into(), is_in_doubt))
+            }
         }
+    }
+
+    /// As [`Self::commit`], but waits no longer than `at_most`, nor when the database goes away meanwhile: a commit that waits
+    /// for a standby has no time limit of PostgreSQL's.
+    pub(super) async fn commit_within(
+        &mut self,
+        at_most: Duration,
+        felt: &Felt,
+    ) -> Result<Option<Notice>, (Trouble, bool)> {
+        let committing = felt.within(at_most, self.commit().map(Ok));
+        committing.await.unwrap_or_else(|trouble| Err((trouble, true)))
     }
 
     /// Takes back everything.

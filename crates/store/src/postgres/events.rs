@@ -61,10 +61,16 @@ impl EventStore for Postgres {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
-        // Nothing of the project is written, so its lock is not needed.
-        let sql = "INSERT INTO cursor AS known (sink, project_id, seq, holder, held_until) VALUES ($1, $2, 0, $3, $4)
-                   ON CONFLICT (sink, project_id) DO UPDATE SET holder = $3, held_until = $4
-                   WHERE known.holder = $3 OR known.held_until <= $5 RETURNING seq";
+        // Nothing of the project is written, so its lock is not needed. Whoever asks in vain writes nothing and waits for no disk.
+        let sql = "WITH held AS (
+                       UPDATE cursor SET holder = $3, held_until = $4
+                       WHERE sink = $1 AND project_id = $2 AND (holder = $3 OR held_until <= $5) RETURNING seq
+                   ), made AS (
+                       INSERT INTO cursor (sink, project_id, seq, holder, held_until)
+                       SELECT $1, $2, 0, $3, $4
+                       WHERE NOT EXISTS (SELECT FROM cursor WHERE sink = $1 AND project_id = $2)
+                       ON CONFLICT (sink, project_id) DO NOTHING RETURNING seq
+                   ) SELECT seq FROM held UNION ALL SELECT seq FROM made";
         let values: super::Values<'_> = &[&sink, &project.0, &holder, &until.as_microsecond(), &now.as_microsecond()];
         Ok(self.read_as("hold a cursor", sql, values, |row| Ok(row.try_get(0)?)).await?.pop())
     }

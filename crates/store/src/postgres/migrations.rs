@@ -51,6 +51,19 @@ async fn apply(client: &Client, all: &[Migration]) -> Outcome<()> {
     Ok(())
 }
 
+/// Succeeds if nothing is missing.
+pub(super) async fn check_newest(client: &Client, all: &[Migration]) -> Outcome<()> {
+    match (done(client, all).await?, Migration::newest(all)) {
+        (done, newest) if done == newest => Ok(()),
+        (0, _) => Err(Trouble::Unknown("no mail was kept in it yet".to_owned())),
+        (done, newest) => {
+            let why =
+                format!("it has schema version {done}, and this program uses {newest}; start a server of this version");
+            Err(Trouble::Unknown(why))
+        }
+    }
+}
+
 /// Succeeds unless mail is still being moved into the database.
 pub(super) async fn check_finished(client: &Client) -> Outcome<()> {
     match is_unfinished(client).await? {

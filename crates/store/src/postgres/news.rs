@@ -65,6 +65,8 @@ pub(super) struct News {
     stamp: watch::Sender<i64>,
     kept: Mutex<Kept>,
     is_heard: watch::Sender<bool>,
+    /// Others know of everything up to this stamp.
+    told: watch::Sender<i64>,
     /// Woken when there is something to tell.
     pub(super) to_tell: Notify,
 }
@@ -74,6 +76,8 @@ struct Kept {
     /// The newest commits, each with its stamp.
     recent: VecDeque<(i64, Concerned)>,
     untold: Notice,
+    /// The stamp of the last commit that others are to be told of.
+    made: i64,
     /// The version of each project that was told by whoever made it.
     announced: BTreeMap<i64, i64>,
     /// The version of each project when that was last looked at.
@@ -86,6 +90,7 @@ impl News {
             stamp: watch::Sender::new(0),
             kept: Mutex::default(),
             is_heard: watch::Sender::new(false),
+            told: watch::Sender::new(0),
             to_tell: Notify::new(),
         }
     }
@@ -94,11 +99,12 @@ impl News {
     pub(super) fn made(&self, notice: Notice) {
         let mut kept = self.kept();
         kept.announce(&notice);
+        let stamp = self.add(&mut kept, Concerned::NOBODY);
         if notice != Notice::default() {
             kept.untold.add(notice);
+            kept.made = stamp;
             self.to_tell.notify_one();
         }
-        self.add(&mut kept, Concerned::NOBODY);
     }
 
     /// Notes what another server says that it committed.
@@ -147,9 +153,22 @@ impl News {
         }
     }
 
-    /// What others are to be told.
-    pub(super) fn untold(&self) -> Notice {
-        std::mem::take(&mut self.kept().untold)
+    /// What others are to be told, and the stamp that they know of everything up to when that was done.
+    pub(super) fn untold(&self) -> (Notice, i64) {
+        let mut kept = self.kept();
+        (std::mem::take(&mut kept.untold), kept.made)
+    }
+
+    /// Says that others were told of everything up to that stamp.
+    pub(super) fn was_told(&self, stamp: i64) {
+        self.told.send_replace(stamp);
+    }
+
+    /// Comes back when others were told of everything that is committed by now.
+    pub(super) async fn all_told(&self) {
+        let made = self.kept().made;
+        // It cannot fail: the sender is ours.
+        let _ = self.told.subscribe().wait_for(|told| *told >= made).await;
     }
 
     /// A number that changes with every commit, and those who wait for it to change.
@@ -167,13 +186,14 @@ impl News {
         Changes { stamp: newest, concerned: if is_forgotten { Concerned::Everybody } else { all_of(since) } }
     }
 
-    fn add(&self, kept: &mut Kept, concerned: Concerned) {
+    fn add(&self, kept: &mut Kept, concerned: Concerned) -> i64 {
         let stamp = *self.stamp.borrow() + 1;
         if kept.recent.len() >= MOST_REMEMBERED {
             kept.recent.pop_front();
         }
         kept.recent.push_back((stamp, concerned));
         self.stamp.send_replace(stamp);
+        stamp
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

@@ -90,11 +90,20 @@ impl Felt {
         }
     }
 
+    /// As [`Self::unless_away`], and no longer than `at_most`: something between here and there may answer for the database.
+    pub(super) async fn within<T>(&self, at_most: Duration, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+        let in_time = async {
+            let late = |_| Err(Trouble::NoConnection(format!("PostgreSQL does not answer within {at_most:?}")));
+            tokio::time::timeout(at_most, work).await.unwrap_or_else(late)
+        };
+        self.unless_away(in_time).await
+    }
+
     async fn feel(self, connection: Pool, pools: Vec<Pool>) {
         loop {
             let is_away = self.away.borrow().is_some();
             tokio::time::sleep(if is_away { EVERY_WHILE_AWAY } else { EVERY }).await;
-            match ask(&connection).await {
+            match ask_again_at_once(&connection).await {
                 Ok(answer) => {
                     self.clock.hear(answer);
                     if is_away {
@@ -115,6 +124,15 @@ impl Felt {
                 }
             }
         }
+    }
+}
+
+/// A connection that broke says nothing of the database: it is asked on another.
+async fn ask_again_at_once(connection: &Pool) -> Outcome<Answer> {
+    let begun = Instant::now();
+    match ask(connection).await {
+        Err(_) if begun.elapsed() < EVERY => ask(connection).await,
+        answer => answer,
     }
 }
 

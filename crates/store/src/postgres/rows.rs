@@ -104,7 +104,7 @@ pub(super) fn refused(doing: &'static str) -> impl Fn(Trouble) -> StoreError {
 }
 
 /// Whether the connection is lost, or the server will not serve it.
-fn is_gone(error: &tokio_postgres::Error) -> bool {
+pub(super) fn is_gone(error: &tokio_postgres::Error) -> bool {
     let away = [
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
@@ -140,6 +140,15 @@ fn told(error: &tokio_postgres::Error) -> String {
         (Some(said), _) => format!("PostgreSQL says: {} ({})", said.message(), said.code().code()),
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
+    }
+}
+
+/// What was found with text that somebody wrote: nothing, if there is a NUL in it. PostgreSQL takes no such text, and none that
+/// is kept has one.
+pub(super) fn nothing_has_nul<T: Default>(found: Outcome<T>) -> Outcome<T> {
+    match found {
+        Err(Trouble::Sql(error)) if error.code() == Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE) => Ok(T::default()),
+        found => found,
     }
 }
 

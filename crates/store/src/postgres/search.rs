@@ -8,6 +8,7 @@ mod reading;
 
 use async_trait::async_trait;
 use formats::Kind;
+use futures_util::FutureExt;
 use mail::StoreError;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{About, Message, PAGE_BYTES};
@@ -35,8 +36,11 @@ impl SearchStore for Postgres {
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let found = tokio::time::timeout(self.search_deadline, self.find(project, query, about, before, limit));
-        self.answered("search", async { found.await.unwrap_or(Ok(None)) }).await?.ok_or(StoreError::TooSlow)
+        let found = self.find(project, query, about, before, limit).map(rows::nothing_has_nul);
+        let in_time = tokio::time::timeout(self.options.search_deadline, found);
+        self.answered("search", async { in_time.await.map_or(Ok(None), |found| found.map(Some)) })
+            .await?
+            .ok_or(StoreError::TooSlow)
     }
 }
 
@@ -48,7 +52,7 @@ impl Postgres {
         about: &About,
         before: Option<MessageId>,
         limit: usize,
-    ) -> Outcome<Option<Vec<Message>>> {
+    ) -> Outcome<Vec<Message>> {
         let client = taken(&self.searchers).await?;
         let names = lowering::senders(query);
         let sql = "SELECT lower(name), id FROM agent WHERE project_id = $1 AND lower(name) = ANY ($2)";
@@ -74,11 +78,11 @@ impl Postgres {
                     found.push(message);
                 }
                 if found.len() >= limit || bytes > PAGE_BYTES {
-                    return Ok(Some(found));
+                    return Ok(found);
                 }
             }
             if seen == 0 {
-                return Ok(Some(found));
+                return Ok(found);
             }
         }
     }

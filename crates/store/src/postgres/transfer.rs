@@ -17,6 +17,7 @@ use super::desk::Desk;
 use super::messages::append::insert;
 use super::messages::deliveries;
 use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, only};
+use super::writer::{Lost, longest_step};
 use super::{Held, Postgres, agents, channels, projects, taken};
 use crate::placed::Placed;
 
@@ -37,22 +38,26 @@ impl TransferStore for Postgres {
     }
 
     async fn import(&self, records: &[Record], now: Timestamp) -> Result<Vec<Imported>, StoreError> {
-        let imported = async {
+        let doing = "import messages";
+        let written = async {
             let mut desk = Desk::begin(Held::of(taken(&self.readers).await?), &[], 0).await?;
             let answers = import(&mut desk, records, now).await;
             match answers {
                 Ok(answers) if answers.last() != Some(&Imported::Clash) => {
                     desk.write_gathered().await?;
-                    desk.commit().await.map_err(|(trouble, _)| trouble)?;
-                    Ok(answers)
+                    Ok((answers, Some(desk)))
                 }
                 refused => {
                     desk.roll_back().await;
-                    refused
+                    refused.map(|answers| (answers, None))
                 }
             }
         };
-        self.answered("import messages", imported).await
+        let (answers, desk) = self.answered(doing, written).await?;
+        let Some(mut desk) = desk else { return Ok(answers) };
+        let committed = desk.commit_within(longest_step(self.options.statement_deadline), &self.pulse.felt()).await;
+        committed.map_err(|(cause, is_in_doubt)| Lost { cause, is_in_doubt }.told(doing))?;
+        Ok(answers)
     }
 
     async fn counts(&self, now: Timestamp) -> Result<Counts, StoreError> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Pool};
+use futures_util::FutureExt;
 use mail::StoreError;
 use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Message, PAGE_BYTES};
@@ -19,7 +20,7 @@ use crate::placed::Placed;
 #[async_trait]
 impl WorkStore for Postgres {
     async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
-        self.answered("read the work board", records(&self.searchers, query)).await
+        self.answered("read the work board", records(&self.searchers, query).map(rows::nothing_has_nul)).await
     }
 
     async fn work_story(

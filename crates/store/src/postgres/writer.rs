@@ -3,7 +3,8 @@
 //! A commit costs one wait for the disk however much it holds, and a statement one round trip however many rows it has. So
 //! a writer takes every job that waits, locks the projects they write in, keeps all new messages with one statement for each
 //! table, runs every other job in a savepoint, commits, and only then answers. A job that fails, or panics, takes back
-//! only what it did itself, and what comes too late in a transaction that is slow is not begun. All jobs of a project have the same writer, so that a server never waits for itself.
+//! only what it did itself, and what comes too late in a transaction that is slow is not begun. All jobs of a project have
+//! the same writer, so that a server never waits for itself.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -20,7 +21,6 @@ use mail::messages::{Appended, NewMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::address::Address;
 use super::bell::Bell;
 use super::desk::Desk;
 use super::messages::append::append;
@@ -63,9 +63,8 @@ struct Append {
 }
 
 impl Writers {
-    pub(super) fn start(address: &Address, options: &PostgresOptions, bell: &Bell, felt: Felt) -> Self {
-        let deadline = options.statement_deadline;
-        let way = Way { pool: address.pool(options.writers, deadline), felt, deadline };
+    pub(super) fn start(pool: Pool, options: &PostgresOptions, bell: &Bell, felt: Felt) -> Self {
+        let way = Way { pool, felt, deadline: options.statement_deadline };
         let (mut queues, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..options.writers.max(1) {
             let (sender, jobs) = mpsc::channel(options.queue.max(1));
@@ -191,10 +190,21 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// Why nothing of a transaction is known to be kept.
-struct Lost {
-    cause: Trouble,
+pub(super) struct Lost {
+    pub(super) cause: Trouble,
     /// Whether it may have been kept all the same.
-    is_in_doubt: bool,
+    pub(super) is_in_doubt: bool,
+}
+
+impl Lost {
+    /// What each caller is told.
+    pub(super) fn told(&self, doing: &'static str) -> StoreError {
+        if !self.is_in_doubt {
+            return self.cause.told_to_one_of_many(doing);
+        }
+        let cause = format!("it is not known whether it was kept: {}", self.cause);
+        StoreError::Failed { doing, cause: cause.into() }
+    }
 }
 
 fn answer<T>(
@@ -206,11 +216,7 @@ fn answer<T>(
         (_, Some(Err(error))) => Err(error),
         (Ok(()), Some(done)) => done,
         (Ok(()), None) => Err(StoreError::Busy),
-        (Err(lost), _) if lost.is_in_doubt => {
-            let cause = format!("it is not known whether it was kept: {}", lost.cause);
-            Err(StoreError::Failed { doing, cause: cause.into() })
-        }
-        (Err(lost), _) => Err(lost.cause.told_to_one_of_many(doing)),
+        (Err(lost), _) => Err(lost.told(doing)),
     }
 }
 
@@ -245,32 +251,41 @@ async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
 
 async fn commit_together(way: &Way, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
     let lost = |cause| Lost { cause, is_in_doubt: false };
+    let longest = longest_step(way.deadline);
     let mut projects: Vec<i64> = batch.iter().map(|errand| errand.project().0).collect();
     projects.sort_unstable();
     projects.dedup();
     let messages = batch.iter().filter(|errand| errand.is_surely_new()).count();
     let beginning = async { Desk::begin(Held::of(taken(&way.pool).await?), &projects, messages).await };
-    let mut desk = way.felt.unless_away(beginning).await.map_err(lost)?;
+    let mut desk = way.felt.within(longest, beginning).await.map_err(lost)?;
     desk.books = std::mem::take(books);
     let running = AssertUnwindSafe(run_together(&mut desk, batch, way.deadline)).catch_unwind();
     let running = running.map(|ran| ran.unwrap_or_else(|_| Err(Trouble::Unknown("the writer panicked".to_owned()))));
-    let committed = match way.felt.unless_away(running).await {
+    let committed = match way.felt.within(longest, running).await {
         Ok(()) => {
-            let committed = way.felt.unless_away(desk.commit().map(Ok)).await.unwrap_or_else(|away| Err((away, true)));
+            let committed = desk.commit_within(longest, &way.felt).await;
             committed.map_err(|(cause, is_in_doubt)| Lost { cause, is_in_doubt })
         }
         Err(cause) => Err(lost(cause)),
     };
     match &committed {
         Ok(_) => desk.books.settle(),
-        Err(_) => {
+        Err(Lost { cause, .. }) => {
             desk.books.undo_all();
-            // Where the database is away the connection is closed instead.
-            let _ = way.felt.unless_away(desk.roll_back().map(Ok)).await;
+            // A connection that does not answer is closed instead.
+            if !matches!(cause, Trouble::NoConnection(_)) {
+                let _ = way.felt.within(longest, desk.roll_back().map(Ok)).await;
+            }
         }
     }
     *books = std::mem::take(&mut desk.books);
     committed
+}
+
+/// How long a transaction may take to begin, to be written, or to be committed. Statements have limits of PostgreSQL's own;
+/// this is for what never answers.
+pub(super) fn longest_step(deadline: Duration) -> Duration {
+    deadline * 6
 }
 
 async fn run_together(desk: &mut Desk, batch: &mut [Errand], deadline: Duration) -> Outcome<()> {

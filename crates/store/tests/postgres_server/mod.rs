@@ -139,6 +139,12 @@ impl Private {
         self.cluster.psql(sql);
     }
 
+    /// The first value that SQL comes to.
+    pub fn told(&self, sql: &str) -> String {
+        let done = self.cluster.psql_command().args(["-At", "-c", sql]).output().expect("psql runs");
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    }
+
     /// A session that has run `sql` in a transaction, which stays open until what is returned is dropped.
     pub fn holding(&self, sql: &str) -> Holding {
         let mut psql = self.cluster.psql_command();

@@ -43,6 +43,11 @@ impl Examined {
             let what = format!("the database has schema version {schema}, and this program uses {wanted}");
             self.find(what, "Start a server of this version: it brings the schema up to date.");
         }
+        if !condition.is_durable {
+            let what = "PostgreSQL does not wait for the disk: a crash of its machine may lose mail that was accepted"
+                .to_owned();
+            self.find(what, "Set fsync and full_page_writes to on.");
+        }
         let (used, most) = condition.connections;
         if used * 10 >= most * 9 {
             let what = format!("{used} of {most} connections are in use");

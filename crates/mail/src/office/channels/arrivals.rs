@@ -166,9 +166,9 @@ impl Office {
         arrival: Arrival<'a>,
         project: &Project,
     ) -> Result<(Option<Post>, Option<&'a str>), Error> {
-        let Some(id) = arrival.said.in_reply_to() else { return Ok((None, None)) };
+        let Some(id) = arrival.said.in_reply_to().filter(|id| is_label(id)) else { return Ok((None, None)) };
         let answered = self.store.post_called(project.id, arrival.channel, id).await?;
-        let unknown = Some(id).filter(|id| answered.is_none() && is_label(id));
+        let unknown = Some(id).filter(|_| answered.is_none());
         Ok((answered, unknown))
     }
 
