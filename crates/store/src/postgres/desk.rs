@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{join, join4};
 use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::events::{Event, EventKind};
@@ -55,6 +56,9 @@ impl Numbers {
 const LOCK: &str = "SELECT id, next_seq, last_message_at, lease_version, acks FROM project
                     WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
 
+/// Marks a place to go back to.
+const MARK: &str = "SAVEPOINT letters";
+
 /// What a job has before it.
 pub(super) struct Desk {
     pub(super) client: Held,
@@ -63,6 +67,8 @@ pub(super) struct Desk {
     at_first: BTreeMap<i64, Numbers>,
     events: Vec<(ProjectId, Event)>,
     fresh: Vec<i64>,
+    /// Whether nothing was written since the place was marked.
+    is_marked: bool,
     has_changed: AtomicBool,
     /// Whose mailboxes changed.
     woken: BTreeSet<i64>,
@@ -75,7 +81,8 @@ pub(super) struct Saved {
 }
 
 impl Desk {
-    /// Begins a transaction, locks the rows of `projects`, and takes numbers for `messages`, in one round trip.
+    /// Begins a transaction, locks the rows of `projects`, takes numbers for `messages`, and marks the place before anything is
+    /// written, in one round trip.
     pub(super) async fn begin(mut client: Held, projects: &[i64], messages: usize) -> Outcome<Self> {
         let begun = async {
             let lock = client.prepare_cached(LOCK).await?;
@@ -83,13 +90,17 @@ impl Desk {
             let count = i32::try_from(messages).unwrap_or(i32::MAX);
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&projects];
             let counts: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&count];
-            let (begun, locked, fresh) = tokio::join!(
+            let (begun, locked, fresh, marked) = join4(
                 client.batch_execute("BEGIN"),
                 client.query(&lock, &values),
-                client.query(&number, &counts)
-            );
+                client.query(&number, &counts),
+                client.batch_execute(MARK),
+            )
+            .await;
             begun?;
-            Ok((locked?, fresh?))
+            let told = (locked?, fresh?);
+            marked?;
+            Ok(told)
         };
         let begun: Outcome<(Vec<Row>, Vec<Row>)> = begun.await;
         let read = begun.and_then(|(locked, fresh)| {
@@ -105,6 +116,7 @@ impl Desk {
                 numbers,
                 events: Vec::new(),
                 fresh,
+                is_marked: true,
                 has_changed: AtomicBool::new(false),
                 woken: BTreeSet::new(),
             }),
@@ -183,6 +195,19 @@ impl Desk {
         self.events.push((project, event));
     }
 
+    /// Marks a place to go back to, which the transaction began with if nothing was written since.
+    pub(super) async fn mark(&mut self) -> Outcome<()> {
+        if !std::mem::take(&mut self.is_marked) {
+            self.client.batch_execute(MARK).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes back to the last place that was marked.
+    pub(super) async fn back_to_mark(&mut self) -> Outcome<()> {
+        Ok(self.client.batch_execute("ROLLBACK TO SAVEPOINT letters").await?)
+    }
+
     /// How things stand before a job.
     pub(super) fn save(&mut self) -> Saved {
         self.books.begin_job();
@@ -232,34 +257,41 @@ impl Desk {
         roll_back(&mut self.client).await;
     }
 
-    /// Writes what was gathered, which is the last thing before the commit.
+    /// Writes what was gathered, which is the last thing before the commit, in one round trip.
     pub(super) async fn write_gathered(&mut self) -> Outcome<()> {
+        let events = std::mem::take(&mut self.events);
+        let (numbers, events) = join(self.write_numbers(), self.write_events(&events)).await;
+        numbers?;
+        events
+    }
+
+    async fn write_numbers(&self) -> Outcome<()> {
         let changed: Vec<(&i64, &Numbers)> =
             self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers)).collect();
         let column = |of: fn(&Numbers) -> i64| changed.iter().map(|(_, numbers)| of(numbers)).collect::<Vec<i64>>();
         let ids: Vec<i64> = changed.iter().map(|(id, _)| **id).collect();
-        if !ids.is_empty() {
-            let told = column(|numbers| numbers.next_seq);
-            let (times, leases, acks) = (
-                column(|numbers| numbers.last_message_at),
-                column(|numbers| numbers.lease_version),
-                column(|numbers| numbers.acks),
-            );
-            self.execute(
-                "UPDATE project SET next_seq = new.next_seq, last_message_at = new.last_message_at,
-                     lease_version = new.lease_version, acks = new.acks
-                 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-                     AS new (id, next_seq, last_message_at, lease_version, acks)
-                 WHERE project.id = new.id",
-                &[&ids, &told, &times, &leases, &acks],
-            )
-            .await?;
+        if ids.is_empty() {
+            return Ok(());
         }
-        self.write_events().await
+        let told = column(|numbers| numbers.next_seq);
+        let (times, leases, acks) = (
+            column(|numbers| numbers.last_message_at),
+            column(|numbers| numbers.lease_version),
+            column(|numbers| numbers.acks),
+        );
+        self.execute(
+            "UPDATE project SET next_seq = new.next_seq, last_message_at = new.last_message_at,
+                 lease_version = new.lease_version, acks = new.acks
+             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                 AS new (id, next_seq, last_message_at, lease_version, acks)
+             WHERE project.id = new.id",
+            &[&ids, &told, &times, &leases, &acks],
+        )
+        .await
+        .map(drop)
     }
 
-    async fn write_events(&mut self) -> Outcome<()> {
-        let events = std::mem::take(&mut self.events);
+    async fn write_events(&self, events: &[(ProjectId, Event)]) -> Outcome<()> {
         if events.is_empty() {
             return Ok(());
         }

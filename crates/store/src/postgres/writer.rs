@@ -322,7 +322,7 @@ async fn run_together(desk: &mut Desk, batch: &mut [Errand], deadline: Duration)
 
 /// Keeps all new messages at once; if that fails, one by one, so that each has only its own faults.
 async fn keep_letters(desk: &mut Desk, letters: &mut [&mut Append]) -> Outcome<()> {
-    desk.client.batch_execute("SAVEPOINT letters").await?;
+    desk.mark().await?;
     let saved = desk.save();
     let messages: Vec<&NewMessage> = letters.iter().map(|letter| &letter.message).collect();
     match append(desk, &messages).await {
@@ -332,7 +332,7 @@ async fn keep_letters(desk: &mut Desk, letters: &mut [&mut Append]) -> Outcome<(
         }
         Err(trouble) => {
             desk.restore(saved);
-            desk.client.batch_execute("ROLLBACK TO SAVEPOINT letters").await?;
+            desk.back_to_mark().await?;
             if letters.len() == 1 || trouble.will_pass() {
                 for letter in letters {
                     letter.outcome = Some(Err(trouble.told_to_one_of_many(KEEPING)));

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::join3;
 use jiff::Timestamp;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, MessageId};
@@ -49,25 +50,38 @@ pub(in crate::postgres) async fn append(desk: &mut Desk, messages: &[&NewMessage
         .zip(&threads)
         .map(|((message, id, created_at, seq), own)| placed(message, *id, *created_at, own, *seq))
         .collect();
-    insert(desk, &placed).await?;
+    // One round trip: what refers to a message is sent behind it, and PostgreSQL does one after the other.
+    let (inserted, keys, activity) =
+        join3(insert_all(desk, &placed), note_keys(desk, &kept), note_activity(desk, &kept)).await;
+    inserted.and(keys).and(activity)?;
+    tell(desk, &placed);
     for (placed, (message, ..)) in placed.iter().zip(&kept) {
         if let Some(post) = &message.post {
             channels::insert(desk, placed, post, message.now).await?;
         }
     }
-    note_keys(desk, &kept).await?;
-    note_activity(desk, &kept).await?;
     Ok(answers)
 }
 
 /// Writes the rows, the copies and the words, and tells of each message.
 pub(in crate::postgres) async fn insert(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+    insert_all(desk, messages).await?;
+    tell(desk, messages);
+    Ok(())
+}
+
+async fn insert_all(desk: &Desk, messages: &[Placed<'_>]) -> Outcome<()> {
     if messages.is_empty() {
         return Ok(());
     }
-    insert_rows(desk, messages).await?;
-    insert_copies(desk, messages).await?;
-    work::hear(desk, messages).await?;
+    let all = join3(insert_rows(desk, messages), insert_copies(desk, messages), work::hear(desk, messages));
+    let (rows, copies, words) = all.await;
+    // Whatever comes behind what failed fails too, and says only that.
+    rows.and(copies).and(words)
+}
+
+fn tell(desk: &mut Desk, messages: &[Placed<'_>]) {
+    desk.wakes(messages.iter().flat_map(|message| &message.copies).map(|(recipient, ..)| recipient.0));
     for message in messages {
         let event = Event {
             seq: message.seq,
@@ -78,10 +92,9 @@ pub(in crate::postgres) async fn insert(desk: &mut Desk, messages: &[Placed<'_>]
         };
         desk.record_as(message.project, event);
     }
-    Ok(())
 }
 
-async fn insert_rows(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+async fn insert_rows(desk: &Desk, messages: &[Placed<'_>]) -> Outcome<()> {
     let column = |of: &dyn Fn(&Placed<'_>) -> i64| messages.iter().map(of).collect::<Vec<i64>>();
     let texts = |of: &dyn Fn(&Placed<'_>) -> String| messages.iter().map(of).collect::<Vec<String>>();
     let ids = column(&|message| message.id.0);
@@ -136,7 +149,7 @@ async fn insert_rows(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
     .map(drop)
 }
 
-async fn insert_copies(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> {
+async fn insert_copies(desk: &Desk, messages: &[Placed<'_>]) -> Outcome<()> {
     let copies: Vec<_> = messages
         .iter()
         .flat_map(|message| (0_i32..).zip(&message.copies).map(move |(place, copy)| (message, place, copy)))
@@ -145,7 +158,6 @@ async fn insert_copies(desk: &mut Desk, messages: &[Placed<'_>]) -> Outcome<()> 
         return Ok(());
     }
     let recipients: Vec<i64> = copies.iter().map(|(_, _, (recipient, ..))| recipient.0).collect();
-    desk.wakes(recipients.iter().copied());
     let ids: Vec<i64> = copies.iter().map(|(message, ..)| message.id.0).collect();
     let roles: Vec<i16> = copies.iter().map(|(_, _, (_, role, _))| role_number(*role)).collect();
     let places: Vec<i32> = copies.iter().map(|(_, place, _)| *place).collect();
