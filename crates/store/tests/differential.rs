@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mail::Store;
-use operations::{Dice, Known, REFUSED, act, ask_oddly};
+use mail::ids::{AgentId, ProjectId};
+use operations::{Dice, Known, REFUSED, act, ask_oddly, ask_with_nul};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use store::{Options, Postgres, PostgresOptions, Sqlite};
@@ -79,8 +80,30 @@ async fn both_engines_answer_alike_what_nobody_should_ask() {
     let Some(url) = postgres_server::fresh_url() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [sqlite, postgres] = one_office(&folder.path().join("mail.db"), &url).await;
-    let (here, there) = (ask_oddly(&sqlite).await, ask_oddly(&postgres).await);
-    let differ = here.iter().zip(&there).filter(|(here, there)| here != there);
+    assert_alike(&ask_oddly(&sqlite).await, &ask_oddly(&postgres).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_engines_know_nothing_by_a_name_with_a_nul_character() {
+    let Some(url) = postgres_server::fresh_url() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [sqlite, postgres] = one_office(&folder.path().join("mail.db"), &url).await;
+    let mut answers = Vec::new();
+    for store in [&sqlite, &postgres] {
+        let (mut seeds, mut known) = (Dice(1), Known::default());
+        // There is much that must not be found.
+        for _ in 0..200 {
+            act(&mut Dice(seeds.roll(usize::MAX) as u64), store, &mut known).await;
+        }
+        answers.push(ask_with_nul(store, ProjectId(1), AgentId(1)).await);
+    }
+    assert_alike(&answers[0], &answers[1]);
+    assert!(answers[0].iter().all(|(_, answer)| !answer.contains(REFUSED)), "{:?}", answers[0]);
+}
+
+/// What was asked, and what each engine answered.
+fn assert_alike(here: &[(String, String)], there: &[(String, String)]) {
+    let differ = here.iter().zip(there).filter(|(here, there)| here != there);
     let told: Vec<String> = differ.map(|(here, there)| format!("{}: {} / {}", here.0, here.1, there.1)).collect();
     assert!(told.is_empty(), "SQLite / PostgreSQL\n{}", told.join("\n"));
 }

@@ -6,6 +6,7 @@ mod edges;
 mod letters;
 mod looks;
 mod moving;
+mod nul;
 mod posts;
 mod standing;
 mod words;
@@ -22,6 +23,7 @@ use mail::messages::Mark;
 use mail::{Store, StoreError};
 
 pub use edges::ask_oddly;
+pub use nul::ask_with_nul;
 use words::{NAMES, PROJECTS};
 
 /// How an answer begins that is none.
