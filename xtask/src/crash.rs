@@ -1,7 +1,7 @@
 //! Long runs of the crash tests: servers and watchers are killed again and again, and no accepted mail is lost.
 //!
-//! The tests themselves lie in `crates/cli/tests`: `crash.rs`, and `channel_files_crash.rs` for channels. A plain
-//! `cargo test` runs a few rounds of each.
+//! The tests themselves lie in `crates/cli/tests`: `crash.rs`, `channel_files_crash.rs` for channels, and
+//! `many_servers_crash.rs` for servers that share a database. A plain `cargo test` runs a few rounds of each.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +10,13 @@ use anyhow::Result;
 
 use crate::process::{cargo, step};
 
+/// The files of the tests.
+const TESTS: [&str; 3] = ["crash", "channel_files_crash", "many_servers_crash"];
+
 /// How long and how hard.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How often the server is killed.
+    /// How often a server, or what it relies on, is killed.
     pub rounds: u64,
     /// How many clients send at once; the test chooses when this is not given.
     pub clients: Option<u64>,
@@ -28,7 +31,10 @@ pub fn run(root: &Path, plan: &Plan) -> Result<()> {
 
 fn command(plan: &Plan) -> Command {
     let mut command = Command::new(cargo());
-    command.args(["test", "--locked", "-p", "cli", "--test", "crash", "--test", "channel_files_crash"]);
+    command.args(["test", "--locked", "-p", "cli"]);
+    for test in TESTS {
+        command.args(["--test", test]);
+    }
     command.args(["--", "--nocapture"]);
     command.env("POSTRIDER_CRASH_ROUNDS", plan.rounds.to_string());
     for (name, value) in [("POSTRIDER_CRASH_CLIENTS", plan.clients), ("POSTRIDER_CRASH_SEED", plan.seed)] {
@@ -41,7 +47,25 @@ fn command(plan: &Plan) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn every_test_that_counts_its_rounds_is_run() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/tests");
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let mut counting: Vec<String> = files
+            .filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains("setting(\"ROUNDS\"")))
+            .map(|file| file.file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        counting.sort();
+        let command = command(&Plan { rounds: 1, clients: None, seed: None });
+        let words: Vec<&str> = command.get_args().map(|word| word.to_str().unwrap()).collect();
+        let mut run: Vec<&str> = words.windows(2).filter(|two| two[0] == "--test").map(|two| two[1]).collect();
+        run.sort();
+        assert_eq!(run, counting);
+    }
 
     #[test]
     fn the_plan_reaches_the_test_by_its_environment() {

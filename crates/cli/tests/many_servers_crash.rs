@@ -1,7 +1,11 @@
 //! Three servers over one PostgreSQL are one post office, however often servers and database are killed.
 //!
-//! Clients send, wait, reserve and read through all three at once. What was answered is there once; nobody is granted
-//! a path that another holds; at the end every waiter is woken by mail that was sent elsewhere.
+//! Clients send, wait, reserve and read through all three at once. What was answered is there once; nobody who waits is
+//! given a message twice; nobody is granted a path that another holds; at the end every waiter is given mail that was sent
+//! elsewhere while it waited. Whoever waits also looks by itself now and then: that servers tell each other at once, also
+//! after the database was away, is what the store's own `many_servers` tests see.
+//!
+//! Long runs: `cargo xtask crash --rounds 1000`. The moments come from a seed that is printed, and can be given.
 
 #![allow(clippy::print_stderr)] // the seed and the counts are worth seeing
 
@@ -9,7 +13,7 @@ mod harness;
 #[path = "../../store/tests/postgres_server/mod.rs"]
 mod postgres_server;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -25,6 +29,8 @@ const SENDERS: usize = 24;
 const WAITERS: usize = 16;
 const RESERVERS: usize = 12;
 const READERS: usize = 12;
+/// How long one may wait for mail, in seconds.
+const LONGEST_WAIT: u64 = 50;
 /// How many answers lie between two crashes.
 const BETWEEN_CRASHES: usize = 400;
 
@@ -36,6 +42,8 @@ struct Town {
     answers: AtomicUsize,
     /// The number of each message that was answered, by its subject.
     sent: Mutex<HashMap<String, i64>>,
+    /// Which waiter was given which message.
+    given: Mutex<BTreeSet<(String, i64)>>,
     /// Who held what, and from when to when it was surely held.
     held: Mutex<Vec<(String, String, Instant, Instant)>>,
 }
@@ -65,6 +73,17 @@ impl Town {
                 return answer;
             }
         }
+    }
+
+    /// Notes what a wait came to, which nobody may be given a second time; whether it came to anything.
+    fn note_given(&self, waiter: &str, mail: &Value) -> bool {
+        let messages = mail.as_array().expect("a wait comes to a list");
+        for message in messages {
+            let id = message["id"].as_i64().expect("a message has a number");
+            let is_first = self.given.lock().unwrap().insert((waiter.to_owned(), id));
+            assert!(is_first, "{waiter} was given message {id} twice");
+        }
+        !messages.is_empty()
     }
 
     fn goes_on(&self) -> bool {
@@ -97,11 +116,16 @@ fn send(town: &Town, mut dice: Dice, number: usize) {
 }
 
 fn wait(town: &Town, mut dice: Dice, number: usize) {
+    let name = format!("waiter{number}");
     while town.goes_on() {
-        let arguments =
-            json!({ "project_key": PROJECT, "agent_name": format!("waiter{number}"), "timeout_seconds": 1 });
-        town.call(&mut dice, "wait_for_mail", &arguments);
+        if let Some(answer) = town.call(&mut dice, "wait_for_mail", &waiting(&name, 1)) {
+            town.note_given(&name, &answer["result"]);
+        }
     }
+}
+
+fn waiting(name: &str, seconds: u64) -> Value {
+    json!({ "project_key": PROJECT, "agent_name": name, "timeout_seconds": seconds })
 }
 
 fn reserve(town: &Town, mut dice: Dice, number: usize) {
@@ -150,6 +174,7 @@ fn three_servers_lose_nothing_and_double_nothing_whatever_is_killed() {
         is_over: AtomicBool::new(false),
         answers: AtomicUsize::new(0),
         sent: Mutex::default(),
+        given: Mutex::default(),
         held: Mutex::default(),
     });
     prepare(&town, &mut dice);
@@ -175,7 +200,10 @@ fn three_servers_lose_nothing_and_double_nothing_whatever_is_killed() {
     for client in clients {
         client.join().expect("no client saw what it may not see");
     }
-    every_waiter_is_woken(&town);
+    every_waiter_is_given_what_is_sent_elsewhere(&town, &servers, &mut dice);
+    let given = town.given.lock().unwrap().len();
+    eprintln!("many servers: {given} given to those who waited, none twice");
+    assert!(given > WAITERS, "nothing was given while servers were killed (seed {seed})");
     nothing_is_lost_or_doubled(&town, &places[0], &url, seed);
     nobody_held_what_another_held(&town, seed);
     for server in servers {
@@ -208,36 +236,45 @@ fn begin(town: &Arc<Town>, seed: u64) -> Vec<thread::JoinHandle<()>> {
     .collect()
 }
 
-/// Each waits at one server for what is sent at another.
-fn every_waiter_is_woken(town: &Arc<Town>) {
-    let addresses = town.addresses.lock().unwrap().clone();
-    let waiting: Vec<_> = (0..WAITERS)
-        .map(|number| {
-            let address = addresses[number % 3].clone();
-            let name = format!("waiter{number}");
-            let read_all = json!({ "project_key": PROJECT, "agent_name": name, "timeout_seconds": 0 });
-            // What was sent before is taken first.
-            while harness::http::try_call(&address, "wait_for_mail", &read_all)
-                .is_some_and(|answer| answer["result"]["structuredContent"]["result"] != json!([]))
-            {}
-            thread::spawn(move || {
-                let arguments = json!({ "project_key": PROJECT, "agent_name": name, "timeout_seconds": 50 });
-                harness::http::try_call(&address, "wait_for_mail", &arguments)
-            })
-        })
+/// Each waits at one server for what is then sent at another.
+fn every_waiter_is_given_what_is_sent_elsewhere(town: &Town, servers: &[Server], dice: &mut Dice) {
+    let names: Vec<String> = (0..WAITERS).map(|number| format!("waiter{number}")).collect();
+    for name in &names {
+        // What was sent before is taken first.
+        while town.note_given(name, &town.insist(dice, "wait_for_mail", &waiting(name, 0))["result"]) {}
+    }
+    servers.iter().for_each(until_ready);
+    let at = |number: usize| &servers[number % servers.len()];
+    let begun = Instant::now();
+    let pending: Vec<_> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| at(number).begin("wait_for_mail", &waiting(name, LONGEST_WAIT)))
         .collect();
-    for number in 0..WAITERS {
+    for (place, server) in servers.iter().enumerate() {
+        server.until_under_way((0..WAITERS).filter(|number| number % servers.len() == place).count());
+    }
+    for (number, name) in names.iter().enumerate() {
         let arguments = json!({
-            "project_key": PROJECT, "sender_name": "sender0", "to": [format!("waiter{number}")], "subject": "wake up",
+            "project_key": PROJECT, "sender_name": "sender0", "to": [name], "subject": "wake up",
             "body_md": "It is time.",
         });
-        let sent = harness::http::try_call(&addresses[(number + 1) % 3], "send_message", &arguments);
-        assert!(sent.as_ref().is_some_and(|answer| answer["result"]["isError"] != true), "{sent:?}");
+        at(number + 1).call("send_message", arguments);
     }
-    for waiter in waiting {
-        let answer = waiter.join().unwrap().unwrap_or_default();
-        let mail = &answer["result"]["structuredContent"]["result"];
-        assert_eq!(mail[0]["subject"], "wake up", "{answer}");
+    for (name, wait) in names.iter().zip(pending) {
+        let mail = wait.answer().expect("a wait is not refused");
+        assert_eq!((&mail[0]["subject"], &mail[1]), (&json!("wake up"), &Value::Null), "{mail}");
+        town.note_given(name, &mail);
+    }
+    // Whoever has waited to the end looks once more, so that mail alone does not show that anybody was woken.
+    assert!(begun.elapsed() < Duration::from_secs(LONGEST_WAIT), "somebody was woken by the end of its wait alone");
+}
+
+/// A server may find the database again later than those that the clients were answered by.
+fn until_ready(server: &Server) {
+    let begun = Instant::now();
+    while server.get("/health/readiness").status != 200 {
+        assert!(begun.elapsed() < harness::DEADLINE, "the server never finds the database again");
     }
 }
 

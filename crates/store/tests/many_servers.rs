@@ -6,7 +6,7 @@ mod team;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mail::Store;
 use mail::agents::{AgentName, Profile, Taking};
@@ -14,6 +14,7 @@ use mail::events::Concerned;
 use mail::ids::AgentId;
 use mail::messages::{Appended, IdempotencyKey, MessageStore, NewMessage};
 use mail::reservations::Reserved;
+use postgres_server::Private;
 use store::{Postgres, PostgresOptions};
 use team::{Team, at};
 use tokio::task::JoinSet;
@@ -22,14 +23,17 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// So many open stores on one empty schema; none, said loudly, where there is no PostgreSQL.
 async fn servers(count: usize) -> Option<Vec<Arc<dyn Store>>> {
-    let url = postgres_server::fresh_url()?;
+    Some(servers_of(&postgres_server::fresh_url()?, count).await)
+}
+
+async fn servers_of(url: &str, count: usize) -> Vec<Arc<dyn Store>> {
     // All at once: whoever comes first makes the schema.
     let mut opening: JoinSet<Arc<dyn Store>> = JoinSet::new();
     for _ in 0..count {
-        let url = url.clone();
+        let url = url.to_owned();
         opening.spawn(async move { Arc::new(Postgres::open(&url, &PostgresOptions::default()).await.unwrap()) as _ });
     }
-    Some(opening.join_all().await)
+    opening.join_all().await
 }
 
 async fn team(store: &Arc<dyn Store>, path: &str, size: usize) -> Team {
@@ -153,5 +157,29 @@ async fn of_many_servers_one_grants_a_path_and_one_keeps_a_message_under_a_key()
         assert_eq!(asking.join_all().await.into_iter().filter(|is_granted| *is_granted).count(), 1);
         let kept: HashSet<_> = sending.join_all().await.iter().map(id_of).collect();
         assert_eq!(kept.len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_hear_each_other_again_once_the_database_is_back() {
+    let Some(database) = Private::start() else { return };
+    let servers = servers_of(&database.url(), 2).await;
+    let team = team(&servers[0], "/projects/shop", 2).await;
+    database.crash();
+    database.recover();
+    // Whom a commit concerns is told by nobody but who made it. Whoever merely finds that something was missed, as all do
+    // who begin to listen, wakes everybody.
+    let told = Concerned::These { agents: vec![team.agents[1]], projects: vec![team.project] };
+    for (here, there) in [(0, 1), (1, 0)] {
+        let (here, there, begun) = (&servers[here], &servers[there], Instant::now());
+        loop {
+            assert!(begun.elapsed() < LONG, "what one commits is never told to the other");
+            let stamp = there.changes(None, LONG).await.unwrap().stamp;
+            // Refused until it is back.
+            let is_sent = here.append(&team.message(0, &[1], "body")).await.is_ok();
+            if is_sent && there.changes(Some(stamp), LONG).await.unwrap().concerned == told {
+                break;
+            }
+        }
     }
 }

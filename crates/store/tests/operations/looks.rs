@@ -5,13 +5,15 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::channels::PostQuery;
-use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
 use mail::mailboxes::CopyQuery;
 use mail::messages::{About, InboxQuery};
+use mail::projects::ProjectKey;
 use mail::search::query::Query;
 use mail::work::WorkQuery;
 
-use super::{Dice, KEYS, QUERIES, THREADS};
+use super::words::{NAMES, PROJECTS, QUERIES, THREADS, WORK};
+use super::{Dice, Known, posts, told};
 
 /// What is asked, drawn by lot.
 struct Question {
@@ -28,26 +30,27 @@ struct Question {
 pub async fn look(
     dice: &mut Dice,
     store: &Arc<dyn Store>,
+    known: &mut Known,
     (project, agent): (ProjectId, AgentId),
     message: MessageId,
-    now: Timestamp,
 ) -> String {
     let question = Question {
         project,
         agent,
         message,
-        now,
+        now: known.now(),
         limit: 1 + dice.roll(8),
         before: dice.maybe().then_some(message),
         thread: dice.one(&THREADS),
         about: About {
             kind: dice.maybe().then(|| formats::Kind::all().nth(dice.roll(10))).flatten(),
-            work_id: dice.maybe().then(|| format!("bd-{}", dice.roll(4))),
+            work_id: dice.maybe().then(|| dice.one(&WORK).to_owned()),
         },
     };
-    match dice.roll(16) {
+    match dice.roll(21) {
         kind @ 0..=8 => look_at_mail(kind, question, dice, store).await,
-        kind => look_around(kind, question, dice, store).await,
+        kind @ 9..=16 => look_around(kind, question, dice, store).await,
+        _ => look_for_people(question, dice, store, known).await,
     }
 }
 
@@ -65,15 +68,15 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
                 limit,
                 with_bodies: dice.maybe(),
             };
-            format!("{:?}", store.inbox(&query).await.unwrap())
+            told(store.inbox(&query).await)
         }
-        3 => format!("{:?}", store.outbox(agent, before, limit, dice.maybe()).await.unwrap()),
-        4 => format!("{:?}", store.message(project, message).await.unwrap()),
-        5 => format!("{:?}", store.deliveries(message).await.unwrap()),
-        6 => format!("{:?}", store.thread(project, thread, before, limit, dice.maybe()).await.unwrap()),
+        3 => told(store.outbox(agent, before, limit, dice.maybe()).await),
+        4 => told(store.message(project, message).await),
+        5 => format!("{} {}", told(store.hops(message).await), told(store.deliveries(message).await)),
+        6 => told(store.thread(project, thread, before, limit, dice.maybe()).await),
         7 => {
-            let tail = store.thread_tail(project, thread, before, limit).await.unwrap();
-            format!("{tail:?} {}", store.thread_length(project, thread).await.unwrap())
+            let tail = told(store.thread_tail(project, thread, before, limit).await);
+            format!("{tail} {}", told(store.thread_length(project, thread).await))
         }
         _ => {
             let query = CopyQuery {
@@ -83,8 +86,8 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
                 after: dice.maybe().then_some((message, dice.roll(3))),
                 limit,
             };
-            let count = store.count_open(project, query.agent).await.unwrap();
-            format!("{:?} {count:?}", store.open_copies(&query).await.unwrap())
+            let count = told(store.count_open(project, query.agent).await);
+            format!("{} {count}", told(store.open_copies(&query).await))
         }
     }
 }
@@ -94,50 +97,64 @@ async fn look_around(kind: usize, question: Question, dice: &mut Dice, store: &A
     match kind {
         9 | 10 => {
             let query = Query::parse(dice.one(&QUERIES)).unwrap();
-            format!("{:?}", store.search(project, &query, &about, before, limit).await.unwrap())
+            told(store.search(project, &query, &about, before, limit).await)
         }
         11 => {
             let query = WorkQuery { project, id: about.work_id.clone(), before, limit };
-            let story = store.work_story(project, "bd-1", before, limit).await.unwrap();
-            let work = store.work_of_thread(project, thread).await.unwrap();
-            let stamp = store.work_stamp(project).await.unwrap();
-            format!("{:?} {story:?} {work:?} {stamp}", store.work(&query).await.unwrap())
+            let story = told(store.work_story(project, dice.one(&WORK), before, limit).await);
+            let work = told(store.work_of_thread(project, thread).await);
+            let stamp = told(store.work_stamp(project).await);
+            format!("{} {story} {work} {stamp}", told(store.work(&query).await))
         }
-        12 => format!("{:?}", store.leases(project, None, limit, now).await.unwrap()),
-        13 => format!("{:?}", store.present(project, None, limit, now).await.unwrap()),
-        14 => {
+        12 => {
+            let after = dice.maybe().then(|| dice.number(10, LeaseId));
+            told(store.leases(project, after, limit, now).await)
+        }
+        13 | 14 => {
             let query = PostQuery {
                 after: dice.maybe().then_some(message),
                 since: dice.maybe().then(|| now.checked_sub(SignedDuration::from_secs(500)).unwrap()),
                 before,
-                thread: dice.maybe().then(|| thread.to_owned()),
+                thread: None,
                 limit,
             };
-            let channels = store.channels(project).await.unwrap();
-            let posts = store.posts(project, "dev", &query).await.unwrap();
-            let called = store.post_called(project, "dev", dice.one(&KEYS)).await.unwrap();
-            let keys = store.known_keys(project, "dev", &KEYS).await.unwrap();
-            without_offices(&format!("{channels:?} {posts:?} {called:?} {keys:?}"))
+            posts::read(dice, store, project, query).await
         }
-        _ => {
-            let found = store.agents_in_any_case(project, &["BOB", "alice"]).await.unwrap();
-            let mut named = store.agents_named(project, &["bob", "漢字"]).await.unwrap();
-            named.sort_by_key(|agent| agent.id);
-            let counts = store.counts(now).await.unwrap();
-            format!("{found:?} {named:?} {counts:?} {:?}", store.agents(project, None, limit).await.unwrap())
-        }
+        _ => posts::find(dice, store, project, message).await,
     }
 }
 
-/// Names of posts end in four digits that depend on the office, of which each store is another.
-fn without_offices(text: &str) -> String {
-    let mut parts = text.split("msg-");
-    let mut cut = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find('"').unwrap_or(part.len());
-        cut.push_str("msg-");
-        cut.push_str(&part[..end.saturating_sub(4)]);
-        cut.push_str(&part[end..]);
+async fn look_for_people(question: Question, dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> String {
+    let Question { project, agent, now, limit, .. } = question;
+    let after = dice.maybe().then_some(agent);
+    match dice.roll(4) {
+        0 => {
+            let present = told(store.present(project, after, limit, now).await);
+            let since = now.checked_sub(SignedDuration::from_secs(dice.roll(5) as i64 * 1_000)).unwrap();
+            format!("{present} {}", told(store.heard_of(project, since, after, limit).await))
+        }
+        1 => {
+            // The numbers are each engine's own; that one changed, or did not, is the same.
+            let stamp = store.presence_stamp(project, now).await;
+            let is_same = stamp.as_ref().ok().map(|stamp| known.stamps.insert(project, *stamp) == Some(*stamp));
+            told(stamp.map(|_| is_same))
+        }
+        2 => {
+            let key = ProjectKey::parse(dice.one(&PROJECTS)).unwrap();
+            let slug = ProjectKey::Slug(dice.one(&["p-1", "p-ünï", "c-p-漢字", "P-1", "else-where"]).to_owned());
+            let after = dice.maybe().then_some(project);
+            let all = told(store.projects(after, limit).await);
+            format!("{} {} {all}", told(store.project(&key).await), told(store.project(&slug).await))
+        }
+        _ => {
+            let asked = [dice.one(&NAMES), dice.one(&NAMES), "BOB", "zo\u{eb}", "STRASSE"];
+            let found = told(store.agents_in_any_case(project, &asked).await);
+            let named = store.agents_named(project, &asked).await.map(|mut agents| {
+                agents.sort_by_key(|agent| agent.id);
+                agents
+            });
+            let counts = told(store.counts(now).await);
+            format!("{found} {} {counts} {}", told(named), told(store.agents(project, after, limit).await))
+        }
     }
-    cut
 }
