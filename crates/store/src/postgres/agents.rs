@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 
 use super::Postgres;
 use super::desk::Desk;
-use super::rows::{Outcome, Trouble, limit_of, time};
+use super::rows::{Outcome, Trouble, limit_of, possible, time};
 
 /// The columns of an agent.
 const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at";
@@ -46,11 +46,11 @@ impl AgentStore for Postgres {
 
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
         let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = $1 AND name = ANY ($2)");
-        self.read_as("find agents", &sql, &[&project.0, &names], agent_of).await
+        self.read_as("find agents", &sql, &[&project.0, &possible(names)], agent_of).await
     }
 
     async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
-        let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let lower: Vec<String> = possible(names).iter().map(|name| name.to_ascii_lowercase()).collect();
         let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = $1 AND lower(name) = ANY ($2) ORDER BY id");
         self.read_as("find agents", &sql, &[&project.0, &lower], agent_of).await
     }

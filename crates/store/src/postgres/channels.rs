@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 
 use super::Postgres;
 use super::desk::Desk;
-use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, only, time};
+use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of, only, possible, time};
 use crate::placed::Placed;
 use crate::values::unknown;
 
@@ -121,7 +121,7 @@ impl ChannelStore for Postgres {
                    JOIN channel c ON c.project_id = $1 AND c.name = $2
                    JOIN post o ON o.channel_id = c.id AND o.answers = asked.name JOIN message m ON m.id = o.message_id
                    ORDER BY asked.place, o.message_id LIMIT 1";
-        let values: super::Values<'_> = &[&project.0, &channel, &names];
+        let values: super::Values<'_> = &[&project.0, &channel, &possible(names)];
         let found = self.read_as("find who waits for a post", sql, values, |row| Ok(row.try_get(0)?)).await?;
         Ok(found.into_iter().next())
     }
@@ -130,7 +130,7 @@ impl ChannelStore for Postgres {
         let sql = "SELECT asked.key FROM unnest($3::text[]) WITH ORDINALITY AS asked (key, place)
                    JOIN channel c ON c.project_id = $1 AND c.name = $2
                    JOIN arrival a ON a.channel_id = c.id AND a.key = asked.key ORDER BY asked.place";
-        let values: super::Values<'_> = &[&project.0, &channel, &keys];
+        let values: super::Values<'_> = &[&project.0, &channel, &possible(keys)];
         self.read_as("look for what was taken in", sql, values, |row| Ok(row.try_get(0)?)).await
     }
 

@@ -152,6 +152,11 @@ pub(super) fn nothing_has_nul<T: Default>(found: Outcome<T>) -> Outcome<T> {
     }
 }
 
+/// Those of several names that there can be: one with a NUL is nobody's, and keeps no other from being found.
+pub(super) fn possible<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().copied().filter(|name| !name.contains('\0')).collect()
+}
+
 /// Runs a statement, which is prepared once for each connection.
 pub(super) async fn rows(client: &impl GenericClient, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
     let statement = client.prepare_cached(sql).await?;
