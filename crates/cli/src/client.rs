@@ -75,6 +75,11 @@ impl Client {
             Some("https") => bail!("'{url}' needs TLS, which this client does not speak; use http:// or a tunnel"),
             _ => bail!("'{url}' is not the address of a server; it has to begin with http://"),
         }
+        if parsed.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            bail!(
+                "the address of the server holds a user or a password; leave that out, and set AGENT_MAIL_BEARER_TOKEN"
+            );
+        }
         let host = parsed.host().filter(|host| !host.is_empty());
         let host = host.with_context(|| format!("'{url}' names no host"))?;
         let port = parsed.port_u16();

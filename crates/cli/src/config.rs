@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mail::projects::{slug_of, slug_with_hash};
 use serde::Deserialize;
@@ -235,9 +235,13 @@ impl Config {
         self.home.join("postrider.db")
     }
 
-    /// Where the mail is kept: `POSTRIDER_DATABASE`, else the file's `database`, else a file in the home folder.
+    /// Where the mail is kept: `POSTRIDER_DATABASE`, else the file's `database`, else a file in the home folder. An empty
+    /// variable is a mistake, not "none": a server with mail of its own among others would go unnoticed.
     pub fn location(&self) -> Location {
-        let url = set("POSTRIDER_DATABASE").or_else(|| self.file.database.clone());
+        let url = match std::env::var("POSTRIDER_DATABASE") {
+            Err(std::env::VarError::NotPresent) => self.file.database.clone(),
+            given => Some(given.unwrap_or_default()),
+        };
         url.map_or_else(|| Location::File(self.database()), Location::Postgres)
     }
 
@@ -313,7 +317,26 @@ pub fn endpoint_of(url: &str) -> String {
 
 fn read(path: &Path) -> anyhow::Result<File> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("'{}' has a setting that is wrong", path.display()))
+    toml::from_str(&text).map_err(|error| {
+        anyhow!("'{}' has a setting that is wrong, in {}", path.display(), place_and_fault(&text, &error))
+    })
+}
+
+/// Settings whose value nobody else may see.
+const SECRET: [&str; 4] = ["token", "database", "url", "credentials"];
+
+/// Where a settings file is wrong, and how. The line is not shown, nor the value of a setting that may be a secret.
+fn place_and_fault(text: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let before = text.get(..at).unwrap_or_default();
+    let number = before.matches('\n').count() + 1;
+    let line = text.lines().nth(number - 1).unwrap_or_default();
+    let name = line.split('=').next().unwrap_or_default().trim();
+    let fault = match SECRET.contains(&name) {
+        true => format!("the value of '{name}' cannot be read: write it between quotation marks"),
+        false => error.message().to_owned(),
+    };
+    format!("line {number}: {fault}")
 }
 
 #[cfg(test)]
@@ -324,6 +347,22 @@ mod tests {
     fn an_unknown_setting_is_an_error() {
         let error = toml::from_str::<File>("prot = 1").unwrap_err().to_string();
         assert!(error.contains("prot"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_settings_file_is_told_without_any_secret_in_it() {
+        let fault = |text: &str| place_and_fault(text, &toml::from_str::<File>(text).unwrap_err());
+        for wrong in [
+            "log = 'warn'\ndatabase = postgres://me:s3cret@db/mail",
+            "log = 'warn'\ntoken = s3cret",
+            "log = 'warn'\ntoken = \"s3cret",
+            "[nats]\nurl = nats://me:s3cret@host",
+        ] {
+            let told = fault(wrong);
+            assert!(told.starts_with("line 2: the value of '") && !told.contains("s3cret"), "{told}");
+        }
+        assert!(fault("log = 'warn'\n\nprot = 1").starts_with("line 3: unknown field `prot`"));
+        assert!(fault("port = \"x\"").contains("expected u16"));
     }
 
     #[test]

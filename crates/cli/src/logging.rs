@@ -11,8 +11,8 @@ use crate::config::{Config, LogFormat};
 
 /// What is logged unless the environment or the settings file say otherwise.
 ///
-/// What happens to the connection with NATS is told by us, once, and not by the library for each try.
-const DEFAULT_FILTER: &str = "warn,async_nats=off";
+/// What happens to the connections with NATS and PostgreSQL is told by us, once, and not by the libraries for each try.
+const DEFAULT_FILTER: &str = "warn,async_nats=off,deadpool.postgres=off";
 
 /// Starts the log of this process. To be called once.
 pub fn start(config: &Config) -> anyhow::Result<()> {
@@ -20,7 +20,7 @@ pub fn start(config: &Config) -> anyhow::Result<()> {
     let filter = filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(filter).with_context(|| format!("log filter '{filter}'"))?;
     // It would write all that it is given into the log: mail, and what tokens are known by.
-    let filter = filter.add_directive("tokio_postgres=info".parse().expect("it is a filter"));
+    let filter = filter.add_directive("tokio_postgres=warn".parse().expect("it is a filter"));
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
     match config.file.log_format.unwrap_or_default() {

@@ -57,8 +57,8 @@ fn minutes(count: u32) -> Duration {
 pub async fn open_engine(location: &Location) -> anyhow::Result<Engine> {
     Engine::open(location).await.map_err(|error| {
         let next = match &error {
-            // That says already what to do.
-            StoreError::Away { cause, .. } if cause.contains("postrider migrate") => "",
+            // A cause of more than one sentence says already what to do.
+            StoreError::Away { cause, .. } if cause.ends_with('.') => "",
             StoreError::Away { .. } => "; start the database, or correct the setting 'database', then try again",
             _ => "",
         };

@@ -124,3 +124,30 @@ fn a_server_whose_clock_is_an_hour_wrong_sees_the_same_leases() {
     right.call("release_file_reservations", as_agent("GreenDog", json!({})));
     reserve(&wrong, "BlueLake", "src/lib.rs").expect("it is free");
 }
+
+#[test]
+fn a_server_says_where_its_mail_is_and_takes_no_empty_setting_for_none() {
+    let Some(url) = fresh_url() else { return };
+    let place = Place::new();
+    let server = place.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]);
+    assert!(server.mail.starts_with("postgres://…@"), "{}", server.mail);
+    server.stop();
+    let refused = place.command(&["serve", "--port", "0"]).env("POSTRIDER_DATABASE", "").output().expect("it runs");
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(told.contains("POSTRIDER_DATABASE"), "{told}");
+    assert!(!place.database().exists());
+}
+
+#[test]
+fn a_server_that_could_only_read_does_not_start_and_says_why() {
+    let Some(database) = Private::start() else { return };
+    for sql in ["CREATE ROLE few LOGIN CONNECTION LIMIT 1", "CREATE DATABASE mail OWNER few"] {
+        database.psql(sql);
+    }
+    let url = database.url().replace("postgres@", "few@").replace("/postgres", "/mail");
+    let place = Place::new();
+    let refused = place.command(&["serve", "--port", "0"]).env("POSTRIDER_DATABASE", &url).output().expect("it runs");
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("(53300)") && told.contains("up to 14"), "{told}");
+}

@@ -218,7 +218,7 @@ fn an_import_that_does_not_fit_says_where_and_keeps_what_came_before() {
     let other = export[0].replace("DONE: x", "DONE: y");
     let clash = import(&fresh, other);
     assert_eq!(clash.code, Some(1));
-    assert!(clash.stderr.contains("'1'") && clash.stderr.contains("--home"), "{}", clash.stderr);
+    assert!(clash.stderr.contains("'1'") && clash.stderr.contains("an empty home"), "{}", clash.stderr);
     assert_eq!(fresh.done(&["export"]), format!("{}\n", export[0]));
 }
 

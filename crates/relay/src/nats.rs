@@ -197,7 +197,8 @@ async fn serve_projects(
             Err(error) => Err(error),
         };
         let (office_id, projects) = found.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot look for projects that NATS is to be told of; it is tried again");
+            // A store that is away has told so itself.
+            tracing::debug!(%error, "cannot look for projects that NATS is to be told of; it is tried again");
             Default::default()
         });
         let is_last_page = projects.len() < PAGE;

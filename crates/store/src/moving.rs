@@ -55,12 +55,30 @@ pub enum MoveError {
         /// The office whose mail it has a part of.
         office: String,
     },
+    /// One of the stores cannot be opened.
+    #[error("cannot use '{place}' ({option}): {cause}")]
+    Closed {
+        /// Which store.
+        place: String,
+        /// How it was named.
+        option: &'static str,
+        /// What is wrong with it.
+        cause: StoreError,
+    },
     /// An engine failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl MoveError {
+    /// The same, where it came of opening a store.
+    fn of_opening(self, option: &'static str, at: &Location) -> Self {
+        match self {
+            Self::Store(cause) => Self::Closed { place: at.to_string(), option, cause },
+            other => other,
+        }
+    }
+
     /// A code that programs match on.
     pub fn code(&self) -> &'static str {
         match self {
@@ -70,6 +88,7 @@ impl MoveError {
             Self::Incomplete(_) => "MIGRATION_UNFINISHED",
             Self::Taken(_) => "MIGRATION_TARGET_HOLDS_MAIL",
             Self::AnotherSource { .. } => "MIGRATION_OF_ANOTHER_SOURCE",
+            Self::Closed { .. } => "MIGRATION_STORE_CLOSED",
             Self::Store(_) => "MIGRATION_FAILED",
         }
     }
@@ -83,6 +102,7 @@ impl MoveError {
             Self::Incomplete(_) => "Finish that migration first: run it again.",
             Self::Taken(_) => "Name an empty database, or a file that is not there yet.",
             Self::AnotherSource { .. } => "Finish that migration first, or name an empty target.",
+            Self::Closed { .. } => "Mend that, or name another store, then run the command again.",
             Self::Store(_) => "Run the command again: it goes on where it stopped.",
         }
     }
@@ -164,8 +184,8 @@ pub async fn move_mail(
     if from == to {
         return Err(MoveError::Same(from.to_string()));
     }
-    let mut source = open_source(from).await?;
-    let moved = match open_target(to).await {
+    let mut source = open_source(from).await.map_err(|error| error.of_opening("--from", from))?;
+    let moved = match open_target(to).await.map_err(|error| error.of_opening("--to", to)) {
         Ok(mut target) => {
             let moved = move_all((&mut *source, from), (&mut *target, to), progress).await;
             target.release().await;

@@ -134,6 +134,8 @@ impl Postgres {
         migrations::check_finished(&*taken(&readers).await?).await?;
         let searchers = address.pool_for_searches(SEARCHERS, options.search_deadline);
         let writing = address.pool(options.writers, options.statement_deadline);
+        // Whoever can only read finds that out at once, and not at the first send.
+        drop(taken(&writing).await?);
         let pulse = Pulse::begin(&address, vec![readers.clone(), searchers.clone(), writing.clone()]).await?;
         let bell = Bell::hang(address, pulse.felt());
         // Who cannot hear others looks for mail more slowly, which is no reason not to begin.

@@ -136,7 +136,12 @@ impl Examined {
         let store = match runtime.block_on(Engine::open_read_only(location)) {
             Ok(engine) => engine.store(),
             Err(error) => {
-                self.find(error.to_string(), "Use the Postrider version that last wrote it, or a newer one.");
+                let what = error.to_string();
+                let todo = match what.contains("postrider migrate") {
+                    true => "Run that: it goes on where it stopped, if the source was not used since.",
+                    false => "Use the Postrider version that last wrote it, or a newer one.",
+                };
+                self.find(what, todo);
                 return Ok(());
             }
         };
@@ -244,6 +249,7 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
             Location::File(path) => json!({ "path": path, "bytes": examined.bytes, "schema": examined.schema }),
             database => postgres::report(&database.to_string(), examined),
         },
+        "url": config.url(),
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": consumers,
@@ -254,10 +260,9 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
 }
 
 fn text(config: &Config, examined: &Examined, checked: bool) -> String {
-    let server = examined
-        .owner
-        .as_ref()
-        .map_or("none is running".to_owned(), |owner| format!("running at {} (process {})", owner.address, owner.pid));
+    let server = examined.owner.as_ref().map_or("none is running with this home".to_owned(), |owner| {
+        format!("running at {} (process {})", owner.address, owner.pid)
+    });
     let database = match (config.location(), examined.schema) {
         (Location::File(path), Some(schema)) => {
             vec![("database", format!("{} ({} bytes, schema {schema})", path.display(), examined.bytes))]
@@ -276,6 +281,7 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     ];
     rows.extend(database);
     rows.push(("server", server));
+    rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
     if let Some(counts) = examined.counts {
         rows.push((
             "mail",
@@ -287,6 +293,8 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     }
     if examined.is_file_with_mail() {
         rows.push(("integrity", if checked { "checked" } else { "not checked (--quick)" }.to_owned()));
+    } else if examined.condition.is_some() {
+        rows.push(("integrity", "not checked: that is PostgreSQL's own (pg_amcheck)".to_owned()));
     }
     let mut text: String = rows.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect();
     if examined.cursors.is_empty() {

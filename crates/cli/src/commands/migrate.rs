@@ -17,12 +17,13 @@ use crate::postbox::Refused;
 /// A table with fewer rows is moved before anybody has read that it is being moved.
 const WORTH_TELLING: u64 = 10_000;
 const DIFFERS: &str = "MIGRATION_DIFFERS";
-const BEGIN_ANEW: &str = "Was the source written to meanwhile? Empty the target, then run the command again.";
+const BEGIN_ANEW: &str = "Was the source used since the migration began? Empty the target (dropdb and createdb, or delete the \
+    file), then run the command again.";
 
 const EXAMPLES: &str = "\
 Everything is copied under its own number, and both stores are compared at the end. Nobody may use them meanwhile: stop the
-servers first. A migration that was cut short goes on when it is run again; until every table was found equal, no server
-starts on the target. The source keeps all its mail.
+servers first. A migration that was cut short goes on when it is run again, if the source was not used since; until every
+table was found equal, no server starts on the target. The source keeps all its mail.
 
 Examples:
   postrider migrate --from sqlite: --to postgres://postrider@db.example/mail

@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::json;
 use server::http::{Door, Settings, Trust};
 use server::{Metrics, Profile};
+use store::Location;
 use store::ownership::{Ownership, Taken};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -93,8 +94,12 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let url = format!("{}/mcp", reachable(address));
     // Before anybody is told that we run: who starts us may stop us at once.
     let asked_to_stop = asked_to_stop();
-    output::answer(as_json, &json!({ "url": url, "home": config.home }), || {
-        format!("Postrider {} listening on {url} (mail in {})", env!("CARGO_PKG_VERSION"), config.home.display())
+    let place = match config.location() {
+        Location::File(_) => config.home.display().to_string(),
+        database => database.to_string(),
+    };
+    output::answer(as_json, &json!({ "url": url, "home": config.home, "mail": place }), || {
+        format!("Postrider {} listening on {url} (mail in {place})", env!("CARGO_PKG_VERSION"))
     });
     let bells = post.bells.clone();
     let (told, mut stopping) = tokio::sync::watch::channel(false);

@@ -17,7 +17,7 @@ use mail::clock::{Clock, SystemClock};
 use mail::ids::MessageId;
 use mail::transfer::{Imported, Record};
 use serde_json::json;
-use store::Engine;
+use store::{Engine, Location};
 
 use super::small_runtime;
 use crate::config::Config;
@@ -60,7 +60,7 @@ impl Export {
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let (location, runtime) = (config.location(), small_runtime()?);
         let opened = runtime.block_on(Engine::open_read_only(&location));
-        let store = opened.with_context(|| format!("cannot read '{location}'; is --home right?"))?.store();
+        let store = opened.with_context(|| elsewhere(config, &location))?.store();
         match self.path() {
             None => {
                 let written = runtime.block_on(export(&*store, &mut BufWriter::new(io::stdout().lock())))?;
@@ -76,6 +76,17 @@ impl Export {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Why there may be no mail here, and what to do.
+fn elsewhere(config: &Config, location: &Location) -> String {
+    match (config.url(), location) {
+        (Some(url), Location::File(_)) => {
+            format!("cannot read '{location}': the commands ask '{url}'; run this where that server keeps its mail")
+        }
+        (None, Location::File(_)) => format!("cannot read '{location}'; is --home right?"),
+        (_, Location::Postgres(_)) => format!("cannot read '{location}'"),
     }
 }
 
@@ -148,7 +159,7 @@ async fn import(store: &dyn Store, mut reader: Box<dyn BufRead>) -> anyhow::Resu
             let id: MessageId = records[place].message.id;
             bail!(
                 "message '{id}' does not fit: this database has another message of that id, or a later one. \
-                 Import into an empty --home; {added} messages were imported before"
+                 Import into an empty home, or an empty database; {added} messages were imported before"
             );
         }
         added += fates.iter().filter(|fate| **fate == Imported::New).count() as u64;

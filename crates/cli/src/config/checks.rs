@@ -15,7 +15,8 @@ impl Config {
         match self.location() {
             Location::Postgres(url) if !url.starts_with("postgres://") && !url.starts_with("postgresql://") => {
                 bail!(
-                    "'database' is not a URL that begins with 'postgres://'; leave it out for a file in the home folder"
+                    "'database' (POSTRIDER_DATABASE) is not a URL that begins with 'postgres://'; leave it out, also an \
+                     empty one, for a file in the home folder"
                 )
             }
             _ => Ok(()),

@@ -57,6 +57,8 @@ pub struct Server {
     pub place: Place,
     /// Its host and port.
     pub address: String,
+    /// Where it says that its mail is kept.
+    pub mail: String,
     process: Option<Child>,
 }
 
@@ -187,7 +189,8 @@ impl Place {
         let url = said["url"].as_str().expect("the first line has the url");
         let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp"));
         let address = address.unwrap_or_else(|| panic!("'{url}' is no MCP address")).to_owned();
-        Server { place: self.clone(), address, process: Some(process) }
+        let mail = said["mail"].as_str().expect("the first line says where the mail is").to_owned();
+        Server { place: self.clone(), address, mail, process: Some(process) }
     }
 
     /// What the last server that was started here has logged.

@@ -27,7 +27,8 @@ impl Problem {
 
     /// The bearer token is missing or wrong.
     pub fn unauthorized() -> Self {
-        let hint = "Send 'Authorization: Bearer' with the token the server was started with.";
+        let hint =
+            "Send 'Authorization: Bearer' with the server's token; commands take it from AGENT_MAIL_BEARER_TOKEN.";
         let message = "The bearer token is missing or wrong";
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message, hint);
         problem.header = Some((WWW_AUTHENTICATE, "Bearer"));

@@ -47,10 +47,14 @@ impl Address {
             let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             AddressError::Url(cause)
         })?;
+        if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
+            return Err(AddressError::Url("write an '@' of the user or the password as %40".to_owned()));
+        }
         let encrypted = match ours.mode.as_deref() {
             Some("disable") => false,
             Some("require" | "verify-ca" | "verify-full") => true,
-            None => config.get_hosts().iter().any(is_elsewhere) && !config.get_hosts().is_empty(),
+            // Who names an authority wants it to be asked.
+            None => ours.roots.is_some() || config.get_hosts().iter().any(is_elsewhere),
             Some(other) => return Err(AddressError::Mode(other.to_owned())),
         };
         config
@@ -118,7 +122,8 @@ async fn durable(client: &Client) -> Result<(), HookError> {
 pub(crate) fn shown(url: &str) -> String {
     let Ok(config) = without_ours(url).0.parse::<Config>() else { return "postgres://…".to_owned() };
     let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
+        // What stands before an '@' may be the rest of a password.
+        Some(Host::Tcp(name)) => name.rsplit('@').next().unwrap_or_default().to_owned(),
         #[cfg(unix)]
         Some(Host::Unix(folder)) => folder.display().to_string(),
         None => String::new(),
@@ -213,6 +218,7 @@ mod tests {
             ("postgres://db.example/mail?user=me&password=s3cret", "postgres://…@db.example:5432/mail"),
             ("postgres://me:s3cret%40x@%2Frun%2Fpg/mail?password=a@s3cret", "postgres://…@/run/pg:5432/mail"),
             ("postgres://me:s3cret@db:port/mail@s3cret", "postgres://…"),
+            ("postgres://me:p@s3cret@db.example/mail", "postgres://…@db.example:5432/mail"),
         ] {
             assert_eq!(shown(url), told);
         }
@@ -220,7 +226,11 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_used_is_refused_without_being_told() {
-        for url in ["postgres://me:s3cret@db:port/mail", "postgres://me:s3cret@db/mail?sslmode=maybe"] {
+        for url in [
+            "postgres://me:s3cret@db:port/mail",
+            "postgres://me:s3cret@db/mail?sslmode=maybe",
+            "postgres://me:p@s3cret@db/mail",
+        ] {
             let refused = Address::parse(url).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(!refused.is_empty() && !refused.contains("s3cret"), "{refused}");
         }

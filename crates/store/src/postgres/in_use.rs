@@ -22,7 +22,7 @@ pub(super) async fn note(client: &Client) -> Result<(), HookError> {
     let row = client.query_one(&sql, &[&LOCK]).await.map_err(HookError::Backend)?;
     match row.try_get(0).map_err(HookError::Backend)? {
         true => Ok(()),
-        false => Err(HookError::message("its mail is being moved (`postrider migrate`); try again when that is done")),
+        false => Err(HookError::message("its mail is being moved (`postrider migrate`). Try again when that is done.")),
     }
 }
 

@@ -136,11 +136,38 @@ fn is_in_the_way(error: &tokio_postgres::Error) -> bool {
 
 /// What PostgreSQL said, without the values that it said it of.
 fn told(error: &tokio_postgres::Error) -> String {
-    match (error.as_db_error(), std::error::Error::source(error)) {
+    let fact = match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(said), _) => format!("PostgreSQL says: {} ({})", said.message(), said.code().code()),
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
+    };
+    match advice(error.code(), &fact) {
+        Some(next) => format!("{fact}. {next}"),
+        None => fact,
     }
+}
+
+/// What to do about it, where that is known.
+fn advice(code: Option<&SqlState>, fact: &str) -> Option<&'static str> {
+    let by_code = [
+        (SqlState::INVALID_PASSWORD, "Check the user and the password of the URL."),
+        (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "Check the user of the URL, and pg_hba.conf."),
+        (SqlState::INVALID_CATALOG_NAME, "Make it: createdb --encoding UTF8 --template template0."),
+        (SqlState::UNTRANSLATABLE_CHARACTER, "Make the database with --encoding UTF8 --template template0."),
+        (SqlState::INSUFFICIENT_PRIVILEGE, "Let the user of the URL own the database."),
+        (SqlState::READ_ONLY_SQL_TRANSACTION, "Name a server and a database that can be written to."),
+        (SqlState::TOO_MANY_CONNECTIONS, "Raise max_connections, or the limit of the role: a server uses up to 14."),
+    ];
+    let by_words = [
+        ("password missing", "Write it into the URL."),
+        (
+            "does not support TLS",
+            "Set ssl = on in PostgreSQL, or add ?sslmode=disable to the URL where nobody can listen.",
+        ),
+        ("UnknownIssuer", "Name the file of its authority with ?sslrootcert=FILE."),
+    ];
+    let known = code.and_then(|code| by_code.into_iter().find(|(known, _)| known == code).map(|(_, next)| next));
+    known.or_else(|| by_words.into_iter().find(|(words, _)| fact.contains(words)).map(|(_, next)| next))
 }
 
 /// What was found with text that somebody wrote: nothing, if there is a NUL in it. PostgreSQL takes no such text, and none that

@@ -27,6 +27,8 @@ pub struct Condition {
     pub bytes: u64,
     /// How many connections there are, and how many there may be, to all databases of the server.
     pub connections: (i64, i64),
+    /// The characters that it can keep.
+    pub encoding: String,
     /// Whether PostgreSQL waits for the disk before it says that something is kept.
     pub is_durable: bool,
     /// For how many seconds the oldest transaction of this database is open.
@@ -52,7 +54,8 @@ async fn condition(client: &Client) -> Outcome<Condition> {
                    current_setting('max_connections')::bigint,
                    (SELECT coalesce(max(extract(epoch FROM now() - xact_start)), 0)::bigint FROM pg_stat_activity
                     WHERE datname = current_database() AND pid <> pg_backend_pid()),
-                   current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean";
+                   current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean,
+                   current_setting('server_encoding')";
     let row = client.query_one(sql, &[]).await?;
     Ok(Condition {
         server: row.try_get(0)?,
@@ -62,6 +65,7 @@ async fn condition(client: &Client) -> Outcome<Condition> {
         connections: (row.try_get(4)?, row.try_get(5)?),
         oldest_transaction: row.try_get(6)?,
         is_durable: row.try_get(7)?,
+        encoding: row.try_get(8)?,
         schema: migrations::done(client, migrations::ALL).await?,
         schema_wanted: Migration::newest(migrations::ALL),
         is_unfinished: migrations::is_unfinished(client).await?,

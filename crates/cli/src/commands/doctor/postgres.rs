@@ -32,7 +32,7 @@ impl Examined {
     fn judge(&mut self, condition: &Condition) -> bool {
         let (schema, wanted) = (condition.schema, condition.schema_wanted);
         if condition.is_unfinished {
-            let todo = "Run postrider migrate again with the same --from and --to: it goes on where it stopped.";
+            let todo = "Run postrider migrate again with the same --from and --to: it goes on, if the source was not used since.";
             self.find("not all mail was moved here yet".to_owned(), todo);
         }
         if condition.is_standby {
@@ -42,6 +42,13 @@ impl Examined {
         if 0 < schema && schema < wanted {
             let what = format!("the database has schema version {schema}, and this program uses {wanted}");
             self.find(what, "Start a server of this version: it brings the schema up to date.");
+        }
+        if condition.encoding != "UTF8" {
+            let what = format!(
+                "the database is made for the characters of '{}', and mail has all there are",
+                condition.encoding
+            );
+            self.find(what, "Make it anew: createdb --encoding UTF8 --template template0.");
         }
         if !condition.is_durable {
             let what = "PostgreSQL does not wait for the disk: a crash of its machine may lose mail that was accepted"
