@@ -1,12 +1,14 @@
 //! Search, in PostgreSQL: newest first, within one project, and never for long.
 //!
-//! A message is found by its words, which are those that SQLite finds. The index tells which messages may match; what it
-//! cannot tell, such as whether words stand side by side, is decided by reading the message. There is no ranking.
+//! A message is found by its words, which are those that SQLite finds. The newest messages are looked through first, then
+//! the index tells which of all may match; what it cannot tell, such as whether words stand side by side, is decided by
+//! reading the message. There is no ranking.
 
 mod lowering;
 mod reading;
 
 use async_trait::async_trait;
+use deadpool_postgres::Object;
 use formats::Kind;
 use futures_util::FutureExt;
 use mail::StoreError;
@@ -60,35 +62,66 @@ impl Postgres {
         let senders: Vec<(String, AgentId)> =
             senders.iter().map(|row| Ok((row.try_get(0)?, AgentId(row.try_get(1)?)))).collect::<Outcome<_>>()?;
         let wanted = lowering::lower(query, project, &senders);
-        let sql = candidates_sql(&wanted);
-        let (kind, mut before) = (about.kind.map(Kind::as_str), before.map_or(i64::MAX, |id| id.0));
+        let ask = Ask { project, query, wanted, about, before: before.map_or(i64::MAX, |id| id.0), limit };
+        // Words of nearly every message are in the newest ones too; the index would have to name all that have them.
+        let newest = ask.answer(&client, &among_newest(limit)).await?;
+        if newest.len() >= limit { Ok(newest) } else { ask.answer(&client, ALL).await }
+    }
+}
+
+/// What is searched for.
+struct Ask<'a> {
+    project: ProjectId,
+    query: &'a Query,
+    wanted: Lowered,
+    about: &'a About,
+    before: i64,
+    limit: usize,
+}
+
+/// Every message, found by the index of words.
+const ALL: &str = "message m";
+
+/// The newest messages of a project, some for each that is wanted.
+fn among_newest(limit: usize) -> String {
+    let some = limit.saturating_mul(5).min(AT_ONCE * 5);
+    format!("(SELECT * FROM message WHERE project_id = $1 AND id < $3 ORDER BY id DESC LIMIT {some}) m")
+}
+
+impl Ask<'_> {
+    /// The newest of the messages in `place` that match.
+    async fn answer(&self, client: &Object, place: &str) -> Outcome<Vec<Message>> {
+        let sql = candidates_sql(&self.wanted, place);
+        let (kind, mut before) = (self.about.kind.map(Kind::as_str), self.before);
         let (mut found, mut bytes) = (Vec::new(), 0);
         loop {
+            let at_once = limit_of(AT_ONCE.min(self.limit));
             let values: super::Values<'_> =
-                &[&project.0, &wanted.text, &before, &limit_of(AT_ONCE.min(limit)), &kind, &about.work_id];
+                &[&self.project.0, &self.wanted.text, &before, &at_once, &kind, &self.about.work_id];
             let mut seen = 0;
-            let candidates = rows::page(&client, &sql, values, candidate_of, |one| one.message.body.len()).await?;
+            let candidates = rows::page(client, &sql, values, candidate_of, |one| one.message.body.len()).await?;
             for candidate in candidates {
                 seen += 1;
                 before = candidate.message.id.0;
-                if (wanted.is_exact && !candidate.has_more) || reading::matches(query, &candidate.message) {
+                if (self.wanted.is_exact && !candidate.has_more) || reading::matches(self.query, &candidate.message) {
                     let mut message = candidate.message;
                     shorten(&mut message.body);
                     bytes += message.body.len();
                     found.push(message);
                 }
-                if found.len() >= limit || bytes > PAGE_BYTES {
+                if found.len() >= self.limit || bytes > PAGE_BYTES {
                     return Ok(found);
                 }
             }
-            if seen == 0 {
+            // Of the newest, those behind the last one would be others.
+            if seen == 0 || place != ALL {
                 return Ok(found);
             }
         }
     }
 }
 
-/// A message that the index found.
+/// A message that may match.
 struct Candidate {
     message: Message,
     /// Whether it has words that the index does not know.
@@ -100,7 +133,7 @@ fn candidate_of(row: &Row) -> Outcome<Candidate> {
 }
 
 /// A body is read whole only where it is read to decide.
-fn candidates_sql(wanted: &Lowered) -> String {
+fn candidates_sql(wanted: &Lowered, place: &str) -> String {
     let more = format!("m.words @@ {}::tsquery", quoted(&quoted(MORE)));
     let body = if wanted.is_exact {
         format!("CASE WHEN {more} THEN {BODY} ELSE left({BODY}, {BODY_SHOWN}) END")
@@ -108,7 +141,7 @@ fn candidates_sql(wanted: &Lowered) -> String {
         BODY.to_owned()
     };
     format!(
-        "SELECT {COLUMNS}, {body}, {more} FROM message m
+        "SELECT {COLUMNS}, {body}, {more} FROM {place}
          WHERE m.project_id = $1 AND m.words @@ $2::text::tsquery AND m.id < $3
          AND ($5::text IS NULL OR m.kind = $5) AND ($6::text IS NULL OR m.work_id = $6)
          ORDER BY m.id DESC LIMIT $4"
