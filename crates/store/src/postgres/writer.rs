@@ -35,9 +35,6 @@ const MOST_TOGETHER: usize = 256;
 /// How many bytes of new messages go into one transaction, but for the last.
 const MOST_BYTES: usize = 8 << 20;
 
-/// How long those are waited for who were answered a moment ago.
-const GATHERED_WITHIN: Duration = Duration::from_millis(1);
-
 /// The queues and the tasks that serve them.
 pub(super) struct Writers {
     queues: Mutex<Vec<mpsc::Sender<Errand>>>,
@@ -225,11 +222,16 @@ fn answer<T>(
 
 async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     let mut books = LeaseBooks::default();
-    // How many were answered last, and when.
-    let mut last = (0, Instant::now());
     while let Some(first) = jobs.recv().await {
-        let expected = if last.1.elapsed() < GATHERED_WITHIN { last.0 } else { 0 };
-        let mut batch = gather(first, &mut jobs, expected).await;
+        let mut batch = vec![first];
+        let mut bytes = 0;
+        while batch.len() < MOST_TOGETHER && bytes < MOST_BYTES {
+            let Ok(next) = jobs.try_recv() else { break };
+            if let Errand::Append(append) = &next {
+                bytes += append.message.body.len();
+            }
+            batch.push(next);
+        }
         let committed = commit_together(&way, &mut books, &mut batch).await;
         let committed = committed.map(|notice| notice.into_iter().for_each(|notice| news.made(notice)));
         // That the database is away has been told.
@@ -238,36 +240,13 @@ async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
         {
             tracing::error!(error = %lost.cause, jobs = batch.len(), "a transaction of the mail store was lost");
         }
-        let count = batch.len();
         for errand in batch {
             match errand {
                 Errand::Append(one) => drop(one.caller.send(answer(KEEPING, &committed, one.outcome))),
                 Errand::Other(job) => job.answer(&committed),
             }
         }
-        last = (count, Instant::now());
     }
-}
-
-/// What waits behind the first job. Those who were answered a moment ago are about to ask for more: they are waited for,
-/// because a transaction that begins without them would make them wait for the disk twice.
-async fn gather(first: Errand, jobs: &mut mpsc::Receiver<Errand>, expected: usize) -> Vec<Errand> {
-    let (mut batch, mut bytes) = (Vec::with_capacity(expected), 0);
-    let end = tokio::time::Instant::now() + GATHERED_WITHIN;
-    let mut next = Some(first);
-    while let Some(errand) = next.take() {
-        if let Errand::Append(append) = &errand {
-            bytes += append.message.body.len();
-        }
-        batch.push(errand);
-        if batch.len() < MOST_TOGETHER && bytes < MOST_BYTES {
-            next = match jobs.try_recv() {
-                Err(_) if batch.len() < expected / 2 => tokio::time::timeout_at(end, jobs.recv()).await.ok().flatten(),
-                waiting => waiting.ok(),
-            };
-        }
-    }
-    batch
 }
 
 async fn commit_together(way: &Way, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
