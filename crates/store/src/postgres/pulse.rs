@@ -93,8 +93,11 @@ impl Felt {
     /// As [`Self::unless_away`], and no longer than `at_most`: something between here and there may answer for the database.
     pub(super) async fn within<T>(&self, at_most: Duration, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
         let in_time = async {
-            let late = |_| Err(Trouble::NoConnection(format!("PostgreSQL does not answer within {at_most:?}")));
-            tokio::time::timeout(at_most, work).await.unwrap_or_else(late)
+            tokio::time::timeout(at_most, work).await.unwrap_or_else(|_| {
+                let cause = format!("PostgreSQL does not answer within {at_most:?}");
+                tracing::error!("{cause}; its connection is given up");
+                Err(Trouble::NoConnection(cause))
+            })
         };
         self.unless_away(in_time).await
     }
