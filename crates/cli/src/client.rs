@@ -69,16 +69,17 @@ impl fmt::Display for Failure {
 impl Client {
     /// A client of the server at `url`, which has to be `http://`.
     pub fn new(url: &str, token: Option<&str>) -> anyhow::Result<Self> {
+        // Before anything else is said of it, for what follows shows it.
+        if url.split('/').nth(2).is_some_and(|authority| authority.contains('@')) {
+            bail!(
+                "the address of the server holds a user or a password; leave that out, and set AGENT_MAIL_BEARER_TOKEN"
+            );
+        }
         let parsed: Uri = url.parse().with_context(|| format!("'{url}' is not the address of a server"))?;
         match parsed.scheme_str() {
             Some("http") => {}
             Some("https") => bail!("'{url}' needs TLS, which this client does not speak; use http:// or a tunnel"),
             _ => bail!("'{url}' is not the address of a server; it has to begin with http://"),
-        }
-        if parsed.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            bail!(
-                "the address of the server holds a user or a password; leave that out, and set AGENT_MAIL_BEARER_TOKEN"
-            );
         }
         let host = parsed.host().filter(|host| !host.is_empty());
         let host = host.with_context(|| format!("'{url}' names no host"))?;

@@ -323,7 +323,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 }
 
 /// Settings whose value nobody else may see.
-const SECRET: [&str; 4] = ["token", "database", "url", "credentials"];
+const SECRET: [&str; 6] = ["token", "database", "url", "credentials", "nats", "nats.url"];
 
 /// Where a settings file is wrong, and how. The line is not shown, nor the value of a setting that may be a secret.
 fn place_and_fault(text: &str, error: &toml::de::Error) -> String {
@@ -357,6 +357,8 @@ mod tests {
             "log = 'warn'\ntoken = s3cret",
             "log = 'warn'\ntoken = \"s3cret",
             "[nats]\nurl = nats://me:s3cret@host",
+            "log = 'warn'\nnats = \"nats://me:s3cret@host\"",
+            "log = 'warn'\nnats.url = nats://me:s3cret@host",
         ] {
             let told = fault(wrong);
             assert!(told.starts_with("line 2: the value of '") && !told.contains("s3cret"), "{told}");

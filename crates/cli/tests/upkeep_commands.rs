@@ -328,3 +328,16 @@ fn a_doctor_can_ask_the_server_alone() {
     assert!(String::from_utf8_lossy(&elsewhere.stderr).contains("http://127.0.0.1:1"));
     server.stop();
 }
+
+#[test]
+fn a_password_in_the_address_of_a_server_is_never_shown() {
+    let place = Place::new();
+    for url in ["http://me:s3cret@127.0.0.1:1", "https://me:s3cret@host/mcp", "http://me:s3cret@ho st/"] {
+        for arguments in [&["doctor", "--server"][..], &["doctor"], &["export"], &["mail", "inbox", "--as", "A"]] {
+            let ran = place.command(arguments).env("POSTRIDER_URL", url).output().expect("the binary runs");
+            let told = [ran.stdout, ran.stderr].concat();
+            let told = String::from_utf8_lossy(&told);
+            assert!(ran.status.code() == Some(1) && !told.contains("s3cret"), "{arguments:?}: {told}");
+        }
+    }
+}

@@ -197,8 +197,13 @@ async fn serve_projects(
             Err(error) => Err(error),
         };
         let (office_id, projects) = found.unwrap_or_else(|error| {
-            // A store that is away has told so itself.
-            tracing::debug!(%error, "cannot look for projects that NATS is to be told of; it is tried again");
+            match &error {
+                // It has told so itself, once; this is tried every second.
+                mail::StoreError::Away { .. } => tracing::debug!(%error, "cannot look for projects that NATS is to be told of"),
+                other => {
+                    tracing::warn!(error = %other, "cannot look for projects that NATS is to be told of; it is tried again");
+                }
+            }
             Default::default()
         });
         let is_last_page = projects.len() < PAGE;

@@ -82,8 +82,8 @@ impl Export {
 /// Why there may be no mail here, and what to do.
 fn elsewhere(config: &Config, location: &Location) -> String {
     match (config.url(), location) {
-        (Some(url), Location::File(_)) => {
-            format!("cannot read '{location}': the commands ask '{url}'; run this where that server keeps its mail")
+        (Some(_), Location::File(_)) => {
+            format!("cannot read '{location}': the commands ask a server elsewhere; run this where that keeps its mail")
         }
         (None, Location::File(_)) => format!("cannot read '{location}'; is --home right?"),
         (_, Location::Postgres(_)) => format!("cannot read '{location}'"),
