@@ -112,22 +112,26 @@ impl Feed {
 
     /// As [`Self::next`], but nothing while another process does the work of the sink.
     pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Result<Vec<Event>, StoreError> {
+        let (events, read_after) = (self.next(limit).await?, self.position);
+        if events.is_empty() || !self.hold(now).await? {
+            return Ok(Vec::new());
+        }
+        if self.position == read_after { Ok(events) } else { self.next(limit).await }
+    }
+
+    /// Takes on the work of the sink, or goes on with it; `false` while it is another's.
+    pub async fn hold(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+        if self.is_held() {
+            return Ok(true);
+        }
         // `now` was looked at before this, so that it is relied on no longer than it is held.
         let asked_at = Instant::now();
-        let events = self.next(limit).await?;
-        if events.is_empty() || self.is_held() {
-            return Ok(events);
-        }
         let until = now + HELD_FOR;
         let held = self.store.hold_cursor(&self.sink, self.project.id, &self.holder, until, now).await?;
-        let Some(seq) = held else { return Ok(Vec::new()) };
+        let Some(seq) = held else { return Ok(false) };
         self.held_until = Some(asked_at + RELIED_ON);
-        self.noted = Some(seq);
-        if seq <= self.position {
-            return Ok(events);
-        }
-        self.position = seq;
-        self.next(limit).await
+        self.learnt(Some(seq));
+        Ok(true)
     }
 
     /// Whether the sink is still held: its work may go on.
@@ -201,12 +205,17 @@ impl Feed {
         }
         let cursors = self.store.cursors().await?;
         let ours = cursors.iter().find(|cursor| cursor.sink == self.sink && cursor.project == self.project.slug);
-        self.noted = ours.map(|cursor| cursor.seq);
-        let noted = self.noted.unwrap_or(0);
-        self.position = self.position.max(noted);
-        self.put_off.retain(|seq, _| *seq > noted);
+        self.learnt(ours.map(|cursor| cursor.seq));
         self.asked_at = Some(Instant::now());
         Ok(())
+    }
+
+    /// Goes by how far the store knows the sink to be.
+    fn learnt(&mut self, noted: Option<i64>) {
+        self.noted = noted;
+        let noted = noted.unwrap_or(0);
+        self.position = self.position.max(noted);
+        self.put_off.retain(|seq, _| *seq > noted);
     }
 }
 

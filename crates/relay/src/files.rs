@@ -182,7 +182,7 @@ impl Bridge {
         let written = self.follow_events().await;
         // What was written need not be written again, also if there was more. A folder that was never used stays so.
         if !self.feed.is_new().await? {
-            self.feed.note().await?;
+            self.feed.let_go(self.desk.office.now()).await?;
         }
         written.and(self.first_closed())
     }

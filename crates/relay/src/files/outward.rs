@@ -1,7 +1,8 @@
 //! What is posted here, written into the folder in the order of the log.
 //!
-//! A channel whose folder cannot be written to stops no other: its posts are put off, and tried again from time to time.
-//! How a post becomes a file is told by the writer.
+//! Of several processes on one database one writes at a time, and another goes on when it dies. A channel whose folder
+//! cannot be written to stops no other: its posts are put off, and tried again from time to time. How a post becomes a file
+//! is told by the writer.
 
 use std::io;
 
@@ -15,20 +16,29 @@ use super::{Bridge, CHANNELS, FilesError, channels_of, off_thread, writer};
 const EVENTS_AT_ONCE: usize = 256;
 
 impl Bridge {
-    /// Writes what was posted and is not written, but for the channels that are closed.
+    /// Writes what was posted and is not written, but for the channels that are closed; nothing while another process
+    /// does.
     pub(super) async fn follow_events(&mut self) -> Result<(), FilesError> {
         self.begin().await?;
+        let is_due = self.feed.waiting().iter().any(|(_, channel)| !self.closed.contains_key(channel));
+        if is_due && !self.feed.hold(self.desk.office.now()).await? {
+            return Ok(());
+        }
         for (event, channel) in self.feed.waiting() {
-            if !self.closed.contains_key(&channel) && self.write(&event).await?.is_none() {
+            if self.feed.is_held() && !self.closed.contains_key(&channel) && self.write(&event).await?.is_none() {
                 self.feed.made_good(event.seq);
             }
         }
         loop {
-            let events = self.feed.next(EVENTS_AT_ONCE).await?;
+            let events = self.feed.next_alone(EVENTS_AT_ONCE, self.desk.office.now()).await?;
             if events.is_empty() {
                 return Ok(());
             }
             for event in events {
+                // A folder may be slow, and another may have taken over meanwhile.
+                if !self.feed.is_held() {
+                    break;
+                }
                 match event.kind {
                     EventKind::MessageSent => {
                         if let Some(closed) = self.write(&event).await?

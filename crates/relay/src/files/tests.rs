@@ -8,6 +8,7 @@ use std::fs;
 use formats::channel::read_value;
 use mail::channels::{ChannelStore, PostQuery, external_id};
 use mail::clock::SystemClock;
+use mail::events::EventStore;
 use mail::ids::MessageId;
 use mail::office::{Arrival, Chance, Claim, PostDraft, Rules};
 use mail::presence::Source;
@@ -51,6 +52,15 @@ impl Town {
     /// A bridge as a process that just started has it.
     async fn bridge(&self, root: &Path) -> Bridge {
         Bridge::open(self.office.clone(), self.store.clone(), PROJECT, root, LONGEST).await.unwrap()
+    }
+
+    /// A bridge as a process has it that starts after the one before it was killed, and its time was over.
+    async fn bridge_after_a_crash(&self, root: &Path) -> Bridge {
+        let bridge = self.bridge(root).await;
+        let (now, project) = (self.office.now(), bridge.desk.project.id);
+        let later = now + jiff::SignedDuration::from_secs(60);
+        assert!(self.store.hold_cursor(SINK, project, "nobody", now, later).await.unwrap().is_some());
+        bridge
     }
 
     async fn post(&self, from: &str, text: &str) -> MessageId {
@@ -140,7 +150,7 @@ async fn a_post_is_written_once_however_often_it_is_told() {
     town.post("codex", "@claude Please look").await;
     // A process that ends before it noted how far it came leaves all of it to the next.
     for _ in 0..3 {
-        town.bridge(shared.root()).await.pass().await.unwrap();
+        town.bridge_after_a_crash(shared.root()).await.pass().await.unwrap();
     }
     let names = shared.names();
     assert_eq!(names.len(), 1, "{names:?}");
@@ -148,6 +158,26 @@ async fn a_post_is_written_once_however_often_it_is_told() {
     assert_eq!((format!("{}.json", said.id), said.text.as_str()), (names[0].clone(), "@claude Please look"));
     assert_eq!((said.session_id.as_str(), said.from.as_str(), said.to.as_str()), ("dev", "codex", "all"));
     assert_eq!(town.texts().await.len(), 1, "what we wrote is not taken in");
+}
+
+#[tokio::test]
+async fn of_the_processes_of_an_office_one_writes_and_another_goes_on_when_it_lets_go() {
+    let (town, shared) = (town(), shared());
+    let (mut first, mut second) = (town.bridge(shared.root()).await, town.bridge(shared.root()).await);
+    town.post("codex", "hello").await;
+    first.pass().await.unwrap();
+    // Somebody who takes away what it has read is not told the same again.
+    fs::remove_file(shared.path(&shared.names()[0])).unwrap();
+    second.pass().await.unwrap();
+    assert_eq!(shared.names(), [""; 0]);
+    town.post("codex", "and more").await;
+    second.settle().await.unwrap();
+    assert_eq!(shared.names(), [""; 0], "it is the work of the first");
+    first.write_out().await.unwrap();
+    assert_eq!(shared.names().len(), 1);
+    town.post("codex", "the last").await;
+    second.settle().await.unwrap();
+    assert_eq!(shared.names().len(), 2, "the first let go");
 }
 
 #[tokio::test]
@@ -174,7 +204,7 @@ async fn a_taken_name_is_left_alone_and_another_one_drawn() {
     shared.drop(&format!("{}.json", name(0)), &first("I was here"));
     shared.drop(&format!("{}.json", name(1)), "");
     for _ in 0..2 {
-        town.bridge(shared.root()).await.pass().await.unwrap();
+        town.bridge_after_a_crash(shared.root()).await.pass().await.unwrap();
     }
     let mut wanted = [0, 1, 2].map(|attempt| format!("{}.json", name(attempt)));
     wanted.sort();
