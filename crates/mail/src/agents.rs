@@ -13,6 +13,8 @@ use crate::ids::{AgentId, ProjectId};
 pub const LONGEST_NAME: usize = 128;
 /// The name that means every agent of the project, and so belongs to none.
 pub const EVERYONE: &str = "all";
+/// The `program` of somebody who writes from the page: a person, and no agent.
+pub const PERSON: &str = "person";
 
 /// An agent as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,15 @@ pub struct Agent {
     pub registered_at: Timestamp,
     /// When it last wrote anything.
     pub last_active_at: Timestamp,
+    /// When a person retired it: nobody writes to it until it registers again.
+    pub retired_at: Option<Timestamp>,
+}
+
+impl Agent {
+    /// Whether it is a person who writes from the page.
+    pub fn is_person(&self) -> bool {
+        self.program == PERSON
+    }
 }
 
 /// A name that was checked: 1 to 128 characters, none of them a control character, not blank, not `all`, and not
@@ -121,7 +132,8 @@ pub trait AgentStore: Send + Sync {
     /// changed, if `taking` does not allow the name; of many who ask for one name at once, one finds it new.
     ///
     /// A name that is there keeps its number and `registered_at`; fields that `profile` leaves out keep their value.
-    /// Of an agent's tokens the newest 16 stay valid. Only a new name writes an event (`AgentRegistered`).
+    /// Of an agent's tokens the newest 16 stay valid. Only a new name writes an event (`AgentRegistered`), and one that was
+    /// retired: it is back.
     async fn register(
         &self,
         project: ProjectId,
@@ -131,6 +143,12 @@ pub trait AgentStore: Send + Sync {
         taking: Taking,
         now: Timestamp,
     ) -> Result<Option<Agent>, StoreError>;
+
+    /// Retires an agent: nobody writes to it until it registers again. Its active leases are given back, each with its
+    /// event (`LeaseReleased`), and then it is told itself (`AgentRetired`), all of it as done by `by`. `false`, and nothing
+    /// changed, if it was retired before or is none of the project.
+    async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp)
+    -> Result<bool, StoreError>;
 
     /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;

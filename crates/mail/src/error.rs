@@ -3,15 +3,19 @@
 //! An error is a fact with its values; its code is for programs and its hint for the reader. How an error looks on a
 //! wire is decided where that wire is spoken.
 
+mod store;
+
 pub use formats::Problem;
 pub use formats::json::Rejection;
+use jiff::Timestamp;
 
 pub use crate::clock::rfc3339;
-use crate::ids::MessageId;
+use crate::ids::{LeaseId, MessageId};
 use crate::office::Secret;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;
 use crate::search::query::QueryError;
+pub use store::StoreError;
 
 /// Why the office refused.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,20 @@ pub enum Error {
         near: Vec<String>,
         /// Whether it is somebody else, whom the caller cannot register.
         another: bool,
+    },
+    /// Mail to an agent that a person retired.
+    #[error("Agent '{name}' is retired since {}", rfc3339(*.since))]
+    Retired {
+        /// The agent.
+        name: String,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A name that a person wants and an agent has.
+    #[error("'{name}' belongs to an agent of this project")]
+    NameTaken {
+        /// The name.
+        name: String,
     },
     /// No message of that number in the project.
     #[error("Message '{id}' not found in this project")]
@@ -142,6 +160,12 @@ pub enum Error {
         /// The pattern, or `*` for any.
         pattern: String,
     },
+    /// A lease to give back that ended, or was given back, meanwhile.
+    #[error("Reservation '{lease}' is not active any more")]
+    LeaseOver {
+        /// The lease.
+        lease: LeaseId,
+    },
     /// A pattern that cannot be read.
     #[error("Invalid path: {0}")]
     Pattern(#[from] PatternError),
@@ -180,6 +204,8 @@ impl Error {
             Self::InvalidProjectKey { .. } => "INVALID_PROJECT_KEY",
             Self::UnknownProject { .. } => "PROJECT_NOT_FOUND",
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
+            Self::Retired { .. } => "AGENT_RETIRED",
+            Self::NameTaken { .. } => "NAME_TAKEN",
             Self::UnknownMessage { .. } => "MESSAGE_NOT_FOUND",
             Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
             Self::SeveralCopies { .. } => "SEVERAL_COPIES",
@@ -194,6 +220,7 @@ impl Error {
             Self::Reserved { .. } => "FILE_RESERVATION_CONFLICT",
             Self::Circle { .. } => "FILE_RESERVATION_CIRCLE",
             Self::NotHeld { .. } => "RESERVATION_NOT_FOUND",
+            Self::LeaseOver { .. } => "RESERVATION_OVER",
             Self::Pattern(_) => "INVALID_PATH",
             Self::Query(_) => "INVALID_QUERY",
             Self::Unproved { .. } | Self::EverybodysMail => "IDENTITY_REQUIRED",
@@ -206,25 +233,33 @@ impl Error {
 
     /// The next thing to try.
     pub fn hint(&self) -> String {
-        let fixed = match self {
-            Self::UnknownProject { near, .. } if !near.is_empty() => {
-                return format!("Did you mean {}? Else call ensure_project first.", quoted(near));
-            }
-            Self::UnknownAgent { near, another: true, .. } if !near.is_empty() => {
-                return format!("Did you mean {}? resource://agents names who is there.", quoted(near));
-            }
-            Self::UnknownAgent { near, .. } if !near.is_empty() => {
-                return format!("Did you mean {}? Else call register_agent first.", quoted(near));
-            }
+        self.near_miss().unwrap_or_else(|| self.advice().to_owned())
+    }
+
+    /// What may have been meant.
+    fn near_miss(&self) -> Option<String> {
+        let (near, otherwise) = match self {
+            Self::UnknownProject { near, .. } => (near, " Else call ensure_project first."),
+            Self::UnknownAgent { near, another: true, .. } => (near, " resource://agents names who is there."),
+            Self::UnknownAgent { near, .. } => (near, " Else call register_agent first."),
+            Self::UnknownWork { near, .. } => (near, ""),
+            _ => return None,
+        };
+        (!near.is_empty()).then(|| format!("Did you mean {}?{otherwise}", quoted(near)))
+    }
+
+    fn advice(&self) -> &'static str {
+        match self {
             Self::UnknownAgent { another: true, .. } => {
                 "It has not registered here, and only it should; resource://agents names who has."
             }
-            Self::UnknownWork { near, .. } if !near.is_empty() => return format!("Did you mean {}?", quoted(near)),
             Self::InvalidProjectKey { .. } => {
                 "Use the absolute path of the working directory, such as '/data/projects/app'."
             }
             Self::UnknownProject { .. } => "Call ensure_project first.",
             Self::UnknownAgent { .. } => "Call register_agent first.",
+            Self::Retired { .. } => "Write to another agent; it comes back when it registers again.",
+            Self::NameTaken { .. } => "Choose another name for yourself.",
             Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
             Self::NotARecipient { .. } => "Name the agent that received it.",
             Self::SeveralCopies { .. } => "Name one of the copies, or say who you are.",
@@ -239,6 +274,7 @@ impl Error {
             Self::Reserved { .. } => "Wait (wait_seconds), ask the holder, or reserve fewer paths.",
             Self::Circle { .. } => "Release what others wait for, then ask again.",
             Self::NotHeld { .. } => "It ended or was released: reserve it again.",
+            Self::LeaseOver { .. } => "Look at what is reserved now.",
             Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
             Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
             Self::Unproved { .. } => {
@@ -252,8 +288,7 @@ impl Error {
             Self::Away(_) => "Nothing was changed. Try again in a few seconds: the server looks for it all the time.",
             Self::Busy => "Nothing was changed. Try again in a moment.",
             Self::SearchTooSlow => "Add a rarer word.",
-        };
-        fixed.to_owned()
+        }
     }
 
     /// The same error about somebody whom the caller cannot register, because only an agent itself should.
@@ -267,43 +302,6 @@ impl Error {
     /// Whether the same call may succeed later, without any change.
     pub fn retryable(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Away(_) | Self::Busy | Self::SearchTooSlow | Self::Reserved { .. })
-    }
-}
-
-/// Why a store could not do its work. Never the caller's fault.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Too much is waiting already, or somebody else writes for too long; nothing was written.
-    #[error("the database is busy: too many writes wait, or another process holds it")]
-    Busy,
-    /// The work took longer than it may.
-    #[error("it took too long")]
-    TooSlow,
-    /// The database cannot be reached; nothing was written.
-    #[error("cannot {doing}: the database is away: {cause}")]
-    Away {
-        /// What was tried.
-        doing: &'static str,
-        /// What went wrong.
-        cause: String,
-    },
-    /// Anything else.
-    #[error("cannot {doing}: {cause}")]
-    Failed {
-        /// What was tried.
-        doing: &'static str,
-        /// What went wrong.
-        cause: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Busy | StoreError::TooSlow => Self::Busy,
-            StoreError::Away { .. } => Self::Away(error),
-            other => Self::Store(other),
-        }
     }
 }
 
@@ -356,31 +354,4 @@ fn listed(all: &[impl std::fmt::Display]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_near_miss_is_suggested() {
-        let error = Error::UnknownAgent { name: "GrenDog".into(), near: vec!["GreenDog".into()], another: false };
-        assert_eq!(error.to_string(), "Agent 'GrenDog' not found");
-        assert_eq!(error.hint(), "Did you mean 'GreenDog'? Else call register_agent first.");
-    }
-
-    #[test]
-    fn only_who_was_turned_away_is_told_that_nothing_was_changed() {
-        let busy = StoreError::Busy;
-        assert_eq!(busy.to_string(), "the database is busy: too many writes wait, or another process holds it");
-        assert_eq!(Error::from(busy).hint(), "Nothing was changed. Try again in a moment.");
-        let failed = StoreError::Failed { doing: "append a message", cause: "the disk is gone".into() };
-        assert_eq!(
-            Error::from(failed).hint(),
-            "It is not known whether it was kept: look before you repeat it, or repeat a send with the same idempotency_key."
-        );
-    }
-
-    #[test]
-    fn what_is_shown_of_a_value_is_short_and_printable() {
-        assert_eq!(shown("a\u{1b}[31mb"), "a\u{fffd}[31mb");
-        assert_eq!(shown(&"x".repeat(5000)).chars().count(), 101);
-    }
-}
+mod tests;

@@ -30,7 +30,7 @@ pub struct Event {
 /// What may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// An agent was registered under a new name.
+    /// An agent was registered under a new name, or came back after it was retired.
     AgentRegistered,
     /// A message was accepted.
     MessageSent,
@@ -48,10 +48,14 @@ pub enum EventKind {
     LeaseReleased,
     /// An agent came, went, or began something else.
     PresenceChanged,
+    /// A person retired an agent: nobody writes to it any more.
+    AgentRetired,
+    /// A copy of a message that had been put away was brought back.
+    MessageBroughtBack,
 }
 
 impl EventKind {
-    const ALL: [(Self, &'static str); 9] = [
+    const ALL: [(Self, &'static str); 11] = [
         (Self::AgentRegistered, "agent.registered"),
         (Self::MessageSent, "message.sent"),
         (Self::MessageRead, "message.read"),
@@ -61,6 +65,8 @@ impl EventKind {
         (Self::LeaseGranted, "lease.granted"),
         (Self::LeaseReleased, "lease.released"),
         (Self::PresenceChanged, "presence.changed"),
+        (Self::AgentRetired, "agent.retired"),
+        (Self::MessageBroughtBack, "message.restored"),
     ];
 
     /// The name under which it is kept and sent on.

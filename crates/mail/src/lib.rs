@@ -17,6 +17,7 @@ pub mod mailboxes;
 pub mod messages;
 pub mod nearest;
 pub mod office;
+pub mod overview;
 pub mod pace;
 pub mod presence;
 pub mod projects;
@@ -39,6 +40,7 @@ pub trait Store:
     + events::EventStore
     + mailboxes::MailboxStore
     + messages::MessageStore
+    + overview::OverviewStore
     + presence::PresenceStore
     + projects::ProjectStore
     + reservations::ReservationStore
@@ -56,6 +58,7 @@ impl<T> Store for T where
         + events::EventStore
         + mailboxes::MailboxStore
         + messages::MessageStore
+        + overview::OverviewStore
         + presence::PresenceStore
         + projects::ProjectStore
         + reservations::ReservationStore

@@ -150,6 +150,17 @@ pub enum Archived {
     NoCopy,
 }
 
+/// What became of a wish to bring back a copy that was put away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BroughtBack {
+    /// It was brought back.
+    Now,
+    /// It is not put away.
+    NotAway,
+    /// The agent has no copy of that message.
+    NoCopy,
+}
+
 /// What keeps mailboxes.
 #[async_trait]
 pub trait MailboxStore: Send + Sync {
@@ -161,9 +172,25 @@ pub trait MailboxStore: Send + Sync {
     /// How much is open, of one agent or of everybody.
     async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
 
-    /// Puts the agent's copy away for good. Of many who do so at once one does; only that writes an event
-    /// (`MessageArchived`). Whether it was read stays as it was.
-    async fn archive(&self, agent: AgentId, message: MessageId, now: Timestamp) -> Result<Archived, StoreError>;
+    /// Puts the agent's copy away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
+    /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was.
+    async fn archive(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<Archived, StoreError>;
+
+    /// Brings back the agent's copy that was put away, as it was before. Of many who do so at once one does; only that
+    /// writes an event (`MessageBroughtBack`), as done by `by`.
+    async fn bring_back(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<BroughtBack, StoreError>;
 }
 
 #[cfg(test)]

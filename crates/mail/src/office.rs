@@ -9,6 +9,8 @@ mod channels;
 mod directory;
 mod mailboxes;
 mod messages;
+mod overview;
+mod people;
 mod presence;
 mod projects;
 mod reservations;
@@ -17,10 +19,10 @@ mod watches;
 mod work;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::Store;
-use crate::agents::TokenHash;
+use crate::agents::{Agent, TokenHash};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::ids::AgentId;
@@ -34,6 +36,7 @@ pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::CopiesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
+pub use overview::ListingAsk;
 use presence::Noted;
 pub use presence::Sign;
 pub use reservations::ReserveAsk;
@@ -98,27 +101,41 @@ impl Default for Rules {
     }
 }
 
-/// Who asks: a name, and the token that proves it if there is one.
+/// Who asks: a name, and what proves it if anything does.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     /// The name.
     pub name: &'a str,
     /// The registration token.
     pub token: Option<&'a str>,
+    /// Whether a person vouches for it. Only the page says so, which knows who looks at it.
+    pub is_person: bool,
 }
 
 impl<'a> Claim<'a> {
     /// A name without proof.
     pub fn of(name: &'a str) -> Self {
-        Self { name, token: None }
+        Self { name, token: None, is_person: false }
+    }
+
+    /// A name that a person acts in. No token is asked for, and it is no sign of life of an agent.
+    pub fn person(name: &'a str) -> Self {
+        Self { name, token: None, is_person: true }
     }
 }
 
-/// An agent that was found: what never changes of it.
+/// An agent that was found: what never changes of it, and whether it is retired.
 #[derive(Clone, Debug)]
 struct Known {
     id: AgentId,
     name: String,
+    retired_at: Option<jiff::Timestamp>,
+}
+
+impl From<Agent> for Known {
+    fn from(agent: Agent) -> Self {
+        Self { id: agent.id, name: agent.name, retired_at: agent.retired_at }
+    }
 }
 
 /// The post office.
@@ -195,39 +212,45 @@ impl Office {
 
     /// The agents of those names, in that order.
     async fn agents_called(&self, project: &Project, names: &[&str]) -> Result<Vec<Known>, Error> {
+        let now = Instant::now();
         let mut agents = Vec::with_capacity(names.len());
         let mut found = None;
         for name in names {
-            let id = match self.directory.agent(project.id, name) {
-                Some(id) => id,
-                None => {
-                    let found = match &mut found {
-                        Some(found) => found,
-                        None => found.insert(self.store.agents_named(project.id, names).await?),
-                    };
-                    let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
-                        return Err(self.unknown_agent(project, name).await?);
-                    };
-                    self.directory.learn_agent(project.id, name, agent.id);
-                    agent.id
-                }
+            if let Some(id) = self.directory.agent(project.id, name, now) {
+                agents.push(Known { id, name: (*name).to_owned(), retired_at: None });
+                continue;
+            }
+            let found = match &mut found {
+                Some(found) => found,
+                None => found.insert(self.store.agents_named(project.id, names).await?),
             };
-            agents.push(Known { id, name: (*name).to_owned() });
+            let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
+                return Err(self.unknown_agent(project, name).await?);
+            };
+            // Who is retired is looked up each time, because it may come back.
+            if agent.retired_at.is_none() {
+                self.directory.learn_agent(project.id, name, agent.id, now);
+            }
+            agents.push(Known::from(agent.clone()));
         }
         Ok(agents)
     }
 
     async fn unknown_agent(&self, project: &Project, name: &str) -> Result<Error, Error> {
         let known = self.store.agents(project.id, None, NEAR_MISS_POOL).await?;
-        let near = nearest(name, known.iter().map(|agent| agent.name.as_str()), NEAR_MISSES);
+        let there = known.iter().filter(|agent| agent.retired_at.is_none()).map(|agent| agent.name.as_str());
+        let near = nearest(name, there, NEAR_MISSES);
         let near = near.into_iter().map(str::to_owned).collect();
         Ok(Error::UnknownAgent { name: crate::error::shown(name), near, another: false })
     }
 
-    /// The project and the agent that a caller acts for, proved as far as this office asks for it. To act is to be awake.
+    /// The project and the agent that a caller acts for, proved as far as this office asks for it. To act is to be awake,
+    /// unless it is a person who acts for it.
     async fn acting(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
         let (project, agent, vouched) = self.claimed(project_key, claim).await?;
-        self.sign_of_life(project.id, agent.id);
+        if !claim.is_person {
+            self.sign_of_life(project.id, agent.id);
+        }
         Ok((project, agent, vouched))
     }
 
@@ -235,17 +258,20 @@ impl Office {
     async fn claimed(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
         let project = self.project(project_key).await?;
         let agent = self.agents_called(&project, &[claim.name]).await?.remove(0);
-        let vouched = self.prove(&agent, claim.token).await?;
+        let vouched = self.prove(&agent, claim).await?;
         Ok((project, agent, vouched))
     }
 
     /// Where whoever names itself is believed, a token proves nothing: anybody could have had one made out.
-    async fn prove(&self, agent: &Known, token: Option<&str>) -> Result<Vouched, Error> {
+    async fn prove(&self, agent: &Known, claim: Claim<'_>) -> Result<Vouched, Error> {
+        if claim.is_person {
+            return Ok(Vouched::Human);
+        }
         if self.rules.identity == Identity::Claimed {
             return Ok(Vouched::Claimed);
         }
-        let unproved = Error::Unproved { name: agent.name.clone(), given: token.is_some() };
-        let Some(token) = token else { return Err(unproved) };
+        let unproved = Error::Unproved { name: agent.name.clone(), given: claim.token.is_some() };
+        let Some(token) = claim.token else { return Err(unproved) };
         let is_known = self.store.token_hashes(agent.id).await?.contains(&TokenHash::of(token));
         if is_known { Ok(Vouched::Verified) } else { Err(unproved) }
     }

@@ -168,12 +168,14 @@ pub trait ReservationStore: Send + Sync {
     async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError>;
 
     /// Gives back the agent's active leases on `patterns` (compared as text), or all of them, and returns what was
-    /// given back, with the time of release as its end. Each writes an event (`LeaseReleased`).
+    /// given back, with the time of release as its end. Each writes an event (`LeaseReleased`), which tells who did it: `by`,
+    /// who may be another than the holder.
     async fn release(
         &self,
         project: ProjectId,
         agent: AgentId,
         patterns: Option<&[Pattern]>,
+        by: AgentId,
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError>;
 
@@ -197,4 +199,7 @@ pub trait ReservationStore: Send + Sync {
         limit: usize,
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError>;
+
+    /// Those who stand in line in a project and have not lost their place at `now`, in their order.
+    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError>;
 }

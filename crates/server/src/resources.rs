@@ -202,7 +202,7 @@ fn counted(limit: usize, bytes: impl ExactSizeIterator<Item = usize>) -> usize {
 }
 
 fn claim(address: &Address) -> Claim<'_> {
-    Claim { name: address.name(), token: address.get("registration_token") }
+    Claim { token: address.get("registration_token"), ..Claim::of(address.name()) }
 }
 
 /// What is not there is not found; everything else is refused with its reason.

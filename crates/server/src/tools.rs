@@ -99,7 +99,7 @@ impl Desk {
 
 /// Who acts, by the argument `name` and the token beside it.
 fn claim<'a>(arguments: &'a Arguments, name: &str) -> Claim<'a> {
-    Claim { name: arguments.text(name), token: arguments.opt_text("registration_token") }
+    Claim { token: arguments.opt_text("registration_token"), ..Claim::of(arguments.text(name)) }
 }
 
 /// What kind of mail, about what work, a reader wants.

@@ -18,6 +18,7 @@ mod messages;
 mod migrations;
 pub(crate) mod moving;
 mod news;
+mod overview;
 mod pace;
 mod presence;
 mod projects;

@@ -13,6 +13,7 @@ mod mailboxes;
 mod messages;
 mod migrations;
 pub(crate) mod moving;
+mod overview;
 mod presence;
 mod projects;
 mod readers;

@@ -218,7 +218,7 @@ async fn for_what_is_refused_nothing_is_made() {
     let elsewhere = |draft| PostDraft { project_key: "/projects/new", to: vec!["docs-1".into()], ..draft };
     let token = shop.office.register(named(Some("codex"), None)).await.unwrap().token;
     let proved = || PostDraft {
-        from: Claim { name: "codex", token: Some(&token) },
+        from: Claim { token: Some(&token), ..Claim::of("codex") },
         to: vec!["docs-1".into()],
         ..post("codex", &[], "Hello")
     };

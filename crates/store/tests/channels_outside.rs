@@ -332,7 +332,7 @@ async fn nobody_proves_a_name_to_a_folder_and_everybody_to_a_door() {
     assert_eq!(shop.store.post(id).await.unwrap().unwrap().message.vouched, Vouched::Claimed);
     let refused = shop.office.post(post("codex", &[], "Hello")).await;
     assert!(matches!(refused, Err(Error::Unproved { .. })), "{refused:?}");
-    let proved = PostDraft { from: Claim { name: "codex", token: Some(&token) }, ..post("codex", &[], "Hello") };
+    let proved = PostDraft { from: Claim { token: Some(&token), ..Claim::of("codex") }, ..post("codex", &[], "Hello") };
     assert_eq!(shop.office.post(proved).await.unwrap().message.vouched, Vouched::Verified);
 }
 

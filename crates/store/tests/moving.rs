@@ -66,7 +66,7 @@ async fn leases_and_watches(shop: &Shop, question: &Message) {
     assert!(matches!(granted, Reserved::Granted(_)), "{granted:?}");
     shop.store.reserve(&shop.team.request(0, "docs/*"), now).await.unwrap();
     let docs = [mail::reservations::pattern::Pattern::parse("docs/*").unwrap()];
-    shop.store.release(shop.team.project, shop.team.agents[0], Some(&docs), now).await.unwrap();
+    shop.store.release(shop.team.project, shop.team.agents[0], Some(&docs), shop.team.agents[0], now).await.unwrap();
     let wait_until = Some(after_seconds(now, 3600));
     let waiting = Request { wait_until, ..shop.team.request(1, "src/lib.rs") };
     let waiting = shop.store.reserve(&waiting, now).await.unwrap();

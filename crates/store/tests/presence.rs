@@ -16,7 +16,7 @@ use mail::office::{Claim, CopiesAsk, Identity, InboxAsk, Rules, Sign, WaitAsk};
 use mail::presence::{Presence, PresenceStore, Source};
 use shop::{PROJECT, Shop, draft, named, shop};
 
-const AGENT: Claim<'static> = Claim { name: "agent-0", token: None };
+const AGENT: Claim<'static> = Claim { name: "agent-0", token: None, is_person: false };
 const WORKING: Sign<'static> =
     Sign { state: "AWAKE", substate: Some("WORKING"), watcher_pid: Some(7), channel: Some("dev") };
 

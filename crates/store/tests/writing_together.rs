@@ -114,7 +114,8 @@ async fn two_processes_never_grant_the_same_file_twice() {
         // The other process gives it back, from rows alone.
         let winner = winners[0].0;
         let other = &stores[(winner / 2 + 1) % 2];
-        let back = other.release(team.project, team.agents[winner], None, at(round)).await.unwrap();
+        let back =
+            other.release(team.project, team.agents[winner], None, team.agents[winner], at(round)).await.unwrap();
         assert_eq!(back.len(), 1);
     }
     let events = stores[1].events(team.project, 8, 1000).await.unwrap();
@@ -136,7 +137,7 @@ async fn what_another_process_changed_is_seen_by_the_next_request() {
     other.renew(team.project, team.agents[1], None, at(5), at(4)).await.unwrap().unwrap();
     assert!(!granted(one.reserve(&team.request(2, "b.txt"), at(4)).await.unwrap()));
     assert!(granted(one.reserve(&team.request(2, "b.txt"), at(5)).await.unwrap()), "made shorter by the other process");
-    other.release(team.project, team.agents[0], None, at(6)).await.unwrap();
+    other.release(team.project, team.agents[0], None, team.agents[0], at(6)).await.unwrap();
     assert!(granted(one.reserve(&team.request(1, "a.txt"), at(7)).await.unwrap()), "given back by the other process");
 }
 

@@ -24,6 +24,7 @@ pub async fn a_new_agent_is_kept_as_it_said(store: &Shared) {
         task_description: "Fix the build".into(),
         registered_at: time,
         last_active_at: time,
+        retired_at: None,
     };
     assert_eq!(made, expected);
     assert_eq!(team.look_up("dave").await, expected);

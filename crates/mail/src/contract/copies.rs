@@ -12,7 +12,7 @@ use crate::mailboxes::{Archived, CopyQuery, Count};
 use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
 
 async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Archived {
-    store.archive(team.agent(name), id, at("16:05:00")).await.unwrap()
+    store.archive(team.agent(name), id, team.agent(name), at("16:05:00")).await.unwrap()
 }
 
 fn query(team: &Team, name: Option<&str>) -> CopyQuery {
@@ -95,7 +95,7 @@ pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared)
     let team = team(store).await;
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
     assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
-    assert_eq!(store.archive(bob, id, at("16:09:00")).await.unwrap(), Archived::Before);
+    assert_eq!(store.archive(bob, id, bob, at("16:09:00")).await.unwrap(), Archived::Before);
     assert_eq!(team.copy(id, "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
@@ -106,7 +106,7 @@ pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let (store, bob) = (store.clone(), team.agent("bob"));
-        tasks.spawn(async move { store.archive(bob, id, at("16:05:00")).await.unwrap() });
+        tasks.spawn(async move { store.archive(bob, id, bob, at("16:05:00")).await.unwrap() });
     }
     let answers = tasks.join_all().await;
     assert_eq!(answers.iter().filter(|answer| **answer == Archived::Now).count(), 1, "{answers:?}");

@@ -18,7 +18,7 @@ pub async fn the_log_tells_what_happened_to_what_by_whom_and_when(store: &Shared
     store.mark(bob, id, &Mark::Acknowledged { note: String::new() }, at("16:02:00")).await.unwrap();
     let lease = team.granted(&team.request("alice", &["a.txt"]), at("16:03:00")).await[0].id.0;
     store.renew(team.id(), alice, None, at("17:00:00"), at("16:04:00")).await.unwrap().unwrap();
-    store.release(team.id(), alice, None, at("16:05:00")).await.unwrap();
+    store.release(team.id(), alice, None, alice, at("16:05:00")).await.unwrap();
     let expected = [
         (EventKind::MessageSent, id.0, alice, "16:00:00"),
         (EventKind::MessageRead, id.0, bob, "16:01:00"),
@@ -56,7 +56,7 @@ pub async fn each_lease_is_told_by_an_event_of_its_own(store: &Shared) {
     let named = parsed(&["a.txt", "b.txt"]);
     store.renew(team.id(), team.agent("alice"), Some(&named), at("17:00:00"), at("16:00:02")).await.unwrap().unwrap();
     assert_eq!(team.count_events(EventKind::LeaseGranted).await, 6);
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     assert_eq!(team.count_events(EventKind::LeaseReleased).await, 3);
 }
 
@@ -77,7 +77,7 @@ pub async fn what_changed_nothing_is_not_told(store: &Shared) {
     store.mark(alice, id, &Mark::Read, at("16:03:00")).await.unwrap();
     store.take_unseen(bob, None, 1, at("16:03:00"), None).await.unwrap();
     team.reserve(&team.request("bob", &["a.txt"]), at("16:03:00")).await;
-    store.release(team.id(), bob, None, at("16:03:00")).await.unwrap();
+    store.release(team.id(), bob, None, bob, at("16:03:00")).await.unwrap();
     store.renew(team.id(), bob, Some(&parsed(&["a.txt"])), at("17:00:00"), at("16:03:00")).await.unwrap().unwrap_err();
     store.advance_cursor("page", team.id(), 1).await.unwrap();
     assert_eq!(team.events().await, before);
@@ -208,7 +208,7 @@ pub async fn the_change_stamp_changes_with_every_commit(store: &Shared) {
     changed("a lease").await;
     team.queued(&team.patient("bob", &["a.txt"], at("17:00:00")), at("16:00:00")).await;
     changed("a place in the line").await;
-    store.release(team.id(), alice, None, at("16:00:00")).await.unwrap();
+    store.release(team.id(), alice, None, alice, at("16:00:00")).await.unwrap();
     changed("a release").await;
     store.advance_cursor("nats", team.id(), 1).await.unwrap();
     changed("a cursor").await;

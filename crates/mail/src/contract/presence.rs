@@ -118,7 +118,7 @@ pub async fn everybody_is_listed_with_presence_mail_and_leases(store: &Shared) {
     assert!(sent < newer);
     team.granted(&team.request("bob", &["a", "b"]), at("16:00:00")).await;
     team.granted(&team.request("carol", &["c"]), at("16:00:00")).await;
-    store.release(team.id(), team.agent("carol"), None, at("16:01:00")).await.unwrap();
+    store.release(team.id(), team.agent("carol"), None, team.agent("carol"), at("16:01:00")).await.unwrap();
     let present = store.present(team.id(), None, PLENTY, at("16:09:59")).await.unwrap();
     let line = |present: &Present| (present.agent.name.clone(), present.last_mail_at, present.leases);
     let lines: Vec<_> = present.iter().map(line).collect();

@@ -92,7 +92,7 @@ pub async fn a_lease_of_another_project_is_not_in_the_way(store: &Shared) {
     let banks = bank.granted(&bank.request("bob", &["src/**"]), at("16:00:00")).await;
     assert_eq!(shop.leases(at("16:00:00")).await, shops);
     assert_eq!(bank.leases(at("16:00:00")).await, banks);
-    store.release(bank.id(), bank.agent("bob"), None, at("16:00:01")).await.unwrap();
+    store.release(bank.id(), bank.agent("bob"), None, bank.agent("bob"), at("16:00:01")).await.unwrap();
     assert_eq!(shop.leases(at("16:00:01")).await, shops);
 }
 
@@ -145,7 +145,8 @@ pub async fn release_gives_back_the_patterns_named(store: &Shared) {
     let team = team(store).await;
     let held = team.granted(&team.request("alice", &["src/**", "src/lib.rs", "a.txt"]), at("16:00:00")).await;
     let named = parsed(&["src/**", "not/held", "a.txt"]);
-    let mut back = store.release(team.id(), team.agent("alice"), Some(&named), at("16:05:00")).await.unwrap();
+    let mut back =
+        store.release(team.id(), team.agent("alice"), Some(&named), team.agent("alice"), at("16:05:00")).await.unwrap();
     back.sort_by_key(|lease| lease.id);
     let ended = |lease: &Lease| Lease { ends_at: at("16:05:00"), ..lease.clone() };
     assert_eq!(back, [ended(&held[0]), ended(&held[2])]);
@@ -156,7 +157,7 @@ pub async fn release_gives_back_all_of_ones_own(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let bobs = team.granted(&team.request("bob", &["c.txt"]), at("16:00:00")).await;
-    let back = store.release(team.id(), team.agent("alice"), None, at("16:05:00")).await.unwrap();
+    let back = store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:05:00")).await.unwrap();
     assert_eq!(back.len(), 2);
     assert_eq!(team.leases(at("16:05:00")).await, bobs);
     team.granted(&team.request("bob", &["a.txt"]), at("16:05:00")).await;
@@ -168,7 +169,7 @@ pub async fn what_is_not_held_is_not_given_back(store: &Shared) {
     let before = team.events().await;
     let named = parsed(&["a.txt"]);
     let release = async |name: &str, patterns| {
-        store.release(team.id(), team.agent(name), patterns, at("16:05:00")).await.unwrap()
+        store.release(team.id(), team.agent(name), patterns, team.agent(name), at("16:05:00")).await.unwrap()
     };
     assert_eq!(release("bob", Some(named.as_slice())).await, []);
     assert_eq!(release("bob", None).await, []);
@@ -184,9 +185,9 @@ pub async fn a_lease_that_ended_is_not_given_back(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let (alice, named) = (team.agent("alice"), parsed(&["a.txt"]));
-    let in_time = store.release(team.id(), alice, Some(&named), at("16:09:59.999999")).await.unwrap();
+    let in_time = store.release(team.id(), alice, Some(&named), alice, at("16:09:59.999999")).await.unwrap();
     assert_eq!(patterns(&in_time), ["a.txt"]);
-    assert_eq!(store.release(team.id(), alice, None, at("16:10:00")).await.unwrap(), []);
+    assert_eq!(store.release(team.id(), alice, None, alice, at("16:10:00")).await.unwrap(), []);
     assert_eq!(team.count_events(EventKind::LeaseReleased).await, 1);
 }
 
@@ -249,7 +250,7 @@ pub async fn a_lease_that_ended_cannot_be_renewed(store: &Shared) {
     };
     assert!(renew("a.txt", "16:09:59.999999").await.is_ok());
     assert_eq!(renew("b.txt", "16:10:00").await, Err("b.txt".to_owned()));
-    store.release(team.id(), team.agent("alice"), None, at("16:11:00")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:11:00")).await.unwrap();
     assert_eq!(renew("a.txt", "16:11:00").await, Err("a.txt".to_owned()), "nor one that was given back");
 }
 
@@ -266,7 +267,7 @@ pub async fn a_lease_that_went_to_another_cannot_be_renewed_with_an_old_clock(st
     assert_eq!(team.events().await, before);
     let all = store.renew(team.id(), alice, None, at("17:00:00"), old).await.unwrap().unwrap();
     assert_eq!(patterns(&all), ["docs/a.md"], "what nobody else holds is renewed");
-    store.release(team.id(), team.agent("bob"), None, at("16:10:02")).await.unwrap();
+    store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:10:02")).await.unwrap();
     let back = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
     assert!(back.is_ok(), "nobody else holds it any more");
 }

@@ -40,7 +40,7 @@ pub async fn what_is_free_is_granted_without_waiting(store: &Shared) {
     let team = team(store).await;
     let leases = team.granted(&team.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:00")).await;
     assert_eq!(patterns(&leases), ["a.txt"]);
-    store.release(team.id(), team.agent("bob"), None, at("16:00:01")).await.unwrap();
+    store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:01")).await.unwrap();
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:02")).await;
 }
 
@@ -69,7 +69,7 @@ pub async fn who_came_first_is_served_first(store: &Shared) {
     }
     let mut holder = "alice";
     while !line.is_empty() {
-        store.release(team.id(), team.agent(holder), None, at("16:00:02")).await.unwrap();
+        store.release(team.id(), team.agent(holder), None, team.agent(holder), at("16:00:02")).await.unwrap();
         for (_, later) in line.iter().skip(1).rev() {
             team.queued(later, at("16:00:02")).await;
         }
@@ -95,7 +95,7 @@ pub async fn nobody_overtakes_an_earlier_waiter(store: &Shared) {
     };
     assert_eq!(refused, Reserved::Refused(vec![conflict]), "nobody holds it, but bob came earlier");
     team.granted(&team.request("carol", &["docs/b.md"]), at("16:00:02")).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     team.granted(&with_ticket(&wanted, ticket), at("16:00:03")).await;
 }
 
@@ -123,9 +123,9 @@ pub async fn a_grant_leaves_the_line(store: &Shared) {
     team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
     let wanted = team.patient("bob", &["a.txt"], at("16:30:00"));
     let ticket = team.queued(&wanted, at("16:00:01")).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:02")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:02")).await.unwrap();
     team.granted(&with_ticket(&wanted, ticket), at("16:00:02")).await;
-    store.release(team.id(), team.agent("bob"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:03")).await.unwrap();
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 
@@ -134,7 +134,7 @@ pub async fn a_refusal_leaves_the_line(store: &Shared) {
     let wanted = bob_waits_for_alice(&team).await;
     let impatient = Request { wait_until: None, ..wanted };
     assert!(matches!(team.reserve(&impatient, at("16:00:02")).await, Reserved::Refused(_)));
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 
@@ -149,7 +149,7 @@ pub async fn a_place_is_lost_when_the_wait_ends(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
     team.queued(&team.patient("bob", &["a.txt"], at("16:00:03")), at("16:00:01")).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:02")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:02")).await.unwrap();
     let wanted = team.request("carol", &["a.txt"]);
     assert!(matches!(team.reserve(&wanted, at("16:00:02.999999")).await, Reserved::Refused(_)));
     team.granted(&wanted, at("16:00:03")).await;
@@ -158,7 +158,7 @@ pub async fn a_place_is_lost_when_the_wait_ends(store: &Shared) {
 pub async fn a_place_is_lost_when_its_owner_does_not_ask_again(store: &Shared) {
     let team = team(store).await;
     bob_waits_for_alice(&team).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:02")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:02")).await.unwrap();
     let lost_at = place_held_until(at("16:00:01"), at("16:30:00"));
     let wanted = team.request("carol", &["a.txt"]);
     let refused = team.reserve(&wanted, from_micros(lost_at.as_microsecond() - 1)).await;
@@ -170,7 +170,7 @@ pub async fn asking_again_holds_the_place_anew(store: &Shared) {
     let team = team(store).await;
     let wanted = bob_waits_for_alice(&team).await;
     assert_eq!(team.queued(&wanted, at("16:00:04")).await, wanted.ticket.unwrap());
-    store.release(team.id(), team.agent("alice"), None, at("16:00:05")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:05")).await.unwrap();
     let lost_at = place_held_until(at("16:00:04"), at("16:30:00"));
     let carols = team.request("carol", &["a.txt"]);
     let refused = team.reserve(&carols, from_micros(lost_at.as_microsecond() - 1)).await;
@@ -201,7 +201,7 @@ pub async fn a_holder_reserves_again_what_others_wait_for(store: &Shared) {
     assert_eq!((less[0].id, less[0].exclusive), (held[0].id, true));
     let other = team.reserve(&team.request("alice", &["src/lib.rs"]), at("16:00:02")).await;
     assert!(matches!(other, Reserved::Refused(conflicts) if conflicts[0].waiting), "that is not what alice holds");
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     team.granted(&with_ticket(&bobs, ticket), at("16:00:03")).await;
 }
 
@@ -213,7 +213,7 @@ pub async fn who_lost_the_place_goes_to_the_end(store: &Shared) {
     let lost_at = place_held_until(at("16:00:01"), at("16:30:00"));
     let new_ticket = team.queued(&bobs, lost_at).await;
     assert!(new_ticket > ticket, "carol came before bob came back");
-    store.release(team.id(), team.agent("alice"), None, lost_at).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), lost_at).await.unwrap();
     team.queued(&with_ticket(&bobs, new_ticket), lost_at).await;
     team.granted(&with_ticket(&carols, ticket), lost_at).await;
 }
@@ -224,7 +224,7 @@ pub async fn who_lost_the_place_does_not_overtake_with_the_old_ticket(store: &Sh
     let carols = team.patient("carol", &["a.txt"], at("16:30:00"));
     let ticket = team.queued(&carols, at("16:00:04")).await;
     let lost_at = place_held_until(at("16:00:01"), at("16:30:00"));
-    store.release(team.id(), team.agent("alice"), None, lost_at).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), lost_at).await.unwrap();
     let new_ticket = team.queued(&bobs, lost_at).await;
     assert!(new_ticket > ticket, "nobody holds it, but carol stands ahead");
     team.granted(&with_ticket(&carols, ticket), lost_at).await;
@@ -233,7 +233,7 @@ pub async fn who_lost_the_place_does_not_overtake_with_the_old_ticket(store: &Sh
 pub async fn who_lost_the_place_is_granted_what_is_free(store: &Shared) {
     let team = team(store).await;
     let bobs = bob_waits_for_alice(&team).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:02")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:02")).await.unwrap();
     team.granted(&bobs, at("16:20:00")).await;
 }
 
@@ -256,7 +256,7 @@ pub async fn two_who_would_wait_for_each_other_are_told_of_the_circle(store: &Sh
     assert_eq!(team.leases(at("16:00:02")).await, held.concat(), "nobody lost anything");
     let refused = team.reserve(&team.request("bob", &["a.txt"]), at("16:00:02")).await;
     assert!(matches!(refused, Reserved::Refused(_)), "who does not wait closes no circle");
-    store.release(team.id(), team.agent("bob"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:03")).await.unwrap();
     team.granted(&with_ticket(&alices, ticket), at("16:00:03")).await;
 }
 
@@ -266,7 +266,7 @@ pub async fn who_was_told_of_a_circle_does_not_stand_in_line(store: &Shared) {
     team.granted(&team.request("bob", &["b.txt"]), at("16:00:00")).await;
     team.queued(&team.patient("alice", &["b.txt"], at("16:30:00")), at("16:00:01")).await;
     team.reserve(&team.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:02")).await;
-    store.release(team.id(), team.agent("alice"), None, at("16:00:03")).await.unwrap();
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 

@@ -1,7 +1,7 @@
 //! Agents: registering, and looking them up.
 
 use super::{Identity, Office};
-use crate::agents::{Agent, AgentName, Profile, Taking, TokenHash, assigned_name};
+use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name};
 use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
@@ -64,7 +64,13 @@ impl Office {
         name: &AgentName,
         registration: &Registration<'_>,
     ) -> Result<(Agent, String), Error> {
-        let shown = self.own_token(project, name, registration.token).await?;
+        let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
+        let shown = self.own_token(known.as_ref(), registration.token).await?;
+        let mut profile = registration.profile.clone();
+        if known.is_some_and(|known| known.is_person()) {
+            // Whoever comes by another door in a person's name does not make an agent of that person.
+            profile.program = None;
+        }
         // Decided by the store, because a name that is free now may be another's a moment later.
         let taking = match (self.rules.identity, &shown) {
             (Identity::Strict, None) => Taking::NewOrTokenless,
@@ -72,7 +78,7 @@ impl Office {
         };
         let (token, hash) = shown.map_or_else(|| self.new_token(), |token| (token.to_owned(), None));
         let now = self.clock.now();
-        let agent = self.store.register(project.id, name, &registration.profile, hash, taking, now).await?;
+        let agent = self.store.register(project.id, name, &profile, hash, taking, now).await?;
         let given = registration.token.is_some();
         Ok((agent.ok_or_else(|| Error::Unproved { name: name.as_str().to_owned(), given })?, token))
     }
@@ -95,19 +101,13 @@ impl Office {
     }
 
     /// The token that was shown, if it is one of the agent's own.
-    async fn own_token<'t>(
-        &self,
-        project: &Project,
-        name: &AgentName,
-        shown: Option<&'t str>,
-    ) -> Result<Option<&'t str>, Error> {
-        let Some(token) = shown else { return Ok(None) };
-        let Some(agent) = self.store.agents_named(project.id, &[name.as_str()]).await?.pop() else { return Ok(None) };
+    async fn own_token<'t>(&self, known: Option<&Agent>, shown: Option<&'t str>) -> Result<Option<&'t str>, Error> {
+        let (Some(token), Some(agent)) = (shown, known) else { return Ok(None) };
         let is_own = self.store.token_hashes(agent.id).await?.contains(&TokenHash::of(token));
         Ok(is_own.then_some(token))
     }
 
-    fn new_token(&self) -> (String, Option<TokenHash>) {
+    pub(super) fn new_token(&self) -> (String, Option<TokenHash>) {
         let token = self.chance.token();
         let hash = TokenHash::of(&token);
         (token, Some(hash))
@@ -153,6 +153,10 @@ fn check_profile(profile: &Profile) -> Result<(), Error> {
         [("program", &profile.program), ("model", &profile.model), ("task_description", &profile.task_description)];
     for (what, value) in fields {
         check_text(what, value.as_deref().unwrap_or_default(), LONGEST_FIELD)?;
+    }
+    if profile.program.as_deref() == Some(PERSON) {
+        let wanted = format!("the program that you run in, because '{PERSON}' is who writes from the page");
+        return Err(Error::Invalid { what: "program", value: PERSON.to_owned(), wanted });
     }
     Ok(())
 }

@@ -59,8 +59,10 @@ impl Office {
         }
         self.prove_speaker(post.project_key, post.from).await?;
         let answered = self.answered(post.project_key, &channel, post.in_reply_to).await?;
+        self.check_none_retired(post.project_key, &to).await?;
         if post.to.is_empty() {
             to.extend(answered.as_ref().map(|answered| answered.message.from.clone()));
+            self.leave_out_retired(post.project_key, &mut to).await?;
         }
         let content = Content::new(post.text, post.code, &post.artifacts);
         let (subject, body) =
@@ -163,7 +165,7 @@ impl Office {
         found.map(Some).ok_or_else(|| Error::Invalid { what: "in_reply_to", value: shown(id), wanted: wanted() })
     }
 
-    /// Adds whoever a post calls by name to its recipients, but for its author.
+    /// Adds whoever a post calls by name to its recipients, but for its author and for those who are retired.
     pub(super) async fn add_mentioned(
         &self,
         project: &Project,
@@ -174,6 +176,7 @@ impl Office {
         let mut called = self.store.agents_named(project.id, &mention::candidates(text)).await?;
         // A name at the very beginning calls in any case.
         called.extend(self.store.agents_in_any_case(project.id, &mention::openings(text)).await?);
+        called.retain(|agent| agent.retired_at.is_none());
         called.sort_by_key(|agent| agent.id);
         recipients.retain(|(agent, ..)| *agent != sender.id);
         for agent in called {

@@ -1,22 +1,26 @@
 //! Who is known: the numbers behind the names that callers use, remembered.
 //!
 //! A project and an agent keep their number and their name for ever, so what was found once need not be looked up
-//! again. Nothing that can change is remembered here, and nobody is remembered as missing.
+//! again. That an agent is not retired can change, by the hand of another server too: so an agent is remembered for some
+//! seconds. Nothing else that can change is remembered here, and nobody is remembered as missing or as retired.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use crate::ids::{AgentId, ProjectId};
 use crate::projects::Project;
 
 /// How many names are remembered. More than that are forgotten together, and looked up again.
 const MOST: usize = 10_000;
+/// How long an agent is remembered, and so how long mail may still be taken for one that another server has retired.
+const REMEMBERED_FOR: Duration = Duration::from_secs(5);
 
 /// The names that were found so far.
 #[derive(Default)]
 pub(super) struct Directory {
     projects: RwLock<HashMap<String, Project>>,
-    agents: RwLock<HashMap<ProjectId, HashMap<String, AgentId>>>,
+    agents: RwLock<HashMap<ProjectId, HashMap<String, (AgentId, Instant)>>>,
 }
 
 impl Directory {
@@ -34,17 +38,44 @@ impl Directory {
         projects.insert(key.to_owned(), project.clone());
     }
 
-    /// The agent of that name, if it was found before.
-    pub(super) fn agent(&self, project: ProjectId, name: &str) -> Option<AgentId> {
-        self.agents.read().unwrap_or_else(PoisonError::into_inner).get(&project)?.get(name).copied()
+    /// The agent of that name, if it was found of late.
+    pub(super) fn agent(&self, project: ProjectId, name: &str, now: Instant) -> Option<AgentId> {
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let (id, found) = agents.get(&project)?.get(name)?;
+        (now.saturating_duration_since(*found) < REMEMBERED_FOR).then_some(*id)
     }
 
-    /// Remembers an agent.
-    pub(super) fn learn_agent(&self, project: ProjectId, name: &str, id: AgentId) {
+    /// Remembers an agent that was found, and is not retired.
+    pub(super) fn learn_agent(&self, project: ProjectId, name: &str, id: AgentId, now: Instant) {
         let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
         if agents.values().map(HashMap::len).sum::<usize>() >= MOST {
             agents.clear();
         }
-        agents.entry(project).or_default().insert(name.to_owned(), id);
+        agents.entry(project).or_default().insert(name.to_owned(), (id, now));
+    }
+
+    /// Forgets an agent, so that it is looked up again.
+    pub(super) fn forget_agent(&self, project: ProjectId, name: &str) {
+        let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        agents.get_mut(&project).and_then(|names| names.remove(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_remembered_for_some_seconds_or_until_it_is_forgotten() {
+        let (directory, project, now) = (Directory::default(), ProjectId(1), Instant::now());
+        let found = |seconds| directory.agent(project, "alice", now + Duration::from_millis(seconds));
+        assert_eq!(found(0), None);
+        directory.learn_agent(project, "alice", AgentId(7), now);
+        assert_eq!([found(0), found(4_999), found(5_000)], [Some(AgentId(7)), Some(AgentId(7)), None]);
+        directory.learn_agent(project, "alice", AgentId(7), now + Duration::from_secs(5));
+        assert_eq!(found(9_999), Some(AgentId(7)), "who is found again is remembered anew");
+        directory.forget_agent(project, "alice");
+        assert_eq!(found(5_000), None);
+        assert_eq!(directory.agent(ProjectId(2), "alice", now), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Mailboxes, copy by copy: what is open, finding one, taking back that it was read, putting it away.
+//! Mailboxes, copy by copy: what is open, finding one, taking back that it was read, putting it away and bringing it back.
 
-use super::{Claim, Identity, Office};
+use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
-use crate::mailboxes::{Archived, CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
+use crate::mailboxes::{Archived, BroughtBack, CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
 use crate::messages::{Delivery, DeliveryState, Mark, Message};
 use crate::projects::Project;
 
@@ -69,16 +69,51 @@ impl Office {
         self.mark(project_key, agent, id, Mark::Unread).await
     }
 
-    /// Puts the agent's copy away for good; whether this call did it.
+    /// Puts the agent's copy away; whether this call did it.
     pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        match self.store.archive(agent.id, id, self.clock.now()).await? {
+        self.put_away(&project, &agent, id, agent.id).await
+    }
+
+    /// Brings the agent's copy back that was put away; whether it was.
+    pub async fn bring_back(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        self.fetch_back(&project, &agent, id, agent.id).await
+    }
+
+    /// Puts a copy away, as done by `by`.
+    pub(super) async fn put_away(
+        &self,
+        project: &Project,
+        agent: &Known,
+        id: MessageId,
+        by: AgentId,
+    ) -> Result<bool, Error> {
+        match self.store.archive(agent.id, id, by, self.clock.now()).await? {
             Archived::Now => {
                 self.wake.mail_for(&[agent.id]);
                 Ok(true)
             }
             Archived::Before => Ok(false),
-            Archived::NoCopy => Err(self.no_copy(&project, agent.name, id).await?),
+            Archived::NoCopy => Err(self.no_copy(project, agent.name.clone(), id).await?),
+        }
+    }
+
+    /// Brings a copy back, as done by `by`.
+    pub(super) async fn fetch_back(
+        &self,
+        project: &Project,
+        agent: &Known,
+        id: MessageId,
+        by: AgentId,
+    ) -> Result<bool, Error> {
+        match self.store.bring_back(agent.id, id, by, self.clock.now()).await? {
+            BroughtBack::Now => {
+                self.wake.mail_for(&[agent.id]);
+                Ok(true)
+            }
+            BroughtBack::NotAway => Ok(false),
+            BroughtBack::NoCopy => Err(self.no_copy(project, agent.name.clone(), id).await?),
         }
     }
 

@@ -107,7 +107,8 @@ impl Office {
     ) -> Result<Vec<Lease>, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
-        let released = self.store.release(project.id, agent.id, patterns.as_deref(), self.clock.now()).await?;
+        let released =
+            self.store.release(project.id, agent.id, patterns.as_deref(), agent.id, self.clock.now()).await?;
         if !released.is_empty() {
             self.wake.leases_changed(project.id);
         }

@@ -250,7 +250,7 @@ impl Native {
     }
 
     fn claim<'a>(&'a self, name: &'a str) -> Claim<'a> {
-        Claim { name, token: self.token.as_deref() }
+        Claim { token: self.token.as_deref(), ..Claim::of(name) }
     }
 
     fn draft<'a>(&'a self, to: &str, words: Words<'a>) -> Draft<'a> {

@@ -61,6 +61,7 @@ impl Writer<'_> {
             EventKind::AgentRegistered => {
                 Ok(vec![self.plain(event, Topic::Presence(name), "agent_id", agent.as_deref())])
             }
+            EventKind::AgentRetired => self.agent_retired(event, agent.as_deref()).await,
             EventKind::LeaseGranted | EventKind::LeaseReleased => {
                 Ok(vec![self.plain(event, Topic::Lease(name), "lease_id", agent.as_deref())])
             }
@@ -148,6 +149,13 @@ impl Writer<'_> {
             number: event.reference,
         });
         self.publication(event, topic, &self.id_of(event), document.to_string())
+    }
+
+    /// That an agent is retired, on its own subject; `by` is who did it.
+    async fn agent_retired(&self, event: &Event, by: Option<&str>) -> Result<Vec<Publication>, StoreError> {
+        let name = self.name_of(AgentId(event.reference)).await?;
+        let topic = Topic::Presence(name.as_deref().unwrap_or(NOBODY));
+        Ok(vec![self.plain(event, topic, "agent_id", by)])
     }
 
     /// How an agent stands now, as it would stand in a file.

@@ -31,7 +31,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
         "inbox" => {
             let project_key = address.project()?;
             let project = office.project(project_key).await.map_err(refused)?;
-            let claim = Claim { name: address.name(), token: address.get("registration_token") };
+            let claim = Claim { token: address.get("registration_token"), ..Claim::of(address.name()) };
             // Asking for the inbox proves the name where names have to be proved.
             office.inbox(one_of(project_key, claim)).await.map_err(refused)?;
             let agent = office.whois(project_key, address.name()).await.map_err(refused)?;

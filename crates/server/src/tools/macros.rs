@@ -92,7 +92,7 @@ fn macro_start_session(desk: &Desk) -> Tool {
                 office.register(Registration { make_project: true, ..registration(&arguments, "agent_name") }).await?;
             let project_key = me.project.human_key.clone();
             let (name, token) = (me.agent.name.clone(), me.token.clone());
-            let agent = Claim { name: &name, token: Some(&token) };
+            let agent = Claim { token: Some(&token), ..Claim::of(&name) };
             let reserved = if paths.is_empty() {
                 Ok(Vec::new())
             } else {
@@ -129,7 +129,7 @@ fn macro_prepare_thread(desk: &Desk) -> Tool {
             let me = office.register(registration(&arguments, "agent_name")).await?;
             let project_key = me.project.human_key.clone();
             let (name, token) = (me.agent.name.clone(), me.token.clone());
-            let agent = Claim { name: &name, token: Some(&token) };
+            let agent = Claim { token: Some(&token), ..Claim::of(&name) };
             let inbox = office.inbox(unread(&project_key, agent, Some(&thread))).await?;
             Ok(Output::json(&JoinedAnswer {
                 project: ProjectAnswer::from(&me.project),

@@ -143,6 +143,7 @@ pub const TABLES: &[Table] = &[
     table("agent", 1, &[
         ("id", Number), ("project_id", Number), ("name", Text), ("program", Text), ("model", Text),
         ("task_description", Text), ("registered_at", Number), ("last_active_at", Number),
+        ("retired_at", Number),
     ]),
     table("agent_token", 1, &[("id", Number), ("agent_id", Number), ("hash", Bytes), ("created_at", Number)]),
     table("message", 1, &[

@@ -5,16 +5,17 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 use mail::StoreError;
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
+use mail::clock::from_micros;
 use mail::events::EventKind;
 use mail::ids::{AgentId, ProjectId};
 use tokio_postgres::Row;
 
-use super::Postgres;
 use super::desk::Desk;
 use super::rows::{Outcome, Trouble, limit_of, possible, time};
+use super::{Postgres, reservations};
 
 /// The columns of an agent.
-const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at";
+const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at, retired_at";
 
 #[async_trait]
 impl AgentStore for Postgres {
@@ -42,6 +43,16 @@ impl AgentStore for Postgres {
             .boxed()
         })
         .await
+    }
+
+    async fn retire(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write("retire an agent", project, move |desk| retire(desk, project, agent, by, now).boxed()).await
     }
 
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
@@ -80,7 +91,7 @@ async fn may_take(desk: &Desk, project: ProjectId, name: &str, taking: Taking) -
     Ok(taking == Taking::NewOrTokenless && tokens.is_empty())
 }
 
-/// Registers a name, or brings its profile up to date. A new name writes an event.
+/// Registers a name, or brings its profile up to date. A new name writes an event, and one that was retired: it is back.
 pub(super) async fn register(
     desk: &mut Desk,
     project: ProjectId,
@@ -89,8 +100,8 @@ pub(super) async fn register(
     now: Timestamp,
 ) -> Outcome<Agent> {
     // Nobody else writes in the project now, so that what is not there is new. (An `ON CONFLICT` would use up a number.)
-    let is_new = by_name(desk, project, name).await?.is_none();
-    let sql = if is_new {
+    let known = by_name(desk, project, name).await?;
+    let sql = if known.is_none() {
         format!(
             "INSERT INTO agent (project_id, name, program, model, task_description, registered_at, last_active_at)
              VALUES ($1, $2, coalesce($3, ''), coalesce($4, ''), coalesce($5, ''), $6, $6) RETURNING {AGENT}"
@@ -98,7 +109,8 @@ pub(super) async fn register(
     } else {
         format!(
             "UPDATE agent SET program = coalesce($3, program), model = coalesce($4, model),
-                 task_description = coalesce($5, task_description), last_active_at = greatest(last_active_at, $6)
+                 task_description = coalesce($5, task_description), last_active_at = greatest(last_active_at, $6),
+                 retired_at = NULL
              WHERE project_id = $1 AND name = $2 RETURNING {AGENT}"
         )
     };
@@ -106,7 +118,7 @@ pub(super) async fn register(
     let at = now.as_microsecond();
     let rows = desk.changed_rows(&sql, &[&project.0, &name, program, model, task_description, &at]).await?;
     let agent = agent_of(&rows[0])?;
-    if is_new {
+    if known.is_none_or(|known| known.retired_at.is_some()) {
         desk.record(project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now)?;
     }
     Ok(agent)
@@ -116,6 +128,16 @@ pub(super) async fn register(
 pub(super) async fn by_name(desk: &Desk, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
     let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = $1 AND name = $2");
     desk.rows(&sql, &[&project.0, &name]).await?.first().map(agent_of).transpose()
+}
+
+async fn retire(desk: &mut Desk, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Outcome<bool> {
+    let sql = "UPDATE agent SET retired_at = $3 WHERE id = $2 AND project_id = $1 AND retired_at IS NULL";
+    if desk.execute(sql, &[&project.0, &agent.0, &now.as_microsecond()]).await? == 0 {
+        return Ok(false);
+    }
+    reservations::release(desk, project, agent, None, by, now).await?;
+    desk.record(project, EventKind::AgentRetired, agent.0, Some(by), now)?;
+    Ok(true)
 }
 
 /// Keeps one more token, and forgets those before the newest 16.
@@ -147,5 +169,6 @@ pub(super) fn agent_of(row: &Row) -> Outcome<Agent> {
         task_description: row.try_get(5)?,
         registered_at: time(row, 6)?,
         last_active_at: time(row, 7)?,
+        retired_at: row.try_get::<_, Option<i64>>(8)?.map(from_micros),
     })
 }

@@ -87,7 +87,8 @@ impl EventStore for Postgres {
     }
 }
 
-fn event_of(row: &Row) -> Outcome<Event> {
+/// The event in the first columns.
+pub(super) fn event_of(row: &Row) -> Outcome<Event> {
     let kind: &str = row.try_get(1)?;
     Ok(Event {
         seq: row.try_get(0)?,

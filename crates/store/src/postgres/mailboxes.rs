@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use mail::StoreError;
 use mail::events::EventKind;
 use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::mailboxes::{Archived, BroughtBack, CopyQuery, Count, MailboxStore, RecipientCopy};
 use tokio_postgres::Row;
 
 use super::Postgres;
 use super::desk::Desk;
-use super::rows::{AFTER_BODY, BODY, COLUMNS, Outcome, STATE, delivery_of, limit_of, message_of, size_of};
+use super::rows::{AFTER_BODY, BODY, COLUMNS, Outcome, STATE, delivery_of, limit_of, message_of, micros, size_of};
 
 /// Where the columns of a copy stand behind those of the message and the delivery.
 const RECIPIENT: usize = AFTER_BODY + 6;
@@ -40,8 +40,25 @@ impl MailboxStore for Postgres {
         Ok(self.read_as("count a mailbox", &sql, &[&id], count).await?.remove(0))
     }
 
-    async fn archive(&self, agent: AgentId, message: MessageId, now: Timestamp) -> Result<Archived, StoreError> {
-        self.write_for("put a message away", agent, move |desk| archive(desk, agent, message, now).boxed()).await
+    async fn archive(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<Archived, StoreError> {
+        self.write_for("put a message away", agent, move |desk| archive(desk, agent, message, by, now).boxed()).await
+    }
+
+    async fn bring_back(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<BroughtBack, StoreError> {
+        self.write_for("bring a message back", agent, move |desk| bring_back(desk, agent, message, by, now).boxed())
+            .await
     }
 }
 
@@ -79,7 +96,45 @@ fn number(row: &Row, column: usize) -> Outcome<usize> {
     Ok(usize::try_from(row.try_get::<_, i64>(column)?).unwrap_or(0))
 }
 
-async fn archive(desk: &mut Desk, agent: AgentId, message: MessageId, now: Timestamp) -> Outcome<Archived> {
+async fn archive(
+    desk: &mut Desk,
+    agent: AgentId,
+    message: MessageId,
+    by: AgentId,
+    now: Timestamp,
+) -> Outcome<Archived> {
+    let Some(copy) = copy(desk, agent, message).await? else { return Ok(Archived::NoCopy) };
+    if copy.is_away {
+        return Ok(Archived::Before);
+    }
+    put_away(desk, agent, message, Some(now)).await?;
+    desk.record(copy.project, EventKind::MessageArchived, message.0, Some(by), now)?;
+    Ok(Archived::Now)
+}
+
+async fn bring_back(
+    desk: &mut Desk,
+    agent: AgentId,
+    message: MessageId,
+    by: AgentId,
+    now: Timestamp,
+) -> Outcome<BroughtBack> {
+    let Some(copy) = copy(desk, agent, message).await? else { return Ok(BroughtBack::NoCopy) };
+    if !copy.is_away {
+        return Ok(BroughtBack::NotAway);
+    }
+    put_away(desk, agent, message, None).await?;
+    desk.record(copy.project, EventKind::MessageBroughtBack, message.0, Some(by), now)?;
+    Ok(BroughtBack::Now)
+}
+
+/// A copy, as far as it matters to whoever puts it away.
+struct Copy {
+    is_away: bool,
+    project: ProjectId,
+}
+
+async fn copy(desk: &Desk, agent: AgentId, message: MessageId) -> Outcome<Option<Copy>> {
     let copies = desk
         .rows(
             "SELECT d.archived_at IS NOT NULL, m.project_id FROM delivery d JOIN message m ON m.id = d.message_id
@@ -87,17 +142,17 @@ async fn archive(desk: &mut Desk, agent: AgentId, message: MessageId, now: Times
             &[&agent.0, &message.0],
         )
         .await?;
-    let Some(copy) = copies.first() else { return Ok(Archived::NoCopy) };
-    if copy.try_get(0)? {
-        return Ok(Archived::Before);
-    }
+    let copy_of = |row: &Row| Ok(Copy { is_away: row.try_get(0)?, project: ProjectId(row.try_get(1)?) });
+    copies.first().map(copy_of).transpose()
+}
+
+/// Puts a copy away, or brings it back. Either way its mailbox is another.
+async fn put_away(desk: &mut Desk, agent: AgentId, message: MessageId, at: Option<Timestamp>) -> Outcome<()> {
     desk.execute(
         "UPDATE delivery SET archived_at = $3 WHERE recipient_id = $1 AND message_id = $2",
-        &[&agent.0, &message.0, &now.as_microsecond()],
+        &[&agent.0, &message.0, &micros(at)],
     )
     .await?;
     desk.wakes([agent.0]);
-    let project = ProjectId(copy.try_get(1)?);
-    desk.record(project, EventKind::MessageArchived, message.0, Some(agent), now)?;
-    Ok(Archived::Now)
+    Ok(())
 }

@@ -10,8 +10,10 @@ use crate::migration::{Migration, UNFINISHED, applied};
 use crate::moving::MARK;
 
 /// Every step, in order.
-pub(super) const ALL: &[Migration] =
-    &[Migration { version: 1, name: "mail", sql: include_str!("../../migrations/postgres/0001_mail.sql") }];
+pub(super) const ALL: &[Migration] = &[
+    Migration { version: 1, name: "mail", sql: include_str!("../../migrations/postgres/0001_mail.sql") },
+    Migration { version: 2, name: "page", sql: include_str!("../../migrations/postgres/0002_page.sql") },
+];
 
 /// The key of the lock, chosen at random once.
 const LOCK: i64 = 0x706f_7374_7269_6465;

@@ -96,7 +96,8 @@ impl PresenceStore for Postgres {
     async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError> {
         let doing = "look whether somebody came or went";
         let mut hasher = DefaultHasher::new();
-        let sql = "SELECT (SELECT count(*) FROM agent WHERE project_id = $1), last_message_at, lease_version,
+        let sql = "SELECT (SELECT count(*) + count(retired_at) FROM agent WHERE project_id = $1), last_message_at,
+                       lease_version,
                        (SELECT count(*) FROM reservation
                         WHERE project_id = $1 AND released_at IS NULL AND ends_at > $2)
                    FROM project WHERE id = $1";
@@ -131,6 +132,7 @@ async fn touched(
 /// Of what an agent got, the newest copies are looked at, so that many blind ones cost no time.
 const PRESENT: &str = "
     SELECT a.id, a.project_id, a.name, a.program, a.model, a.task_description, a.registered_at, a.last_active_at,
+           a.retired_at,
            p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel,
            (SELECT m.created_at FROM message m WHERE m.id = greatest(
                (SELECT max(s.id) FROM message s WHERE s.sender_id = a.id),
@@ -189,11 +191,11 @@ fn presence_of(row: &Row, first: usize) -> Outcome<Presence> {
 }
 
 fn present_of(row: &Row) -> Outcome<Present> {
-    let is_known = row.try_get::<_, Option<&str>>(8)?.is_some();
+    let is_known = row.try_get::<_, Option<&str>>(9)?.is_some();
     Ok(Present {
         agent: agent_of(row)?,
-        presence: if is_known { Some(presence_of(row, 8)?) } else { None },
-        last_mail_at: row.try_get::<_, Option<i64>>(15)?.map(from_micros),
-        leases: row.try_get::<_, i64>(16)?.unsigned_abs(),
+        presence: if is_known { Some(presence_of(row, 9)?) } else { None },
+        last_mail_at: row.try_get::<_, Option<i64>>(16)?.map(from_micros),
+        leases: row.try_get::<_, i64>(17)?.unsigned_abs(),
     })
 }

@@ -25,7 +25,7 @@ use super::desk::Desk;
 use super::rows::{Outcome, limit_of};
 use crate::books::OpenBook;
 use crate::values::lines_of;
-use rows::{LEASE, lease_of, leases_of, waiters_of};
+use rows::{LEASE, WAITERS, lease_of, leases_of, waiter_of, waiters_of};
 
 #[async_trait]
 impl ReservationStore for Postgres {
@@ -39,11 +39,12 @@ impl ReservationStore for Postgres {
         project: ProjectId,
         agent: AgentId,
         patterns: Option<&[Pattern]>,
+        by: AgentId,
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
         self.write("release files", project, move |desk| {
-            async move { release(desk, project, agent, patterns.as_deref(), now).await }.boxed()
+            async move { release(desk, project, agent, patterns.as_deref(), by, now).await }.boxed()
         })
         .await
     }
@@ -78,6 +79,10 @@ impl ReservationStore for Postgres {
         let after = after.map_or(0, |id| id.0);
         let values: super::Values<'_> = &[&project.0, &now.as_microsecond(), &after, &limit_of(limit)];
         self.read_as("list leases", &sql, values, lease_of).await
+    }
+
+    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError> {
+        self.read_as("list who stands in line", WAITERS, &[&project.0, &now.as_microsecond()], waiter_of).await
     }
 }
 
@@ -155,7 +160,7 @@ async fn grant(desk: &mut Desk, request: &Request, now: Timestamp) -> Outcome<Ve
     rows::prolong(desk, &known).await?;
     let mut new: Vec<&mut Lease> = granted.iter_mut().filter(|lease| lease.id == LeaseId(0)).collect();
     rows::insert(desk, request.project, &mut new).await?;
-    tell(desk, request.project, EventKind::LeaseGranted, &granted, now)?;
+    tell(desk, request.project, EventKind::LeaseGranted, &granted, request.agent, now)?;
     let open = raised(desk, request.project)?;
     request.ticket.iter().for_each(|ticket| open.book.leave(*ticket));
     granted.iter().for_each(|lease| open.book.hold(lease.clone()));
@@ -199,11 +204,13 @@ async fn leave_line(desk: &mut Desk, request: &Request) -> Outcome<()> {
     Ok(())
 }
 
-async fn release(
+/// Gives back leases of an agent, and tells that `by` did it.
+pub(super) async fn release(
     desk: &mut Desk,
     project: ProjectId,
     agent: AgentId,
     patterns: Option<&[Pattern]>,
+    by: AgentId,
     now: Timestamp,
 ) -> Outcome<Vec<Lease>> {
     let mut released = rows::held(desk, project, agent, patterns, now).await?;
@@ -212,7 +219,7 @@ async fn release(
     }
     released.iter_mut().for_each(|lease| lease.ends_at = now);
     rows::release(desk, &released, now).await?;
-    tell(desk, project, EventKind::LeaseReleased, &released, now)?;
+    tell(desk, project, EventKind::LeaseReleased, &released, by, now)?;
     let numbers = desk.numbers(project)?;
     numbers.lease_version += 1;
     let version = numbers.lease_version;
@@ -243,13 +250,20 @@ async fn renew(
     }
     renewed.iter_mut().for_each(|lease| lease.ends_at = ends_at);
     rows::prolong(desk, &renewed.iter().collect::<Vec<_>>()).await?;
-    tell(desk, project, EventKind::LeaseGranted, &renewed, now)?;
+    tell(desk, project, EventKind::LeaseGranted, &renewed, agent, now)?;
     let open = raised(desk, project)?;
     renewed.iter().for_each(|lease| open.book.hold(lease.clone()));
     Ok(Ok(renewed))
 }
 
 /// Writes one event for each lease.
-fn tell(desk: &mut Desk, project: ProjectId, kind: EventKind, leases: &[Lease], at: Timestamp) -> Outcome<()> {
-    leases.iter().try_for_each(|lease| desk.record(project, kind, lease.id.0, Some(lease.holder), at))
+fn tell(
+    desk: &mut Desk,
+    project: ProjectId,
+    kind: EventKind,
+    leases: &[Lease],
+    by: AgentId,
+    at: Timestamp,
+) -> Outcome<()> {
+    leases.iter().try_for_each(|lease| desk.record(project, kind, lease.id.0, Some(by), at))
 }

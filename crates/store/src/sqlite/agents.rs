@@ -12,7 +12,11 @@ use mail::ids::{AgentId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::events::record;
-use super::{Sqlite, limit_of};
+use super::writer::Desk;
+use super::{Sqlite, limit_of, reservations};
+
+/// The columns of an agent.
+const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at, retired_at";
 
 #[async_trait]
 impl AgentStore for Sqlite {
@@ -39,6 +43,16 @@ impl AgentStore for Sqlite {
         .await
     }
 
+    async fn retire(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write("retire an agent", move |desk| retire(desk, project, agent, by, now)).await
+    }
+
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
         self.read("find agents", |connection| {
             let mut asked = HashSet::with_capacity(names.len());
@@ -52,12 +66,13 @@ impl AgentStore for Sqlite {
 
     async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
         self.read("find agents", |connection| {
+            let sql = format!(
+                "SELECT {AGENT} FROM agent INDEXED BY agent_in_any_case
+                 WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE"
+            );
             let mut found: Vec<Agent> = Vec::new();
             for name in names {
-                let mut statement = connection.prepare_cached(
-                    "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
-                     FROM agent INDEXED BY agent_in_any_case WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE",
-                )?;
+                let mut statement = connection.prepare_cached(&sql)?;
                 for agent in statement.query_map((project.0, name), agent_of)? {
                     found.push(agent?);
                 }
@@ -69,13 +84,13 @@ impl AgentStore for Sqlite {
     }
 
     async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError> {
+        let sql = format!(
+            "SELECT {AGENT} FROM agent INDEXED BY agent_by_project
+             WHERE project_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+        );
         self.read("list agents", |connection| {
             connection
-                .prepare_cached(
-                    "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
-                     FROM agent INDEXED BY agent_by_project
-                     WHERE project_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-                )?
+                .prepare_cached(&sql)?
                 .query_map((project.0, after.map_or(0, |id| id.0), limit_of(limit)), agent_of)?
                 .collect()
         })
@@ -100,7 +115,7 @@ fn may_take(connection: &Connection, project: ProjectId, name: &str, taking: Tak
     Ok(taking == Taking::NewOrTokenless && !has_token()?)
 }
 
-/// Registers a name, or brings its profile up to date. A new name writes an event.
+/// Registers a name, or brings its profile up to date. A new name writes an event, and one that was retired: it is back.
 pub(super) fn register(
     connection: &Connection,
     project: ProjectId,
@@ -108,24 +123,23 @@ pub(super) fn register(
     profile: &Profile,
     now: Timestamp,
 ) -> rusqlite::Result<Agent> {
-    let new = by_name(connection, project, name)?.is_none();
-    let agent = connection
-        .prepare_cached(
-            "INSERT INTO agent
-                 (project_id, name, program, model, task_description, registered_at, last_active_at)
-             VALUES (?1, ?2, coalesce(?3, ''), coalesce(?4, ''), coalesce(?5, ''), ?6, ?6)
-             ON CONFLICT (project_id, name) DO UPDATE SET
-                 program = coalesce(?3, program),
-                 model = coalesce(?4, model),
-                 task_description = coalesce(?5, task_description),
-                 last_active_at = max(last_active_at, ?6)
-             RETURNING id, project_id, name, program, model, task_description, registered_at, last_active_at",
-        )?
-        .query_row(
-            (project.0, name, &profile.program, &profile.model, &profile.task_description, now.as_microsecond()),
-            agent_of,
-        )?;
-    if new {
+    let is_there = by_name(connection, project, name)?.is_some_and(|known| known.retired_at.is_none());
+    let sql = format!(
+        "INSERT INTO agent (project_id, name, program, model, task_description, registered_at, last_active_at)
+         VALUES (?1, ?2, coalesce(?3, ''), coalesce(?4, ''), coalesce(?5, ''), ?6, ?6)
+         ON CONFLICT (project_id, name) DO UPDATE SET
+             program = coalesce(?3, program),
+             model = coalesce(?4, model),
+             task_description = coalesce(?5, task_description),
+             last_active_at = max(last_active_at, ?6),
+             retired_at = NULL
+         RETURNING {AGENT}"
+    );
+    let agent = connection.prepare_cached(&sql)?.query_row(
+        (project.0, name, &profile.program, &profile.model, &profile.task_description, now.as_microsecond()),
+        agent_of,
+    )?;
+    if !is_there {
         record(connection, project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now)?;
     }
     Ok(agent)
@@ -133,13 +147,27 @@ pub(super) fn register(
 
 /// The agent of exactly that name.
 pub(super) fn by_name(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<Option<Agent>> {
-    connection
-        .prepare_cached(
-            "SELECT id, project_id, name, program, model, task_description, registered_at, last_active_at
-             FROM agent WHERE project_id = ?1 AND name = ?2",
-        )?
-        .query_row((project.0, name), agent_of)
-        .optional()
+    let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = ?1 AND name = ?2");
+    connection.prepare_cached(&sql)?.query_row((project.0, name), agent_of).optional()
+}
+
+fn retire(
+    desk: &mut Desk<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    by: AgentId,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let retired = desk
+        .connection
+        .prepare_cached("UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL")?
+        .execute((project.0, agent.0, now.as_microsecond()))?;
+    if retired == 0 {
+        return Ok(false);
+    }
+    reservations::release(desk, project, agent, None, by, now)?;
+    record(desk.connection, project, EventKind::AgentRetired, agent.0, Some(by), now)?;
+    Ok(true)
 }
 
 /// Keeps one more token, and forgets those before the newest 16.
@@ -170,5 +198,6 @@ pub(super) fn agent_of(row: &Row<'_>) -> rusqlite::Result<Agent> {
         task_description: row.get(5)?,
         registered_at: from_micros(row.get(6)?),
         last_active_at: from_micros(row.get(7)?),
+        retired_at: row.get::<_, Option<i64>>(8)?.map(from_micros),
     })
 }

@@ -133,7 +133,8 @@ pub(super) fn record_as(connection: &Connection, project: ProjectId, event: Even
         .map(drop)
 }
 
-fn event_of(row: &Row<'_>) -> rusqlite::Result<Event> {
+/// The event in the first columns.
+pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<Event> {
     let kind = row.get_ref(1)?.as_str()?;
     Ok(Event {
         seq: row.get(0)?,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use mail::StoreError;
 use mail::events::EventKind;
 use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::mailboxes::{Archived, BroughtBack, CopyQuery, Count, MailboxStore, RecipientCopy};
 use mail::messages::PAGE_BYTES;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -27,8 +27,42 @@ impl MailboxStore for Sqlite {
         self.read("count a mailbox", |connection| count_open(connection, project, agent))
     }
 
-    async fn archive(&self, agent: AgentId, message: MessageId, now: Timestamp) -> Result<Archived, StoreError> {
-        self.write("put a message away", move |desk| archive(desk.connection, agent, message, now)).await
+    async fn archive(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<Archived, StoreError> {
+        self.write("put a message away", move |desk| {
+            let Some(is_away) = is_away(desk.connection, agent, message)? else { return Ok(Archived::NoCopy) };
+            if is_away {
+                return Ok(Archived::Before);
+            }
+            put_away(desk.connection, agent, message, Some(now))?;
+            tell(desk.connection, EventKind::MessageArchived, message, by, now)?;
+            Ok(Archived::Now)
+        })
+        .await
+    }
+
+    async fn bring_back(
+        &self,
+        agent: AgentId,
+        message: MessageId,
+        by: AgentId,
+        now: Timestamp,
+    ) -> Result<BroughtBack, StoreError> {
+        self.write("bring a message back", move |desk| {
+            let Some(is_away) = is_away(desk.connection, agent, message)? else { return Ok(BroughtBack::NoCopy) };
+            if !is_away {
+                return Ok(BroughtBack::NotAway);
+            }
+            put_away(desk.connection, agent, message, None)?;
+            tell(desk.connection, EventKind::MessageBroughtBack, message, by, now)?;
+            Ok(BroughtBack::Now)
+        })
+        .await
     }
 }
 
@@ -103,24 +137,39 @@ fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
     Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn archive(connection: &Connection, agent: AgentId, message: MessageId, now: Timestamp) -> rusqlite::Result<Archived> {
-    let archived = connection
+/// Whether the agent's copy is put away; `None` if it has none.
+fn is_away(connection: &Connection, agent: AgentId, message: MessageId) -> rusqlite::Result<Option<bool>> {
+    connection
         .prepare_cached("SELECT archived_at IS NOT NULL FROM delivery WHERE recipient_id = ?1 AND message_id = ?2")?
         .query_row((agent.0, message.0), |row| row.get(0))
-        .optional()?;
-    match archived {
-        None => return Ok(Archived::NoCopy),
-        Some(true) => return Ok(Archived::Before),
-        Some(false) => {}
-    }
+        .optional()
+}
+
+/// Puts a copy away, or brings it back.
+fn put_away(
+    connection: &Connection,
+    agent: AgentId,
+    message: MessageId,
+    at: Option<Timestamp>,
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE delivery SET archived_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2")?
-        .execute((agent.0, message.0, now.as_microsecond()))?;
+        .execute((agent.0, message.0, at.map(Timestamp::as_microsecond)))
+        .map(drop)
+}
+
+/// Tells what somebody did with a copy of a message.
+fn tell(
+    connection: &Connection,
+    kind: EventKind,
+    message: MessageId,
+    by: AgentId,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     let project = connection
         .prepare_cached("SELECT project_id FROM message WHERE id = ?1")?
         .query_row([message.0], |row| row.get(0).map(ProjectId))?;
-    record(connection, project, EventKind::MessageArchived, message.0, Some(agent), now)?;
-    Ok(Archived::Now)
+    record(connection, project, kind, message.0, Some(by), now)
 }
 
 #[cfg(test)]

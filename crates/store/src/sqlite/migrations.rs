@@ -16,6 +16,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
     Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
     Migration { version: 6, name: "holders", sql: include_str!("../../migrations/sqlite/0006_holders.sql") },
+    Migration { version: 7, name: "page", sql: include_str!("../../migrations/sqlite/0007_page.sql") },
 ];
 
 /// Why a file cannot be brought up to date.

@@ -127,7 +127,7 @@ fn stamp(connection: &Connection, project: ProjectId, now: Timestamp) -> rusqlit
     let mut hasher = DefaultHasher::new();
     connection
         .prepare_cached(
-            "SELECT (SELECT count(*) FROM agent WHERE project_id = ?1), last_message_at, lease_version,
+            "SELECT (SELECT count(*) + count(retired_at) FROM agent WHERE project_id = ?1), last_message_at, lease_version,
                  (SELECT count(*) FROM reservation INDEXED BY reservation_open
                   WHERE project_id = ?1 AND released_at IS NULL AND ends_at > ?2)
              FROM project WHERE id = ?1",
@@ -152,6 +152,7 @@ fn stamp(connection: &Connection, project: ProjectId, now: Timestamp) -> rusqlit
 /// Of what an agent got, the newest copies are looked at, so that many blind ones cost no time.
 const PRESENT: &str = "
     SELECT a.id, a.project_id, a.name, a.program, a.model, a.task_description, a.registered_at, a.last_active_at,
+           a.retired_at,
            p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel,
            (SELECT m.created_at FROM message m WHERE m.id = max(
                ifnull((SELECT max(s.id) FROM message s INDEXED BY message_by_sender WHERE s.sender_id = a.id), 0),
@@ -220,11 +221,11 @@ fn presence_of(row: &Row<'_>, first: usize) -> rusqlite::Result<Presence> {
 }
 
 fn present_of(row: &Row<'_>) -> rusqlite::Result<Present> {
-    let is_known = row.get::<_, Option<String>>(8)?.is_some();
+    let is_known = row.get::<_, Option<String>>(9)?.is_some();
     Ok(Present {
         agent: agent_of(row)?,
-        presence: if is_known { Some(presence_of(row, 8)?) } else { None },
-        last_mail_at: row.get::<_, Option<i64>>(15)?.map(from_micros),
-        leases: row.get::<_, i64>(16)? as u64,
+        presence: if is_known { Some(presence_of(row, 9)?) } else { None },
+        last_mail_at: row.get::<_, Option<i64>>(16)?.map(from_micros),
+        leases: row.get::<_, i64>(17)? as u64,
     })
 }

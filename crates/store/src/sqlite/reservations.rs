@@ -36,10 +36,11 @@ impl ReservationStore for Sqlite {
         project: ProjectId,
         agent: AgentId,
         patterns: Option<&[Pattern]>,
+        by: AgentId,
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
-        self.write("release files", move |desk| release(desk, project, agent, patterns.as_deref(), now)).await
+        self.write("release files", move |desk| release(desk, project, agent, patterns.as_deref(), by, now)).await
     }
 
     async fn renew(
@@ -73,6 +74,10 @@ impl ReservationStore for Sqlite {
                 .query_map((project.0, now.as_microsecond(), after.map_or(0, |id| id.0), limit_of(limit)), lease_of)?
                 .collect()
         })
+    }
+
+    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError> {
+        self.read("list who stands in line", |connection| waiters_of(connection, project, now))
     }
 }
 
@@ -145,7 +150,7 @@ fn grant(
         open.book.hold(lease.clone());
         granted.push(lease);
     }
-    let version = tell(connection, request.project, EventKind::LeaseGranted, &granted, now)?;
+    let version = tell(connection, request.project, EventKind::LeaseGranted, &granted, request.agent, now)?;
     open.is_at(version);
     open.forget_ended_sometimes(now);
     Ok(granted)
@@ -188,11 +193,13 @@ fn leave_line(connection: &Connection, open: &mut OpenBook, request: &Request) -
     Ok(())
 }
 
-fn release(
+/// Gives back leases of an agent, and tells that `by` did it.
+pub(super) fn release(
     desk: &mut Desk<'_>,
     project: ProjectId,
     agent: AgentId,
     patterns: Option<&[Pattern]>,
+    by: AgentId,
     now: Timestamp,
 ) -> rusqlite::Result<Vec<Lease>> {
     let mut released = rows::held(desk.connection, project, agent, patterns, now)?;
@@ -203,7 +210,7 @@ fn release(
         lease.ends_at = now;
         rows::release(desk.connection, lease.id, now)?;
     }
-    let version = tell(desk.connection, project, EventKind::LeaseReleased, &released, now)?;
+    let version = tell(desk.connection, project, EventKind::LeaseReleased, &released, by, now)?;
     if let Some(open) = desk.books.at(project, version - 1) {
         for lease in &released {
             open.book.end(lease.id, &lease.pattern);
@@ -237,7 +244,7 @@ fn renew(
         rows::prolong(connection, lease)?;
         open.book.hold(lease.clone());
     }
-    open.is_at(tell(connection, project, EventKind::LeaseGranted, &renewed, now)?);
+    open.is_at(tell(connection, project, EventKind::LeaseGranted, &renewed, agent, now)?);
     Ok(Ok(renewed))
 }
 
@@ -247,11 +254,12 @@ fn tell(
     project: ProjectId,
     kind: EventKind,
     leases: &[Lease],
+    by: AgentId,
     at: Timestamp,
 ) -> rusqlite::Result<i64> {
     let raised = rows::raise_version(connection, project, limit_of(leases.len()))?;
     for (seq, lease) in (raised.first_seq..).zip(leases) {
-        record_as(connection, project, Event { seq, kind, reference: lease.id.0, agent: Some(lease.holder), at })?;
+        record_as(connection, project, Event { seq, kind, reference: lease.id.0, agent: Some(by), at })?;
     }
     Ok(raised.version)
 }

@@ -350,7 +350,7 @@ mod tests {
         connection
             .execute_batch(
                 "INSERT INTO project (id, slug, human_key, created_at, next_seq) VALUES (1, 'a', '/a', 0, 50001);
-                 INSERT INTO agent VALUES (1, 1, 'bob', '', '', '', 0, 0), (2, 1, 'carol', '', '', '', 0, 0);",
+                 INSERT INTO agent VALUES (1, 1, 'bob', '', '', '', 0, 0, NULL), (2, 1, 'carol', '', '', '', 0, 0, NULL);",
             )
             .unwrap();
         connection.execute_batch(mail).unwrap();

@@ -88,7 +88,7 @@ async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
             ticket: None,
         };
         note(what("reserve"), told(store.reserve(&request, now).await.map(drop)));
-        note(what("release"), told(store.release(project, agent, None, now).await));
+        note(what("release"), told(store.release(project, agent, None, agent, now).await));
         note(what("renew"), told(store.renew(project, agent, None, now, now).await));
         let said = NewPresence {
             state: "AWAKE".to_owned(),
@@ -132,7 +132,7 @@ async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
             note(what("finish"), told(store.finish_run(agent, id, &Outcome::Silent, now).await));
             note(what("retry"), told(store.retry_runs(agent, &[id, id], now).await));
             note(what("mark"), told(store.mark(agent, id, &Mark::Read, now).await));
-            note(what("archive"), told(store.archive(agent, id, now).await));
+            note(what("archive"), told(store.archive(agent, id, agent, now).await));
             note(what("name"), told(store.name_post(id, "name").await));
             note(what("key"), told(store.note_key(id, "key").await));
             note(what("take"), told(store.take_unseen(agent, Some(id), 1, now, None).await));

@@ -128,7 +128,7 @@ pub async fn give_back_or_renew(
     let pattern = [Pattern::parse(dice.one(&PATHS)).unwrap()];
     let patterns = dice.maybe().then_some(&pattern[..]);
     if dice.maybe() {
-        return told(store.release(project, agent, patterns, now).await);
+        return told(store.release(project, agent, patterns, agent, now).await);
     }
     told(store.renew(project, agent, patterns, after_seconds(now, 60), now).await)
 }

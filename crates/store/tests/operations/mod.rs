@@ -143,7 +143,7 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
             let mark = [Mark::Read, Mark::Unread, Mark::Acknowledged { note: "done".into() }][dice.roll(3)].clone();
             told(store.mark(agent, message, &mark, now).await)
         }
-        8 => told(store.archive(agent, message, now).await),
+        8 => told(store.archive(agent, message, agent, now).await),
         9 => {
             let after = dice.maybe().then_some(message);
             told(store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await)

@@ -63,7 +63,7 @@ pub fn named<'a>(name: Option<&'a str>, token: Option<&'a str>) -> Registration<
 pub fn draft<'a>(from: &'a str, token: Option<&'a str>) -> Draft<'a> {
     Draft {
         project_key: PROJECT,
-        from: Claim { name: from, token },
+        from: Claim { token, ..Claim::of(from) },
         to: vec!["agent-1".to_owned()],
         cc: vec![],
         bcc: vec![],

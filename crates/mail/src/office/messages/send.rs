@@ -4,11 +4,12 @@ use formats::channel::Content;
 use formats::{Kind, Problem, markdown};
 
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
-use crate::agents::EVERYONE;
+use crate::agents::{Agent, EVERYONE};
 use crate::channels::{self, ChannelName, NewPost, SIGN};
 use crate::error::{Error, check_text, shown};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
+use crate::office::people::check_not_retired;
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
@@ -95,13 +96,17 @@ impl Office {
         let project = self.project(draft.project_key).await?;
         let unknown = Error::UnknownMessage { id: reply.reply_to };
         let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
-        if draft.to.is_empty() {
+        let is_implied = draft.to.is_empty();
+        if is_implied {
             draft.to = if parent.from == draft.from.name { parent.to.clone() } else { vec![parent.from.clone()] };
             // What was said in the open is answered there.
             let channel = parent.to.first().filter(|name| name.starts_with(SIGN) && !draft.to.contains(name));
             draft.to.extend(channel.cloned());
         }
         let mut post = take_channel(&mut draft)?.map(NewPost::chat);
+        if is_implied && post.is_some() {
+            self.leave_out_retired(draft.project_key, &mut draft.to).await?;
+        }
         if let Some(post) = post.as_mut().filter(|_| reply.subject.is_none()) {
             // The subject of what is answered may call others by name, and its author does not call them again.
             post.document = Some(Content::new(draft.body, None, &[]).to_json());
@@ -133,7 +138,7 @@ impl Office {
             return Err(Error::NoRecipients);
         }
         // A file may be old: what it says is no sign of life.
-        if !channels::is_outside(draft.door) {
+        if !channels::is_outside(draft.door) && !draft.from.is_person {
             self.sign_of_life(project.id, sender.id);
         }
         let reply_to = answered.map(|answered| answered.id);
@@ -228,22 +233,24 @@ impl Office {
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
         // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
-        let vouched = if channels::is_outside(draft.door) {
-            Vouched::Claimed
-        } else {
-            self.prove(&sender, draft.from.token).await?
-        };
+        let vouched =
+            if channels::is_outside(draft.door) { Vouched::Claimed } else { self.prove(&sender, draft.from).await? };
         let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
         let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
-        let mut found = self.agents_called(&project, &names).await.map_err(Error::of_another)?.into_iter();
+        let found = self.agents_called(&project, &names).await.map_err(Error::of_another)?;
+        // What comes from outside has been said already, and is kept for whoever it was said to.
+        if !channels::is_outside(draft.door) {
+            check_not_retired(&found)?;
+        }
+        let mut found = found.into_iter();
         let mut recipients: Vec<(AgentId, String, Role)> = Vec::new();
         let mut taken = std::collections::HashSet::new();
         for (role, named) in roles {
             for name in named {
                 let agents = if name == EVERYONE {
                     let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
-                    let others = everyone.into_iter().filter(|agent| agent.id != sender.id);
-                    others.map(|agent| Known { id: agent.id, name: agent.name }).collect()
+                    let is_other = |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none();
+                    everyone.into_iter().filter(is_other).map(Known::from).collect()
                 } else {
                     found.next().into_iter().collect::<Vec<_>>()
                 };

@@ -9,15 +9,16 @@ use mail::channels::{Channel, ChannelStore, Post, PostQuery};
 use mail::clock::SystemClock;
 use mail::events::{Changes, Cursor, Event, EventStore};
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
-use mail::mailboxes::{Archived, CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::mailboxes::{Archived, BroughtBack, CopyQuery, Count, MailboxStore, RecipientCopy};
 use mail::messages::{
     About, Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
 };
 use mail::office::{Chance, Rules};
+use mail::overview::{AuditEntry, Correspondence, Listed, Listing, OverviewStore};
 use mail::presence::{HeardOf, NewPresence, Presence, PresenceStore, Present};
 use mail::projects::{Project, ProjectKey, ProjectStore};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{Lease, Request, ReservationStore, Reserved};
+use mail::reservations::{Lease, Request, ReservationStore, Reserved, Waiter};
 use mail::search::SearchStore;
 use mail::search::query::Query;
 use mail::threads::ThreadStore;
@@ -54,6 +55,7 @@ macro_rules! never_asked {
 
 never_asked! { AgentStore:
     register(ProjectId, &AgentName, &Profile, Option<TokenHash>, Taking, Timestamp) -> Option<Agent>;
+    retire(ProjectId, AgentId, AgentId, Timestamp) -> bool;
     agents_named(ProjectId, &[&str]) -> Vec<Agent>;
     agents_in_any_case(ProjectId, &[&str]) -> Vec<Agent>;
     agents(ProjectId, Option<AgentId>, usize) -> Vec<Agent>;
@@ -92,7 +94,8 @@ never_asked! { EventStore:
 never_asked! { MailboxStore:
     open_copies(&CopyQuery) -> Vec<RecipientCopy>;
     count_open(ProjectId, Option<AgentId>) -> Count;
-    archive(AgentId, MessageId, Timestamp) -> Archived;
+    archive(AgentId, MessageId, AgentId, Timestamp) -> Archived;
+    bring_back(AgentId, MessageId, AgentId, Timestamp) -> BroughtBack;
 }
 
 never_asked! { MessageStore:
@@ -111,9 +114,18 @@ never_asked! { ProjectStore:
     projects(Option<ProjectId>, usize) -> Vec<Project>;
 }
 
+never_asked! { OverviewStore:
+    listing(&Listing) -> Vec<Listed>;
+    count_unread(ProjectId, Option<AgentId>, usize) -> usize;
+    traffic(ProjectId, Timestamp, SignedDuration, usize) -> Vec<u64>;
+    correspondence(ProjectId, usize) -> Vec<Correspondence>;
+    audit(ProjectId, Option<i64>, usize) -> Vec<AuditEntry>;
+}
+
 never_asked! { ReservationStore:
     reserve(&Request, Timestamp) -> Reserved;
-    release(ProjectId, AgentId, Option<&[Pattern]>, Timestamp) -> Vec<Lease>;
+    release(ProjectId, AgentId, Option<&[Pattern]>, AgentId, Timestamp) -> Vec<Lease>;
+    waiters(ProjectId, Timestamp) -> Vec<Waiter>;
     renew(ProjectId, AgentId, Option<&[Pattern]>, Timestamp, Timestamp) -> Result<Vec<Lease>, Pattern>;
     leases(ProjectId, Option<LeaseId>, usize, Timestamp) -> Vec<Lease>;
 }

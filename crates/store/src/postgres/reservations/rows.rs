@@ -116,26 +116,25 @@ pub(super) async fn release(desk: &Desk, leases: &[Lease], now: Timestamp) -> Ou
 }
 
 /// Those who stand in line, in their order.
+pub(super) const WAITERS: &str = "SELECT w.ticket, w.agent_id, a.name, w.patterns, w.exclusive, w.until
+     FROM reservation_wait w JOIN agent a ON a.id = w.agent_id
+     WHERE w.project_id = $1 AND w.until > $2 ORDER BY w.ticket";
+
+/// Those who stand in line, in their order.
 pub(super) async fn waiters_of(desk: &Desk, project: ProjectId, now: Timestamp) -> Outcome<Vec<Waiter>> {
-    let rows = desk
-        .rows(
-            "SELECT w.ticket, w.agent_id, a.name, w.patterns, w.exclusive, w.until
-             FROM reservation_wait w JOIN agent a ON a.id = w.agent_id
-             WHERE w.project_id = $1 AND w.until > $2 ORDER BY w.ticket",
-            &[&project.0, &now.as_microsecond()],
-        )
-        .await?;
-    let waiter_of = |row: &Row| {
-        Ok(Waiter {
-            ticket: TicketId(row.try_get(0)?),
-            agent: AgentId(row.try_get(1)?),
-            agent_name: row.try_get(2)?,
-            patterns: row.try_get::<_, &str>(3)?.split('\n').map(pattern_of).collect::<Outcome<_>>()?,
-            exclusive: row.try_get(4)?,
-            until: time(row, 5)?,
-        })
-    };
-    rows.iter().map(waiter_of).collect()
+    desk.rows(WAITERS, &[&project.0, &now.as_microsecond()]).await?.iter().map(waiter_of).collect()
+}
+
+/// Reads a row of [`WAITERS`].
+pub(super) fn waiter_of(row: &Row) -> Outcome<Waiter> {
+    Ok(Waiter {
+        ticket: TicketId(row.try_get(0)?),
+        agent: AgentId(row.try_get(1)?),
+        agent_name: row.try_get(2)?,
+        patterns: row.try_get::<_, &str>(3)?.split('\n').map(pattern_of).collect::<Outcome<_>>()?,
+        exclusive: row.try_get(4)?,
+        until: time(row, 5)?,
+    })
 }
 
 /// Until when the one who asks has the place of its ticket, if it still has it.

@@ -1,0 +1,189 @@
+//! People, who write from the page and look after agents: who they are, and what they may do for an agent.
+//!
+//! A person has a name and a mailbox like an agent, and its mail is vouched for as a human's. It may put away and bring back
+//! anybody's mail, give back anybody's reservations, and retire agents; whatever it does so is told as its own doing.
+
+use jiff::Timestamp;
+
+use super::{Claim, Draft, Known, Office};
+use crate::agents::{Agent, AgentName, PERSON, Profile, Taking};
+use crate::error::{Error, shown};
+use crate::ids::{LeaseId, MessageId};
+use crate::messages::Importance;
+use crate::projects::Project;
+use crate::reservations::Lease;
+
+/// The door of what people do on the page.
+const PAGE: &str = "page";
+
+impl Office {
+    /// Makes a person known who looks at the page, or finds it again; a retired one is back. A name of an agent is refused.
+    ///
+    /// The name gets a token that nobody is given: where names have to be proved, nobody else can take it.
+    pub async fn welcome_person(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
+        let name = AgentName::parse(name)?;
+        let project = self.project(project_key).await?;
+        let agent = match self.person_called(&project, &name).await? {
+            Some(person) if person.retired_at.is_none() => person,
+            known => {
+                let (taking, token) = match known {
+                    Some(_) => (Taking::NewOrKnown, None),
+                    None => (Taking::NewOnly, self.new_token().1),
+                };
+                let profile = Profile { program: Some(PERSON.to_owned()), ..Profile::default() };
+                let made = self.store.register(project.id, &name, &profile, token, taking, self.clock.now()).await?;
+                match made {
+                    Some(person) => person,
+                    // Somebody was faster, perhaps the same person in another window.
+                    None => self.person_called(&project, &name).await?.ok_or_else(|| taken(&name))?,
+                }
+            }
+        };
+        self.sign_of_life(project.id, agent.id);
+        Ok(agent)
+    }
+
+    /// Puts a recipient's copy away, as a person wants it; whether this call did it.
+    pub async fn archive_for(
+        &self,
+        project_key: &str,
+        person: &str,
+        recipient: &str,
+        id: MessageId,
+    ) -> Result<bool, Error> {
+        let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
+        self.put_away(&project, &recipient, id, person.id).await
+    }
+
+    /// Brings a recipient's copy back that was put away, as a person wants it; whether it was.
+    pub async fn bring_back_for(
+        &self,
+        project_key: &str,
+        person: &str,
+        recipient: &str,
+        id: MessageId,
+    ) -> Result<bool, Error> {
+        let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
+        self.fetch_back(&project, &recipient, id, person.id).await
+    }
+
+    /// Gives back somebody's active lease, and writes to its holder that it was.
+    pub async fn release_for(&self, project_key: &str, person: &str, lease: LeaseId) -> Result<Lease, Error> {
+        let project = self.project(project_key).await?;
+        let person = self.agents_called(&project, &[person]).await?.remove(0);
+        let now = self.clock.now();
+        let after = Some(LeaseId(lease.0.saturating_sub(1)));
+        let found = self.store.leases(project.id, after, 1, now).await?.pop().filter(|found| found.id == lease);
+        let held = found.ok_or(Error::LeaseOver { lease })?;
+        let patterns = [held.pattern.clone()];
+        let mut released = self.store.release(project.id, held.holder, Some(&patterns), person.id, now).await?;
+        let released = released.pop().ok_or(Error::LeaseOver { lease })?;
+        self.wake.leases_changed(project.id);
+        if released.holder != person.id {
+            self.tell_holder(&project, &person, &released).await?;
+        }
+        Ok(released)
+    }
+
+    /// Retires an agent, whose leases are given back: nobody writes to it until it registers again. Whether this call did it.
+    pub async fn retire(&self, project_key: &str, person: &str, name: &str) -> Result<bool, Error> {
+        let (project, person, agent) = self.person_and_agent(project_key, person, name).await?;
+        if person.id == agent.id {
+            let wanted = "another name than your own".to_owned();
+            return Err(Error::Invalid { what: "agent name", value: shown(name), wanted });
+        }
+        let is_new = self.store.retire(project.id, agent.id, person.id, self.clock.now()).await?;
+        self.directory.forget_agent(project.id, &agent.name);
+        if is_new {
+            self.wake.leases_changed(project.id);
+            self.wake.work_changed(project.id);
+        }
+        Ok(is_new)
+    }
+
+    /// Refuses if one of these is retired; a project that is not known yet has nobody.
+    pub(super) async fn check_none_retired(&self, project_key: &str, names: &[String]) -> Result<(), Error> {
+        check_not_retired(&self.retired_among(project_key, names).await?)
+    }
+
+    /// Takes those out who are retired: for whom nobody named, but who was meant.
+    pub(super) async fn leave_out_retired(&self, project_key: &str, names: &mut Vec<String>) -> Result<(), Error> {
+        let retired = self.retired_among(project_key, names).await?;
+        names.retain(|name| retired.iter().all(|agent| agent.name != *name));
+        Ok(())
+    }
+
+    async fn retired_among(&self, project_key: &str, names: &[String]) -> Result<Vec<Known>, Error> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let project = match self.project(project_key).await {
+            Err(Error::UnknownProject { .. }) => return Ok(Vec::new()),
+            found => found?,
+        };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let known = self.store.agents_named(project.id, &names).await?;
+        Ok(known.into_iter().filter(|agent| agent.retired_at.is_some()).map(Known::from).collect())
+    }
+
+    /// The person of that name, if somebody has it.
+    async fn person_called(&self, project: &Project, name: &AgentName) -> Result<Option<Agent>, Error> {
+        match self.store.agents_named(project.id, &[name.as_str()]).await?.pop() {
+            Some(agent) if !agent.is_person() => Err(taken(name)),
+            known => Ok(known),
+        }
+    }
+
+    async fn person_and_agent(
+        &self,
+        project_key: &str,
+        person: &str,
+        agent: &str,
+    ) -> Result<(Project, Known, Known), Error> {
+        let project = self.project(project_key).await?;
+        let person = self.agents_called(&project, &[person]).await?.remove(0);
+        let agent = self.agents_called(&project, &[agent]).await.map_err(Error::of_another)?.remove(0);
+        Ok((project, person, agent))
+    }
+
+    /// Writes to a holder that its lease is gone. What the office itself refuses of that is no reason to say that nothing
+    /// was given back.
+    async fn tell_holder(&self, project: &Project, person: &Known, lease: &Lease) -> Result<(), Error> {
+        let body = format!(
+            "{} released your reservation on `{}` from the page. Reserve it again before you go on there.",
+            person.name, lease.pattern
+        );
+        let draft = Draft {
+            project_key: &project.slug,
+            from: Claim::person(&person.name),
+            to: vec![lease.holder_name.clone()],
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            subject: "Your reservation was released",
+            body: &body,
+            thread: None,
+            importance: Importance::High,
+            ack_required: Some(false),
+            idempotency_key: None,
+            strict: false,
+            door: PAGE,
+        };
+        match self.send(draft).await {
+            Err(error) if error.retryable() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses if one of these is retired.
+pub(super) fn check_not_retired(agents: &[Known]) -> Result<(), Error> {
+    let retired = |agent: &Known| -> Option<(String, Timestamp)> { Some((agent.name.clone(), agent.retired_at?)) };
+    match agents.iter().find_map(retired) {
+        Some((name, since)) => Err(Error::Retired { name, since }),
+        None => Ok(()),
+    }
+}
+
+fn taken(name: &AgentName) -> Error {
+    Error::NameTaken { name: name.as_str().to_owned() }
+}

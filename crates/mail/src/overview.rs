@@ -1,0 +1,157 @@
+//! What a person asks who looks after many agents: all mail of a project at a glance, and who did what.
+//!
+//! A glance shows how it stands with all copies of a message, and a beginning of its text; what is read in full, and acted
+//! on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and counts nowhere
+//! else.
+
+use async_trait::async_trait;
+use formats::Kind;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::StoreError;
+use crate::events::Event;
+use crate::ids::{AgentId, MessageId, ProjectId};
+use crate::messages::Message;
+
+/// How much of a body a listing shows, in characters.
+pub const EXCERPT: usize = 280;
+/// How many events are looked at when traffic is counted, the newest.
+pub const MOST_COUNTED: usize = 50_000;
+
+/// Which mail to list.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The project.
+    pub project: ProjectId,
+    /// Only mail of which this agent has a copy that is not put away, or is where `archived_only` asks for that. Without
+    /// one, all mail that was sent in the project, put away or not.
+    pub agent: Option<AgentId>,
+    /// Only mail of which some copy (the agent's, if there is one) is neither read nor put away.
+    pub unread_only: bool,
+    /// Only mail that wants an acknowledgement which some copy (the agent's) lacks that is not put away.
+    pub ack_due_only: bool,
+    /// Only mail of high importance, or urgent.
+    pub urgent_only: bool,
+    /// Only mail of which some copy (the agent's) is put away.
+    pub archived_only: bool,
+    /// Only mail of this kind.
+    pub kind: Option<Kind>,
+    /// Only messages with a number below this one.
+    pub before: Option<MessageId>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+impl Listing {
+    /// All mail of a project.
+    pub fn newest(project: ProjectId, limit: usize) -> Self {
+        Self {
+            project,
+            agent: None,
+            unread_only: false,
+            ack_due_only: false,
+            urgent_only: false,
+            archived_only: false,
+            kind: None,
+            before: None,
+            limit,
+        }
+    }
+}
+
+/// A message at a glance. Blind copies are not counted, but for the one of the agent whose mail is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The message, its body cut to its first [`EXCERPT`] characters.
+    pub message: Message,
+    /// How many copies there are.
+    pub copies: usize,
+    /// How many of them are neither read nor put away.
+    pub unread: usize,
+    /// How many lack an acknowledgement that is wanted, and are not put away.
+    pub acks_due: usize,
+    /// How many are put away.
+    pub archived: usize,
+}
+
+/// How often one agent wrote to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correspondence {
+    /// Who wrote.
+    pub from: String,
+    /// Who got it, whether it was written to or got a copy.
+    pub to: String,
+    /// How many messages.
+    pub count: u64,
+}
+
+/// One thing that happened, in words that tell what it happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// What happened.
+    pub event: Event,
+    /// Who did it.
+    pub agent: Option<String>,
+    /// What it happened to: the subject of the message, the pattern of the lease, or the name of the agent.
+    pub subject: Option<String>,
+    /// The conversation, if it happened to a message.
+    pub thread: Option<String>,
+}
+
+/// In which step of time from `since` on something happened, the first being 0; `None` if it was before, or the steps have
+/// no length.
+pub fn step_of(at: Timestamp, since: Timestamp, step: SignedDuration) -> Option<usize> {
+    let passed = at.as_microsecond().checked_sub(since.as_microsecond()).filter(|passed| *passed >= 0)?;
+    let length = i64::try_from(step.as_micros()).ok().filter(|length| *length > 0)?;
+    usize::try_from(passed / length).ok()
+}
+
+/// What answers those who look after a project.
+///
+/// Each answer is quick however much mail there is, and also when almost nothing matches.
+#[async_trait]
+pub trait OverviewStore: Send + Sync {
+    /// Messages at a glance, newest first. Changes nothing.
+    async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError>;
+
+    /// How many copies are neither read nor put away, of one agent or of all, counted up to `most`. Blind copies count for
+    /// their own agent alone.
+    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError>;
+
+    /// How many messages were sent in each `step` of time from `since` on, oldest first; as many numbers as `steps`. Looks
+    /// at no more than the newest [`MOST_COUNTED`] events.
+    async fn traffic(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        step: SignedDuration,
+        steps: usize,
+    ) -> Result<Vec<u64>, StoreError>;
+
+    /// Who wrote to whom how often, among the `newest` messages of a project: most first, then by names. What was said in a
+    /// channel counts for those who have a copy of it; blind copies do not count.
+    async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError>;
+
+    /// What happened in a project, newest first, with a number below `before`. What somebody did with a blind copy is left
+    /// out, because it would tell of the copy.
+    async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize)
+    -> Result<Vec<AuditEntry>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_begins_with_its_first_moment_and_ends_before_the_next() {
+        let at = |micros| Timestamp::from_microsecond(micros).unwrap();
+        let place = |micros, step| step_of(at(micros), at(1_000), SignedDuration::from_micros(step));
+        assert_eq!(
+            [place(999, 10), place(1_000, 10), place(1_009, 10), place(1_010, 10)],
+            [None, Some(0), Some(0), Some(1)]
+        );
+        assert_eq!([place(1_000, 0), place(1_000, -5)], [None, None], "time does not stand still, nor go back");
+        let far = step_of(Timestamp::MAX, Timestamp::MIN, SignedDuration::MAX);
+        assert_eq!(far, None, "longer than what is counted");
+    }
+}

@@ -1,0 +1,183 @@
+//! Mail at a glance, in SQLite: which messages are wanted, and how it stands with their copies.
+//!
+//! A listing goes along an index that holds just what is asked for, newest first. Where that is told by copies it goes
+//! mailbox by mailbox, and from each takes only what is newer than all that it would otherwise keep: so a page costs one
+//! look into each mailbox, and little more, however much mail there is.
+
+use std::collections::BTreeSet;
+
+use formats::Kind;
+use mail::overview::{EXCERPT, Listed, Listing};
+use rusqlite::{Connection, Row, ToSql};
+
+use crate::sqlite::limit_of;
+use crate::sqlite::messages::rows::{COLUMNS, message_of};
+
+/// What is true of a copy that is neither read nor put away, and the index that holds such copies alone.
+const UNREAD: (&str, &str) = ("delivery_unread", "{d}.read_at IS NULL AND {d}.archived_at IS NULL");
+/// The same of one that lacks an acknowledgement.
+const ACK_DUE: (&str, &str) =
+    ("delivery_ack_due", "{d}.ack_required = 1 AND {d}.acked_at IS NULL AND {d}.archived_at IS NULL");
+/// The same of one that is put away.
+const ARCHIVED: (&str, &str) = ("delivery_archived", "{d}.archived_at IS NOT NULL");
+
+/// Messages at a glance, newest first.
+pub(super) fn listed(connection: &Connection, listing: &Listing) -> rusqlite::Result<Vec<Listed>> {
+    let sql = format!("SELECT {COLUMNS}, substr(m.body, 1, {EXCERPT}) FROM message m WHERE m.id = ?1");
+    let mut messages = connection.prepare_cached(&sql)?;
+    let mut copies = connection.prepare_cached(
+        "SELECT count(*), count(*) FILTER (WHERE d.read_at IS NULL AND d.archived_at IS NULL),
+             count(*) FILTER (WHERE d.ack_required = 1 AND d.acked_at IS NULL AND d.archived_at IS NULL),
+             count(d.archived_at)
+         FROM delivery d INDEXED BY delivery_by_message
+         WHERE d.message_id = ?1 AND (d.role < 2 OR d.recipient_id = ?2)",
+    )?;
+    let mut page = Vec::new();
+    for id in newest(connection, listing)? {
+        let message = messages.query_row([id], message_of)?;
+        let counts = copies.query_row((id, listing.agent.map(|agent| agent.0)), |row| {
+            Ok([count(row, 0)?, count(row, 1)?, count(row, 2)?, count(row, 3)?])
+        })?;
+        let [copies, unread, acks_due, archived] = counts;
+        page.push(Listed { message, copies, unread, acks_due, archived });
+    }
+    Ok(page)
+}
+
+/// The numbers of the messages that are wanted, newest first.
+pub(super) fn newest(connection: &Connection, listing: &Listing) -> rusqlite::Result<Vec<i64>> {
+    let (before, limit) = (listing.before.map_or(i64::MAX, |id| id.0), limit_of(listing.limit));
+    let kind = listing.kind.map(Kind::as_str);
+    let walk = Walk::of(listing);
+    let mut statement = connection.prepare_cached(&walk.sql)?;
+    let (mut found, mut above) = (BTreeSet::new(), 0);
+    for whose in walk.whose(connection, listing)? {
+        let mut values: Vec<&dyn ToSql> = vec![&whose, &before, &above, &limit];
+        values.extend(kind.as_ref().map(|kind| kind as &dyn ToSql));
+        for id in statement.query_map(values.as_slice(), |row| row.get::<_, i64>(0))? {
+            found.insert(id?);
+        }
+        while found.len() > listing.limit {
+            found.pop_first();
+        }
+        if found.len() == listing.limit {
+            above = found.first().copied().unwrap_or(i64::MAX);
+        }
+    }
+    Ok(found.into_iter().rev().collect())
+}
+
+/// A way along an index. Its statement is given whose rows are wanted, below and above which number, how many, and the kind
+/// if there is one.
+pub(super) struct Walk {
+    sql: String,
+    along: Along,
+}
+
+enum Along {
+    /// The mail of the project.
+    Project,
+    /// The mail of each agent.
+    Agents,
+}
+
+impl Walk {
+    /// The way that follows from the question.
+    pub(super) fn of(listing: &Listing) -> Self {
+        let wanted =
+            [(listing.ack_due_only, ACK_DUE), (listing.unread_only, UNREAD), (listing.archived_only, ARCHIVED)];
+        let wanted: Vec<(&str, &str)> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, copies)| copies).collect();
+        match (wanted.first(), listing.agent) {
+            (Some((index, _)), Some(_)) => Self::along_copies(listing, index, &own(listing, &wanted)),
+            (Some((index, first)), None) => Self::along_copies(listing, index, &anybodys(first, &wanted[1..])),
+            (None, Some(_)) if listing.urgent_only => Self::along_urgent_copies(listing),
+            (None, Some(_)) if listing.kind.is_some() => {
+                Self::along_copies(listing, "delivery_by_kind", "d.archived_at IS NULL")
+            }
+            (None, Some(_)) => Self::along_copies(listing, "", "d.archived_at IS NULL"),
+            (None, None) => Self::along_messages(listing),
+        }
+    }
+
+    fn along_copies(listing: &Listing, index: &str, wanted: &str) -> Self {
+        let index = if index.is_empty() { String::new() } else { format!("INDEXED BY {index} ") };
+        let (join, urgent) = match listing.urgent_only {
+            true => ("CROSS JOIN message m ON m.id = d.message_id", " AND m.importance >= 2"),
+            false => ("", ""),
+        };
+        let kind = if listing.kind.is_some() { " AND d.kind = ?5" } else { "" };
+        let sql = format!(
+            "SELECT d.message_id FROM delivery d {index}{join}
+             WHERE d.recipient_id = ?1 AND d.message_id < ?2 AND d.message_id > ?3 AND {wanted}{urgent}{kind}
+             ORDER BY d.message_id DESC LIMIT ?4"
+        );
+        Self { sql, along: Along::Agents }
+    }
+
+    fn along_urgent_copies(listing: &Listing) -> Self {
+        let kind = if listing.kind.is_some() { " AND m.kind = ?5" } else { "" };
+        let sql = format!(
+            "SELECT m.id FROM message m INDEXED BY message_urgent
+             CROSS JOIN delivery d ON d.recipient_id = ?1 AND d.message_id = m.id
+             WHERE m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.importance >= 2
+             AND m.id < ?2 AND m.id > ?3 AND d.archived_at IS NULL{kind} ORDER BY m.id DESC LIMIT ?4"
+        );
+        Self { sql, along: Along::Agents }
+    }
+
+    /// Along the messages themselves, whatever became of their copies. Of each sender, where nothing narrows them.
+    fn along_messages(listing: &Listing) -> Self {
+        let kind = if listing.kind.is_some() { " AND m.kind = ?5" } else { "" };
+        let (index, whose, along) = match (listing.urgent_only, listing.kind) {
+            (true, _) => ("message_urgent", "m.project_id = ?1 AND m.importance >= 2", Along::Project),
+            (false, Some(_)) => ("message_by_kind", "m.project_id = ?1", Along::Project),
+            (false, None) => ("message_by_sender", "m.sender_id = ?1", Along::Agents),
+        };
+        let sql = format!(
+            "SELECT m.id FROM message m INDEXED BY {index}
+             WHERE {whose} AND m.id < ?2 AND m.id > ?3{kind} ORDER BY m.id DESC LIMIT ?4"
+        );
+        Self { sql, along }
+    }
+
+    fn whose(&self, connection: &Connection, listing: &Listing) -> rusqlite::Result<Vec<i64>> {
+        if listing.limit == 0 {
+            return Ok(Vec::new());
+        }
+        match self.along {
+            Along::Project => Ok(vec![listing.project.0]),
+            // Who came last has most of what is new, so that there is little left to take from the others.
+            Along::Agents => connection
+                .prepare_cached(
+                    "SELECT id FROM agent INDEXED BY agent_by_project
+                     WHERE project_id = ?1 AND (?2 IS NULL OR id = ?2) ORDER BY id DESC",
+                )?
+                .query_map((listing.project.0, listing.agent.map(|agent| agent.0)), |row| row.get(0))?
+                .collect(),
+        }
+    }
+}
+
+/// What has to be true of an agent's own copy.
+fn own(listing: &Listing, wanted: &[(&str, &str)]) -> String {
+    let hidden = if listing.archived_only { "" } else { "d.archived_at IS NULL AND " };
+    let wanted: Vec<String> = wanted.iter().map(|(_, copy)| copy.replace("{d}", "d")).collect();
+    format!("{hidden}{}", wanted.join(" AND "))
+}
+
+/// What has to be true of a copy that all may know of, and of some other copy, which may be the same.
+fn anybodys(first: &str, others: &[(&str, &str)]) -> String {
+    let mut wanted = format!("d.role < 2 AND {}", first.replace("{d}", "d"));
+    for (_, other) in others {
+        wanted.push_str(&format!(
+            " AND EXISTS (SELECT 1 FROM delivery o INDEXED BY delivery_by_message
+               WHERE o.message_id = d.message_id AND o.role < 2 AND {})",
+            other.replace("{d}", "o")
+        ));
+    }
+    wanted
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
