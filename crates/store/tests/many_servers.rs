@@ -183,3 +183,25 @@ async fn servers_hear_each_other_again_once_the_database_is_back() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_while_a_server_waits_for_another_goes_into_the_same_transaction() {
+    let Some(database) = Private::start() else { return };
+    let server = servers_of(&database.url(), 1).await.remove(0);
+    let shop = team(&server, "/projects/shop", 2).await;
+    let busy = database.holding("SELECT FROM project FOR UPDATE");
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    let mut sending = JoinSet::new();
+    for number in 0..5 {
+        let (server, message) = (server.clone(), shop.message(0, &[1], &format!("letter {number}")));
+        sending.spawn(async move { send(&server, &message).await });
+        // The first waits for the other server, and those behind it for the first.
+        while number == 0 && database.told(waits) != "1" {}
+    }
+    drop(busy);
+    let sent = sending.join_all().await;
+    assert!(sent.iter().all(|sent| matches!(sent, Appended::New { .. })), "{sent:?}");
+    assert_eq!(database.told("SELECT count(*) FROM message"), "5");
+    assert_eq!(database.told("SELECT count(DISTINCT xmin::text) FROM message"), "1");
+    assert_eq!(database.told("SELECT bool_and(id = seq - 2) FROM message JOIN event ON reference = id"), "t");
+}

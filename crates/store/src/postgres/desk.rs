@@ -56,6 +56,9 @@ impl Numbers {
 const LOCK: &str = "SELECT id, next_seq, last_message_at, lease_version, acks FROM project
                     WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
 
+/// Numbers for new messages, in rising order.
+const NUMBERS: &str = "SELECT nextval('message_number') FROM generate_series(1, $1)";
+
 /// Marks a place to go back to.
 const MARK: &str = "SAVEPOINT letters";
 
@@ -86,7 +89,7 @@ impl Desk {
     pub(super) async fn begin(mut client: Held, projects: &[i64], messages: usize) -> Outcome<Self> {
         let begun = async {
             let lock = client.prepare_cached(LOCK).await?;
-            let number = client.prepare_cached("SELECT nextval('message_number') FROM generate_series(1, $1)").await?;
+            let number = client.prepare_cached(NUMBERS).await?;
             let count = i32::try_from(messages).unwrap_or(i32::MAX);
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&projects];
             let counts: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&count];
@@ -158,6 +161,17 @@ impl Desk {
             let (id, numbers) = numbers_of(row)?;
             self.numbers.insert(id, numbers);
             self.at_first.insert(id, numbers);
+        }
+        Ok(())
+    }
+
+    /// Takes numbers for so many messages more.
+    pub(super) async fn take_numbers(&mut self, messages: usize) -> Outcome<()> {
+        if messages > 0 {
+            let rows = self.rows(NUMBERS, &[&i32::try_from(messages).unwrap_or(i32::MAX)]).await?;
+            let more = rows.iter().rev().map(|row| Ok(row.try_get(0)?)).collect::<Outcome<Vec<i64>>>()?;
+            // The last is taken first, and those that were there before are lower.
+            self.fresh.splice(..0, more);
         }
         Ok(())
     }

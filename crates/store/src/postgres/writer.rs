@@ -4,7 +4,10 @@
 //! a writer takes every job that waits, locks the projects they write in, keeps all new messages with one statement for each
 //! table, runs every other job in a savepoint, commits, and only then answers. A job that fails, or panics, takes back
 //! only what it did itself, and what comes too late in a transaction that is slow is not begun. All jobs of a project have
-//! the same writer, so that a server never waits for itself.
+//! the same writer, so that a server never waits for itself. While a transaction waits for another server, more jobs come;
+//! those of the projects that it has locked go with it.
+
+mod queue;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -29,11 +32,7 @@ use super::pulse::Felt;
 use super::rows::{Outcome, Trouble};
 use super::{Held, PostgresOptions, taken};
 use crate::books::LeaseBooks;
-
-/// The most jobs of one transaction.
-const MOST_TOGETHER: usize = 256;
-/// How many bytes of new messages go into one transaction, but for the last.
-const MOST_BYTES: usize = 8 << 20;
+use queue::{Append, Errand, Queue};
 
 /// The queues and the tasks that serve them.
 pub(super) struct Writers {
@@ -48,18 +47,6 @@ struct Way {
     felt: Felt,
     /// How long a statement may take, and after what time a transaction takes in nothing more.
     deadline: Duration,
-}
-
-/// Something to write.
-enum Errand {
-    Append(Box<Append>),
-    Other(Box<dyn Job>),
-}
-
-struct Append {
-    message: NewMessage,
-    outcome: Option<Result<Appended, StoreError>>,
-    caller: oneshot::Sender<Result<Appended, StoreError>>,
 }
 
 impl Writers {
@@ -220,19 +207,13 @@ fn answer<T>(
     }
 }
 
-async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
+async fn serve(way: Way, jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     let mut books = LeaseBooks::default();
-    while let Some(first) = jobs.recv().await {
+    let mut queue = Queue::new(jobs);
+    while let Some(first) = queue.next().await {
         let mut batch = vec![first];
-        let mut bytes = 0;
-        while batch.len() < MOST_TOGETHER && bytes < MOST_BYTES {
-            let Ok(next) = jobs.try_recv() else { break };
-            if let Errand::Append(append) = &next {
-                bytes += append.message.body.len();
-            }
-            batch.push(next);
-        }
-        let committed = commit_together(&way, &mut books, &mut batch).await;
+        queue.join(&mut batch, |_| true);
+        let committed = commit_together(&way, &mut books, &mut batch, &mut queue).await;
         let committed = committed.map(|notice| notice.into_iter().for_each(|notice| news.made(notice)));
         // That the database is away has been told.
         if let Err(lost) = &committed
@@ -249,17 +230,29 @@ async fn serve(way: Way, mut jobs: mpsc::Receiver<Errand>, news: Arc<News>) {
     }
 }
 
-async fn commit_together(way: &Way, books: &mut LeaseBooks, batch: &mut [Errand]) -> Result<Option<Notice>, Lost> {
+async fn commit_together(
+    way: &Way,
+    books: &mut LeaseBooks,
+    batch: &mut Vec<Errand>,
+    queue: &mut Queue,
+) -> Result<Option<Notice>, Lost> {
     let lost = |cause| Lost { cause, is_in_doubt: false };
     let longest = longest_step(way.deadline);
     let mut projects: Vec<i64> = batch.iter().map(|errand| errand.project().0).collect();
     projects.sort_unstable();
     projects.dedup();
-    let messages = batch.iter().filter(|errand| errand.is_surely_new()).count();
+    let messages = new_messages(batch);
     let beginning = async { Desk::begin(Held::of(taken(&way.pool).await?), &projects, messages).await };
     let mut desk = way.felt.within(longest, beginning).await.map_err(lost)?;
+    let at_first = batch.len();
+    queue.join(batch, |errand| projects.binary_search(&errand.project().0).is_ok());
+    let late = new_messages(&batch[at_first..]);
     desk.books = std::mem::take(books);
-    let running = AssertUnwindSafe(run_together(&mut desk, batch, way.deadline)).catch_unwind();
+    let running = async {
+        desk.take_numbers(late).await?;
+        run_together(&mut desk, batch, way.deadline).await
+    };
+    let running = AssertUnwindSafe(running).catch_unwind();
     let running = running.map(|ran| ran.unwrap_or_else(|_| Err(Trouble::Unknown("the writer panicked".to_owned()))));
     let committed = match way.felt.within(longest, running).await {
         Ok(()) => {
@@ -280,6 +273,11 @@ async fn commit_together(way: &Way, books: &mut LeaseBooks, batch: &mut [Errand]
     }
     *books = std::mem::take(&mut desk.books);
     committed
+}
+
+/// How many of these need a number in any case.
+fn new_messages(batch: &[Errand]) -> usize {
+    batch.iter().filter(|errand| errand.is_surely_new()).count()
 }
 
 /// How long a transaction may take to begin, to be written, or to be committed. Statements have limits of PostgreSQL's own;
@@ -354,21 +352,4 @@ async fn keep_letters(desk: &mut Desk, letters: &mut [&mut Append]) -> Outcome<(
         });
     }
     Ok(())
-}
-
-impl Errand {
-    /// Whether it needs a number in any case: a message under a key may have been kept before.
-    fn is_surely_new(&self) -> bool {
-        let is_keyed = |message: &NewMessage| {
-            message.idempotency.is_some() || message.post.as_ref().is_some_and(|post| !post.keys.is_empty())
-        };
-        matches!(self, Self::Append(append) if !is_keyed(&append.message))
-    }
-
-    fn project(&self) -> ProjectId {
-        match self {
-            Self::Append(append) => append.message.project,
-            Self::Other(job) => job.project(),
-        }
-    }
 }

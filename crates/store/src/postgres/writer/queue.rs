@@ -1,0 +1,93 @@
+//! What waits for a writer: in order, and as much of it as one transaction takes.
+//!
+//! Nothing is written here, and nobody is answered.
+
+use std::collections::VecDeque;
+
+use mail::StoreError;
+use mail::ids::ProjectId;
+use mail::messages::{Appended, NewMessage};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Job;
+
+/// The most jobs of one transaction.
+const MOST_TOGETHER: usize = 256;
+/// How many bytes of new messages go into one transaction, but for the last.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The jobs of one writer.
+pub(super) struct Queue {
+    jobs: mpsc::Receiver<Errand>,
+    /// Those that were looked at and left for the next transaction.
+    left: VecDeque<Errand>,
+}
+
+impl Queue {
+    /// An empty one that is filled through this channel.
+    pub(super) fn new(jobs: mpsc::Receiver<Errand>) -> Self {
+        Self { jobs, left: VecDeque::new() }
+    }
+
+    /// The next job, as soon as there is one.
+    pub(super) async fn next(&mut self) -> Option<Errand> {
+        match self.left.pop_front() {
+            Some(errand) => Some(errand),
+            None => self.jobs.recv().await,
+        }
+    }
+
+    /// Adds every job that waits and is wanted, as far as one transaction takes them.
+    pub(super) fn join(&mut self, batch: &mut Vec<Errand>, is_wanted: impl Fn(&Errand) -> bool) {
+        let mut bytes: usize = batch.iter().map(Errand::bytes).sum();
+        let mut left = VecDeque::new();
+        while batch.len() < MOST_TOGETHER && bytes < MOST_BYTES && left.len() < MOST_TOGETHER {
+            let Some(next) = self.left.pop_front().or_else(|| self.jobs.try_recv().ok()) else { break };
+            if is_wanted(&next) {
+                bytes += next.bytes();
+                batch.push(next);
+            } else {
+                left.push_back(next);
+            }
+        }
+        left.append(&mut self.left);
+        self.left = left;
+    }
+}
+
+/// Something to write.
+pub(super) enum Errand {
+    Append(Box<Append>),
+    Other(Box<dyn Job>),
+}
+
+pub(super) struct Append {
+    pub(super) message: NewMessage,
+    pub(super) outcome: Option<Result<Appended, StoreError>>,
+    pub(super) caller: oneshot::Sender<Result<Appended, StoreError>>,
+}
+
+impl Errand {
+    /// How much text it holds.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Append(append) => append.message.body.len(),
+            Self::Other(_) => 0,
+        }
+    }
+
+    /// Whether it needs a number in any case: a message under a key may have been kept before.
+    pub(super) fn is_surely_new(&self) -> bool {
+        let is_keyed = |message: &NewMessage| {
+            message.idempotency.is_some() || message.post.as_ref().is_some_and(|post| !post.keys.is_empty())
+        };
+        matches!(self, Self::Append(append) if !is_keyed(&append.message))
+    }
+
+    pub(super) fn project(&self) -> ProjectId {
+        match self {
+            Self::Append(append) => append.message.project,
+            Self::Other(job) => job.project(),
+        }
+    }
+}
