@@ -34,10 +34,16 @@ pub trait SearchStore: Send + Sync {
     ) -> Result<Vec<Message>, StoreError>;
 }
 
-/// The part of `body` around the first word of `query` that stands in it, on one line.
-pub fn snippet(body: &str, query: &Query) -> String {
+/// The words and phrases that a query looks for, in lower case; not those that it leaves out.
+pub fn words(query: &Query) -> Vec<String> {
     let mut words = Vec::new();
     wanted_words(query, &mut words);
+    words
+}
+
+/// The part of `body` around the first word of `query` that stands in it, on one line.
+pub fn snippet(body: &str, query: &Query) -> String {
+    let words = words(query);
     let lower = body.to_lowercase();
     let found = words.iter().filter_map(|word| lower.find(word.as_str())).min().unwrap_or(0);
     // Lower-casing may change lengths, so the place is only near; the start is moved back to keep the word in view.

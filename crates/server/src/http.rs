@@ -1,4 +1,4 @@
-//! The HTTP door: MCP at `/mcp` and `/mcp/`, health, and metrics.
+//! The HTTP door: MCP at `/mcp` and `/mcp/`, health, metrics, and the pages.
 //!
 //! Each request is admitted first (who may connect, how much, how often), then handed on. Nothing is decided here about
 //! mail or about the protocol.
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::CONTENT_TYPE;
+use ::http::header::{ACCEPT, CONTENT_TYPE};
 use ::http::{HeaderMap, Method, StatusCode};
 use axum::Router;
 use axum::body::Body;
@@ -32,10 +32,12 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
+use crate::web::{self, Web};
+use admission::Admission;
+pub(crate) use admission::Admitted;
 pub use admission::Trust;
-use admission::{Admission, Admitted};
 use body::Room;
-use problem::Problem;
+pub(crate) use problem::Problem;
 use readiness::Readiness;
 
 /// Connections at once. More wait until one ends.
@@ -55,6 +57,8 @@ pub struct Settings {
     pub most_in_flight: usize,
     /// Requests a second from one address; `None` for as many as it likes.
     pub rate_limit: Option<u32>,
+    /// What a person is called who looks at the page and has not said.
+    pub person: String,
 }
 
 /// The HTTP door.
@@ -65,6 +69,7 @@ pub struct Door {
     admission: Admission,
     room: Room,
     readiness: Readiness<Result<(), Unready>>,
+    web: Web,
 }
 
 impl Door {
@@ -77,8 +82,9 @@ impl Door {
         pace: Option<Arc<dyn PaceStore>>,
     ) -> Self {
         let room = Room::new(settings.largest_request);
+        let web = Web::new(&office, settings.trust.token.as_deref(), settings.person.clone());
         let admission = Admission::new(settings, metrics.clone(), pace);
-        Self { office, endpoint, metrics, admission, room, readiness: Readiness::default() }
+        Self { office, endpoint, metrics, admission, room, readiness: Readiness::default(), web }
     }
 
     /// Answers requests until `shutdown`; those under way then are finished before this returns.
@@ -88,18 +94,25 @@ impl Door {
             shutdown.await;
             endpoint.close();
         };
+        let following = tokio::spawn(self.web.follow());
         edge::serve(listener, self.router(), MOST_CONNECTIONS, shutdown).await;
+        following.abort();
+    }
+
+    /// What the pages need of the door.
+    pub(crate) fn parts(&self) -> (&Office, &Admission, &Room, &Web) {
+        (&self.office, &self.admission, &self.room, &self.web)
     }
 
     fn router(self) -> Router {
         Router::new()
             .route("/mcp", axum::routing::any(mcp))
             .route("/mcp/", axum::routing::any(mcp))
-            .route("/", get(front))
             .route("/health", get(liveness))
             .route("/health/liveness", get(liveness))
             .route("/health/readiness", get(readiness))
             .route("/metrics", get(metrics))
+            .merge(web::routes())
             .fallback(nothing_here)
             .with_state(Arc::new(self))
     }
@@ -215,19 +228,16 @@ async fn metrics(
     Ok(response)
 }
 
-async fn front() -> Response {
-    let body = concat!("Postrider ", env!("CARGO_PKG_VERSION"), ": mail for coding agents. The MCP address is /mcp\n");
-    let mut response = Response::new(Body::from(body));
-    response.headers_mut().insert(CONTENT_TYPE, ::http::HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
-}
-
 async fn nothing_here(request: Request) -> Result<Response, Problem> {
     // Clients that look for a login at /.well-known expect a plain 404 when there is none.
     if request.uri().path().starts_with("/.well-known/") {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_FOUND;
         return Ok(response);
+    }
+    if request.headers().get(ACCEPT).is_some_and(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains("text/html")))
+    {
+        return Ok(web::nothing_here());
     }
     Err(Problem::not_found(request.uri().path()))
 }

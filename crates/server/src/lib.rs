@@ -1,4 +1,4 @@
-//! The doors of the post office: HTTP, tools and resources.
+//! The doors of the post office: HTTP, tools, resources, and the page for people.
 //!
 //! Everything here translates between a wire and the office. Rules live in `mail`, the protocol in `mcp`; the
 //! environment, the disk and the terminal are somebody else's.
@@ -9,6 +9,7 @@ mod metrics;
 mod refusal;
 mod resources;
 mod tools;
+mod web;
 
 use std::sync::Arc;
 

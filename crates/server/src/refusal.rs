@@ -7,14 +7,19 @@ use mail::error::{Rejection, rfc3339};
 use mcp::Refusal;
 use serde_json::json;
 
-/// The refusal for an error.
-pub fn refusal(error: Error) -> Refusal {
-    match &error {
+/// Logs what went wrong inside, if something did.
+pub fn log_cause(error: &Error) {
+    match error {
         Error::Store(cause) => tracing::error!(%cause, "mail storage failed"),
         // The store has told that it is away, once.
         Error::Away(cause) => tracing::debug!(%cause, "mail storage is away"),
         _ => {}
     }
+}
+
+/// The refusal for an error.
+pub fn refusal(error: Error) -> Refusal {
+    log_cause(&error);
     let mut refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());
     if error.retryable() {
         refusal = refusal.with("retryable", true);

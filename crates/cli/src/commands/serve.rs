@@ -172,7 +172,14 @@ fn settings(config: &Config, host: IpAddr, token: Option<String>) -> Settings {
         largest_request: config.largest_request(),
         most_in_flight: MOST_IN_FLIGHT,
         rate_limit: config.file.rate_limit.filter(|limit| *limit > 0),
+        person: person(),
     }
+}
+
+/// What the person is called whose server this is, for the page.
+fn person() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "human".to_owned())
 }
 
 /// The address under which this machine reaches the server.

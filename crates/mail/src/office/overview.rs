@@ -16,7 +16,7 @@ use crate::projects::Project;
 const MOST_PROJECTS: usize = 1_000;
 
 /// Which mail is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ListingAsk<'a> {
     /// The project; without one, all of them.
     pub project_key: Option<&'a str>,

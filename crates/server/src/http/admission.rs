@@ -81,10 +81,39 @@ impl Admission {
         Ok(Some(origin.clone()))
     }
 
+    /// Lets in a person who looks at a page and has signed in or not, or says why not. Pages of this server are of its own
+    /// origin, so no other is asked for.
+    pub async fn admit_person(&self, headers: &HeaderMap, peer: IpAddr, signed_in: bool) -> Result<Admitted, Problem> {
+        let known = self
+            .trust
+            .check_host(headers)
+            .and_then(|()| if signed_in { Ok(()) } else { self.trust.check_token(headers) });
+        let admitted = match known {
+            Ok(()) => self.take_place(peer).await,
+            Err(problem) => Err(problem),
+        };
+        admitted.inspect_err(|problem| self.metrics.refused(problem.status()))
+    }
+
+    /// Whether the server is called by a name of its own.
+    pub fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        self.trust.check_host(headers).inspect_err(|problem| self.metrics.refused(problem.status()))
+    }
+
+    /// Whether that is the token of this server.
+    pub fn is_token(&self, given: &str) -> bool {
+        self.trust.token.as_ref().is_some_and(|token| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
+    }
+
     async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
         self.trust.check_host(headers)?;
         self.trust.check_origin(headers)?;
         self.trust.check_token(headers)?;
+        self.take_place(peer).await
+    }
+
+    /// A place among the requests under way, for one that may come in.
+    async fn take_place(&self, peer: IpAddr) -> Result<Admitted, Problem> {
         if let Some(pace) = &self.pace
             && !pace.allows(peer).await
         {

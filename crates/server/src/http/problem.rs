@@ -25,6 +25,11 @@ impl Problem {
         self.status.as_u16()
     }
 
+    /// The code for programs, the fact, and the next step.
+    pub fn told(&self) -> (&'static str, &str, &'static str) {
+        (self.code, &self.message, self.hint)
+    }
+
     /// The bearer token is missing or wrong.
     pub fn unauthorized() -> Self {
         let hint =

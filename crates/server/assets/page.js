@@ -1,0 +1,143 @@
+// What a page does beyond being read: it looks again when something happened, counts time on, and listens to keys.
+// Everything works without it.
+"use strict";
+
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const one = (selector, root = document) => root.querySelector(selector);
+
+// Live: the server says only that something changed; the page fetches itself anew and takes over the parts that are
+// marked. What a person is typing in is left alone.
+const live = one(".live");
+let fetching = false;
+let again = false;
+
+async function lookAgain() {
+  if (fetching) { again = true; return; }
+  fetching = true;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-store" });
+    if (answer.redirected && new URL(answer.url).pathname === "/login") { location.reload(); return; }
+    if (answer.ok) { takeOver(new DOMParser().parseFromString(await answer.text(), "text/html")); }
+  } catch { /* The server is away; the stream says when it is back. */ }
+  fetching = false;
+  if (again) { again = false; setTimeout(lookAgain, 400); }
+}
+
+function takeOver(fresh) {
+  let news = 0;
+  for (const part of all("[data-live]")) {
+    const next = fresh.getElementById(part.id);
+    if (!next || part.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { continue; }
+    if (next.innerHTML === part.innerHTML) { continue; }
+    const known = new Set(all("[data-key]", part).map((row) => row.dataset.key));
+    const at = one(".at", part)?.dataset.key;
+    const open = new Set(all("details[open][id]", part).map((details) => details.id));
+    const focused = part.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
+    part.replaceChildren(...next.childNodes);
+    for (const row of all("[data-key]", part)) {
+      if (known.size > 0 && !known.has(row.dataset.key)) { row.classList.add("new"); news += 1; }
+      if (row.dataset.key === at) { row.classList.add("at"); }
+      if (row.dataset.key === focused) { one("a", row)?.focus({ preventScroll: true }); }
+    }
+    for (const details of all("details[id]", part)) { if (open.has(details.id)) { details.open = true; } }
+  }
+  countOn();
+  if (news > 0) {
+    const said = one("#news");
+    if (said) { said.textContent = news === 1 ? "1 new entry" : news + " new entries"; }
+    if (document.hidden) { document.title = "● " + document.title.replace(/^● /, ""); }
+  }
+}
+document.addEventListener("visibilitychange", () => { if (!document.hidden) { document.title = document.title.replace(/^● /, ""); } });
+
+if (live && window.EventSource) {
+  const stream = new EventSource("/live");
+  let wait = 0;
+  const soon = () => { clearTimeout(wait); wait = setTimeout(lookAgain, 60); };
+  const say = (on) => { live.classList.toggle("on", on); live.textContent = on ? "live" : "not connected"; };
+  let wasLost = false;
+  stream.onopen = () => { say(true); if (wasLost) { soon(); } wasLost = false; };
+  stream.onerror = () => { say(false); wasLost = true; };
+  stream.addEventListener("changed", soon);
+  addEventListener("pagehide", () => stream.close());
+  addEventListener("pageshow", (event) => { if (event.persisted) { location.reload(); } });
+  // Who has fallen silent is told by time alone.
+  setInterval(lookAgain, 60000);
+}
+
+// Time: how long ago, and how long until.
+function spoken(seconds) {
+  if (seconds < 60) { return Math.floor(seconds) + " s"; }
+  if (seconds < 3600) { return Math.floor(seconds / 60) + " min"; }
+  if (seconds < 86400) { return Math.floor(seconds / 3600) + " h"; }
+  return Math.floor(seconds / 86400) + " d";
+}
+function countOn() {
+  const now = Date.now();
+  for (const time of all("time[data-ago]")) {
+    const seconds = (now - Date.parse(time.dateTime)) / 1000;
+    time.textContent = seconds < 5 ? "just now" : spoken(seconds) + " ago";
+  }
+  for (const time of all("time[data-until]")) {
+    const seconds = (Date.parse(time.dateTime) - now) / 1000;
+    const minutes = Math.floor(seconds / 60);
+    time.textContent = seconds <= 0 ? "over" : seconds < 3600
+      ? minutes + ":" + String(Math.floor(seconds % 60)).padStart(2, "0") + " left" : spoken(seconds) + " left";
+  }
+}
+setInterval(countOn, 1000);
+countOn();
+
+// Filters act when they are changed; without this there is a button.
+for (const form of all("form[data-auto]")) {
+  form.addEventListener("change", () => form.requestSubmit());
+  for (const button of all("button.go", form)) { button.hidden = true; }
+}
+for (const form of all("form[data-ask]")) {
+  form.addEventListener("submit", (event) => { if (!confirm(form.dataset.ask)) { event.preventDefault(); } });
+}
+// A message is sent once, however often the button is pressed.
+for (const form of all("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) { return; }
+    setTimeout(() => { for (const button of all("button", form)) { button.disabled = true; } });
+  });
+}
+addEventListener("pageshow", () => { for (const button of all("form[method=post] button")) { button.disabled = false; } });
+
+// Keys.
+const keys = one("#keys");
+function step(by) {
+  const rows = all("[data-key]");
+  if (rows.length === 0) { return; }
+  const at = rows.findIndex((row) => row.classList.contains("at"));
+  const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
+  for (const row of rows) { row.classList.toggle("at", row === rows[next]); }
+  rows[next].scrollIntoView({ block: "nearest" });
+  one("a", rows[next])?.focus({ preventScroll: true });
+}
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) { return; }
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  if (typing) {
+    if (event.key === "Escape") { event.target.blur(); }
+    return;
+  }
+  const go = (selector) => { const link = one(selector); if (link) { event.preventDefault(); link.click(); } };
+  switch (event.key) {
+    case "j": step(1); break;
+    case "k": step(-1); break;
+    case "Enter": if (document.activeElement === document.body) { go(".at a"); } break;
+    case "/": {
+      const box = one("input[type=search]");
+      event.preventDefault();
+      if (box) { box.focus(); box.select(); } else { location.href = one("[data-search]").href; }
+      break;
+    }
+    case "c": go("[data-compose]"); break;
+    case "r": { const box = one("#reply-text"); if (box) { event.preventDefault(); box.focus(); } break; }
+    case "u": go("[data-up]"); break;
+    case "?": if (keys) { event.preventDefault(); keys.open ? keys.close() : keys.showModal(); } break;
+  }
+});
+for (const button of all("[data-keys]")) { button.addEventListener("click", () => keys?.showModal()); }

@@ -1,0 +1,137 @@
+//! The page for people: what agents say to each other, who is stuck, who holds what; and stepping in as oneself.
+//!
+//! Every page is HTML made by the server and works without a script; the script lets a page look again when something
+//! happened. Pages show and ask; whatever is decided is decided by the office.
+
+mod agents;
+mod assets;
+mod channels;
+mod events;
+mod frame;
+mod live;
+mod messages;
+mod overview;
+mod picture;
+mod projects;
+mod refused;
+mod reservations;
+mod search;
+mod session;
+mod stepping_in;
+mod text;
+mod threads;
+mod times;
+mod visit;
+mod who;
+mod work;
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use ::http::HeaderValue;
+use ::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use mail::Office;
+
+use crate::http::Door;
+use live::Live;
+use session::Keys;
+
+/// How many tokens an address may try in a minute.
+const TRIES_A_MINUTE: NonZeroU32 = NonZeroU32::new(10).expect("it is more than none");
+
+/// Nothing comes from anywhere but this server, and nothing that stands in a page runs.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// What the pages need beside the office.
+pub struct Web {
+    keys: Keys,
+    /// The name that a person has who has not chosen one.
+    person: String,
+    live: Arc<Live>,
+    tries: DefaultKeyedRateLimiter<IpAddr>,
+}
+
+impl Web {
+    /// The pages of a server with that token, for somebody called `person`.
+    pub fn new(office: &Arc<Office>, token: Option<&str>, person: String) -> Self {
+        let tries = RateLimiter::keyed(Quota::per_minute(TRIES_A_MINUTE));
+        Self { keys: Keys::new(token), person, live: Live::new(office.clone()), tries }
+    }
+}
+
+impl Web {
+    /// Tells pages that are open of what happens, until the office closes.
+    pub fn follow(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.live.clone().follow()
+    }
+}
+
+impl Door {
+    fn office(&self) -> &Office {
+        self.parts().0
+    }
+
+    fn web(&self) -> &Web {
+        self.parts().3
+    }
+}
+
+/// The answer to whoever looks for a page that is not there.
+pub fn nothing_here() -> Response {
+    refused::Refused::nothing_here().into_response()
+}
+
+/// The addresses of all pages.
+pub fn routes() -> Router<Arc<Door>> {
+    let project = Router::new()
+        .route("/", get(projects::show))
+        .route("/thread/{thread}", get(threads::show))
+        .route("/message/{id}", get(threads::of_message))
+        .route("/message/{id}/text", get(threads::whole_text))
+        .route("/agents", get(agents::show))
+        .route("/work", get(work::show))
+        .route("/reservations", get(reservations::show))
+        .route("/channels", get(channels::list))
+        .route("/channels/{name}", get(channels::show))
+        .route("/log", get(events::show))
+        .route("/compose", get(messages::compose))
+        .route("/send", post(stepping_in::send))
+        .route("/message/{id}/reply", post(stepping_in::reply))
+        .route("/message/{id}/acknowledge", post(stepping_in::acknowledge))
+        .route("/message/{id}/archive", post(stepping_in::archive))
+        .route("/message/{id}/bring-back", post(stepping_in::bring_back))
+        .route("/reservations/{id}/release", post(stepping_in::release))
+        .route("/agents/retire", post(stepping_in::retire));
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/mail", get(messages::show))
+        .route("/search", get(search::show))
+        .route("/compose", get(messages::choose_project))
+        .route("/live", get(live::listen))
+        .route("/login", get(visit::ask_for_token).post(visit::sign_in))
+        .route("/logout", post(visit::sign_out))
+        .route("/assets/{version}/{name}", get(assets::show))
+        .route("/favicon.svg", get(assets::icon))
+        .nest("/p/{project}", project)
+        .layer(axum::middleware::map_response(guarded))
+}
+
+/// Tells browsers what a page may not do.
+async fn guarded(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    // Where somebody came from stays here, and our own pages still say that a form is theirs.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    headers.append(VARY, HeaderValue::from_static("cookie, accept-encoding"));
+    response
+}

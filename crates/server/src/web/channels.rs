@@ -1,0 +1,117 @@
+//! What is said in the open: the channels of a project, and one of them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use jiff::Timestamp;
+use mail::channels::{Post, PostQuery};
+use mail::ids::MessageId;
+use serde::Deserialize;
+
+use super::frame::{Frame, Place};
+use super::messages::{address, names};
+use super::projects::named;
+use super::refused::Refused;
+use super::text::laid_out;
+use super::times::When;
+use super::visit::Visit;
+use super::who::Who;
+use crate::http::Door;
+
+/// How many posts a page shows.
+const POSTS: usize = 50;
+
+struct Row {
+    name: String,
+    posts: u64,
+    when: Option<When>,
+}
+
+#[derive(Template)]
+#[template(path = "channels.html")]
+struct List<'a> {
+    frame: Frame,
+    slug: &'a str,
+    channels: Vec<Row>,
+}
+
+/// `GET /p/{project}/channels`
+pub async fn list(State(door): State<Arc<Door>>, Path(slug): Path<String>, visit: Visit) -> Result<Response, Refused> {
+    let office = door.office();
+    let project = named(office, &slug).await?;
+    let (now, (_, channels)) = (office.now(), office.channels(&project.slug).await?);
+    let row = |channel: mail::channels::Channel| Row {
+        posts: channel.posts,
+        when: channel.newest.map(|(_, time)| When::ago(time, now)),
+        name: channel.name,
+    };
+    let page = List {
+        frame: Frame::new(&visit, "Channels", Place::Channels, Some(&project)),
+        slug: &project.slug,
+        channels: channels.into_iter().map(row).collect(),
+    };
+    visit.page(&page)
+}
+
+struct Said {
+    id: i64,
+    from: Who,
+    to: String,
+    when: When,
+    html: String,
+    address: String,
+}
+
+#[derive(Template)]
+#[template(path = "channel.html")]
+struct Page<'a> {
+    frame: Frame,
+    slug: &'a str,
+    name: &'a str,
+    posts: Vec<Said>,
+    earlier: Option<String>,
+}
+
+/// Where the page ends.
+#[derive(Deserialize)]
+pub struct Asked {
+    before: Option<i64>,
+}
+
+/// `GET /p/{project}/channels/{name}`
+pub async fn show(
+    State(door): State<Arc<Door>>,
+    Path((slug, name)): Path<(String, String)>,
+    Query(asked): Query<Asked>,
+    visit: Visit,
+) -> Result<Response, Refused> {
+    let office = door.office();
+    let project = named(office, &slug).await?;
+    let query = PostQuery { before: asked.before.map(MessageId), limit: POSTS, ..PostQuery::default() };
+    let (_, channel, posts) = office.posts(&project.slug, &name, query).await?;
+    let now = office.now();
+    let first = posts.first().filter(|_| posts.len() == POSTS).map(|post| post.message.id);
+    let page = Page {
+        frame: Frame::new(&visit, &channel.signed(), Place::Channels, Some(&project)),
+        slug: &project.slug,
+        name: channel.as_str(),
+        earlier: first.map(|first| format!("/p/{}/channels/{}?before={first}", project.slug, channel.as_str())),
+        posts: posts.iter().map(|post| said(&project.slug, post, now)).collect(),
+    };
+    visit.page(&page)
+}
+
+fn said(slug: &str, post: &Post, now: Timestamp) -> Said {
+    let message = &post.message;
+    let agents: Vec<String> = message.open_recipients().map(str::to_owned).collect();
+    Said {
+        id: message.id.0,
+        from: Who::wrote(message),
+        to: names(&agents),
+        when: When::ago(message.created_at, now),
+        html: laid_out(&message.body).html,
+        address: address(slug, message),
+    }
+}

@@ -1,0 +1,123 @@
+//! Pages that are open learn that something happened. They are told only that, and look again.
+//!
+//! However many are open, the store is asked once for all of them, and not at all while none is.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::HeaderValue;
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use mail::Office;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+
+use super::refused::Refused;
+use super::visit::Visit;
+use crate::http::Door;
+
+/// How many pages are told at once.
+const MOST_PAGES: usize = 512;
+/// How long the store is asked at a time.
+const ASKED_FOR: Duration = Duration::from_secs(1);
+/// How long news are gathered before a page is told: one look sees them all.
+const GATHERED_FOR: Duration = Duration::from_millis(150);
+/// How often something is said, so that a connection that broke is noticed.
+const AT_LEAST_EVERY: Duration = Duration::from_secs(20);
+
+/// What pages that are open wait for.
+pub struct Live {
+    office: Arc<Office>,
+    news: watch::Sender<News>,
+    arrived: Notify,
+    places: Arc<Semaphore>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct News {
+    number: u64,
+    is_over: bool,
+}
+
+impl Live {
+    /// Nobody listens yet.
+    pub fn new(office: Arc<Office>) -> Arc<Self> {
+        let places = Arc::new(Semaphore::new(MOST_PAGES));
+        Arc::new(Self { office, news: watch::Sender::default(), arrived: Notify::new(), places })
+    }
+
+    /// Tells those who listen of what is committed, until the office closes.
+    pub async fn follow(self: Arc<Self>) {
+        let mut last = None;
+        while !self.office.wake().closing() {
+            if self.news.receiver_count() == 0 {
+                let _ = tokio::time::timeout(ASKED_FOR, self.arrived.notified()).await;
+                last = None;
+                continue;
+            }
+            match self.office.store().changes(last, ASKED_FOR).await {
+                Ok(changes) if last == Some(changes.stamp) => {}
+                Ok(changes) => {
+                    // The first answer says only from where to count.
+                    if last.replace(changes.stamp).is_some() {
+                        self.news.send_modify(|news| news.number += 1);
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "pages cannot be told of news");
+                    tokio::time::sleep(ASKED_FOR).await;
+                }
+            }
+        }
+        self.news.send_modify(|news| news.is_over = true);
+    }
+}
+
+/// One page that listens.
+struct Listener {
+    news: watch::Receiver<News>,
+    has_begun: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Listener {
+    /// What to say next; nothing when it is over.
+    async fn next(&mut self) -> Option<String> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            return Some("retry: 2000\n\n".to_owned());
+        }
+        match tokio::time::timeout(AT_LEAST_EVERY, self.news.changed()).await {
+            Ok(Ok(())) => {
+                tokio::time::sleep(GATHERED_FOR).await;
+                let news = *self.news.borrow_and_update();
+                (!news.is_over).then(|| format!("event: changed\ndata: {}\n\n", news.number))
+            }
+            Ok(Err(_)) => None,
+            Err(_) => Some(": still here\n\n".to_owned()),
+        }
+    }
+}
+
+/// `GET /live`
+pub async fn listen(State(door): State<Arc<Door>>, visit: Visit) -> Result<Response, Refused> {
+    // A stream that only listens is not work under way.
+    drop(visit);
+    let live = &door.web().live;
+    let place = live.places.clone().try_acquire_owned().map_err(|_| Refused::too_many_pages())?;
+    let listener = Listener { news: live.news.subscribe(), has_begun: false, _place: place };
+    live.arrived.notify_one();
+    let said = stream::unfold(listener, |mut listener| async {
+        let said = listener.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(said)), listener))
+    });
+    let mut response = Response::new(Body::from_stream(said));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Else a proxy would gather what is said.
+    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}

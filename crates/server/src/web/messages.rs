@@ -1,0 +1,371 @@
+//! All mail in one list, narrowed by what stands in the address; and the form for a new message.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use formats::Kind;
+use jiff::Timestamp;
+use mail::Office;
+use mail::ids::MessageId;
+use mail::messages::{Importance, Message};
+use mail::office::ListingAsk;
+use mail::overview::Listed;
+use mail::projects::Project;
+use serde::{Deserialize, Deserializer};
+
+use super::frame::{Frame, Place};
+use super::projects::named;
+use super::refused::Refused;
+use super::text::line;
+use super::times::When;
+use super::visit::{Visit, encoded};
+use super::who::Who;
+use crate::http::Door;
+
+/// How many messages a page shows.
+const LETTERS: usize = 50;
+/// How many names a list of choices has.
+const CHOICES: usize = 500;
+/// How much is shown of subjects, excerpts and lists of names, in characters.
+const SUBJECT: usize = 200;
+const NAMES: usize = 120;
+
+/// A word beside a message.
+pub struct Tag {
+    /// What it says.
+    pub text: String,
+    /// How it looks: `red`, `amber`, `green`, `blue` or nothing.
+    pub tone: &'static str,
+}
+
+/// A message in a list.
+pub struct Row {
+    /// Its number.
+    pub id: i64,
+    /// Where it can be read.
+    pub address: String,
+    /// Who wrote it.
+    pub from: Who,
+    /// To whom.
+    pub to: String,
+    /// What it is about.
+    pub subject: String,
+    /// How it begins.
+    pub excerpt: String,
+    /// When.
+    pub when: When,
+    /// Whether somebody has not read it.
+    pub is_unread: bool,
+    /// What else is to be known.
+    pub tags: Vec<Tag>,
+}
+
+/// A message as a list shows it, with its project if there are several.
+pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestamp) -> Row {
+    let message = &listed.message;
+    let mut tags = tags(message);
+    if listed.acks_due > 0 {
+        tags.push(Tag { text: of_copies("ack due", listed.acks_due, listed.copies), tone: "amber" });
+    }
+    if listed.unread > 0 && listed.copies > 1 {
+        tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.copies), tone: "" });
+    }
+    if listed.archived > 0 {
+        tags.push(Tag { text: of_copies("put away", listed.archived, listed.copies), tone: "" });
+    }
+    if with_project {
+        tags.push(Tag { text: line(&project.slug, 40), tone: "" });
+    }
+    Row {
+        id: message.id.0,
+        address: address(&project.slug, message),
+        from: Who::wrote(message),
+        to: names(&message.to),
+        subject: subject(&message.subject),
+        excerpt: line(&message.body, SUBJECT),
+        when: When::ago(message.created_at, now),
+        is_unread: listed.unread > 0,
+        tags,
+    }
+}
+
+fn of_copies(what: &str, count: usize, copies: usize) -> String {
+    if copies > 1 { format!("{what}: {count} of {copies}") } else { what.to_owned() }
+}
+
+/// What a message says of itself.
+pub fn tags(message: &Message) -> Vec<Tag> {
+    let mut tags = Vec::new();
+    match message.importance {
+        Importance::Urgent => tags.push(Tag { text: "urgent".to_owned(), tone: "red" }),
+        Importance::High => tags.push(Tag { text: "high".to_owned(), tone: "amber" }),
+        Importance::Normal => {}
+        Importance::Low => tags.push(Tag { text: "low".to_owned(), tone: "" }),
+    }
+    if let Some(kind) = message.kind {
+        tags.push(Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) });
+    }
+    if let Some(work) = &message.work_id {
+        tags.push(Tag { text: line(work, 40), tone: "" });
+    }
+    tags
+}
+
+fn tone_of(kind: Kind) -> &'static str {
+    match kind.as_str() {
+        "HELP_REQUEST" | "FAILED" | "error_report" => "red",
+        "DONE" | "OFFERING_READY" | "task_completion" => "green",
+        "SPAWN_REQUEST" | "CHECKPOINT" | "coordination_request" => "amber",
+        _ => "blue",
+    }
+}
+
+/// Where a message can be read.
+pub fn address(slug: &str, message: &Message) -> String {
+    format!("/p/{slug}/thread/{}?at={}#m{}", encoded(&message.thread), message.id, message.id)
+}
+
+/// Names with commas between them.
+pub fn names(names: &[String]) -> String {
+    line(&names.join(", "), NAMES)
+}
+
+/// A subject on one line, or a word for none.
+pub fn subject(subject: &str) -> String {
+    let shown = line(subject, SUBJECT);
+    if shown.is_empty() { "(no subject)".to_owned() } else { shown }
+}
+
+/// What an address asks for.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct Asked {
+    project: String,
+    agent: String,
+    kind: String,
+    #[serde(deserialize_with = "checked")]
+    unread: bool,
+    #[serde(deserialize_with = "checked")]
+    ack: bool,
+    #[serde(deserialize_with = "checked")]
+    urgent: bool,
+    #[serde(deserialize_with = "checked")]
+    away: bool,
+    before: Option<i64>,
+    done: Option<String>,
+}
+
+/// A box that was ticked is sent, whatever it says.
+pub fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let said = String::deserialize(deserializer)?;
+    Ok(!["", "0", "false", "off"].contains(&said.as_str()))
+}
+
+impl Asked {
+    /// Whether less than everything is asked for.
+    fn narrows(&self) -> bool {
+        self.unread || self.ack || self.urgent || self.away || !self.agent.is_empty() || !self.kind.is_empty()
+    }
+
+    /// The address of the same question, from a message on.
+    fn address(&self, before: Option<i64>) -> String {
+        let texts = [("project", &self.project), ("agent", &self.agent), ("kind", &self.kind)];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let mut parts: Vec<String> = texts.map(|(name, text)| format!("{name}={}", encoded(text))).collect();
+        let boxes = [("unread", self.unread), ("ack", self.ack), ("urgent", self.urgent), ("away", self.away)];
+        parts.extend(boxes.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| format!("{name}=on")));
+        parts.extend(before.map(|before| format!("before={before}")));
+        if parts.is_empty() { "/mail".to_owned() } else { format!("/mail?{}", parts.join("&")) }
+    }
+}
+
+/// One of several things to choose from.
+pub struct Choice {
+    /// What is sent.
+    pub value: String,
+    /// What is shown.
+    pub text: String,
+    /// Whether it is chosen.
+    pub is_chosen: bool,
+}
+
+/// The projects to choose from.
+pub async fn projects(office: &Office, chosen: &str) -> Result<Vec<Choice>, Refused> {
+    let all = office.projects(None, CHOICES).await?;
+    let choice = |project: Project| Choice {
+        is_chosen: project.slug == chosen,
+        text: line(&project.human_key, NAMES),
+        value: project.slug,
+    };
+    Ok(all.into_iter().map(choice).collect())
+}
+
+/// The names of those who can be written to.
+async fn agents(office: &Office, project: &Project) -> Result<Vec<String>, Refused> {
+    let agents = office.store().agents(project.id, None, CHOICES).await?;
+    Ok(agents.into_iter().filter(|agent| agent.retired_at.is_none()).map(|agent| agent.name).collect())
+}
+
+#[derive(Template)]
+#[template(path = "mail.html")]
+struct Page {
+    frame: Frame,
+    asked: Asked,
+    projects: Vec<Choice>,
+    agents: Vec<String>,
+    kinds: Vec<Choice>,
+    letters: Vec<Row>,
+    newest: String,
+    older: Option<String>,
+}
+
+/// `GET /mail`
+pub async fn show(
+    State(door): State<Arc<Door>>,
+    Query(asked): Query<Asked>,
+    visit: Visit,
+) -> Result<Response, Refused> {
+    let office = door.office();
+    let project = match asked.project.as_str() {
+        "" => None,
+        slug => Some(named(office, slug).await?),
+    };
+    let kind = Kind::all().find(|kind| kind.as_str() == asked.kind);
+    let ask = ListingAsk {
+        project_key: project.as_ref().map(|project| project.slug.as_str()),
+        agent: Some(asked.agent.trim()).filter(|agent| !agent.is_empty()),
+        unread_only: asked.unread,
+        ack_due_only: asked.ack,
+        urgent_only: asked.urgent,
+        archived_only: asked.away,
+        kind,
+        before: asked.before.map(MessageId),
+        limit: LETTERS + 1,
+    };
+    let listed = office.listing(ask).await?;
+    let (now, shown) = (office.now(), listed.len().min(LETTERS));
+    let letters: Vec<Row> =
+        listed[..shown].iter().map(|(home, listed)| row(home, listed, project.is_none(), now)).collect();
+    let older = (listed.len() > LETTERS).then(|| letters.last().map(|last| asked.address(Some(last.id)))).flatten();
+    let kinds = Kind::all().map(Kind::as_str);
+    let kinds = kinds.map(|kind| Choice { value: kind.into(), text: kind.into(), is_chosen: kind == asked.kind });
+    let title = project.as_ref().map_or("Mail".to_owned(), |project| format!("Mail in {}", line(&project.slug, 40)));
+    let page = Page {
+        frame: Frame::new(&visit, &title, Place::Mail, project.as_ref()).done(asked.done.as_deref()),
+        projects: projects(office, &asked.project).await?,
+        agents: match &project {
+            Some(project) => agents(office, project).await?,
+            None => Vec::new(),
+        },
+        kinds: kinds.collect(),
+        letters,
+        newest: asked.address(None),
+        older,
+        asked,
+    };
+    visit.page(&page)
+}
+
+/// What stands in the form for a new message.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct Written {
+    /// To whom.
+    pub to: String,
+    /// What it is about.
+    pub subject: String,
+    /// What it says.
+    pub body: String,
+    /// How much it matters.
+    pub importance: String,
+    /// Whether an acknowledgement is wanted.
+    #[serde(deserialize_with = "checked")]
+    pub ack: bool,
+}
+
+#[derive(Template)]
+#[template(path = "compose.html")]
+struct Compose<'a> {
+    frame: Frame,
+    slug: &'a str,
+    agents: Vec<String>,
+    levels: Vec<Choice>,
+    draft: Written,
+    key: String,
+    refusal: Option<String>,
+}
+
+/// `GET /p/{project}/compose`
+pub async fn compose(
+    State(door): State<Arc<Door>>,
+    Path(slug): Path<String>,
+    Query(draft): Query<Written>,
+    visit: Visit,
+) -> Result<Response, Refused> {
+    composing(door.office(), &slug, draft, &visit, None).await
+}
+
+/// The form, with what was written in it and why that was not sent.
+pub async fn composing(
+    office: &Office,
+    slug: &str,
+    mut draft: Written,
+    visit: &Visit,
+    refusal: Option<String>,
+) -> Result<Response, Refused> {
+    let project = named(office, slug).await?;
+    if draft.importance.is_empty() {
+        Importance::default().as_str().clone_into(&mut draft.importance);
+    }
+    let levels = Importance::NAMES.into_iter();
+    let levels =
+        levels.map(|name| Choice { value: name.into(), text: name.into(), is_chosen: name == draft.importance });
+    let levels = levels.collect();
+    let page = Compose {
+        frame: Frame::new(visit, "Write", Place::Other, Some(&project)),
+        slug: &project.slug,
+        agents: agents(office, &project).await?,
+        levels,
+        draft,
+        key: visit.new_key(),
+        refusal,
+    };
+    visit.page(&page)
+}
+
+#[derive(Template)]
+#[template(path = "choose.html")]
+struct Choose {
+    frame: Frame,
+    projects: Vec<super::frame::Here>,
+}
+
+/// `GET /compose`
+pub async fn choose_project(State(door): State<Arc<Door>>, visit: Visit) -> Result<Response, Refused> {
+    let projects = door.office().projects(None, CHOICES).await?;
+    if let [only] = &projects[..] {
+        return Ok(super::visit::see(&format!("/p/{}/compose", only.slug)));
+    }
+    let here = |project: &Project| super::frame::Here::of(project);
+    let page = Choose {
+        frame: Frame::new(&visit, "Write", Place::Other, None),
+        projects: projects.iter().map(here).collect(),
+    };
+    visit.page(&page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_live_in_the_address() {
+        let asked: Asked = serde_urlencoded::from_str("project=app&agent=Blue+Lake&unread=on&ack=&before=7").unwrap();
+        assert!(asked.unread && !asked.ack && asked.before == Some(7) && asked.narrows());
+        assert_eq!(asked.address(Some(3)), "/mail?project=app&agent=Blue%20Lake&unread=on&before=3");
+        assert_eq!(Asked::default().address(None), "/mail");
+        assert!(!Asked::default().narrows());
+    }
+}

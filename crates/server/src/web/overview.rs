@@ -1,0 +1,139 @@
+//! All projects at a glance: how much is unread, who is awake, who asks for help, and how busy it is.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use jiff::{SignedDuration, Timestamp};
+use mail::ids::ProjectId;
+use mail::office::WorkAsk;
+use mail::projects::Project;
+use mail::work::State as WorkState;
+use mail::{Error, Office};
+use serde::Deserialize;
+
+use super::agents::is_awake;
+use super::frame::{Frame, Place};
+use super::picture;
+use super::refused::Refused;
+use super::text::line;
+use super::visit::Visit;
+use crate::http::Door;
+
+/// How many projects a page shows.
+const PROJECTS: usize = 60;
+/// How far counting goes: beyond that it matters no more how many.
+const COUNTED: usize = 10_000;
+/// How many agents are looked at for who is awake, and how many items for who asks for help.
+const AGENTS: usize = 1_000;
+const ASKING: usize = 100;
+/// The hours that are drawn.
+const HOURS: usize = 24;
+
+/// A project at a glance.
+pub struct Card {
+    /// How it stands in addresses.
+    pub slug: String,
+    /// The last part of its path.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+    /// How many copies nobody has read.
+    pub unread: String,
+    /// How many agents there are, and how many are awake.
+    pub agents: String,
+    pub awake: usize,
+    /// How many ask for help, and how many of them for too long.
+    pub help: usize,
+    pub overdue: usize,
+    /// How busy it was, as a picture and in words.
+    pub spark: String,
+    pub traffic: String,
+}
+
+/// How a project stands.
+pub async fn card(office: &Office, project: &Project) -> Result<Card, Error> {
+    let (store, now) = (office.store(), office.now());
+    let unread = store.count_unread(project.id, None, COUNTED).await?;
+    let present = store.present(project.id, None, AGENTS, now).await?;
+    let working = || present.iter().filter(|present| present.agent.retired_at.is_none());
+    let ask =
+        WorkAsk { project_key: &project.slug, state: Some("help_wanted"), agent: None, before: None, limit: ASKING };
+    let asking = office.work(ask).await?.items;
+    let overdue = |state: &WorkState| matches!(state, WorkState::HelpWanted(question) if question.overdue);
+    let hour = SignedDuration::from_hours(1);
+    let traffic = store.traffic(project.id, begin_of(now), hour, HOURS).await?;
+    let sent: u64 = traffic.iter().sum();
+    Ok(Card {
+        slug: project.slug.clone(),
+        name: line(project.human_key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&project.human_key), 60),
+        path: line(&project.human_key, 160),
+        unread: at_most(unread, COUNTED),
+        agents: at_most(working().count(), AGENTS),
+        awake: working().filter(|present| is_awake(present, now)).count(),
+        help: asking.len(),
+        overdue: asking.iter().filter(|item| overdue(&item.state)).count(),
+        spark: picture::bars(&traffic),
+        traffic: match sent {
+            0 => "No message in the last 24 hours".to_owned(),
+            1 => "1 message in the last 24 hours".to_owned(),
+            sent => format!("{sent} messages in the last 24 hours"),
+        },
+    })
+}
+
+/// When the first of the hours began that are drawn.
+fn begin_of(now: Timestamp) -> Timestamp {
+    let hours = i64::try_from(HOURS).unwrap_or_default() - 1;
+    let begun = now.as_second() - now.as_second().rem_euclid(3600) - hours * 3600;
+    Timestamp::from_second(begun).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// A count that went only so far.
+pub fn at_most(count: usize, most: usize) -> String {
+    if count >= most { format!("{most}+") } else { count.to_string() }
+}
+
+/// Where the page begins.
+#[derive(Deserialize)]
+pub struct Asked {
+    after: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Page {
+    frame: Frame,
+    cards: Vec<Card>,
+    next: Option<i64>,
+}
+
+/// `GET /`
+pub async fn show(
+    State(door): State<Arc<Door>>,
+    Query(asked): Query<Asked>,
+    visit: Visit,
+) -> Result<Response, Refused> {
+    let office = door.office();
+    let projects = office.projects(asked.after.map(ProjectId), PROJECTS).await?;
+    let next = (projects.len() == PROJECTS).then(|| projects.last().map(|project| project.id.0)).flatten();
+    let mut cards = Vec::with_capacity(projects.len());
+    for project in &projects {
+        cards.push(card(office, project).await?);
+    }
+    let frame = Frame::new(&visit, "Overview", Place::Overview, None);
+    visit.page(&Page { frame, cards, next })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hours_that_are_drawn_end_with_this_one() {
+        let now: Timestamp = "2026-01-11T16:33:15Z".parse().unwrap();
+        assert_eq!(begin_of(now).to_string(), "2026-01-10T17:00:00Z");
+        assert_eq!([at_most(9, 10), at_most(10, 10)], ["9", "10+"]);
+    }
+}

@@ -1,0 +1,242 @@
+//! One conversation: what was said, who has read and acknowledged it, how its work stands, and a form to answer.
+
+use std::sync::Arc;
+
+use ::http::HeaderValue;
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use jiff::Timestamp;
+use mail::Office;
+use mail::ids::MessageId;
+use mail::mailboxes::open_to_all;
+use mail::messages::{Delivery, Message};
+use mail::office::{ThreadAsk, ThreadPage};
+use mail::projects::Project;
+use serde::Deserialize;
+
+use super::frame::{Frame, Place};
+use super::messages::{Tag, address, names, subject, tags};
+use super::projects::named;
+use super::refused::Refused;
+use super::text::{laid_out, line};
+use super::times::When;
+use super::visit::{Visit, encoded, see};
+use super::who::Who;
+use super::work::{Item, item};
+use crate::http::Door;
+
+/// How many messages a page shows, and how many bytes of HTML; at least one.
+const MESSAGES: usize = 40;
+const BYTES: usize = 512 * 1024;
+/// How many copies of a message are told of.
+const COPIES: usize = 100;
+
+/// A message of a conversation.
+struct Said {
+    id: i64,
+    from: Who,
+    to: String,
+    cc: String,
+    subject: String,
+    when: When,
+    tags: Vec<Tag>,
+    html: String,
+    left_out: usize,
+    receipts: Vec<Receipt>,
+}
+
+/// What a recipient did with a message.
+struct Receipt {
+    name: String,
+    whole_name: String,
+    read: Option<When>,
+    acked: Option<When>,
+    note: String,
+    ack_due: bool,
+    is_away: bool,
+    is_mine: bool,
+}
+
+/// The message that an answer is for.
+struct Last {
+    id: i64,
+    whom: String,
+}
+
+#[derive(Template)]
+#[template(path = "thread.html")]
+struct Page<'a> {
+    frame: Frame,
+    slug: &'a str,
+    up: String,
+    subject: String,
+    thread: String,
+    total: usize,
+    work: Option<Item>,
+    earlier: Option<String>,
+    later: Option<String>,
+    messages: Vec<Said>,
+    answer_to: Option<Last>,
+    key: String,
+}
+
+/// Which part of a conversation: around a message, before one, or after one; else its end.
+#[derive(Deserialize, Default)]
+pub struct Asked {
+    at: Option<i64>,
+    before: Option<i64>,
+    after: Option<i64>,
+    done: Option<String>,
+}
+
+/// `GET /p/{project}/thread/{thread}`
+pub async fn show(
+    State(door): State<Arc<Door>>,
+    Path((slug, thread)): Path<(String, String)>,
+    Query(asked): Query<Asked>,
+    visit: Visit,
+) -> Result<Response, Refused> {
+    let office = door.office();
+    let project = named(office, &slug).await?;
+    let part = part(office, &slug, &thread, &asked).await?;
+    let now = office.now();
+    let (mut messages, mut bytes) = (Vec::new(), 0);
+    for message in &part.page.messages {
+        if bytes > BYTES {
+            break;
+        }
+        let copies = office.store().deliveries(message.id).await?;
+        let said = said(message, &copies, &visit.person, now);
+        bytes += said.html.len();
+        messages.push(said);
+    }
+    // What did not fit is on the next page.
+    let is_cut = messages.len() < part.page.messages.len();
+    let (first, last) = (messages.first().map(|said| said.id), messages.last().map(|said| said.id));
+    let here = format!("/p/{}/thread/{}", project.slug, encoded(&part.page.thread));
+    let answer_to = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
+    let page = Page {
+        frame: Frame::new(&visit, &part.subject, Place::Other, Some(&project)).done(asked.done.as_deref()),
+        slug: &project.slug,
+        up: format!("/mail?project={}", project.slug),
+        work: work_of(office, &project, &part.page).await?,
+        earlier: first.filter(|_| part.has_earlier).map(|first| format!("{here}?before={first}")),
+        later: last.filter(|_| part.has_later || is_cut).map(|last| format!("{here}?after={last}")),
+        answer_to: answer_to.map(|last| answer(last, &visit.person)),
+        subject: part.subject,
+        thread: line(&part.page.thread, 120),
+        total: part.page.total,
+        messages,
+        key: visit.new_key(),
+    };
+    visit.page(&page)
+}
+
+/// A part of a conversation, and what is around it.
+struct Part {
+    page: ThreadPage,
+    subject: String,
+    has_earlier: bool,
+    has_later: bool,
+}
+
+async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Result<Part, Refused> {
+    let limit = MESSAGES + 1;
+    let ask = ThreadAsk { project_key: slug, thread, after: None, before: None, limit: 1, with_bodies: false };
+    let first = office.thread(ask).await?;
+    let ask = ThreadAsk { thread: &first.thread, limit, with_bodies: true, ..ask };
+    let newest = MessageId(i64::MAX);
+    let mut page = match (asked.after, asked.before) {
+        (Some(after), _) => office.thread(ThreadAsk { after: Some(MessageId(after)), ..ask }).await?,
+        (None, Some(before)) => office.thread(ThreadAsk { before: Some(MessageId(before)), ..ask }).await?,
+        (None, None) => office.thread(ThreadAsk { before: Some(newest), ..ask }).await?,
+    };
+    // A message that is further up is shown with what came behind it.
+    if let (Some(at), None, None) = (asked.at, asked.after, asked.before)
+        && page.messages.first().is_some_and(|first| first.id.0 > at)
+    {
+        page = office.thread(ThreadAsk { after: Some(MessageId(at - 1)), ..ask }).await?;
+    }
+    let goes_on =
+        asked.after.is_some() || asked.at.is_some() && page.messages.first().is_some_and(|m| Some(m.id.0) == asked.at);
+    let has_more = page.messages.len() > MESSAGES;
+    if has_more {
+        if goes_on { page.messages.truncate(MESSAGES) } else { drop(page.messages.remove(0)) }
+    }
+    let begin = first.messages.first();
+    let has_earlier = begin.is_some_and(|begin| page.messages.first().is_some_and(|shown| shown.id > begin.id));
+    let has_later = if goes_on { has_more } else { asked.before.is_some() };
+    Ok(Part { subject: subject(begin.map_or("", |begin| &begin.subject)), page, has_earlier, has_later })
+}
+
+fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> Said {
+    let text = laid_out(&message.body);
+    let receipts = open_to_all(copies).take(COPIES).map(|copy| {
+        let state = &copy.state;
+        Receipt {
+            name: line(&copy.recipient, 64),
+            whole_name: copy.recipient.clone(),
+            read: state.read_at.map(|time| When::ago(time, now)),
+            acked: state.acked_at.map(|time| When::ago(time, now)),
+            note: line(&state.ack_note, 500),
+            ack_due: message.ack_required && state.acked_at.is_none(),
+            is_away: state.archived_at.is_some(),
+            is_mine: copy.recipient == person,
+        }
+    });
+    Said {
+        id: message.id.0,
+        from: Who::wrote(message),
+        to: names(&message.to),
+        cc: names(&message.cc),
+        subject: line(&message.subject, 300),
+        when: When::ago(message.created_at, now),
+        tags: tags(message),
+        html: text.html,
+        left_out: text.left_out,
+        receipts: receipts.collect(),
+    }
+}
+
+/// Whom an answer to a message goes to, as the office decides it.
+fn answer(last: &Message, person: &str) -> Last {
+    let whom = if last.from == person { names(&last.to) } else { line(&last.from, 64) };
+    Last { id: last.id.0, whom }
+}
+
+/// How the work stands that a conversation is about.
+async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Result<Option<Item>, Refused> {
+    let Some(id) = office.store().work_of_thread(project.id, &page.thread).await? else { return Ok(None) };
+    match office.work_story(&project.slug, &id, None, 1).await {
+        Ok(story) => Ok(Some(item(&project.slug, &story.item, office.now()))),
+        // It is named by mail that is no typed message, and so is on no board.
+        Err(mail::Error::UnknownWork { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `GET /p/{project}/message/{id}`: the conversation that a message belongs to.
+pub async fn of_message(
+    State(door): State<Arc<Door>>,
+    Path((slug, id)): Path<(String, i64)>,
+    _visit: Visit,
+) -> Result<Response, Refused> {
+    let (message, _) = door.office().message(&slug, MessageId(id)).await?;
+    Ok(see(&address(&slug, &message)))
+}
+
+/// `GET /p/{project}/message/{id}/text`: all of a message as it was written, as plain text.
+pub async fn whole_text(
+    State(door): State<Arc<Door>>,
+    Path((slug, id)): Path<(String, i64)>,
+    _visit: Visit,
+) -> Result<Response, Refused> {
+    let (message, _) = door.office().message(&slug, MessageId(id)).await?;
+    let mut response = Response::new(Body::from(message.body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

@@ -1,0 +1,258 @@
+//! A person's request: who may look, what may be changed from where, and signing in and out.
+//!
+//! A page is let in like any other request (host, rate, how many at once), but shows a cookie where programs show the
+//! token. Whatever changes something has to come from a page of ours, with a form that this browser was given.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use ::http::header::{LOCATION, SET_COOKIE};
+use ::http::request::Parts;
+use ::http::{HeaderMap, HeaderValue, StatusCode};
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Query, Request, State};
+use axum::response::Response;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::frame::{Frame, Place};
+use super::refused::Refused;
+use super::session::{Visitor, is_from_our_page};
+use crate::http::{Admitted, Door};
+
+/// Somebody who may look.
+pub struct Visit {
+    /// What the browser sent along.
+    pub headers: HeaderMap,
+    visitor: Visitor,
+    /// What tells this browser from others, and whether it does not know that yet.
+    browser: String,
+    is_new: bool,
+    /// The name that the person writes under.
+    pub person: String,
+    /// What its forms carry.
+    pub form: String,
+    /// Whether one can sign out.
+    pub signs_out: bool,
+    _admitted: Admitted,
+}
+
+/// Somebody who may look and sent a form of ours.
+pub struct Posted<T> {
+    /// Who.
+    pub visit: Visit,
+    /// What the form says.
+    pub form: T,
+}
+
+impl FromRequestParts<Arc<Door>> for Visit {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
+        let visitor = Visitor::of(&parts.headers);
+        let is_let_in = door.web().keys.lets_in(&visitor);
+        let admitted = door.parts().1.admit_person(&parts.headers, peer(parts), is_let_in).await;
+        match admitted {
+            Ok(admitted) => Ok(Self::of(door, &parts.headers, visitor, admitted)),
+            // Whoever reads can sign in; whoever changes something has to look again first.
+            Err(problem) if problem.status() == 401 => {
+                let wanted = parts.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
+                let is_page = parts.method == ::http::Method::GET && parts.uri.path() != "/live";
+                Err(if is_page { Refused::sign_in_first(wanted) } else { Refused::from(problem) })
+            }
+            Err(problem) => Err(problem.into()),
+        }
+    }
+}
+
+impl Visit {
+    fn of(door: &Door, headers: &HeaderMap, visitor: Visitor, admitted: Admitted) -> Self {
+        let is_new = visitor.browser.is_none();
+        let browser = visitor.browser.clone().unwrap_or_else(Visitor::new_browser);
+        Self {
+            headers: headers.clone(),
+            is_new,
+            person: visitor.name.clone().unwrap_or_else(|| door.web().person.clone()),
+            form: door.web().keys.form(&browser),
+            signs_out: door.web().keys.asks_for_a_token(),
+            browser,
+            visitor,
+            _admitted: admitted,
+        }
+    }
+
+    /// Sends a page.
+    pub fn page(&self, page: &impl Template) -> Result<Response, Refused> {
+        let mut response = super::frame::page(page, StatusCode::OK, &self.headers)?;
+        if self.is_new {
+            let cookie = self.visitor.browser_cookie(&self.browser, &self.headers);
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+
+    /// A key under which a form is sent once, however often it is sent.
+    pub fn new_key(&self) -> String {
+        Visitor::new_browser()
+    }
+
+    /// Sends somebody on to another page, and has the browser remember the name that was written under.
+    pub fn on_to(&self, address: &str, name: Option<&str>) -> Response {
+        let mut response = see(address);
+        if let Some(name) = name {
+            response.headers_mut().append(SET_COOKIE, self.visitor.name_cookie(name, &self.headers));
+        }
+        response
+    }
+}
+
+/// The part of a form that says where it comes from.
+#[derive(Deserialize)]
+struct Origin {
+    #[serde(default)]
+    form: String,
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<Door>> for Posted<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, door: &Arc<Door>) -> Result<Self, Refused> {
+        let (mut parts, body) = request.into_parts();
+        if !is_from_our_page(&parts.headers) {
+            return Err(Refused::foreign_form());
+        }
+        let visit = Visit::from_request_parts(&mut parts, door).await?;
+        let body = door.parts().2.read(&parts.headers, body).await?;
+        let origin: Origin = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
+        if !door.web().keys.is_form_of(&visit.visitor, &origin.form) {
+            return Err(Refused::old_form());
+        }
+        let form = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
+        Ok(Self { visit, form })
+    }
+}
+
+fn peer(parts: &Parts) -> IpAddr {
+    let known = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    known.map_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip())
+}
+
+/// "See there", after something was changed: going back does not change it again.
+pub fn see(address: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let address = HeaderValue::try_from(address).unwrap_or_else(|_| HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, address);
+    response
+}
+
+/// A piece of text as part of an address.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// Where somebody wanted to go.
+#[derive(Deserialize)]
+pub struct Wanted {
+    #[serde(default)]
+    next: String,
+}
+
+impl Wanted {
+    /// That place, if it is one of ours.
+    fn address(&self) -> &str {
+        let is_ours =
+            self.next.starts_with('/') && !self.next.starts_with("//") && !self.next.contains(['\\', '\n', '\r']);
+        if is_ours { &self.next } else { "/" }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Login<'a> {
+    frame: Frame,
+    next: &'a str,
+    is_wrong: bool,
+}
+
+/// `GET /login`
+pub async fn ask_for_token(
+    State(door): State<Arc<Door>>,
+    Query(wanted): Query<Wanted>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    door.parts().1.check_host(&headers)?;
+    if door.web().keys.lets_in(&Visitor::of(&headers)) {
+        return Ok(see(wanted.address()));
+    }
+    login(&wanted, false, StatusCode::OK, &headers)
+}
+
+fn login(wanted: &Wanted, is_wrong: bool, status: StatusCode, headers: &HeaderMap) -> Result<Response, Refused> {
+    let frame = Frame::outside("Sign in", Place::Login);
+    super::frame::page(&Login { frame, next: wanted.address(), is_wrong }, status, headers)
+}
+
+/// What the page for signing in sends.
+#[derive(Deserialize)]
+struct Token {
+    #[serde(default)]
+    token: String,
+    #[serde(flatten)]
+    wanted: Wanted,
+}
+
+/// `POST /login`. Nobody has a form of ours before this, so it is enough that it comes from our page.
+pub async fn sign_in(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers;
+    door.parts().1.check_host(&headers)?;
+    if !is_from_our_page(&headers) {
+        return Err(Refused::foreign_form());
+    }
+    if door.web().tries.check_key(&peer.ip()).is_err() {
+        return Err(Refused::too_many_tries());
+    }
+    door.web().tries.retain_recent();
+    let body = door.parts().2.read(&headers, body).await?;
+    let given: Token = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
+    if !door.parts().1.is_token(given.token.trim()) {
+        tracing::warn!(peer = %peer.ip(), "a wrong token was tried at the page");
+        return login(&given.wanted, true, StatusCode::UNAUTHORIZED, &headers);
+    }
+    let mut response = see(given.wanted.address());
+    response.headers_mut().append(SET_COOKIE, door.web().keys.signed_in(&Visitor::of(&headers), &headers));
+    Ok(response)
+}
+
+/// What a form says that says nothing.
+#[derive(Deserialize)]
+pub struct Nothing {}
+
+/// `POST /logout`
+pub async fn sign_out(posted: Posted<Nothing>) -> Response {
+    let mut response = see("/login");
+    let visit = posted.visit;
+    response.headers_mut().append(SET_COOKIE, visit.visitor.signed_out(&visit.headers));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_anywhere_but_to_our_own_pages() {
+        let address = |next: &str| Wanted { next: next.to_owned() }.address().to_owned();
+        assert_eq!([address("/mail?unread=1"), address("")], ["/mail?unread=1", "/"]);
+        for elsewhere in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1", "/a\r\nb: c"] {
+            assert_eq!(address(elsewhere), "/", "{elsewhere:?}");
+        }
+    }
+}
