@@ -17,6 +17,7 @@ mod inboxes;
 mod leases;
 mod load;
 mod mailboxes;
+mod page;
 mod process;
 mod readers;
 mod report;
@@ -87,6 +88,7 @@ enum Part {
     Checks,
     Channels,
     Servers,
+    Page,
 }
 
 fn main() -> ExitCode {
@@ -123,7 +125,7 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
     if wanted(Part::Sends) {
         sends::measure(setting, report)?;
     }
-    if [Part::Inboxes, Part::Searches, Part::Starts].into_iter().any(&wanted) {
+    if [Part::Inboxes, Part::Searches, Part::Starts, Part::Page].into_iter().any(&wanted) {
         let filled = FilledHome::make(setting)?;
         if wanted(Part::Inboxes) {
             inboxes::measure(setting, &filled, report)?;
@@ -133,6 +135,10 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
         }
         if wanted(Part::Starts) {
             starts::measure(setting, &filled, report)?;
+        }
+        // Last, because it adds mail.
+        if wanted(Part::Page) {
+            page::measure(setting, &filled, report)?;
         }
     }
     if wanted(Part::Leases) {

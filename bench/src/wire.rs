@@ -47,6 +47,12 @@ impl Request {
         Self { bytes: bytes.into_bytes(), ending, answer_length: None }
     }
 
+    /// A GET of somebody who takes compressed answers.
+    pub fn get_compressed(path: &str) -> Self {
+        let bytes = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\n\r\n");
+        Self { bytes: bytes.into_bytes(), ending: b"", answer_length: None }
+    }
+
     /// Says what is wrong with an answer, if anything is.
     pub fn check(&self, status: u16, body: &[u8]) -> anyhow::Result<()> {
         let right = status == 200

@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use super::frame::{Frame, Place};
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
+use super::text::{beginning, line};
 use super::times::When;
 use super::visit::{Visit, encoded};
 use super::who::Who;
@@ -76,7 +76,7 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
         tags.push(Tag { text: of_copies("put away", listed.archived, listed.copies), tone: "" });
     }
     if with_project {
-        tags.push(Tag { text: line(&project.slug, 40), tone: "" });
+        tags.push(Tag { text: line(last_part(&project.human_key), 40), tone: "" });
     }
     Row {
         id: message.id.0,
@@ -84,11 +84,16 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
         from: Who::wrote(message),
         to: names(&message.to),
         subject: subject(&message.subject),
-        excerpt: line(&message.body, SUBJECT),
+        excerpt: beginning(&message.body, SUBJECT),
         when: When::ago(message.created_at, now),
         is_unread: listed.unread > 0,
         tags,
     }
+}
+
+/// What a project is called for short: the last part of its path.
+pub fn last_part(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
 fn of_copies(what: &str, count: usize, copies: usize) -> String {
@@ -246,15 +251,17 @@ pub async fn show(
     };
     let listed = office.listing(ask).await?;
     let (now, shown) = (office.now(), listed.len().min(LETTERS));
-    let letters: Vec<Row> =
-        listed[..shown].iter().map(|(home, listed)| row(home, listed, project.is_none(), now)).collect();
+    let projects = projects(office, &asked.project).await?;
+    let with_project = project.is_none() && projects.len() > 1;
+    let letters: Vec<Row> = listed[..shown].iter().map(|(home, listed)| row(home, listed, with_project, now)).collect();
     let older = (listed.len() > LETTERS).then(|| letters.last().map(|last| asked.address(Some(last.id)))).flatten();
     let kinds = Kind::all().map(Kind::as_str);
     let kinds = kinds.map(|kind| Choice { value: kind.into(), text: kind.into(), is_chosen: kind == asked.kind });
-    let title = project.as_ref().map_or("Mail".to_owned(), |project| format!("Mail in {}", line(&project.slug, 40)));
+    let title = project.as_ref().map(|project| format!("Mail in {}", line(last_part(&project.human_key), 40)));
+    let title = title.unwrap_or_else(|| "Mail".to_owned());
     let page = Page {
         frame: Frame::new(&visit, &title, Place::Mail, project.as_ref()).done(asked.done.as_deref()),
-        projects: projects(office, &asked.project).await?,
+        projects,
         agents: match &project {
             Some(project) => agents(office, project).await?,
             None => Vec::new(),

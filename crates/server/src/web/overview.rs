@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
 use mail::ids::ProjectId;
-use mail::office::WorkAsk;
+use mail::office::{ListingAsk, WorkAsk};
 use mail::projects::Project;
 use mail::work::State as WorkState;
 use mail::{Error, Office};
@@ -15,14 +15,16 @@ use serde::Deserialize;
 
 use super::agents::is_awake;
 use super::frame::{Frame, Place};
+use super::messages::{Row, last_part, row};
 use super::picture;
 use super::refused::Refused;
 use super::text::line;
 use super::visit::Visit;
 use crate::http::Door;
 
-/// How many projects a page shows.
+/// How many projects and messages a page shows.
 const PROJECTS: usize = 60;
+const NEWEST: usize = 10;
 /// How far counting goes: beyond that it matters no more how many.
 const COUNTED: usize = 10_000;
 /// How many agents are looked at for who is awake, and how many items for who asks for help.
@@ -67,7 +69,7 @@ pub async fn card(office: &Office, project: &Project) -> Result<Card, Error> {
     let sent: u64 = traffic.iter().sum();
     Ok(Card {
         slug: project.slug.clone(),
-        name: line(project.human_key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&project.human_key), 60),
+        name: line(last_part(&project.human_key), 60),
         path: line(&project.human_key, 160),
         unread: at_most(unread, COUNTED),
         agents: at_most(working().count(), AGENTS),
@@ -106,6 +108,7 @@ pub struct Asked {
 struct Page {
     frame: Frame,
     cards: Vec<Card>,
+    letters: Vec<Row>,
     next: Option<i64>,
 }
 
@@ -122,8 +125,11 @@ pub async fn show(
     for project in &projects {
         cards.push(card(office, project).await?);
     }
+    let listed = office.listing(ListingAsk { limit: NEWEST, ..ListingAsk::default() }).await?;
+    let now = office.now();
+    let letters = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, now)).collect();
     let frame = Frame::new(&visit, "Overview", Place::Overview, None);
-    visit.page(&Page { frame, cards, next })
+    visit.page(&Page { frame, cards, letters, next })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use mail::{Error, Office};
 use serde::Deserialize;
 
 use super::frame::{Frame, Place};
-use super::messages::{Choice, address, projects, subject};
+use super::messages::{Choice, address, last_part, projects, subject};
 use super::projects::named;
 use super::refused::Refused;
 use super::text::line;
@@ -133,7 +133,7 @@ fn hit(project: &Project, found: &Found, wanted: &[String], now: Timestamp) -> H
         id: message.id.0,
         address: address(&project.slug, message),
         from: Who::wrote(message),
-        project: line(&project.slug, 40),
+        project: line(last_part(&project.human_key), 40),
         when: When::ago(message.created_at, now),
         subject: marked(&subject(&message.subject), wanted),
         excerpt: marked(&line(&found.snippet, 300), wanted),

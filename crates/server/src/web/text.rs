@@ -49,6 +49,24 @@ fn plain(text: &str) -> Text {
     Text { html, left_out: text.len() - end }
 }
 
+/// How a text begins, on one line and without its marks: at most `most` characters.
+pub fn beginning(text: &str, most: usize) -> String {
+    let mut words = String::new();
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                words.push_str(&text)
+            }
+            Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::TableCell) => {
+                words.push(' ');
+            }
+            Event::End(TagEnd::Heading(_)) => words.push_str(": "),
+            _ => {}
+        }
+    }
+    line(&words, most)
+}
+
 /// A text on one line, at most `most` characters of it.
 pub fn line(text: &str, most: usize) -> String {
     let mut letters = one_line(text);
@@ -233,6 +251,12 @@ mod tests {
             assert!(html(&text).starts_with("<pre class=\"plain\">"));
         }
         assert!(html("> > x").contains("<blockquote>"));
+    }
+
+    #[test]
+    fn a_beginning_is_words_without_their_marks() {
+        assert_eq!(beginning("# Plan\n\n- **one**\n- `two`\n\n> three <b>", 40), "Plan: one two three <b>");
+        assert_eq!(beginning("a long text", 6), "a long…");
     }
 
     #[test]

@@ -109,7 +109,10 @@ pub async fn show(
             break;
         }
         let copies = office.store().deliveries(message.id).await?;
-        let said = said(message, &copies, &visit.person, now);
+        let mut said = said(message, &copies, &visit.person, now);
+        if is_same(&said.subject, &part.subject) {
+            said.subject.clear();
+        }
         bytes += said.html.len();
         messages.push(said);
     }
@@ -199,6 +202,12 @@ fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) ->
         left_out: text.left_out,
         receipts: receipts.collect(),
     }
+}
+
+/// Whether a message says by its subject only that it answers.
+fn is_same(subject: &str, of_thread: &str) -> bool {
+    let bare = |text: &str| text.trim_start_matches("Re: ").to_owned();
+    bare(subject) == bare(of_thread)
 }
 
 /// Whom an answer to a message goes to, as the office decides it.
