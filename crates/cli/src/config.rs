@@ -223,7 +223,8 @@ impl Config {
             Some(named) => Some(named.clone()),
             None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
-        let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        let mut file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        file.database = database_of_environment().or(file.database);
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
@@ -235,13 +236,9 @@ impl Config {
         self.home.join("postrider.db")
     }
 
-    /// Where the mail is kept: `POSTRIDER_DATABASE`, else the file's `database`, else a file in the home folder. An empty
-    /// variable is a mistake, not "none": a server with mail of its own among others would go unnoticed.
+    /// Where the mail is kept: the database that the settings name, else a file in the home folder.
     pub fn location(&self) -> Location {
-        let url = match std::env::var("POSTRIDER_DATABASE") {
-            Err(std::env::VarError::NotPresent) => self.file.database.clone(),
-            given => Some(given.unwrap_or_default()),
-        };
+        let url = self.file.database.clone();
         url.map_or_else(|| Location::File(self.database()), Location::Postgres)
     }
 
@@ -300,6 +297,15 @@ impl Config {
             return Some(format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/')));
         }
         self.file.url.as_deref().map(endpoint_of)
+    }
+}
+
+/// The database that `POSTRIDER_DATABASE` names. An empty variable is a mistake, not "none": a server with mail of its own
+/// among others would go unnoticed.
+fn database_of_environment() -> Option<String> {
+    match std::env::var("POSTRIDER_DATABASE") {
+        Err(std::env::VarError::NotPresent) => None,
+        given => Some(given.unwrap_or_default()),
     }
 }
 
