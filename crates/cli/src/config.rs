@@ -28,6 +28,9 @@ pub struct Global {
     /// Where mail is kept [default: ~/.postrider]
     #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR", help_heading = EVERYWHERE, display_order = 103)]
     pub home: Option<PathBuf>,
+    /// Whether the command line itself names the home, and not the environment.
+    #[arg(skip)]
+    pub names_home: bool,
     /// A settings file [default: postrider.toml in the home folder]
     #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE", help_heading = EVERYWHERE, display_order = 104)]
     pub config: Option<PathBuf>,
@@ -40,7 +43,7 @@ impl Global {
     /// What the environment alone says, for a command line that is not read for options.
     pub fn of_environment() -> Self {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), json: false }
+        Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), ..Self::default() }
     }
 }
 

@@ -129,6 +129,11 @@ impl Listening {
         Ok(Self { post, listener, address, door, relays, nats, ownership })
     }
 
+    /// The office that is served.
+    pub fn post(&self) -> &Post {
+        &self.post
+    }
+
     /// The address under which this machine reaches the server.
     pub fn base_url(&self) -> String {
         reachable(self.address)
@@ -137,6 +142,16 @@ impl Listening {
     /// The address of MCP.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.base_url())
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Lets something run beside the office. It has to end by itself when the bells are closed.
+    pub fn run_beside(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.relays.spawn(work);
     }
 
     /// Serves until it is asked to stop and everything that was under way has ended.
