@@ -36,8 +36,9 @@ impl Answering {
         Ok(answering)
     }
 
-    /// Answers whoever wrote since the last look.
-    pub async fn look(&mut self, office: &Office) -> anyhow::Result<()> {
+    /// Answers whoever wrote since the last look. Returns the work that they wrote about.
+    pub async fn look(&mut self, office: &Office) -> anyhow::Result<Vec<String>> {
+        let mut works = Vec::new();
         for (project, copy) in self.new_copies(office).await? {
             let is_member = |name: &str| self.members.iter().any(|(of, one)| *of == project && one == name);
             if is_member(&copy.message.from) || !is_member(&copy.recipient) {
@@ -48,8 +49,9 @@ impl Answering {
             if *answers <= MOST_ANSWERS {
                 answer(office, &project, &copy).await?;
             }
+            works.extend(copy.message.work_id);
         }
-        Ok(())
+        Ok(works)
     }
 
     /// The unread copies of messages that were not looked at before.

@@ -1,6 +1,6 @@
 //! The play: agents that go on working, a step of somebody's every second or two, for two hours at most.
 //!
-//! Two pieces of work go on at a time, and something beside them. Which scene comes next, with whom and about what, is
+//! A few pieces of work go on at a time, and something beside them. Which scene comes next, with whom and about what, is
 //! drawn; every work item has a number of its own. A step that fails ends its scene and no more: whoever looks at the demo
 //! may take part in it, and need not know the script.
 
@@ -27,8 +27,10 @@ const LONGEST: Duration = Duration::from_secs(2 * 3600);
 /// The pause between two steps, in milliseconds.
 const PAUSE: std::ops::Range<u64> = 800..1900;
 /// How many scenes about work, and how many beside it, are played at a time.
-const AT_WORK: usize = 2;
+const AT_WORK: usize = 3;
 const ASIDE: usize = 1;
+/// Of how many steps one is beside the work.
+const ASIDE_EVERY: u64 = 5;
 /// After how many steps of others a message is read, and when so many wait that reading comes first.
 const READ_AFTER: u64 = 2;
 const MOST_WAITING: usize = 8;
@@ -46,7 +48,8 @@ pub struct Play {
     tracks: Vec<Track>,
     asides: Vec<Track>,
     /// What goes on with the sample, and was not played yet.
-    openings: VecDeque<Scene>,
+    openings: Vec<Scene>,
+    once: VecDeque<Scene>,
     /// Who will do what with the mail it got, and from which step on.
     reactions: VecDeque<(u64, Reaction)>,
     answering: Answering,
@@ -69,7 +72,8 @@ impl Play {
 
     async fn with_dice(office: Arc<Office>, members: Members, is_new: bool, seed: u64) -> anyhow::Result<Self> {
         let script = Script::read()?;
-        let openings = if is_new { script.openings.iter().cloned().collect() } else { VecDeque::new() };
+        let openings = if is_new { script.openings.clone() } else { Vec::new() };
+        let once = script.once.iter().cloned().collect();
         let ask = WorkAsk { project_key: MAIN, state: None, agent: None, before: None, limit: MOST_ITEMS };
         let taken = office.work(ask).await?.items;
         let numbers = taken.iter().filter_map(|item| item.id.strip_prefix(WORK)?.parse::<u32>().ok());
@@ -82,6 +86,7 @@ impl Play {
             tracks: Vec::new(),
             asides: Vec::new(),
             openings,
+            once,
             reactions: VecDeque::new(),
             answering,
             steps: 0,
@@ -109,15 +114,16 @@ impl Play {
     /// Lets somebody do something, and answers whoever wrote meanwhile.
     async fn step(&mut self) {
         self.steps += 1;
-        if let Err(error) = self.answering.look(&self.office).await {
-            self.complain("an answer", &error);
+        match self.answering.look(&self.office).await {
+            Ok(works) => works.iter().for_each(|work| self.cue(work)),
+            Err(error) => self.complain("an answer", &error),
         }
         let is_due = self.reactions.front().is_some_and(|(from, _)| *from <= self.steps);
         if is_due && (self.steps.is_multiple_of(2) || self.reactions.len() > MOST_WAITING) {
             return self.react().await;
         }
         self.cast_scenes();
-        let is_aside = self.dice.below(4) == 0 || self.tracks.is_empty();
+        let is_aside = self.dice.below(ASIDE_EVERY) == 0;
         if !self.play_one(is_aside).await && !self.play_one(!is_aside).await {
             self.react().await;
         }
@@ -146,8 +152,8 @@ impl Play {
                     return true;
                 }
                 Err(error) => {
-                    let name = track.name().to_owned();
-                    self.complain(&name, &error);
+                    self.complain(track.name(), &error);
+                    track.give_up(&self.office).await;
                     return true;
                 }
             }
@@ -162,51 +168,73 @@ impl Play {
         }
     }
 
+    /// Lets the scene begin that waits for somebody to write about this work.
+    fn cue(&mut self, work: &str) {
+        for scene in self.openings.iter_mut().filter(|scene| scene.cue.as_deref() == Some(work)) {
+            scene.cue = None;
+        }
+    }
+
     /// Sees to it that there is something to play.
     fn cast_scenes(&mut self) {
         while self.asides.len() < ASIDE {
-            let aside = drawn(&mut self.dice, &mut self.asides_left, self.script.asides.len());
-            self.asides.push(Track::new(self.script.asides[aside].clone(), Words::default(), None));
+            let aside = self.draw_aside();
+            self.asides.push(aside);
         }
         while self.tracks.len() < AT_WORK {
-            if let Some(scene) = self.openings.pop_front() {
+            let ready = |scene: &Scene| scene.cue.is_none() && scene.after <= self.steps;
+            if let Some(next) = self.openings.iter().position(ready) {
+                let scene = self.openings.remove(next);
                 self.tracks.push(Track::new(scene, Words::default(), None));
                 continue;
             }
-            let Some(words) = self.draw_pair() else { return };
+            let Some(words) = self.draw_workers() else { return };
             let topic = self.draw_topic();
             let scene = drawn(&mut self.dice, &mut self.scenes_left, self.script.scenes.len());
-            let words = self.script.topics[topic].iter().fold(words, |words, (name, text)| words.with(name, text));
-            let words = words.with("work", format!("{WORK}{}", self.next_work));
+            let words = self.about(topic, words).with("work", format!("{WORK}{}", self.next_work));
             self.next_work += 1;
             self.tracks.push(Track::new(self.script.scenes[scene].clone(), words, Some(topic)));
         }
     }
 
-    /// A worker and another who have nothing to do, and what changes from scene to scene.
-    fn draw_pair(&mut self) -> Option<Words> {
-        let is_free = |name: &&String| !self.tracks.iter().any(|track| track.has(name));
-        let mut free: Vec<&String> = self.script.workers.iter().filter(is_free).collect();
-        if free.len() < 2 {
-            return None;
+    /// What happens beside the work: what is to be noticed once first, every other time.
+    fn draw_aside(&mut self) -> Track {
+        if self.dice.below(2) == 0
+            && let Some(scene) = self.once.pop_front()
+        {
+            return Track::new(scene, Words::default(), None);
         }
-        let worker = free.remove(self.dice.below(free.len() as u64) as usize);
-        let other = free.remove(self.dice.below(free.len() as u64) as usize);
-        let words = Words::default().with("worker", worker).with("other", other);
+        let aside = drawn(&mut self.dice, &mut self.asides_left, self.script.asides.len());
+        let topic = self.draw_topic();
+        let words = pair_of(&mut self.dice, &self.script.speakers, &self.script.speakers);
+        let words = self.about(topic, words.unwrap_or_default());
+        Track::new(self.script.asides[aside].clone(), words, Some(topic))
+    }
+
+    /// A worker who has nothing to do, and another.
+    fn draw_workers(&mut self) -> Option<Words> {
+        let is_coming = |name: &&String| self.openings.iter().any(|scene| scene.cast.contains(name));
+        let there: Vec<String> = self.script.workers.iter().filter(|name| !is_coming(name)).cloned().collect();
+        let is_busy = |name: &&String| self.tracks.iter().any(|track| track.keeps(name));
+        let free: Vec<String> = there.iter().filter(|name| !is_busy(name)).cloned().collect();
+        pair_of(&mut self.dice, &free, &there)
+    }
+
+    /// The words of a topic, and what changes from scene to scene.
+    fn about(&mut self, topic: usize, words: Words) -> Words {
+        let words = self.script.topics[topic].iter().fold(words, |words, (name, text)| words.with(name, text));
         let words = words.with("tests", (180 + self.dice.below(60)).to_string());
+        let words = words.with("seconds", (41 + self.dice.below(17)).to_string());
         let words = words.with("context", (40 + self.dice.below(30)).to_string());
-        Some(
-            ["commit", "commit2"]
-                .into_iter()
-                .fold(words, |words, name| words.with(name, format!("{:07x}", self.dice.roll() & 0xfff_ffff))),
-        )
+        let words = words.with("commit", self.dice.commit());
+        words.with("commit2", self.dice.commit())
     }
 
     /// A topic that nobody is at.
     fn draw_topic(&mut self) -> usize {
         loop {
             let topic = drawn(&mut self.dice, &mut self.topics_left, self.script.topics.len());
-            if self.tracks.iter().all(|track| track.topic != Some(topic)) {
+            if self.tracks.iter().chain(&self.asides).all(|track| track.topic != Some(topic)) {
                 return topic;
             }
         }
@@ -219,6 +247,14 @@ fn drawn(dice: &mut Dice, left: &mut Vec<usize>, count: usize) -> usize {
         left.extend(0..count);
     }
     left.swap_remove(dice.below(left.len() as u64) as usize)
+}
+
+/// One of `first` and another one of `second`, if there are two.
+fn pair_of(dice: &mut Dice, first: &[String], second: &[String]) -> Option<Words> {
+    let worker = first.get(dice.below(first.len() as u64) as usize)?;
+    let others: Vec<&String> = second.iter().filter(|name| *name != worker).collect();
+    let other = others.get(dice.below(others.len() as u64) as usize)?;
+    Some(Words::default().with("worker", worker).with("other", *other))
 }
 
 /// Numbers that look like chance, always the same from the same beginning.
@@ -235,6 +271,11 @@ impl Dice {
 
     fn below(&mut self, bound: u64) -> u64 {
         self.roll() % bound.max(1)
+    }
+
+    /// The short name of a commit.
+    fn commit(&mut self) -> String {
+        format!("{:07x}", self.roll() & 0xfff_ffff)
     }
 }
 

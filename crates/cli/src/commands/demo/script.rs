@@ -15,12 +15,15 @@ use super::wish::Wish;
 const SCENES: &str = include_str!("play/scenes.toml");
 const OPENINGS: &str = include_str!("play/openings.toml");
 const ASIDES: &str = include_str!("play/asides.toml");
+const ONCE: &str = include_str!("play/once.toml");
 const TOPICS: &str = include_str!("play/topics.toml");
 
 /// All scenes and topics.
 pub struct Script {
     /// Who can be given work.
     pub workers: Vec<String>,
+    /// Who has something to say beside the work.
+    pub speakers: Vec<String>,
     /// What the work can be, each as words and what they stand for.
     pub topics: Vec<BTreeMap<String, String>>,
     /// Scenes in which a worker, with another at hand, does a piece of work.
@@ -29,6 +32,8 @@ pub struct Script {
     pub openings: Vec<Scene>,
     /// Scenes beside the work: talk, and what happens elsewhere.
     pub asides: Vec<Scene>,
+    /// Such as would be noticed if they came again, each played once.
+    pub once: Vec<Scene>,
 }
 
 /// A few steps that belong together.
@@ -43,6 +48,11 @@ pub struct Scene {
     /// Workers of whom it speaks by name, and who do nothing else meanwhile.
     #[serde(default)]
     pub cast: Vec<String>,
+    /// Before how many steps of the play it does not begin.
+    #[serde(default)]
+    pub after: u64,
+    /// The work about which somebody who is no part of the demo has to write before it begins.
+    pub cue: Option<String>,
     /// What happens, in this order.
     pub step: Vec<Step>,
 }
@@ -111,6 +121,7 @@ struct Scenes {
 #[serde(deny_unknown_fields)]
 struct Topics {
     workers: Vec<String>,
+    speakers: Vec<String>,
     topic: Vec<BTreeMap<String, String>>,
 }
 
@@ -121,13 +132,15 @@ impl Script {
             let read: Scenes = toml::from_str(text).with_context(|| format!("the play's file '{name}'"))?;
             Ok(read.scene)
         };
-        let Topics { workers, topic } = toml::from_str(TOPICS).context("the play's file 'topics.toml'")?;
+        let Topics { workers, speakers, topic } = toml::from_str(TOPICS).context("the play's file 'topics.toml'")?;
         Ok(Self {
             workers,
+            speakers,
             topics: topic,
             scenes: scenes("scenes.toml", SCENES)?,
             openings: scenes("openings.toml", OPENINGS)?,
             asides: scenes("asides.toml", ASIDES)?,
+            once: scenes("once.toml", ONCE)?,
         })
     }
 }

@@ -54,10 +54,19 @@ impl Track {
         self.at >= self.scene.step.len()
     }
 
-    /// Whether somebody plays in it.
-    pub fn has(&self, worker: &str) -> bool {
-        let named = [self.words.get("worker"), self.words.get("other")];
-        named.contains(&worker) || self.scene.cast.iter().any(|name| name == worker)
+    /// Whether a worker is busy with it.
+    pub fn keeps(&self, worker: &str) -> bool {
+        self.words.get("worker") == worker || self.scene.cast.iter().any(|name| name == worker)
+    }
+
+    /// Ends it in the middle: what it is about does not stay reserved.
+    pub async fn give_up(self, office: &Office) {
+        let paths = ["path", "test"].map(|name| self.words.get(name).to_owned());
+        for who in ["worker", "other"].map(|name| self.words.get(name)).into_iter().filter(|who| !who.is_empty()) {
+            if let Err(error) = office.release(&self.scene.project, Claim::of(who), Some(&paths)).await {
+                tracing::debug!(%error, "nothing is given back");
+            }
+        }
     }
 
     /// Plays the next step. `seed` tells its message from all others.
