@@ -4,6 +4,7 @@ mod backup;
 mod channel;
 mod completions;
 mod compose;
+mod demo;
 mod doctor;
 pub mod exec_mail;
 mod given;
@@ -31,6 +32,7 @@ mod work;
 
 use std::process::ExitCode;
 
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{Config, Global};
@@ -51,6 +53,8 @@ pub struct Cli {
 enum Command {
     /// Run the mail server: MCP over HTTP at /mcp
     Serve(serve::Serve),
+    /// See it all move: sample mail in a home of its own, served, with agents at work in it
+    Demo(demo::Demo),
     /// Speak MCP on standard input and output, for clients that start their server
     Stdio(stdio::Stdio),
     /// Join the project, so that others can write to you
@@ -110,7 +114,9 @@ impl Cli {
     pub fn read() -> Result<Self, clap::Error> {
         let mut command = without_empty_variables(Self::command());
         let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+        let mut cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        cli.global.names_home = matches.value_source("home") == Some(ValueSource::CommandLine);
+        Ok(cli)
     }
 
     /// Whether to answer in JSON. Mail that is exported to standard output has it for itself: what else there is to say
@@ -122,9 +128,12 @@ impl Cli {
 
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    if let Command::Hook(command) = cli.command {
+    match cli.command {
         // It reads the settings itself: wrong ones must not break an agent.
-        command.run(cli.global);
+        Command::Hook(command) => command.run(cli.global),
+        // It has none of anybody's.
+        Command::Demo(command) => return command.run(&cli.global),
+        _ => {}
     }
     let json = cli.answers_json();
     let config = match (Config::load(&cli.global), &cli.command) {
@@ -133,6 +142,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     match cli.command {
         Command::Serve(command) => command.run(config, json),
+        Command::Demo(command) => command.run(&cli.global),
         Command::Stdio(command) => command.run(config),
         Command::Join(command) => command.run(config, json),
         Command::Mail(command) => command.run(config, json),

@@ -28,6 +28,9 @@ pub struct Global {
     /// Where mail is kept [default: ~/.postrider]
     #[arg(long, global = true, env = "POSTRIDER_HOME", value_name = "DIR", help_heading = EVERYWHERE, display_order = 103)]
     pub home: Option<PathBuf>,
+    /// Whether the command line itself names the home, and not the environment.
+    #[arg(skip)]
+    pub names_home: bool,
     /// A settings file [default: postrider.toml in the home folder]
     #[arg(long, global = true, env = "POSTRIDER_CONFIG", value_name = "FILE", help_heading = EVERYWHERE, display_order = 104)]
     pub config: Option<PathBuf>,
@@ -40,7 +43,7 @@ impl Global {
     /// What the environment alone says, for a command line that is not read for options.
     pub fn of_environment() -> Self {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), json: false }
+        Self { home: path("POSTRIDER_HOME"), config: path("POSTRIDER_CONFIG"), ..Self::default() }
     }
 }
 
@@ -223,7 +226,8 @@ impl Config {
             Some(named) => Some(named.clone()),
             None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
-        let file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        let mut file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        file.database = database_of_environment().or(file.database);
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
@@ -235,13 +239,9 @@ impl Config {
         self.home.join("postrider.db")
     }
 
-    /// Where the mail is kept: `POSTRIDER_DATABASE`, else the file's `database`, else a file in the home folder. An empty
-    /// variable is a mistake, not "none": a server with mail of its own among others would go unnoticed.
+    /// Where the mail is kept: the database that the settings name, else a file in the home folder.
     pub fn location(&self) -> Location {
-        let url = match std::env::var("POSTRIDER_DATABASE") {
-            Err(std::env::VarError::NotPresent) => self.file.database.clone(),
-            given => Some(given.unwrap_or_default()),
-        };
+        let url = self.file.database.clone();
         url.map_or_else(|| Location::File(self.database()), Location::Postgres)
     }
 
@@ -300,6 +300,15 @@ impl Config {
             return Some(format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/')));
         }
         self.file.url.as_deref().map(endpoint_of)
+    }
+}
+
+/// The database that `POSTRIDER_DATABASE` names. An empty variable is a mistake, not "none": a server with mail of its own
+/// among others would go unnoticed.
+fn database_of_environment() -> Option<String> {
+    match std::env::var("POSTRIDER_DATABASE") {
+        Err(std::env::VarError::NotPresent) => None,
+        given => Some(given.unwrap_or_default()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use mail::Office;
 use mail::StoreError;
+use mail::clock::Clock;
 use mail::office::{Chance, Rules};
 use relay::wake::Bells;
 use store::{Engine, Location};
@@ -46,6 +47,12 @@ impl Post {
         };
         let office = Office::new(store, engine.clock(), bells.clone(), Arc::new(Dice), rules);
         Ok(Self { office: Arc::new(office), engine, bells })
+    }
+
+    /// Another office over the same mail and with the same rules, which goes by another clock.
+    pub fn office_by(&self, clock: Arc<dyn Clock>) -> Office {
+        let rules = self.office.rules().clone();
+        Office::new(self.engine.store(), clock, self.bells.clone(), Arc::new(Dice), rules)
     }
 }
 

@@ -1,4 +1,7 @@
 //! `postrider serve`: the mail server.
+//!
+//! [`Listening`] is the server itself, for other commands that serve too. What an agent or a person may ask of it is the
+//! business of `server`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -14,6 +17,7 @@ use store::Location;
 use store::ownership::{Ownership, Taken};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
@@ -23,7 +27,8 @@ use crate::output;
 use crate::relays::Relays;
 use crate::wiring::Post;
 
-const DEFAULT_PORT: u16 = 8765;
+/// Where a server listens unless it is told another port.
+pub const DEFAULT_PORT: u16 = 8765;
 /// Requests under way at once. Most of them wait for mail and cost nothing.
 const MOST_IN_FLIGHT: usize = 8192;
 /// How long what runs beside the office may take to write what was posted last.
@@ -69,31 +74,10 @@ impl Serve {
 }
 
 async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
-    let host = config.file.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let token = config.token()?;
-    if !host.is_loopback() && token.is_none() {
-        bail!("'{host}' can be reached by other machines; set AGENT_MAIL_BEARER_TOKEN to a secret, or use 127.0.0.1");
-    }
-    let address = SocketAddr::new(host, config.file.port.unwrap_or(DEFAULT_PORT));
-    let ownership = own(config, address).await?;
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free"))?;
-    let address = listener.local_addr()?;
-    let post = Post::open(config).await?;
-    let relays = Relays::new(config, &post).run();
-    let nats = nats::start(config, &post)?;
-    let metrics = Arc::new(Metrics::default());
-    let profile = match config.file.tools.unwrap_or_default() {
-        Tools::Full => Profile::Full,
-        Tools::Lean => Profile::Lean,
-    };
-    let endpoint = server::endpoint(&post.office, &metrics, profile);
-    let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token), post.engine.pace());
-    ownership.announce(&reachable(address))?;
-    let url = format!("{}/mcp", reachable(address));
+    let server = Listening::open(config, config.token()?).await?;
     // Before anybody is told that we run: who starts us may stop us at once.
     let asked_to_stop = asked_to_stop();
+    let url = server.url();
     let place = match config.location() {
         Location::File(_) => config.home.display().to_string(),
         database => database.to_string(),
@@ -101,31 +85,103 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     output::answer(as_json, &json!({ "url": url, "home": config.home, "mail": place }), || {
         format!("Postrider {} listening on {url} (mail in {place})", env!("CARGO_PKG_VERSION"))
     });
-    let bells = post.bells.clone();
-    let (told, mut stopping) = tokio::sync::watch::channel(false);
-    let serving = door.serve(listener, async move {
-        asked_to_stop.await;
-        tracing::info!("stopping: requests under way are finished first");
-        bells.close();
-        told.send_replace(true);
-    });
-    let goodbye = async {
-        let _ = stopping.wait_for(|stopping| *stopping).await;
-        tokio::time::sleep(LONGEST_GOODBYE).await;
-    };
-    tokio::select! {
-        () = serving => {}
-        () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
-    }
-    // What they leave is done at the next start.
-    let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
-    nats.ended().await;
-    // What waits for a database that does not answer is in doubt, and its callers were cut off.
-    if tokio::time::timeout(LONGEST_WRITING, post.engine.close()).await.is_err() {
-        tracing::warn!("the store did not finish its writes in time");
-    }
-    drop(ownership);
+    server.run(asked_to_stop).await;
     Ok(())
+}
+
+/// A server that has its database and its port. Whoever connects waits until it runs.
+pub struct Listening {
+    post: Post,
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Door,
+    relays: JoinSet<()>,
+    nats: nats::Relay,
+    ownership: Ownership,
+}
+
+impl Listening {
+    /// Takes the database and the port that the settings say, for callers that show the token, if there is one.
+    pub async fn open(config: &Config, token: Option<String>) -> anyhow::Result<Self> {
+        let host = config.file.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        if !host.is_loopback() && token.is_none() {
+            bail!(
+                "'{host}' can be reached by other machines; set AGENT_MAIL_BEARER_TOKEN to a secret, or use 127.0.0.1"
+            );
+        }
+        let address = SocketAddr::new(host, config.file.port.unwrap_or(DEFAULT_PORT));
+        let ownership = own(config, address).await?;
+        let listener = TcpListener::bind(address).await.with_context(|| {
+            format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free")
+        })?;
+        let address = listener.local_addr()?;
+        let post = Post::open(config).await?;
+        let relays = Relays::new(config, &post).run();
+        let nats = nats::start(config, &post)?;
+        let metrics = Arc::new(Metrics::default());
+        let profile = match config.file.tools.unwrap_or_default() {
+            Tools::Full => Profile::Full,
+            Tools::Lean => Profile::Lean,
+        };
+        let endpoint = server::endpoint(&post.office, &metrics, profile);
+        let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token), post.engine.pace());
+        ownership.announce(&reachable(address))?;
+        Ok(Self { post, listener, address, door, relays, nats, ownership })
+    }
+
+    /// The office that is served.
+    pub fn post(&self) -> &Post {
+        &self.post
+    }
+
+    /// The address under which this machine reaches the server.
+    pub fn base_url(&self) -> String {
+        reachable(self.address)
+    }
+
+    /// The address of MCP.
+    pub fn url(&self) -> String {
+        format!("{}/mcp", self.base_url())
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Lets something run beside the office. It has to end by itself when the bells are closed.
+    pub fn run_beside(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.relays.spawn(work);
+    }
+
+    /// Serves until it is asked to stop and everything that was under way has ended.
+    pub async fn run(self, asked_to_stop: impl Future<Output = ()>) {
+        let Self { post, listener, door, relays, nats, ownership, .. } = self;
+        let bells = post.bells.clone();
+        let (told, mut stopping) = tokio::sync::watch::channel(false);
+        let serving = door.serve(listener, async move {
+            asked_to_stop.await;
+            tracing::info!("stopping: requests under way are finished first");
+            bells.close();
+            told.send_replace(true);
+        });
+        let goodbye = async {
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+            tokio::time::sleep(LONGEST_GOODBYE).await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
+        }
+        // What they leave is done at the next start.
+        let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
+        nats.ended().await;
+        // What waits for a database that does not answer is in doubt, and its callers were cut off.
+        if tokio::time::timeout(LONGEST_WRITING, post.engine.close()).await.is_err() {
+            tracing::warn!("the store did not finish its writes in time");
+        }
+        drop(ownership);
+    }
 }
 
 /// Takes the database. A server that accepts no connections any more is stopping, and is waited for.
@@ -196,7 +252,7 @@ fn reachable(address: SocketAddr) -> String {
 }
 
 /// Comes back when the process was asked to stop, at any time since this was called.
-fn asked_to_stop() -> impl Future<Output = ()> {
+pub fn asked_to_stop() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = signals else {

@@ -174,8 +174,16 @@ impl Place {
     /// Starts a server with more arguments and environment.
     pub fn serve_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Server {
         let mut command = self.command(&[&["serve", "--port", "0", "--json"], arguments].concat());
+        command.envs(environment.iter().copied());
+        let (server, said) = self.start(command);
+        assert_eq!(said["home"], self.home().to_str().expect("a plain path"));
+        server
+    }
+
+    /// Starts a command that serves, and waits until it says in a line of JSON where it listens; that line is returned too.
+    pub fn start(&self, mut command: Command) -> (Server, Value) {
         let log = File::create(self.file("server.log")).expect("the place can be written to");
-        command.envs(environment.iter().copied()).stdout(Stdio::piped()).stderr(log);
+        command.stdout(Stdio::piped()).stderr(log);
         let mut process = command.spawn().expect("the binary starts");
         let stdout = process.stdout.take().expect("standard output is piped");
         let first_line = within_deadline("the server says where it listens", move || {
@@ -185,12 +193,11 @@ impl Place {
         let line = first_line.expect("standard output can be read");
         let said: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server did not start: {line:?} {}", self.log()));
-        assert_eq!(said["home"], self.home().to_str().expect("a plain path"));
         let url = said["url"].as_str().expect("the first line has the url");
         let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp"));
         let address = address.unwrap_or_else(|| panic!("'{url}' is no MCP address")).to_owned();
         let mail = said["mail"].as_str().expect("the first line says where the mail is").to_owned();
-        Server { place: self.clone(), address, mail, process: Some(process) }
+        (Server { place: self.clone(), address, mail, process: Some(process) }, said)
     }
 
     /// What the last server that was started here has logged.

@@ -1,0 +1,123 @@
+//! The sample is well-formed and whole: each typed message reads without a problem, and what is promised of it is there.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use formats::{Typed, secrets};
+use mail::office::WorkAsk;
+
+use super::*;
+use crate::config::{Config, File};
+
+fn letters(sample: &Sample) -> impl Iterator<Item = &Letter> {
+    sample.0.iter().flat_map(|part| &part.letter)
+}
+
+async fn filled() -> (tempfile::TempDir, Post) {
+    let home = tempfile::tempdir().unwrap();
+    let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
+    let post = Post::open(&config).await.unwrap();
+    Sample::read().unwrap().fill(&post).await.unwrap();
+    (home, post)
+}
+
+#[test]
+fn every_typed_message_reads_without_a_problem_and_all_kinds_are_there() {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for letter in letters(&Sample::read().unwrap()) {
+        let words = Words::default().sent_at(Timestamp::now(), "a seed");
+        let (subject, body) = (letter.subject.clone().unwrap_or_default(), words.fill(letter.body.trim()));
+        assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
+        assert!(secrets::find(&body).is_empty(), "{subject}");
+        let typed = Typed::read(&subject, &body);
+        let Some(kind) = typed.value.kind() else {
+            assert!(!body.starts_with('{'), "{subject} looks like JSON and is none");
+            continue;
+        };
+        assert_eq!(typed.problems, [], "{subject}");
+        *kinds.entry(kind.as_str()).or_default() += 1;
+    }
+    assert_eq!(kinds.len(), 16, "ten kinds of Markdown and six of JSON: {kinds:?}");
+}
+
+#[test]
+fn whoever_is_spoken_of_is_there_and_nobody_answers_what_was_not_said() {
+    let sample = Sample::read().unwrap();
+    for part in &sample.0 {
+        let members: Vec<&str> = sample
+            .0
+            .iter()
+            .filter(|one| one.project == part.project)
+            .flat_map(|one| &one.agent)
+            .map(|one| one.name.as_str())
+            .collect();
+        for letter in &part.letter {
+            let named = letter.to.iter().chain(&letter.cc).chain(&letter.bcc).chain([&letter.from]);
+            for name in named.filter(|name| *name != "all" && !name.starts_with('#')) {
+                assert!(members.contains(&name.as_str()), "{name}");
+            }
+            let answered = letter
+                .answers
+                .as_ref()
+                .map(|label| part.letter.iter().find(|one| one.label.as_ref() == Some(label)).unwrap());
+            assert!(answered.is_none_or(|answered| answered.ago > letter.ago), "{}", letter.body);
+            assert!(letter.subject.is_some() || letter.answers.is_some(), "{}", letter.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_board_shows_work_in_every_state_and_a_question_that_is_overdue() {
+    let (_home, post) = filled().await;
+    let ask = WorkAsk { project_key: MAIN, state: None, agent: None, before: None, limit: 100 };
+    let items = post.office.work(ask).await.unwrap().items;
+    let states: BTreeMap<&str, &str> = items.iter().map(|item| (item.id.as_str(), item.state.name())).collect();
+    for (work, state) in [
+        ("ws-21", "done"),
+        ("ws-23", "failed"),
+        ("ws-26", "in_progress"),
+        ("ws-29", "done"),
+        ("ws-30", "checkpointed"),
+        ("ws-31", "in_progress"),
+        ("ws-33", "help_wanted"),
+        ("ws-34", "assigned"),
+        ("ws-35", "accepted"),
+        ("ws-36", "spawn_requested"),
+        ("ws-37", "spawned"),
+    ] {
+        assert_eq!(states.get(work), Some(&state), "{work}");
+    }
+    let overdue = post.office.work(WorkAsk { state: Some("overdue"), ..ask }).await.unwrap().items;
+    assert_eq!(overdue.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["ws-33"]);
+    assert!(items.iter().filter(|item| !item.open_acks.is_empty()).count() >= 3);
+}
+
+#[tokio::test]
+async fn somebody_is_awake_working_idle_silent_or_gone() {
+    let (_home, post) = filled().await;
+    let (_, present) = post.office.present(MAIN, None, 100).await.unwrap();
+    let shown: BTreeMap<&str, String> =
+        present.iter().map(|one| (one.agent.name.as_str(), one.shown(Timestamp::now()))).collect();
+    let wanted = [
+        ("AmberHeron", "OFFLINE"),
+        ("BlueLake", "AWAKE/WORKING"),
+        ("GreenDog", "AWAKE/WORKING"),
+        ("JadeRiver", "STALE/WORKING"),
+        ("Orchestrator", "AWAKE/WORKING"),
+        ("RedFox", "AWAKE/IDLE"),
+        ("Reviewer", "AWAKE/IDLE"),
+    ];
+    assert_eq!(shown, wanted.map(|(name, state)| (name, state.to_owned())).into());
+    let (_, leases) = post.office.leases(MAIN, None, 100).await.unwrap();
+    assert_eq!(leases.len(), 10, "{leases:?}");
+}
+
+#[tokio::test]
+async fn mail_is_of_the_last_two_days_and_is_there_at_once() {
+    let begun = Instant::now();
+    let (_home, post) = filled().await;
+    // Two seconds where nobody else works; a machine that runs all tests at once may take longer.
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    let count = post.office.count_open(MAIN, None).await.unwrap();
+    assert!(count.unread >= 10 && count.total > 2 * count.unread, "{count:?}");
+}
