@@ -1,7 +1,8 @@
 //! Every promise of `crates/mail/src/contract` is run on every engine of `crates/store`.
 //!
-//! A suite function that the macro forgets, or an engine that forgets the macro, would never fail. Until the contract
-//! exists there is nothing to check.
+//! A suite function that the macro forgets, or an engine that forgets the macro, would never fail. The macro may list
+//! promises in parts, each a macro of its own whose name begins like the macro's: a part that the macro does not call lists
+//! nothing. Until the contract exists there is nothing to check.
 
 use std::collections::HashSet;
 
@@ -10,6 +11,7 @@ use super::house::{House, RustFile};
 use super::source::tokens;
 
 const MACRO_FILE: &str = "crates/mail/src/contract.rs";
+const PARTS: &str = "store_contract_";
 const SUITES: &str = "crates/mail/src/contract/";
 const ENGINES: &str = "crates/store/src/";
 const ENGINE_TESTS: &str = "crates/store/tests/contract.rs";
@@ -32,9 +34,15 @@ fn forgotten_promises(house: &House, macro_file: &RustFile) -> Vec<Violation> {
             "`macro_rules! store_contract` is missing, list every promise in it",
         )];
     };
+    let suites: Vec<&RustFile> = house.rust().iter().filter(|file| file.path.starts_with(SUITES)).collect();
+    let parts = listed.windows(2).filter(|run| run[0].starts_with(PARTS) && run[1] == "!").map(|run| run[0]);
+    let parts = parts.flat_map(|part| {
+        suites.iter().filter_map(move |file| block_after(file, &["macro_rules", "!", part, "{"])).flatten()
+    });
+    let listed: Vec<&str> = listed.iter().copied().chain(parts).collect();
     let listed = listed_promises(&listed);
     let mut found = Vec::new();
-    for suite in house.rust().iter().filter(|file| file.path.starts_with(SUITES)) {
+    for suite in suites {
         let noun = suite.path[SUITES.len()..].trim_end_matches(".rs");
         for (line, function) in promises(suite) {
             if !listed.contains(&(noun, function)) {
@@ -136,6 +144,26 @@ mod tests {
                         pub async fn a_message() {}\npub async fn only_in_a_comment() {}\n";
         let found = places(check, &tree(messages, TESTS, "crates/store/src/sqlite.rs"));
         assert_eq!(found, [2, 3, 4].map(|line| format!("crates/mail/src/contract/messages.rs:{line}")));
+    }
+
+    #[test]
+    fn a_part_lists_promises_if_the_macro_calls_it() {
+        let part =
+            "//! Made up.\nmacro_rules! store_contract_of_mail { () => { all! { agents: [an_agent_is_known] } } }";
+        let places_with = |listed: &str| {
+            let listed = format!("macro_rules! store_contract {{ ($fresh:path) => {{ {listed} }} }}");
+            let tree = [
+                (MACRO_FILE, listed.as_str()),
+                ("crates/mail/src/contract/agents.rs", "pub async fn an_agent_is_known() {}"),
+                ("crates/mail/src/contract/listed/mail.rs", part),
+                (ENGINE_TESTS, TESTS),
+            ];
+            places(check, &tree)
+        };
+        assert!(places_with("$crate::store_contract_of_mail! {}").is_empty());
+        let forgotten = ["crates/mail/src/contract/agents.rs:1"];
+        assert_eq!(places_with("$crate::store_contract_of_work! {}"), forgotten);
+        assert_eq!(places_with("store_contract_of_mail"), forgotten, "what is not called");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What every store promises of mailboxes copy by copy: what is open, taking back, putting away.
+//! What every store promises of mailboxes copy by copy: what is open, taking back, putting away and bringing back.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
 use crate::events::EventKind;
 use crate::ids::MessageId;
-use crate::mailboxes::{Archived, CopyQuery, Count};
+use crate::mailboxes::{Archived, BroughtBack, CopyQuery, Count};
 use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
 
 async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Archived {
@@ -120,6 +120,72 @@ pub async fn who_has_no_copy_puts_nothing_away(store: &Shared) {
     assert_eq!(archived(store, &team, "carol", id).await, Archived::NoCopy);
     assert_eq!(archived(store, &team, "bob", MessageId(id.0 + 1)).await, Archived::NoCopy);
     assert_eq!(team.events().await, before);
+}
+
+pub async fn who_puts_a_copy_away_or_brings_it_back_is_told(store: &Shared) {
+    let team = team(store).await;
+    let (alice, bob, carol) = (team.agent("alice"), team.agent("bob"), team.agent("carol"));
+    let id = team.send(draft("alice", &["bob"])).await;
+    let before = team.events().await.len();
+    assert_eq!(store.archive(bob, id, carol, at("16:05:00")).await.unwrap(), Archived::Now);
+    assert_eq!(store.bring_back(bob, id, alice, at("16:06:00")).await.unwrap(), BroughtBack::Now);
+    let events = team.events().await;
+    let told: Vec<_> = events[before..].iter().map(|one| (one.kind, one.reference, one.agent, one.at)).collect();
+    let expected = [
+        (EventKind::MessageArchived, id.0, Some(carol), at("16:05:00")),
+        (EventKind::MessageBroughtBack, id.0, Some(alice), at("16:06:00")),
+    ];
+    assert_eq!(told, expected);
+}
+
+pub async fn what_was_put_away_comes_back_as_it_was(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    let (read, unread) =
+        (team.send(draft("alice", &["bob", "carol"])).await, team.send(draft("alice", &["bob"])).await);
+    store.mark(bob, read, &Mark::Read, at("16:04:00")).await.unwrap();
+    let before = team.inbox("bob").await;
+    for id in [read, unread] {
+        assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
+        assert_eq!(
+            archived(store, &team, "carol", read).await,
+            if id == read { Archived::Now } else { Archived::Before }
+        );
+    }
+    assert_eq!(team.inbox("bob").await, []);
+    for id in [read, unread] {
+        assert_eq!(store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap(), BroughtBack::Now);
+    }
+    assert_eq!(team.inbox("bob").await, before);
+    assert_eq!(team.copy(read, "carol").await.state.archived_at, Some(at("16:05:00")), "each for itself");
+    assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [unread], "what was not seen is new still");
+    assert_eq!(archived(store, &team, "bob", read).await, Archived::Now, "and can be put away again");
+}
+
+pub async fn bringing_back_what_is_not_away_changes_nothing(store: &Shared) {
+    let team = team(store).await;
+    let (bob, carol) = (team.agent("bob"), team.agent("carol"));
+    let id = team.send(draft("alice", &["bob"])).await;
+    let before = (team.events().await, team.inbox("bob").await);
+    assert_eq!(store.bring_back(bob, id, bob, at("16:05:00")).await.unwrap(), BroughtBack::NotAway);
+    assert_eq!(store.bring_back(carol, id, bob, at("16:05:00")).await.unwrap(), BroughtBack::NoCopy);
+    let unknown = store.bring_back(bob, MessageId(id.0 + 1), bob, at("16:05:00")).await.unwrap();
+    assert_eq!(unknown, BroughtBack::NoCopy);
+    assert_eq!((team.events().await, team.inbox("bob").await), before);
+}
+
+pub async fn of_many_who_bring_back_at_once_one_does(store: &Shared) {
+    let team = team(store).await;
+    let id = team.send(draft("alice", &["bob"])).await;
+    archived(store, &team, "bob", id).await;
+    let mut tasks = JoinSet::new();
+    for _ in 0..8 {
+        let (store, bob) = (store.clone(), team.agent("bob"));
+        tasks.spawn(async move { store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap() });
+    }
+    let answers = tasks.join_all().await;
+    assert_eq!(answers.iter().filter(|answer| **answer == BroughtBack::Now).count(), 1, "{answers:?}");
+    assert_eq!(team.count_events(EventKind::MessageBroughtBack).await, 1);
 }
 
 pub async fn what_was_read_can_be_unread_again(store: &Shared) {

@@ -163,6 +163,18 @@ pub async fn release_gives_back_all_of_ones_own(store: &Shared) {
     team.granted(&team.request("bob", &["a.txt"]), at("16:05:00")).await;
 }
 
+pub async fn who_gives_a_lease_back_is_told(store: &Shared) {
+    let team = team(store).await;
+    let (alice, carol) = (team.agent("alice"), team.agent("carol"));
+    let held = team.granted(&team.request("alice", &["a", "b"]), at("16:00:00")).await;
+    let back = store.release(team.id(), alice, Some(&parsed(&["a"])), carol, at("16:05:00")).await.unwrap();
+    assert_eq!((patterns(&back), back[0].holder), (vec!["a"], alice), "it was alice's lease");
+    let last = team.events().await.pop().unwrap();
+    let told = (last.kind, last.reference, last.agent, last.at);
+    assert_eq!(told, (EventKind::LeaseReleased, held[0].id.0, Some(carol), at("16:05:00")));
+    assert_eq!(patterns(&team.leases(at("16:05:00")).await), ["b"]);
+}
+
 pub async fn what_is_not_held_is_not_given_back(store: &Shared) {
     let team = team(store).await;
     let held = team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;

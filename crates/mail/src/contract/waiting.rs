@@ -1,10 +1,10 @@
 //! What every store promises of those who stand in line for leases that others hold.
 
 use super::Shared;
-use super::fixtures::{Team, at, patterns, stamp, team, team_at};
+use super::fixtures::{Team, at, parsed, patterns, stamp, team, team_at};
 use crate::clock::from_micros;
 use crate::ids::TicketId;
-use crate::reservations::{Conflict, Request, Reserved, place_held_until};
+use crate::reservations::{Conflict, Request, Reserved, Waiter, place_held_until};
 
 pub async fn who_waits_is_told_what_is_in_the_way_and_when_to_look_again(store: &Shared) {
     let team = team(store).await;
@@ -241,6 +241,31 @@ pub async fn a_line_stays_within_its_project(store: &Shared) {
     let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     bob_waits_for_alice(&shop).await;
     bank.granted(&bank.request("carol", &["a.txt"]), at("16:00:02")).await;
+}
+
+pub async fn those_in_line_are_told_in_order_until_their_place_is_lost(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    let line = async |now| store.waiters(shop.id(), now).await.unwrap();
+    assert_eq!(line(at("16:00:00")).await, []);
+    for team in [&shop, &bank] {
+        team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
+    }
+    let bobs = shop.queued(&shop.patient("bob", &["a.txt", "b/**"], at("16:30:00")), at("16:00:01")).await;
+    let carols = shop.queued(&shop.patient("carol", &["a.txt"], at("16:00:04")), at("16:00:02")).await;
+    bank.queued(&bank.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:02")).await;
+    let waiter = |ticket, name: &str, wanted: &[&str], until| Waiter {
+        ticket,
+        agent: shop.agent(name),
+        agent_name: name.to_owned(),
+        patterns: parsed(wanted),
+        exclusive: true,
+        until,
+    };
+    let bob = waiter(bobs, "bob", &["a.txt", "b/**"], place_held_until(at("16:00:01"), at("16:30:00")));
+    let carol = waiter(carols, "carol", &["a.txt"], at("16:00:04"));
+    assert_eq!(line(at("16:00:03.999999")).await, [bob.clone(), carol]);
+    assert_eq!(line(at("16:00:04")).await, [bob], "her wait is over");
+    assert_eq!(line(at("16:00:06")).await, [], "he did not ask again");
 }
 
 pub async fn two_who_would_wait_for_each_other_are_told_of_the_circle(store: &Shared) {
