@@ -82,8 +82,10 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         Location::File(_) => config.home.display().to_string(),
         database => database.to_string(),
     };
-    output::answer(as_json, &json!({ "url": url, "home": config.home, "mail": place }), || {
-        format!("Postrider {} listening on {url} (mail in {place})", env!("CARGO_PKG_VERSION"))
+    let page = format!("{}/", server.base_url());
+    output::answer(as_json, &json!({ "url": url, "page": page, "home": config.home, "mail": place }), || {
+        let version = env!("CARGO_PKG_VERSION");
+        format!("Postrider {version} listening on {url} (mail in {place})\nThe page for people is at {page}")
     });
     server.run(asked_to_stop).await;
     Ok(())
