@@ -8,6 +8,7 @@ use axum::response::Response;
 use mail::projects::Project;
 
 use super::assets::{VERSION, compressed, takes_gzip};
+use super::messages::Unsent;
 use super::refused::Refused;
 use super::text::line;
 use super::visit::Visit;
@@ -113,6 +114,14 @@ impl Frame {
     /// The same, with a word on what was just done.
     pub fn done(mut self, what: Option<&str>) -> Self {
         self.notice = what.and_then(|what| DONE.iter().find(|(name, _)| *name == what)).map(|(_, said)| *said);
+        self
+    }
+
+    /// The same for somebody whose form was not sent: the name that was written in it stays.
+    pub fn written_by(mut self, unsent: Option<&Unsent>) -> Self {
+        if let Some(unsent) = unsent {
+            self.person.clone_from(&unsent.name);
+        }
         self
     }
 

@@ -275,6 +275,16 @@ pub async fn show(
     visit.page(&page)
 }
 
+/// What was not sent.
+pub struct Unsent {
+    /// In whose name.
+    pub name: String,
+    /// What it says.
+    pub body: String,
+    /// Why not, and what to do.
+    pub refusal: String,
+}
+
 /// What stands in the form for a new message.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -314,13 +324,13 @@ pub async fn compose(
     composing(door.office(), &slug, draft, &visit, None).await
 }
 
-/// The form, with what was written in it and why that was not sent.
+/// The form, with what was written in it, and if that was not sent why.
 pub async fn composing(
     office: &Office,
     slug: &str,
     mut draft: Written,
     visit: &Visit,
-    refusal: Option<String>,
+    unsent: Option<Unsent>,
 ) -> Result<Response, Refused> {
     let project = named(office, slug).await?;
     if draft.importance.is_empty() {
@@ -331,13 +341,13 @@ pub async fn composing(
         levels.map(|name| Choice { value: name.into(), text: name.into(), is_chosen: name == draft.importance });
     let levels = levels.collect();
     let page = Compose {
-        frame: Frame::new(visit, "Write", Place::Other, Some(&project)),
+        frame: Frame::new(visit, "Write", Place::Other, Some(&project)).written_by(unsent.as_ref()),
         slug: &project.slug,
         agents: agents(office, &project).await?,
         levels,
         draft,
         key: visit.new_key(),
-        refusal,
+        refusal: unsent.map(|unsent| unsent.refusal),
     };
     visit.page(&page)
 }

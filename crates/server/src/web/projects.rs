@@ -14,7 +14,7 @@ use super::frame::{Frame, Place};
 use super::messages::{Row, row};
 use super::overview::{Card, card};
 use super::refused::Refused;
-use super::visit::Visit;
+use super::visit::{Visit, encoded, see};
 use crate::http::Door;
 
 /// How many messages are shown.
@@ -33,6 +33,11 @@ pub async fn named(office: &Office, slug: &str) -> Result<Project, Refused> {
         return Err(Refused::nothing_here());
     }
     Ok(office.project(slug).await?)
+}
+
+/// `GET /p/{project}`: the address that somebody types.
+pub async fn with_slash(Path(slug): Path<String>) -> Response {
+    see(&format!("/p/{}/", encoded(&slug)))
 }
 
 #[derive(Template)]

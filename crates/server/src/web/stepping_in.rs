@@ -17,8 +17,9 @@ use mail::office::{Claim, Draft, ReplyDraft};
 use mail::{Error, agents};
 use serde::Deserialize;
 
-use super::messages::{Written, address, checked, composing};
+use super::messages::{Unsent, Written, address, checked, composing};
 use super::refused::Refused;
+use super::threads::{self, Asked};
 use super::visit::{Posted, Visit};
 use crate::http::Door;
 
@@ -44,14 +45,25 @@ pub async fn send(
     match sent(office, &slug, &form).await {
         Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
         // What was written is not lost because a name was misspelt.
-        Err(error) if !error.retryable() => {
-            let refusal = format!("{error}. {}", error.hint());
-            let mut page = composing(office, &slug, form.written, &visit, Some(refusal)).await?;
-            *page.status_mut() = StatusCode::BAD_REQUEST;
-            Ok(page)
+        Err(error) => {
+            let unsent = unsent(error, form.name, String::new())?;
+            bad(composing(office, &slug, form.written, &visit, Some(unsent)).await?)
         }
-        Err(error) => Err(error.into()),
     }
+}
+
+/// What was written, to be corrected or sent again.
+fn unsent(error: Error, name: String, body: String) -> Result<Unsent, Refused> {
+    if matches!(error, Error::UnknownProject { .. }) {
+        return Err(error.into());
+    }
+    crate::refusal::log_cause(&error);
+    Ok(Unsent { name, body, refusal: format!("{error}. {}", error.hint()) })
+}
+
+fn bad(mut page: Response) -> Result<Response, Refused> {
+    *page.status_mut() = StatusCode::BAD_REQUEST;
+    Ok(page)
 }
 
 async fn sent(office: &Office, slug: &str, form: &Sending) -> Result<(String, String), Error> {
@@ -110,12 +122,27 @@ pub async fn reply(
     posted: Posted<Answering>,
 ) -> Result<Response, Refused> {
     let (office, Posted { visit, form }) = (door.office(), posted);
-    let person = office.welcome_person(&slug, form.name.trim()).await?;
+    match answered(office, &slug, MessageId(id), &form).await {
+        Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
+        Err(error) => {
+            let (message, _) = office.message(&slug, MessageId(id)).await?;
+            let unsent = unsent(error, form.name, form.body)?;
+            bad(threads::showing(office, &slug, &message.thread, &Asked::default(), &visit, Some(unsent)).await?)
+        }
+    }
+}
+
+async fn answered(
+    office: &Office,
+    slug: &str,
+    reply_to: MessageId,
+    form: &Answering,
+) -> Result<(String, String), Error> {
+    let person = office.welcome_person(slug, form.name.trim()).await?;
     let draft =
-        Draft { importance: importance(&form.importance)?, ..draft(&slug, &person, &form.body, form.ack, &form.key) };
-    let sent = office.reply(ReplyDraft { reply_to: MessageId(id), subject: None, draft }).await?;
-    let address = with_done(&address(&slug, &sent.message), "sent");
-    Ok(visit.on_to(&address, Some(&person.name)))
+        Draft { importance: importance(&form.importance)?, ..draft(slug, &person, &form.body, form.ack, &form.key) };
+    let sent = office.reply(ReplyDraft { reply_to, subject: None, draft }).await?;
+    Ok((address(slug, &sent.message), person.name))
 }
 
 /// The address of a message, with a word on what was done.

@@ -18,7 +18,7 @@ use mail::projects::Project;
 use serde::Deserialize;
 
 use super::frame::{Frame, Place};
-use super::messages::{Tag, address, names, subject, tags};
+use super::messages::{Tag, Unsent, address, names, subject, tags};
 use super::projects::named;
 use super::refused::Refused;
 use super::text::{laid_out, line};
@@ -80,6 +80,7 @@ struct Page<'a> {
     later: Option<String>,
     messages: Vec<Said>,
     answer_to: Option<Last>,
+    unsent: Option<Unsent>,
     key: String,
 }
 
@@ -99,9 +100,20 @@ pub async fn show(
     Query(asked): Query<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
-    let office = door.office();
-    let project = named(office, &slug).await?;
-    let part = part(office, &slug, &thread, &asked).await?;
+    showing(door.office(), &slug, &thread, &asked, &visit, None).await
+}
+
+/// A part of a conversation, with an answer that was not sent.
+pub async fn showing(
+    office: &Office,
+    slug: &str,
+    thread: &str,
+    asked: &Asked,
+    visit: &Visit,
+    unsent: Option<Unsent>,
+) -> Result<Response, Refused> {
+    let project = named(office, slug).await?;
+    let part = part(office, slug, thread, asked).await?;
     let now = office.now();
     let (mut messages, mut bytes) = (Vec::new(), 0);
     for message in &part.page.messages {
@@ -121,8 +133,9 @@ pub async fn show(
     let (first, last) = (messages.first().map(|said| said.id), messages.last().map(|said| said.id));
     let here = format!("/p/{}/thread/{}", project.slug, encoded(&part.page.thread));
     let answer_to = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
+    let frame = Frame::new(visit, &part.subject, Place::Other, Some(&project)).done(asked.done.as_deref());
     let page = Page {
-        frame: Frame::new(&visit, &part.subject, Place::Other, Some(&project)).done(asked.done.as_deref()),
+        frame: frame.written_by(unsent.as_ref()),
         slug: &project.slug,
         up: format!("/mail?project={}", project.slug),
         work: work_of(office, &project, &part.page).await?,
@@ -133,6 +146,7 @@ pub async fn show(
         thread: line(&part.page.thread, 120),
         total: part.page.total,
         messages,
+        unsent,
         key: visit.new_key(),
     };
     visit.page(&page)
