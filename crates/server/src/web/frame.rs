@@ -36,7 +36,8 @@ pub enum Place {
 }
 
 /// What was just done, in words of our own: a page shows nothing that stands in its address.
-const DONE: [(&str, &str); 7] = [
+const DONE: [(&str, &str); 8] = [
+    ("read", "Marked read."),
     ("sent", "Sent."),
     ("acknowledged", "Acknowledged."),
     ("archived", "Put away. It can be brought back."),

@@ -9,7 +9,7 @@ use ::http::StatusCode;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use mail::Office;
-use mail::agents::Agent;
+use mail::agents::{Agent, AgentName};
 use mail::error::shown;
 use mail::ids::{LeaseId, MessageId};
 use mail::messages::Importance;
@@ -173,6 +173,30 @@ pub async fn acknowledge(
     let person = office.welcome_person(&slug, &visit.person).await?;
     office.acknowledge(&slug, Claim::person(&person.name), MessageId(id), "").await?;
     back_to(office, &visit, &slug, MessageId(id), "acknowledged").await
+}
+
+/// `POST /p/{project}/message/{id}/read`: one's own copy. Looking at a page changes nothing.
+pub async fn mark_read(
+    State(door): State<Arc<Door>>,
+    Path((slug, id)): Path<(String, i64)>,
+    posted: Posted<Plain>,
+) -> Result<Response, Refused> {
+    let (office, visit) = (door.office(), posted.visit);
+    let person = office.welcome_person(&slug, &visit.person).await?;
+    office.mark_read(&slug, Claim::person(&person.name), MessageId(id)).await?;
+    back_to(office, &visit, &slug, MessageId(id), "read").await
+}
+
+/// The name that somebody wants to write under.
+#[derive(Deserialize)]
+pub struct Naming {
+    name: String,
+}
+
+/// `POST /name`: remembered by the browser alone, until something is written under it.
+pub async fn choose_name(posted: Posted<Naming>) -> Result<Response, Refused> {
+    let name = AgentName::parse(posted.form.name.trim())?;
+    Ok(posted.visit.on_to(&posted.visit.came_from(), Some(name.as_str())))
 }
 
 /// Whose copy.

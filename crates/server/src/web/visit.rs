@@ -6,7 +6,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use ::http::header::{LOCATION, SET_COOKIE};
+use ::http::header::{HOST, LOCATION, REFERER, SET_COOKIE};
 use ::http::request::Parts;
 use ::http::{HeaderMap, HeaderValue, StatusCode};
 use askama::Template;
@@ -91,6 +91,15 @@ impl Visit {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
         Ok(response)
+    }
+
+    /// The page that a form was on, without what it said of things done.
+    pub fn came_from(&self) -> String {
+        let text =
+            |name| self.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        let behind_scheme = text(REFERER).split_once("://").map_or("", |(_, rest)| rest);
+        let next = behind_scheme.strip_prefix(text(HOST)).unwrap_or_default();
+        Wanted { next: next.split("done=").next().unwrap_or_default().to_owned() }.address().to_owned()
     }
 
     /// A key under which a form is sent once, however often it is sent.
