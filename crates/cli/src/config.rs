@@ -162,6 +162,8 @@ pub struct File {
     pub port: Option<u16>,
     /// The bearer token that every call needs.
     pub token: Option<String>,
+    /// What people sign in with at the page, where that is not the token.
+    pub page_token: Option<String>,
     /// How names are taken.
     pub identity: Option<Identity>,
     /// Which tools are listed.
@@ -271,17 +273,12 @@ impl Config {
 
     /// The bearer token: from the environment, else from the file. An empty one is a mistake, not "none".
     pub fn token(&self) -> anyhow::Result<Option<String>> {
-        let token = match std::env::var("AGENT_MAIL_BEARER_TOKEN") {
-            Ok(token) => Some(token),
-            Err(std::env::VarError::NotPresent) => self.file.token.clone(),
-            Err(std::env::VarError::NotUnicode(_)) => bail!("AGENT_MAIL_BEARER_TOKEN is not Unicode text"),
-        };
-        if let Some(token) = &token
-            && (token.trim().is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()))
-        {
-            bail!("the bearer token must be visible ASCII characters; unset AGENT_MAIL_BEARER_TOKEN for none");
-        }
-        Ok(token)
+        secret("AGENT_MAIL_BEARER_TOKEN", self.file.token.as_ref())
+    }
+
+    /// What people sign in with at the page, where that is not the bearer token.
+    pub fn page_token(&self) -> anyhow::Result<Option<String>> {
+        secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
     }
 
     /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.
@@ -332,7 +329,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 }
 
 /// Settings whose value nobody else may see.
-const SECRET: [&str; 6] = ["token", "database", "url", "credentials", "nats", "nats.url"];
+const SECRET: [&str; 7] = ["token", "page_token", "database", "url", "credentials", "nats", "nats.url"];
 
 /// Where a settings file is wrong, and how. The line is not shown, nor the value of a setting that may be a secret.
 fn place_and_fault(text: &str, error: &toml::de::Error) -> String {

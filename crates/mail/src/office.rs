@@ -37,6 +37,7 @@ use directory::Directory;
 pub use mailboxes::CopiesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
 pub use overview::ListingAsk;
+pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
 pub use reservations::ReserveAsk;

@@ -112,20 +112,20 @@ impl Feed {
 
     /// As [`Self::next`], but nothing while another process does the work of the sink.
     pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Result<Vec<Event>, StoreError> {
+        let asked_at = Instant::now();
         let (events, read_after) = (self.next(limit).await?, self.position);
-        if events.is_empty() || !self.hold(now).await? {
+        if events.is_empty() || !self.hold(now, asked_at).await? {
             return Ok(Vec::new());
         }
         if self.position == read_after { Ok(events) } else { self.next(limit).await }
     }
 
-    /// Takes on the work of the sink, or goes on with it; `false` while it is another's.
-    pub async fn hold(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+    /// Takes on the work of the sink, or goes on with it; `false` while it is another's. It is held from `now` on, and relied
+    /// on from `asked_at` on, which must not be later.
+    pub async fn hold(&mut self, now: Timestamp, asked_at: Instant) -> Result<bool, StoreError> {
         if self.is_held() {
             return Ok(true);
         }
-        // `now` was looked at before this, so that it is relied on no longer than it is held.
-        let asked_at = Instant::now();
         let until = now + HELD_FOR;
         let held = self.store.hold_cursor(&self.sink, self.project.id, &self.holder, until, now).await?;
         let Some(seq) = held else { return Ok(false) };

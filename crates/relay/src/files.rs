@@ -113,6 +113,8 @@ pub struct Bridge {
     unwritten: BTreeMap<String, Trouble>,
     /// The channels that could not be written to when that was last tried, and why.
     closed: BTreeMap<String, io::Error>,
+    /// Until when what was put off is left to other processes.
+    put_off_until: Option<Instant>,
     presence: Presence,
 }
 
@@ -138,6 +140,7 @@ impl Bridge {
             unread: BTreeMap::new(),
             unwritten: BTreeMap::new(),
             closed: BTreeMap::new(),
+            put_off_until: None,
             presence: Presence::new(),
             desk: Desk { office, project, longest },
         })

@@ -82,7 +82,8 @@ impl Door {
         pace: Option<Arc<dyn PaceStore>>,
     ) -> Self {
         let room = Room::new(settings.largest_request);
-        let web = Web::new(&office, settings.trust.token.as_deref(), settings.person.clone());
+        let trust = &settings.trust;
+        let web = Web::new(&office, trust.page_token.clone().or_else(|| trust.token.clone()), settings.person.clone());
         let admission = Admission::new(settings, metrics.clone(), pace);
         Self { office, endpoint, metrics, admission, room, readiness: Readiness::default(), web }
     }
@@ -99,9 +100,24 @@ impl Door {
         following.abort();
     }
 
-    /// What the pages need of the door.
-    pub(crate) fn parts(&self) -> (&Office, &Admission, &Room, &Web) {
-        (&self.office, &self.admission, &self.room, &self.web)
+    /// The office, for the pages.
+    pub(crate) fn office(&self) -> &Office {
+        &self.office
+    }
+
+    /// Who keeps the door, for the pages.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// The room for what forms hold.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// What the pages need beside the office.
+    pub(crate) fn web(&self) -> &Web {
+        &self.web
     }
 
     fn router(self) -> Router {
@@ -237,7 +253,7 @@ async fn nothing_here(request: Request) -> Result<Response, Problem> {
     }
     if request.headers().get(ACCEPT).is_some_and(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains("text/html")))
     {
-        return Ok(web::nothing_here());
+        return Ok(web::nothing_here().await);
     }
     Err(Problem::not_found(request.uri().path()))
 }

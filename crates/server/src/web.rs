@@ -59,7 +59,7 @@ pub struct Web {
 
 impl Web {
     /// The pages of a server with that token, for somebody called `person`.
-    pub fn new(office: &Arc<Office>, token: Option<&str>, person: String) -> Self {
+    pub fn new(office: &Arc<Office>, token: Option<String>, person: String) -> Self {
         let tries = RateLimiter::keyed(Quota::per_minute(TRIES_A_MINUTE));
         Self { keys: Keys::new(token), person, live: Live::new(office.clone()), tries }
     }
@@ -72,19 +72,9 @@ impl Web {
     }
 }
 
-impl Door {
-    fn office(&self) -> &Office {
-        self.parts().0
-    }
-
-    fn web(&self) -> &Web {
-        self.parts().3
-    }
-}
-
 /// The answer to whoever looks for a page that is not there.
-pub fn nothing_here() -> Response {
-    refused::Refused::nothing_here().into_response()
+pub async fn nothing_here() -> Response {
+    guarded(refused::Refused::nothing_here().into_response()).await
 }
 
 /// The addresses of all pages.

@@ -14,7 +14,7 @@ use crate::projects::Project;
 use crate::reservations::Lease;
 
 /// The door of what people do on the page.
-const PAGE: &str = "page";
+pub const PAGE: &str = "page";
 
 impl Office {
     /// Makes a person known who looks at the page, or finds it again; a retired one is back. A name of an agent is refused.

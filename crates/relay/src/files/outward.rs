@@ -5,6 +5,7 @@
 //! is told by the writer.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use mail::channels::FOLDER;
 use mail::events::{Event, EventKind};
@@ -14,17 +15,21 @@ use super::{Bridge, CHANNELS, FilesError, channels_of, off_thread, writer};
 
 /// How many events are looked at in one go.
 const EVENTS_AT_ONCE: usize = 256;
+/// How long what could not be written is left to other processes.
+const STANDS_BACK: Duration = Duration::from_secs(3);
 
 impl Bridge {
     /// Writes what was posted and is not written, but for the channels that are closed; nothing while another process
     /// does.
     pub(super) async fn follow_events(&mut self) -> Result<(), FilesError> {
         self.begin().await?;
-        let is_due = self.feed.waiting().iter().any(|(_, channel)| !self.closed.contains_key(channel));
-        if is_due && !self.feed.hold(self.desk.office.now()).await? {
+        let asked_at = Instant::now();
+        let is_due = self.is_time_to_try_again(asked_at)
+            && self.feed.waiting().iter().any(|(_, channel)| !self.closed.contains_key(channel));
+        if is_due && !self.feed.hold(self.desk.office.now(), asked_at).await? {
             return Ok(());
         }
-        for (event, channel) in self.feed.waiting() {
+        for (event, channel) in self.feed.waiting().into_iter().filter(|_| is_due) {
             if self.feed.is_held() && !self.closed.contains_key(&channel) && self.write(&event).await?.is_none() {
                 self.feed.made_good(event.seq);
             }
@@ -32,7 +37,9 @@ impl Bridge {
         loop {
             let events = self.feed.next_alone(EVENTS_AT_ONCE, self.desk.office.now()).await?;
             if events.is_empty() {
-                return Ok(());
+                // At once: whoever goes on later must not write what somebody has read and taken away meanwhile.
+                self.feed.note().await?;
+                return self.leave_to_others().await;
             }
             for event in events {
                 // A folder may be slow, and another may have taken over meanwhile.
@@ -53,6 +60,19 @@ impl Bridge {
                 self.feed.done(event.seq).await?;
             }
         }
+    }
+
+    /// Lets go while something cannot be written, and stands back for a while: another process may be able to.
+    async fn leave_to_others(&mut self) -> Result<(), FilesError> {
+        if !self.closed.is_empty() && self.feed.is_held() {
+            self.feed.let_go(self.desk.office.now()).await?;
+            self.put_off_until = Some(Instant::now() + STANDS_BACK);
+        }
+        Ok(())
+    }
+
+    fn is_time_to_try_again(&self, now: Instant) -> bool {
+        self.put_off_until.is_none_or(|until| until <= now)
     }
 
     /// What is wrong with the first of the channels that cannot be written to.

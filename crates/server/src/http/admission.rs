@@ -23,6 +23,8 @@ use crate::metrics::Metrics;
 pub struct Trust {
     /// The bearer token that every call needs, if one is set.
     pub token: Option<String>,
+    /// What people sign in with at the page, where that is not the same.
+    pub page_token: Option<String>,
     /// Names under which the server may be called besides loopback's; `*` for any.
     pub hosts: Vec<String>,
     /// Pages that may call besides those on loopback.
@@ -33,6 +35,7 @@ impl std::fmt::Debug for Trust {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Trust")
             .field("token", &self.token.as_ref().map(|_| "set"))
+            .field("page_token", &self.page_token.as_ref().map(|_| "set"))
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
             .finish()
@@ -81,13 +84,13 @@ impl Admission {
         Ok(Some(origin.clone()))
     }
 
-    /// Lets in a person who looks at a page and has signed in or not, or says why not. Pages of this server are of its own
-    /// origin, so no other is asked for.
+    /// Lets in a person who looks at a page and has signed in or not, or says why not. The token of agents opens no page,
+    /// and pages of this server are of its own origin, so no other is asked for.
     pub async fn admit_person(&self, headers: &HeaderMap, peer: IpAddr, signed_in: bool) -> Result<Admitted, Problem> {
         let known = self
             .trust
             .check_host(headers)
-            .and_then(|()| if signed_in { Ok(()) } else { self.trust.check_token(headers) });
+            .and_then(|()| if signed_in { Ok(()) } else { Err(Problem::unauthorized()) });
         let admitted = match known {
             Ok(()) => self.take_place(peer).await,
             Err(problem) => Err(problem),
@@ -98,11 +101,6 @@ impl Admission {
     /// Whether the server is called by a name of its own.
     pub fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
         self.trust.check_host(headers).inspect_err(|problem| self.metrics.refused(problem.status()))
-    }
-
-    /// Whether that is the token of this server.
-    pub fn is_token(&self, given: &str) -> bool {
-        self.trust.token.as_ref().is_some_and(|token| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
     }
 
     async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {

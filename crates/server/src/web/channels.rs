@@ -20,8 +20,9 @@ use super::visit::Visit;
 use super::who::Who;
 use crate::http::Door;
 
-/// How many posts a page shows.
+/// How many posts a page shows, and how many bytes of HTML; at least one.
 const POSTS: usize = 50;
+const BYTES: usize = 512 * 1024;
 
 struct Row {
     name: String,
@@ -61,6 +62,7 @@ struct Said {
     to: String,
     when: When,
     html: String,
+    left_out: usize,
     address: String,
 }
 
@@ -91,27 +93,48 @@ pub async fn show(
     let project = named(office, &slug).await?;
     let query = PostQuery { before: asked.before.map(MessageId), limit: POSTS, ..PostQuery::default() };
     let (_, channel, posts) = office.posts(&project.slug, &name, query).await?;
-    let now = office.now();
-    let first = posts.first().filter(|_| posts.len() == POSTS).map(|post| post.message.id);
+    let oldest = PostQuery { after: Some(MessageId(0)), limit: 1, ..PostQuery::default() };
+    let (_, _, oldest) = office.posts(&project.slug, &name, oldest).await?;
+    let posts = newest_that_fit(&project.slug, &posts, office.now());
+    let oldest = oldest.first().map(|oldest| oldest.message.id.0);
+    let first = posts.first().map(|first| first.id).filter(|first| oldest.is_some_and(|oldest| *first > oldest));
     let page = Page {
         frame: Frame::new(&visit, &channel.signed(), Place::Channels, Some(&project)),
         slug: &project.slug,
         name: channel.as_str(),
         earlier: first.map(|first| format!("/p/{}/channels/{}?before={first}", project.slug, channel.as_str())),
-        posts: posts.iter().map(|post| said(&project.slug, post, now)).collect(),
+        posts,
     };
     visit.page(&page)
 }
 
+/// The newest of these posts, as many as a page has room for.
+fn newest_that_fit(slug: &str, posts: &[Post], now: Timestamp) -> Vec<Said> {
+    let mut bytes = 0;
+    let mut fitting = Vec::new();
+    for post in posts.iter().rev() {
+        if bytes > BYTES {
+            break;
+        }
+        let said = said(slug, post, now);
+        bytes += said.html.len();
+        fitting.push(said);
+    }
+    fitting.reverse();
+    fitting
+}
+
 fn said(slug: &str, post: &Post, now: Timestamp) -> Said {
     let message = &post.message;
+    let text = laid_out(&message.body);
     let agents: Vec<String> = message.open_recipients().map(str::to_owned).collect();
     Said {
         id: message.id.0,
         from: Who::wrote(message),
         to: names(&agents),
         when: When::ago(message.created_at, now),
-        html: laid_out(&message.body).html,
+        html: text.html,
+        left_out: text.left_out,
         address: address(slug, message),
     }
 }

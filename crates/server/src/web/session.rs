@@ -1,23 +1,24 @@
 //! Who looks at the page: signing in, forms that only our own pages can send, and the name that a person writes under.
 //!
 //! Nothing is kept on the server. What is given out is signed with a key that follows from the server's token, so that any
-//! server with that token takes it, and none takes it once the token was changed. Whether a token is right is not decided
-//! here.
+//! server with that token takes it, and none takes it once the token was changed.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::http::header::{COOKIE, HOST, ORIGIN};
 use ::http::{HeaderMap, HeaderValue};
+use subtle::ConstantTimeEq;
 
 /// How long somebody stays signed in.
 const SIGNED_IN_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long a browser remembers the name that a person writes under.
 const NAME_KEPT_FOR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The longest name that is remembered, in bytes as it is written in a cookie.
-const LONGEST_NAME: usize = 1_024;
+const LONGEST_NAME: usize = 1_536;
 
 /// What is signed with.
 pub struct Keys {
+    token: Option<String>,
     /// For those who showed the token; none where there is no token.
     session: Option<[u8; 32]>,
     forms: [u8; 32],
@@ -55,14 +56,15 @@ impl Cookie {
 
 impl Keys {
     /// The keys of a server with that token. Without one, they live as long as this process.
-    pub fn new(token: Option<&str>) -> Self {
-        match token {
-            Some(token) => Self {
-                session: Some(blake3::derive_key("postrider page 1: signed in", token.as_bytes())),
-                forms: blake3::derive_key("postrider page 1: forms", token.as_bytes()),
-            },
-            None => Self { session: None, forms: blake3::derive_key("postrider page 1: forms", &random::<32>()) },
-        }
+    pub fn new(token: Option<String>) -> Self {
+        let session = token.as_ref().map(|token| blake3::derive_key("postrider page 1: signed in", token.as_bytes()));
+        let secret = token.as_ref().map_or_else(|| random::<32>().to_vec(), |token| token.as_bytes().to_vec());
+        Self { token, session, forms: blake3::derive_key("postrider page 1: forms", &secret) }
+    }
+
+    /// Whether that is the token that people sign in with.
+    pub fn is_token(&self, given: &str) -> bool {
+        self.token.as_ref().is_some_and(|token| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
     }
 
     /// Whether one has to sign in at all.
@@ -211,10 +213,10 @@ mod tests {
 
     #[test]
     fn who_showed_the_token_is_let_in_until_the_token_changes() {
-        let (keys, changed) = (Keys::new(Some("secret")), Keys::new(Some("other")));
+        let (keys, changed) = (Keys::new(Some("secret".to_owned())), Keys::new(Some("other".to_owned())));
         assert!(!keys.lets_in(&stranger()));
         let cookie = keys.signed_in(&stranger(), &HeaderMap::new());
-        assert!(keys.lets_in(&with(&cookie)) && Keys::new(Some("secret")).lets_in(&with(&cookie)), "at any server");
+        assert!(keys.lets_in(&with(&cookie)) && Keys::new(Some("secret".to_owned())).lets_in(&with(&cookie)), "at any server");
         assert!(!changed.lets_in(&with(&cookie)));
         let text = cookie.to_str().unwrap();
         assert!(text.contains("HttpOnly") && text.contains("SameSite=Lax") && !text.contains("secret"), "{text}");
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_over_made_up_or_of_another_port_lets_nobody_in() {
-        let keys = Keys::new(Some("secret"));
+        let keys = Keys::new(Some("secret".to_owned()));
         let session = |value: &str| {
             let cookie = format!("postrider_session_8765={value}");
             Visitor::of(&headers(&[("host", "localhost:8765"), ("cookie", &cookie)]))

@@ -13,18 +13,15 @@ use mail::agents::{Agent, AgentName};
 use mail::error::shown;
 use mail::ids::{LeaseId, MessageId};
 use mail::messages::Importance;
-use mail::office::{Claim, Draft, ReplyDraft};
+use mail::office::{Claim, Draft, PAGE, ReplyDraft};
 use mail::{Error, agents};
 use serde::Deserialize;
 
 use super::messages::{Unsent, Written, address, checked, composing};
 use super::refused::Refused;
 use super::threads::{self, Asked};
-use super::visit::{Posted, Visit};
+use super::visit::{Plain, Posted, Visit};
 use crate::http::Door;
-
-/// The door that a person's mail comes in by.
-const DOOR: &str = "page";
 
 /// A new message.
 #[derive(Deserialize)]
@@ -95,7 +92,7 @@ fn draft<'a>(slug: &'a str, person: &'a Agent, body: &'a str, ack: bool, key: &'
         ack_required: ack.then_some(true),
         idempotency_key: Some(key).filter(|key| !key.is_empty()),
         strict: false,
-        door: DOOR,
+        door: PAGE,
     }
 }
 
@@ -158,10 +155,6 @@ async fn back_to(office: &Office, visit: &Visit, slug: &str, id: MessageId, done
     let (message, _) = office.message(slug, id).await?;
     Ok(visit.on_to(&with_done(&address(slug, &message), done), None))
 }
-
-/// What a form says that says nothing.
-#[derive(Deserialize)]
-pub struct Plain {}
 
 /// `POST /p/{project}/message/{id}/acknowledge`: in one's own name, and nobody else's.
 pub async fn acknowledge(

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use ammonia::{Builder, UrlRelative};
-use formats::{one_line, plain_lines};
+use formats::{one_line, plain_lines, steers};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// How long a text may be to be laid out, in bytes, and how much of a longer one is shown.
@@ -102,8 +102,9 @@ fn pieces(text: &str) -> Option<Vec<Event<'_>>> {
 /// What stands for a piece that is not shown as it is.
 fn harmless(event: Event<'_>) -> Vec<Event<'_>> {
     match event {
-        // Line by line, so that nothing of it is taken for Markdown or HTML again.
-        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
+        // What was written as `&#x202e;` is read here for the first time.
+        Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(unsteered(text))],
+        Event::Code(text) => vec![Event::Code(unsteered(text))],
         Event::Start(Tag::HtmlBlock) => vec![Event::Start(Tag::Paragraph)],
         Event::End(TagEnd::HtmlBlock) => vec![Event::End(TagEnd::Paragraph)],
         Event::Start(Tag::Image { dest_url, link_type, title, id }) => {
@@ -120,6 +121,12 @@ fn harmless(event: Event<'_>) -> Vec<Event<'_>> {
         Event::TaskListMarker(is_done) => vec![Event::Text(CowStr::Borrowed(if is_done { "☑ " } else { "☐ " }))],
         other => vec![other],
     }
+}
+
+/// The same text without what turns or hides others.
+fn unsteered(text: CowStr<'_>) -> CowStr<'_> {
+    let steers = |letter: char| letter != '\n' && letter != '\t' && steers(letter);
+    if text.contains(steers) { text.replace(steers, "�").into() } else { text }
 }
 
 fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
@@ -262,7 +269,10 @@ mod tests {
     #[test]
     fn nothing_turns_the_direction_of_what_is_read() {
         let shown = html("safe \u{202e}gpj.exe\u{2066}");
-        assert!(!shown.contains('\u{202e}') && !shown.contains('\u{2066}'), "{shown}");
+        let by_name = html("&#x202e;a `&#8238;` <b>&#8238;</b> [&#x2066;](https://example.org/&#x202e;)");
+        for shown in [shown, by_name] {
+            assert!(!shown.contains(['\u{202e}', '\u{2066}']), "{shown}");
+        }
         assert_eq!(line("a\u{202e}b\n c", 10), "a�b c");
         assert_eq!(line("abcdef", 3), "abc…");
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use mail::Office;
 use mail::ids::MessageId;
 use mail::mailboxes::open_to_all;
-use mail::messages::{Delivery, Message};
+use mail::messages::{Delivery, Message, Role};
 use mail::office::{ThreadAsk, ThreadPage};
 use mail::projects::Project;
 use serde::Deserialize;
@@ -175,7 +175,7 @@ async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Resul
     if let (Some(at), None, None) = (asked.at, asked.after, asked.before)
         && page.messages.first().is_some_and(|first| first.id.0 > at)
     {
-        page = office.thread(ThreadAsk { after: Some(MessageId(at - 1)), ..ask }).await?;
+        page = office.thread(ThreadAsk { after: Some(MessageId(at.saturating_sub(1))), ..ask }).await?;
     }
     let goes_on =
         asked.after.is_some() || asked.at.is_some() && page.messages.first().is_some_and(|m| Some(m.id.0) == asked.at);
@@ -183,15 +183,19 @@ async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Resul
     if has_more {
         if goes_on { page.messages.truncate(MESSAGES) } else { drop(page.messages.remove(0)) }
     }
-    let begin = first.messages.first();
-    let has_earlier = begin.is_some_and(|begin| page.messages.first().is_some_and(|shown| shown.id > begin.id));
-    let has_later = if goes_on { has_more } else { asked.before.is_some() };
+    let (begin, shown) = (first.messages.first(), (page.messages.first(), page.messages.last()));
+    let has_earlier = begin.is_some_and(|begin| shown.0.is_some_and(|shown| shown.id > begin.id));
+    // A page of long texts is cut short, so that its length says nothing.
+    let end = office.thread(ThreadAsk { before: Some(newest), limit: 1, ..ask }).await?;
+    let has_later = end.messages.last().is_some_and(|end| shown.1.is_some_and(|shown| shown.id < end.id));
     Ok(Part { subject: subject(begin.map_or("", |begin| &begin.subject)), page, has_earlier, has_later })
 }
 
 fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> Said {
     let text = laid_out(&message.body);
-    let receipts = open_to_all(copies).take(COPIES).map(|copy| {
+    // A blind copy is known to whoever has it, and to nobody else.
+    let mine = copies.iter().filter(|copy| copy.role == Role::Bcc && copy.recipient == person);
+    let receipts = open_to_all(copies).take(COPIES).chain(mine).map(|copy| {
         let state = &copy.state;
         Receipt {
             name: line(&copy.recipient, 64),

@@ -53,7 +53,7 @@ impl FromRequestParts<Arc<Door>> for Visit {
     async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
         let visitor = Visitor::of(&parts.headers);
         let is_let_in = door.web().keys.lets_in(&visitor);
-        let admitted = door.parts().1.admit_person(&parts.headers, peer(parts), is_let_in).await;
+        let admitted = door.admission().admit_person(&parts.headers, peer(parts), is_let_in).await;
         match admitted {
             Ok(admitted) => Ok(Self::of(door, &parts.headers, visitor, admitted)),
             // Whoever reads can sign in; whoever changes something has to look again first.
@@ -133,7 +133,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Door>> for Posted<T> {
             return Err(Refused::foreign_form());
         }
         let visit = Visit::from_request_parts(&mut parts, door).await?;
-        let body = door.parts().2.read(&parts.headers, body).await?;
+        let body = door.room().read(&parts.headers, body).await?;
         let origin: Origin = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
         if !door.web().keys.is_form_of(&visit.visitor, &origin.form) {
             return Err(Refused::old_form());
@@ -172,8 +172,9 @@ pub struct Wanted {
 impl Wanted {
     /// That place, if it is one of ours.
     fn address(&self) -> &str {
-        let is_ours =
-            self.next.starts_with('/') && !self.next.starts_with("//") && !self.next.contains(['\\', '\n', '\r']);
+        // Browsers leave out control characters, and take a backslash for a slash.
+        let is_odd = |letter: char| letter.is_control() || letter == '\\';
+        let is_ours = self.next.starts_with('/') && !self.next.starts_with("//") && !self.next.contains(is_odd);
         if is_ours { &self.next } else { "/" }
     }
 }
@@ -192,7 +193,7 @@ pub async fn ask_for_token(
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
-    door.parts().1.check_host(&headers)?;
+    door.admission().check_host(&headers)?;
     if door.web().keys.lets_in(&Visitor::of(&headers)) {
         return Ok(see(wanted.address()));
     }
@@ -221,7 +222,7 @@ pub async fn sign_in(
 ) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
-    door.parts().1.check_host(&headers)?;
+    door.admission().check_host(&headers)?;
     if !is_from_our_page(&headers) {
         return Err(Refused::foreign_form());
     }
@@ -229,9 +230,9 @@ pub async fn sign_in(
         return Err(Refused::too_many_tries());
     }
     door.web().tries.retain_recent();
-    let body = door.parts().2.read(&headers, body).await?;
+    let body = door.room().read(&headers, body).await?;
     let given: Token = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
-    if !door.parts().1.is_token(given.token.trim()) {
+    if !door.web().keys.is_token(given.token.trim()) {
         tracing::warn!(peer = %peer.ip(), "a wrong token was tried at the page");
         return login(&given.wanted, true, StatusCode::UNAUTHORIZED, &headers);
     }
@@ -240,12 +241,12 @@ pub async fn sign_in(
     Ok(response)
 }
 
-/// What a form says that says nothing.
+/// What a form says that says only that it was sent.
 #[derive(Deserialize)]
-pub struct Nothing {}
+pub struct Plain {}
 
 /// `POST /logout`
-pub async fn sign_out(posted: Posted<Nothing>) -> Response {
+pub async fn sign_out(posted: Posted<Plain>) -> Response {
     let mut response = see("/login");
     let visit = posted.visit;
     response.headers_mut().append(SET_COOKIE, visit.visitor.signed_out(&visit.headers));
@@ -260,7 +261,7 @@ mod tests {
     fn nobody_is_sent_anywhere_but_to_our_own_pages() {
         let address = |next: &str| Wanted { next: next.to_owned() }.address().to_owned();
         assert_eq!([address("/mail?unread=1"), address("")], ["/mail?unread=1", "/"]);
-        for elsewhere in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1", "/a\r\nb: c"] {
+        for elsewhere in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1", "/a\r\nb: c", "/\t/evil.example"] {
             assert_eq!(address(elsewhere), "/", "{elsewhere:?}");
         }
     }
