@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use mail::projects::{slug_of, slug_with_hash};
 use serde::Deserialize;
@@ -273,12 +273,12 @@ impl Config {
 
     /// The bearer token: from the environment, else from the file. An empty one is a mistake, not "none".
     pub fn token(&self) -> anyhow::Result<Option<String>> {
-        secret("AGENT_MAIL_BEARER_TOKEN", self.file.token.as_ref())
+        checks::secret("AGENT_MAIL_BEARER_TOKEN", self.file.token.as_ref())
     }
 
     /// What people sign in with at the page, where that is not the bearer token.
     pub fn page_token(&self) -> anyhow::Result<Option<String>> {
-        secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
+        checks::secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
     }
 
     /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use harness::{Place, Server};
+use harness::{DEADLINE, Place, Server};
 use serde_json::{Value, json};
 
 const MAIN: &str = "/demo/weather-station";
@@ -136,7 +137,9 @@ fn files_are_held_by_several_and_one_stands_in_line() {
     assert_eq!(counted(&held["reservations"], "agent").len(), 6, "{held}");
     // The one in line asks all the time, and so is there by and by.
     let wish = asked_by("Reviewer", json!({ "paths": ["src/store/schema.rs"], "exclusive": true }));
+    let begun = Instant::now();
     let conflicts = loop {
+        assert!(begun.elapsed() < DEADLINE, "nobody stands in line");
         let refused = server.refused("file_reservation_paths", wish.clone());
         assert_eq!(refused.code, "FILE_RESERVATION_CONFLICT");
         let conflicts = refused.structured["conflicts"].clone();
@@ -186,12 +189,14 @@ fn it_moves_by_itself_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn whoever_presses_ctrl_c_ends_it_as_well() {
+fn whoever_presses_ctrl_c_or_closes_the_terminal_ends_it_as_well() {
     let place = Place::new();
-    let (server, _) = demo(&place, &[]);
-    server.signal("-INT");
-    assert_eq!(server.ended().code(), Some(0), "{}", place.log());
-    assert_eq!(names_in(temporary(&place)), [""; 0]);
+    for signal in ["-INT", "-HUP"] {
+        let (server, _) = demo(&place, &[]);
+        server.signal(signal);
+        assert_eq!(server.ended().code(), Some(0), "{}", place.log());
+        assert_eq!(names_in(temporary(&place)), [""; 0]);
+    }
 }
 
 #[test]

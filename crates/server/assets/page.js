@@ -23,46 +23,68 @@ async function lookAgain() {
   if (again) { again = false; setTimeout(lookAgain, 400); }
 }
 
+// What an element says, without times, which go on by themselves, and without the word that forms carry.
+function bare(element) {
+  const copy = element.cloneNode(true);
+  for (const time of all("time", copy)) { time.textContent = ""; }
+  for (const field of all("input[name=form], input[name=key]", copy)) { field.removeAttribute("value"); }
+  for (const row of [copy, ...all(".at, .new", copy)]) { row.classList.remove("at", "new"); if (!row.className) { row.removeAttribute("class"); } }
+  for (const details of all("details", copy)) { details.open = false; }
+  return copy.outerHTML;
+}
+
 function takeOver(fresh) {
   let news = 0;
   for (const part of all("[data-live]")) {
     const next = fresh.getElementById(part.id);
-    if (!next || part.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { continue; }
-    if (next.innerHTML === part.innerHTML) { continue; }
-    const known = new Set(all("[data-key]", part).map((row) => row.dataset.key));
-    const at = one(".at", part)?.dataset.key;
+    const focused = part.contains(document.activeElement) ? document.activeElement : null;
+    if (!next || focused && /^(INPUT|TEXTAREA|SELECT)$/.test(focused.tagName) || bare(next) === bare(part)) { continue; }
+    const known = new Map(all("[data-key]", part).map((row) => [row.dataset.key, row]));
     const open = new Set(all("details[open][id]", part).map((details) => details.id));
-    const focused = part.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
-    part.replaceChildren(...next.childNodes);
-    for (const row of all("[data-key]", part)) {
-      if (known.size > 0 && !known.has(row.dataset.key)) { row.classList.add("new"); news += 1; }
+    const at = one(".at", part)?.dataset.key;
+    for (const row of all("[data-key]", next)) {
+      const old = known.get(row.dataset.key);
+      if (old && bare(old) === bare(row)) { row.replaceWith(old); continue; }
+      if (known.size > 0 && !old) { row.classList.add("new"); news += 1; }
       if (row.dataset.key === at) { row.classList.add("at"); }
-      if (row.dataset.key === focused) { one("a", row)?.focus({ preventScroll: true }); }
     }
+    part.replaceChildren(...next.childNodes);
     for (const details of all("details[id]", part)) { if (open.has(details.id)) { details.open = true; } }
+    if (focused) { (focused.isConnected ? focused : one(".at a", part))?.focus({ preventScroll: true }); }
   }
   countOn();
-  if (news > 0) {
-    const said = one("#news");
-    if (said) { said.textContent = news === 1 ? "1 new entry" : news + " new entries"; }
-    if (document.hidden) { document.title = "● " + document.title.replace(/^● /, ""); }
-  }
+  const said = one("#news");
+  if (news > 0 && said) { said.textContent = news === 1 ? "1 new entry" : news + " new entries"; }
 }
-document.addEventListener("visibilitychange", () => { if (!document.hidden) { document.title = document.title.replace(/^● /, ""); } });
 
+// One stream for each page that is seen: a browser has only so many connections to one server.
 if (live && window.EventSource) {
-  const stream = new EventSource("/live");
+  let stream = null;
   let wait = 0;
+  let pause = 1000;
   const soon = () => { clearTimeout(wait); wait = setTimeout(lookAgain, 60); };
   const say = (on) => { live.classList.toggle("on", on); live.textContent = on ? "live" : "not connected"; };
-  let wasLost = false;
-  stream.onopen = () => { say(true); if (wasLost) { soon(); } wasLost = false; };
-  stream.onerror = () => { say(false); wasLost = true; };
-  stream.addEventListener("changed", soon);
-  addEventListener("pagehide", () => stream.close());
+  const listen = () => {
+    if (stream || document.hidden) { return; }
+    stream = new EventSource("/live");
+    // What happened before it was there is seen by a look.
+    stream.onopen = () => { say(true); pause = 1000; soon(); };
+    stream.onerror = () => {
+      say(false);
+      if (stream?.readyState !== EventSource.CLOSED) { return; }
+      stream = null;
+      setTimeout(listen, pause);
+      pause = Math.min(30000, pause * 2);
+    };
+    stream.addEventListener("changed", soon);
+  };
+  const stop = () => { stream?.close(); stream = null; };
+  document.addEventListener("visibilitychange", () => { if (document.hidden) { stop(); } else { listen(); } });
+  addEventListener("pagehide", stop);
   addEventListener("pageshow", (event) => { if (event.persisted) { location.reload(); } });
+  listen();
   // Who has fallen silent is told by time alone.
-  setInterval(lookAgain, 60000);
+  setInterval(() => { if (!document.hidden) { lookAgain(); } }, 60000);
 }
 
 // Time: how long ago, and how long until.
@@ -93,17 +115,15 @@ for (const form of all("form[data-auto]")) {
   form.addEventListener("change", () => form.requestSubmit());
   for (const button of all("button.go", form)) { button.hidden = true; }
 }
-for (const form of all("form[data-ask]")) {
-  form.addEventListener("submit", (event) => { if (!confirm(form.dataset.ask)) { event.preventDefault(); } });
-}
-// A message is sent once, however often the button is pressed.
-for (const form of all("form[method=post]")) {
-  form.addEventListener("submit", (event) => {
-    if (event.defaultPrevented) { return; }
-    setTimeout(() => { for (const button of all("button", form)) { button.disabled = true; } });
-  });
-}
-addEventListener("pageshow", () => { for (const button of all("form[method=post] button")) { button.disabled = false; } });
+// Forms come and go with what is live. One that asks first asks; a message is sent once, however often the button is pressed.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.ask && !confirm(form.dataset.ask)) { event.preventDefault(); return; }
+  if (form.method !== "post") { return; }
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => { for (const form of all("form[data-sent]")) { delete form.dataset.sent; } });
 
 // Keys.
 const keys = one("#keys");

@@ -191,16 +191,20 @@ async fn what_comes_while_a_server_waits_for_another_goes_into_the_same_transact
     let shop = team(&server, "/projects/shop", 2).await;
     let busy = database.holding("SELECT FROM project FOR UPDATE");
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    let mut sending = JoinSet::new();
-    for number in 0..5 {
-        let (server, message) = (server.clone(), shop.message(0, &[1], &format!("letter {number}")));
-        sending.spawn(async move { send(&server, &message).await });
-        // The first waits for the other server, and those behind it for the first.
-        while number == 0 && database.told(waits) != "1" {}
+    let letters: Vec<NewMessage> = (0..5).map(|number| shop.message(0, &[1], &format!("letter {number}"))).collect();
+    let mut first = std::pin::pin!(send(&server, &letters[0]));
+    // Asked once, a send is in the queue.
+    assert!(futures_util::poll!(&mut first).is_pending());
+    let begun = Instant::now();
+    while database.told(waits) != "1" {
+        assert!(begun.elapsed() < LONG, "the first does not wait for the other server");
+        tokio::task::yield_now().await;
     }
+    let mut others = std::pin::pin!(futures_util::future::join_all(letters[1..].iter().map(|one| send(&server, one))));
+    assert!(futures_util::poll!(&mut others).is_pending());
     drop(busy);
-    let sent = sending.join_all().await;
-    assert!(sent.iter().all(|sent| matches!(sent, Appended::New { .. })), "{sent:?}");
+    let (first, others) = (first.await, others.await);
+    assert!(others.iter().chain([&first]).all(|sent| matches!(sent, Appended::New { .. })), "{first:?} {others:?}");
     assert_eq!(database.told("SELECT count(*) FROM message"), "5");
     assert_eq!(database.told("SELECT count(DISTINCT xmin::text) FROM message"), "1");
     assert_eq!(database.told("SELECT bool_and(id = seq - 2) FROM message JOIN event ON reference = id"), "t");

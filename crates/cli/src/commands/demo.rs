@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::serve::{DEFAULT_PORT, Listening, asked_to_stop};
 use crate::config::{Config, File, Global};
@@ -71,8 +72,8 @@ impl Demo {
 
     async fn serve(&self, config: &Config, home: &Home, as_json: bool) -> anyhow::Result<()> {
         // Whoever stops it while the mailbox is filled does not leave a folder behind.
-        let asked_to_stop = asked_to_stop();
-        let mut server = Listening::open(config, None).await?;
+        let asked_to_stop = stopped();
+        let mut server = Listening::open(config, None, None).await?;
         let sample = Sample::read()?;
         let (office, bells) = (server.post().office.clone(), server.post().bells.clone());
         if home.is_new() {
@@ -120,5 +121,17 @@ impl Demo {
                 project = sample::MAIN,
             )
         });
+    }
+}
+
+/// Comes back when somebody stops it, or closes the terminal that it runs in, at any time since this was called.
+fn stopped() -> impl Future<Output = ()> {
+    let (asked, hangup) = (asked_to_stop(), signal(SignalKind::hangup()));
+    async move {
+        let Ok(mut hangup) = hangup else { return asked.await };
+        tokio::select! {
+            () = asked => {}
+            _ = hangup.recv() => {}
+        }
     }
 }

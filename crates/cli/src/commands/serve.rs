@@ -74,7 +74,7 @@ impl Serve {
 }
 
 async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
-    let server = Listening::open(config, config.token()?).await?;
+    let server = Listening::open(config, config.token()?, config.page_token()?).await?;
     // Before anybody is told that we run: who starts us may stop us at once.
     let asked_to_stop = asked_to_stop();
     let url = server.url();
@@ -103,8 +103,9 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Takes the database and the port that the settings say, for callers that show the token, if there is one.
-    pub async fn open(config: &Config, token: Option<String>) -> anyhow::Result<Self> {
+    /// Takes the database and the port that the settings say, for callers that show the token, if there is one, and people
+    /// who show theirs.
+    pub async fn open(config: &Config, token: Option<String>, page_token: Option<String>) -> anyhow::Result<Self> {
         let host = config.file.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         if !host.is_loopback() && token.is_none() {
             bail!(
@@ -126,7 +127,13 @@ impl Listening {
             Tools::Lean => Profile::Lean,
         };
         let endpoint = server::endpoint(&post.office, &metrics, profile);
-        let door = Door::new(post.office.clone(), endpoint, metrics, settings(config, host, token), post.engine.pace());
+        let door = Door::new(
+            post.office.clone(),
+            endpoint,
+            metrics,
+            settings(config, host, token, page_token),
+            post.engine.pace(),
+        );
         ownership.announce(&reachable(address))?;
         Ok(Self { post, listener, address, door, relays, nats, ownership })
     }
@@ -218,7 +225,7 @@ async fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> 
     }
 }
 
-fn settings(config: &Config, host: IpAddr, token: Option<String>) -> Settings {
+fn settings(config: &Config, host: IpAddr, token: Option<String>, page_token: Option<String>) -> Settings {
     let mut hosts = config.file.allowed_hosts.clone().unwrap_or_default();
     if host.is_unspecified() && hosts.is_empty() {
         // Reachable under names that only its owner knows; the token keeps foreign pages out.
@@ -226,7 +233,7 @@ fn settings(config: &Config, host: IpAddr, token: Option<String>) -> Settings {
     }
     hosts.push(host.to_string());
     Settings {
-        trust: Trust { token, hosts, origins: config.file.allowed_origins.clone().unwrap_or_default() },
+        trust: Trust { token, page_token, hosts, origins: config.file.allowed_origins.clone().unwrap_or_default() },
         largest_request: config.largest_request(),
         most_in_flight: MOST_IN_FLIGHT,
         rate_limit: config.file.rate_limit.filter(|limit| *limit > 0),

@@ -47,6 +47,21 @@ impl Config {
     }
 }
 
+/// A secret: from the environment, else from the file. An empty one is a mistake, not "none".
+pub(super) fn secret(variable: &str, in_file: Option<&String>) -> anyhow::Result<Option<String>> {
+    let secret = match std::env::var(variable) {
+        Ok(secret) => Some(secret),
+        Err(std::env::VarError::NotPresent) => in_file.cloned(),
+        Err(std::env::VarError::NotUnicode(_)) => bail!("{variable} is not Unicode text"),
+    };
+    if let Some(secret) = &secret
+        && (secret.trim().is_empty() || !secret.bytes().all(|byte| byte.is_ascii_graphic()))
+    {
+        bail!("the bearer token must be visible ASCII characters; unset {variable} for none");
+    }
+    Ok(secret)
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;

@@ -87,10 +87,8 @@ impl Admission {
     /// Lets in a person who looks at a page and has signed in or not, or says why not. The token of agents opens no page,
     /// and pages of this server are of its own origin, so no other is asked for.
     pub async fn admit_person(&self, headers: &HeaderMap, peer: IpAddr, signed_in: bool) -> Result<Admitted, Problem> {
-        let known = self
-            .trust
-            .check_host(headers)
-            .and_then(|()| if signed_in { Ok(()) } else { Err(Problem::unauthorized()) });
+        let known =
+            self.trust.check_host(headers).and_then(|()| if signed_in { Ok(()) } else { Err(Problem::unauthorized()) });
         let admitted = match known {
             Ok(()) => self.take_place(peer).await,
             Err(problem) => Err(problem),

@@ -216,7 +216,10 @@ mod tests {
         let (keys, changed) = (Keys::new(Some("secret".to_owned())), Keys::new(Some("other".to_owned())));
         assert!(!keys.lets_in(&stranger()));
         let cookie = keys.signed_in(&stranger(), &HeaderMap::new());
-        assert!(keys.lets_in(&with(&cookie)) && Keys::new(Some("secret".to_owned())).lets_in(&with(&cookie)), "at any server");
+        assert!(
+            keys.lets_in(&with(&cookie)) && Keys::new(Some("secret".to_owned())).lets_in(&with(&cookie)),
+            "at any server"
+        );
         assert!(!changed.lets_in(&with(&cookie)));
         let text = cookie.to_str().unwrap();
         assert!(text.contains("HttpOnly") && text.contains("SameSite=Lax") && !text.contains("secret"), "{text}");

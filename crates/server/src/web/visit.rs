@@ -261,7 +261,14 @@ mod tests {
     fn nobody_is_sent_anywhere_but_to_our_own_pages() {
         let address = |next: &str| Wanted { next: next.to_owned() }.address().to_owned();
         assert_eq!([address("/mail?unread=1"), address("")], ["/mail?unread=1", "/"]);
-        for elsewhere in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1", "/a\r\nb: c", "/\t/evil.example"] {
+        for elsewhere in [
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+            "javascript:1",
+            "/a\r\nb: c",
+            "/\t/evil.example",
+        ] {
             assert_eq!(address(elsewhere), "/", "{elsewhere:?}");
         }
     }

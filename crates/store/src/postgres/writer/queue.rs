@@ -91,3 +91,70 @@ impl Errand {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+
+    use super::super::super::desk::Desk;
+    use super::super::Lost;
+    use super::*;
+
+    /// A job of a project that is never done.
+    struct Idle(i64);
+
+    #[async_trait]
+    impl Job for Idle {
+        fn project(&self) -> ProjectId {
+            ProjectId(self.0)
+        }
+
+        async fn run(&mut self, _: &mut Desk) -> bool {
+            true
+        }
+
+        fn answer(self: Box<Self>, _: &Result<(), Lost>) {}
+    }
+
+    /// A queue with a job for each of these projects.
+    fn queue(projects: impl IntoIterator<Item = i64>) -> Queue {
+        let (sender, jobs) = mpsc::channel(1_000);
+        for project in projects {
+            assert!(sender.try_send(Errand::Other(Box::new(Idle(project)))).is_ok());
+        }
+        Queue::new(jobs)
+    }
+
+    fn projects(batch: &[Errand]) -> Vec<i64> {
+        batch.iter().map(|errand| errand.project().0).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_not_wanted_stays_in_front_and_in_order() {
+        let mut queue = queue([1, 2, 1, 3, 2]);
+        let mut batch = vec![queue.next().await.unwrap()];
+        queue.join(&mut batch, |errand| errand.project().0 == 1);
+        assert_eq!(projects(&batch), [1, 1]);
+        queue.join(&mut batch, |errand| errand.project().0 == 3);
+        assert_eq!(projects(&batch), [1, 1, 3]);
+        let mut next = vec![queue.next().await.unwrap()];
+        queue.join(&mut next, |_| true);
+        assert_eq!(projects(&next), [2, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_transaction_takes_only_so_many_and_the_rest_comes_next() {
+        let mut queue = queue((0..600).map(|number| number % 2));
+        let mut batch = vec![queue.next().await.unwrap()];
+        queue.join(&mut batch, |errand| errand.project().0 == 0);
+        assert!(batch.len() <= MOST_TOGETHER && projects(&batch).iter().all(|project| *project == 0));
+        let mut all = batch.len();
+        while all < 600 {
+            let mut batch = vec![queue.next().await.unwrap()];
+            queue.join(&mut batch, |_| true);
+            assert!(batch.len() <= MOST_TOGETHER);
+            all += batch.len();
+        }
+        assert_eq!(all, 600, "none is lost");
+    }
+}
