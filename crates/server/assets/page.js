@@ -35,6 +35,9 @@ function bare(element) {
 
 function takeOver(fresh) {
   let news = 0;
+  // Whoever has scrolled keeps before the eyes what is there.
+  const anchor = scrollY > 0 ? all("[data-key]").find((row) => row.getBoundingClientRect().bottom > 0) : null;
+  const before = anchor?.getBoundingClientRect().top;
   for (const part of all("[data-live]")) {
     const next = fresh.getElementById(part.id);
     const focused = part.contains(document.activeElement) ? document.activeElement : null;
@@ -52,13 +55,15 @@ function takeOver(fresh) {
     for (const details of all("details[id]", part)) { if (open.has(details.id)) { details.open = true; } }
     if (focused) { (focused.isConnected ? focused : one(".at a", part))?.focus({ preventScroll: true }); }
   }
+  const after = anchor && one(`[data-key="${CSS.escape(anchor.dataset.key)}"]`)?.getBoundingClientRect().top;
+  if (after !== undefined && after !== null && after !== before) { scrollBy(0, after - before); }
   countOn();
   const said = one("#news");
   if (news > 0 && said) { said.textContent = news === 1 ? "1 new entry" : news + " new entries"; }
 }
 
 // One stream for each page that is seen: a browser has only so many connections to one server.
-if (live && window.EventSource) {
+if (live && window.EventSource && one("[data-live]") && !one("[data-still]")) {
   let stream = null;
   let wait = 0;
   let pause = 1000;

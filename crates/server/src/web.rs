@@ -39,7 +39,9 @@ use mail::Office;
 
 use crate::http::Door;
 use live::Live;
+use refused::Refused;
 use session::Keys;
+use tokio::sync::OnceCell;
 
 /// How many tokens an address may try in a minute.
 const TRIES_A_MINUTE: NonZeroU32 = NonZeroU32::new(10).expect("it is more than none");
@@ -50,7 +52,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// What the pages need beside the office.
 pub struct Web {
-    keys: Keys,
+    /// What people sign in with; none where nobody has to.
+    token: Option<String>,
+    keys: OnceCell<Keys>,
     /// The name that a person has who has not chosen one.
     person: String,
     live: Arc<Live>,
@@ -61,11 +65,23 @@ impl Web {
     /// The pages of a server with that token, for somebody called `person`.
     pub fn new(office: &Arc<Office>, token: Option<String>, person: String) -> Self {
         let tries = RateLimiter::keyed(Quota::per_minute(TRIES_A_MINUTE));
-        Self { keys: Keys::new(token), person, live: Live::new(office.clone()), tries }
+        Self { token, keys: OnceCell::new(), person, live: Live::new(office.clone()), tries }
     }
 }
 
 impl Web {
+    /// What is signed with: the same at every server of an office, and after every start.
+    async fn keys(&self, office: &Office) -> Result<&Keys, Refused> {
+        let making = async {
+            let secret = match &self.token {
+                Some(token) => token.clone(),
+                None => office.store().office_id().await?,
+            };
+            Ok(Keys::new(self.token.clone(), &secret))
+        };
+        self.keys.get_or_try_init(|| making).await
+    }
+
     /// Tells pages that are open of what happens, until the office closes.
     pub fn follow(&self) -> impl Future<Output = ()> + Send + 'static {
         self.live.clone().follow()
@@ -74,7 +90,7 @@ impl Web {
 
 /// The answer to whoever looks for a page that is not there.
 pub async fn nothing_here() -> Response {
-    guarded(refused::Refused::nothing_here().into_response()).await
+    guarded(Refused::nothing_here().into_response()).await
 }
 
 /// The addresses of all pages.

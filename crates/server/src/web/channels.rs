@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::channels::{Post, PostQuery};
@@ -16,7 +16,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::laid_out;
 use super::times::When;
-use super::visit::Visit;
+use super::visit::{Asking, Visit};
 use super::who::Who;
 use crate::http::Door;
 
@@ -86,7 +86,7 @@ pub struct Asked {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path((slug, name)): Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();

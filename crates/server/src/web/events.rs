@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::events::EventKind;
@@ -15,7 +15,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::line;
 use super::times::When;
-use super::visit::Visit;
+use super::visit::{Asking, Visit};
 use crate::http::Door;
 
 /// How many events a page shows.
@@ -50,7 +50,7 @@ pub struct Asked {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();

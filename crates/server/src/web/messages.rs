@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use formats::Kind;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::{beginning, line};
 use super::times::When;
-use super::visit::{Visit, encoded};
+use super::visit::{Asking, Visit, encoded};
 use super::who::Who;
 use crate::http::Door;
 
@@ -229,7 +229,7 @@ struct Page {
 /// `GET /mail`
 pub async fn show(
     State(door): State<Arc<Door>>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();
@@ -249,7 +249,11 @@ pub async fn show(
         before: asked.before.map(MessageId),
         limit: LETTERS + 1,
     };
-    let listed = office.listing(ask).await?;
+    let listed = match office.listing(ask).await {
+        // Somebody who types a name is not sent to another page for a slip.
+        Err(mail::Error::UnknownAgent { .. }) => Vec::new(),
+        listed => listed?,
+    };
     let (now, shown) = (office.now(), listed.len().min(LETTERS));
     let projects = projects(office, &asked.project).await?;
     let with_project = project.is_none() && projects.len() > 1;
@@ -318,7 +322,7 @@ struct Compose<'a> {
 pub async fn compose(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Query(draft): Query<Written>,
+    Asking(draft): Asking<Written>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     composing(door.office(), &slug, draft, &visit, None).await
@@ -336,6 +340,9 @@ pub async fn composing(
     if draft.importance.is_empty() {
         Importance::default().as_str().clone_into(&mut draft.importance);
     }
+    let mut agents = agents(office, &project).await?;
+    let channels = office.channels(&project.slug).await?.1.into_iter().map(|channel| format!("#{}", channel.name));
+    agents.extend(channels.chain(["all".to_owned()]));
     let levels = Importance::NAMES.into_iter();
     let levels =
         levels.map(|name| Choice { value: name.into(), text: name.into(), is_chosen: name == draft.importance });
@@ -343,7 +350,7 @@ pub async fn composing(
     let page = Compose {
         frame: Frame::new(visit, "Write", Place::Other, Some(&project)).written_by(unsent.as_ref()),
         slug: &project.slug,
-        agents: agents(office, &project).await?,
+        agents,
         levels,
         draft,
         key: visit.new_key(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
 use mail::ids::ProjectId;
@@ -19,7 +19,7 @@ use super::messages::{Row, last_part, row};
 use super::picture;
 use super::refused::Refused;
 use super::text::line;
-use super::visit::Visit;
+use super::visit::{Asking, Visit};
 use crate::http::Door;
 
 /// How many projects and messages a page shows.
@@ -115,7 +115,7 @@ struct Page {
 /// `GET /`
 pub async fn show(
     State(door): State<Arc<Door>>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();
@@ -125,6 +125,8 @@ pub async fn show(
     for project in &projects {
         cards.push(card(office, project).await?);
     }
+    // Whoever is stuck comes first.
+    cards.sort_by_key(|card| std::cmp::Reverse((card.overdue > 0, card.help > 0)));
     let listed = office.listing(ListingAsk { limit: NEWEST, ..ListingAsk::default() }).await?;
     let now = office.now();
     let letters = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, now)).collect();

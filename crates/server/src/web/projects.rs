@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use mail::Office;
 use mail::office::ListingAsk;
@@ -14,7 +14,7 @@ use super::frame::{Frame, Place};
 use super::messages::{Row, row};
 use super::overview::{Card, card};
 use super::refused::Refused;
-use super::visit::{Visit, encoded, see};
+use super::visit::{Asking, Visit, encoded, see};
 use crate::http::Door;
 
 /// How many messages are shown.
@@ -52,7 +52,7 @@ struct Page {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Query(done): Query<Done>,
+    Asking(done): Asking<Done>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();

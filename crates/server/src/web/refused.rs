@@ -42,6 +42,19 @@ impl Refused {
         Self::because(StatusCode::NOT_FOUND, "NOT_FOUND", "There is no such page", "Begin at the overview.")
     }
 
+    /// An address that asks for what there cannot be.
+    pub fn odd_address() -> Self {
+        let message = "The address asks for something that cannot be read";
+        Self::because(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, "Take away what stands behind its '?'.")
+    }
+
+    /// A form of somebody who is not signed in any more. Loading the answer again sends it once more.
+    pub fn signed_out() -> Self {
+        let hint =
+            "Sign in at /login in another tab, then load this page again: your browser sends the form once more.";
+        Self::because(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "You are not signed in any more", hint)
+    }
+
     /// A form that another page sent.
     pub fn foreign_form() -> Self {
         let message = "This was not sent by a page of this server, so nothing was changed";

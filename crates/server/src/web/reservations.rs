@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::ids::LeaseId;
@@ -15,7 +15,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::line;
 use super::times::When;
-use super::visit::Visit;
+use super::visit::{Asking, Visit};
 use crate::http::Door;
 
 /// How many leases a page shows.
@@ -59,7 +59,7 @@ pub struct Asked {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();
@@ -92,6 +92,7 @@ fn held(lease: &Lease, waiters: &[Waiter], now: Timestamp) -> Held {
 fn in_line(waiter: &Waiter, leases: &[Lease]) -> InLine {
     let mut behind: Vec<&str> =
         leases.iter().filter(|lease| waits_for(waiter, lease)).map(|lease| lease.holder_name.as_str()).collect();
+    behind.sort_unstable();
     behind.dedup();
     let wants: Vec<&str> = waiter.patterns.iter().map(|pattern| pattern.as_str()).collect();
     InLine {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::ids::MessageId;
@@ -21,7 +21,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::line;
 use super::times::When;
-use super::visit::{Visit, encoded};
+use super::visit::{Asking, Visit, encoded};
 use super::who::Who;
 use crate::http::Door;
 
@@ -68,7 +68,7 @@ pub struct Asked {
 /// `GET /search`
 pub async fn show(
     State(door): State<Arc<Door>>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();

@@ -1,7 +1,8 @@
 //! Who looks at the page: signing in, forms that only our own pages can send, and the name that a person writes under.
 //!
-//! Nothing is kept on the server. What is given out is signed with a key that follows from the server's token, so that any
-//! server with that token takes it, and none takes it once the token was changed.
+//! Nothing is kept on the server. What is given out is signed with a key that follows from the token, or without one from
+//! the number of the office: any server of an office takes it, also after it was started again, and none takes it once the
+//! token was changed.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -55,11 +56,11 @@ impl Cookie {
 }
 
 impl Keys {
-    /// The keys of a server with that token. Without one, they live as long as this process.
-    pub fn new(token: Option<String>) -> Self {
-        let session = token.as_ref().map(|token| blake3::derive_key("postrider page 1: signed in", token.as_bytes()));
-        let secret = token.as_ref().map_or_else(|| random::<32>().to_vec(), |token| token.as_bytes().to_vec());
-        Self { token, session, forms: blake3::derive_key("postrider page 1: forms", &secret) }
+    /// The keys of an office that is known by `secret`, and of those who sign in with that token, if they have to.
+    pub fn new(token: Option<String>, secret: &str) -> Self {
+        let key = |what| blake3::derive_key(what, secret.as_bytes());
+        let session = token.is_some().then(|| key("postrider page 1: signed in"));
+        Self { token, session, forms: key("postrider page 1: forms") }
     }
 
     /// Whether that is the token that people sign in with.
@@ -207,19 +208,24 @@ mod tests {
         Visitor::of(&headers(&[("host", "localhost:8765"), ("cookie", cookie)]))
     }
 
+    fn signing_in(token: &str) -> Keys {
+        Keys::new(Some(token.to_owned()), token)
+    }
+
+    fn open(office: &str) -> Keys {
+        Keys::new(None, office)
+    }
+
     fn stranger() -> Visitor {
         Visitor::of(&headers(&[("host", "localhost:8765")]))
     }
 
     #[test]
     fn who_showed_the_token_is_let_in_until_the_token_changes() {
-        let (keys, changed) = (Keys::new(Some("secret".to_owned())), Keys::new(Some("other".to_owned())));
+        let (keys, changed) = (signing_in("secret"), signing_in("other"));
         assert!(!keys.lets_in(&stranger()));
         let cookie = keys.signed_in(&stranger(), &HeaderMap::new());
-        assert!(
-            keys.lets_in(&with(&cookie)) && Keys::new(Some("secret".to_owned())).lets_in(&with(&cookie)),
-            "at any server"
-        );
+        assert!(keys.lets_in(&with(&cookie)) && signing_in("secret").lets_in(&with(&cookie)), "at any server");
         assert!(!changed.lets_in(&with(&cookie)));
         let text = cookie.to_str().unwrap();
         assert!(text.contains("HttpOnly") && text.contains("SameSite=Lax") && !text.contains("secret"), "{text}");
@@ -227,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_over_made_up_or_of_another_port_lets_nobody_in() {
-        let keys = Keys::new(Some("secret".to_owned()));
+        let keys = signing_in("secret");
         let session = |value: &str| {
             let cookie = format!("postrider_session_8765={value}");
             Visitor::of(&headers(&[("host", "localhost:8765"), ("cookie", &cookie)]))
@@ -239,19 +245,19 @@ mod tests {
         let good = keys.signed_in(&stranger(), &HeaderMap::new());
         let elsewhere = good.to_str().unwrap().split(';').next().unwrap().to_owned();
         assert!(!keys.lets_in(&Visitor::of(&headers(&[("host", "localhost:9000"), ("cookie", &elsewhere)]))));
-        assert!(Keys::new(None).lets_in(&stranger()), "without a token nobody has to");
+        assert!(open("office").lets_in(&stranger()), "without a token nobody has to");
     }
 
     #[test]
     fn a_form_is_taken_from_the_browser_that_it_was_given_to_alone() {
-        let keys = Keys::new(None);
+        let keys = open("office");
         let (mine, other) = (Visitor::new_browser(), Visitor::new_browser());
         let visitor = |browser: &str| with(&stranger().browser_cookie(browser, &HeaderMap::new()));
         let form = keys.form(&mine);
         assert_ne!(form, keys.form(&mine), "it differs each time");
         assert!(keys.is_form_of(&visitor(&mine), &form));
         assert!(!keys.is_form_of(&visitor(&other), &form) && !keys.is_form_of(&stranger(), &form));
-        assert!(!keys.is_form_of(&visitor(&mine), "") && !Keys::new(None).is_form_of(&visitor(&mine), &form));
+        assert!(!keys.is_form_of(&visitor(&mine), "") && !open("other").is_form_of(&visitor(&mine), &form));
     }
 
     #[test]

@@ -66,15 +66,23 @@ fn bad(mut page: Response) -> Result<Response, Refused> {
 async fn sent(office: &Office, slug: &str, form: &Sending) -> Result<(String, String), Error> {
     let person = office.welcome_person(slug, form.name.trim()).await?;
     let written = &form.written;
-    let names = written.to.split(',').map(agents::called).filter(|name| !name.is_empty());
     let draft = Draft {
-        to: names.map(str::to_owned).collect(),
+        to: recipients(office, slug, &written.to).await,
         subject: written.subject.trim(),
         importance: importance(&written.importance)?,
         ..draft(slug, &person, &written.body, written.ack, &form.key)
     };
     let sent = office.send(draft).await?;
     Ok((address(slug, &sent.message), person.name))
+}
+
+/// The names that somebody wrote with commas between them, unless all of it is one name.
+async fn recipients(office: &Office, slug: &str, written: &str) -> Vec<String> {
+    let whole = agents::called(written);
+    if whole.contains(',') && office.whois(slug, whole).await.is_ok() {
+        return vec![whole.to_owned()];
+    }
+    written.split(',').map(agents::called).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// A message to nobody yet.

@@ -6,7 +6,7 @@ use ::http::HeaderValue;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::Office;
@@ -23,7 +23,7 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::{laid_out, line};
 use super::times::When;
-use super::visit::{Visit, encoded, see};
+use super::visit::{Asking, Visit, encoded, see};
 use super::who::Who;
 use super::work::{Item, item};
 use crate::http::Door;
@@ -72,6 +72,7 @@ struct Page<'a> {
     frame: Frame,
     slug: &'a str,
     up: String,
+    here: String,
     subject: String,
     thread: String,
     total: usize,
@@ -90,6 +91,8 @@ pub struct Asked {
     at: Option<i64>,
     before: Option<i64>,
     after: Option<i64>,
+    /// The message that is to be answered.
+    answer: Option<i64>,
     done: Option<String>,
 }
 
@@ -97,7 +100,7 @@ pub struct Asked {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path((slug, thread)): Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     showing(door.office(), &slug, &thread, &asked, &visit, None).await
@@ -132,13 +135,19 @@ pub async fn showing(
     let is_cut = messages.len() < part.page.messages.len();
     let (first, last) = (messages.first().map(|said| said.id), messages.last().map(|said| said.id));
     let here = format!("/p/{}/thread/{}", project.slug, encoded(&part.page.thread));
-    let answer_to = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
+    let work = work_of(office, &project, &part.page).await?;
+    // What is asked for, else the question that is open, else what was said last.
+    let wanted = asked.answer.or(work.as_ref().and_then(|item| item.question));
+    let wanted = wanted.and_then(|id| part.page.messages.iter().find(|message| message.id.0 == id));
+    let end = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
+    let answer_to = wanted.or(end);
     let frame = Frame::new(visit, &part.subject, Place::Other, Some(&project)).done(asked.done.as_deref());
     let page = Page {
         frame: frame.written_by(unsent.as_ref()),
         slug: &project.slug,
-        up: format!("/mail?project={}", project.slug),
-        work: work_of(office, &project, &part.page).await?,
+        up: up(visit, &project),
+        here: here.clone(),
+        work,
         earlier: first.filter(|_| part.has_earlier).map(|first| format!("{here}?before={first}")),
         later: last.filter(|_| part.has_later || is_cut).map(|last| format!("{here}?after={last}")),
         answer_to: answer_to.map(|last| answer(last, &visit.person)),
@@ -220,6 +229,13 @@ fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) ->
         left_out: text.left_out,
         receipts: receipts.collect(),
     }
+}
+
+/// The list that somebody came from, if it was one.
+fn up(visit: &Visit, project: &Project) -> String {
+    let came_from = visit.came_from();
+    let is_list = came_from.starts_with("/mail") || came_from.starts_with("/search");
+    if is_list { came_from } else { format!("/mail?project={}", project.slug) }
 }
 
 /// Whether a message says by its subject only that it answers.

@@ -11,15 +11,15 @@ use ::http::request::Parts;
 use ::http::{HeaderMap, HeaderValue, StatusCode};
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Query, Request, State};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request, State};
 use axum::response::Response;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::frame::{Frame, Place};
 use super::refused::Refused;
-use super::session::{Visitor, is_from_our_page};
+use super::session::{Keys, Visitor, is_from_our_page};
 use crate::http::{Admitted, Door};
 
 /// Somebody who may look.
@@ -52,15 +52,16 @@ impl FromRequestParts<Arc<Door>> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
         let visitor = Visitor::of(&parts.headers);
-        let is_let_in = door.web().keys.lets_in(&visitor);
+        let keys = door.web().keys(door.office()).await?;
+        let is_let_in = keys.lets_in(&visitor);
         let admitted = door.admission().admit_person(&parts.headers, peer(parts), is_let_in).await;
         match admitted {
-            Ok(admitted) => Ok(Self::of(door, &parts.headers, visitor, admitted)),
+            Ok(admitted) => Ok(Self::of(door, keys, &parts.headers, visitor, admitted)),
             // Whoever reads can sign in; whoever changes something has to look again first.
             Err(problem) if problem.status() == 401 => {
                 let wanted = parts.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
                 let is_page = parts.method == ::http::Method::GET && parts.uri.path() != "/live";
-                Err(if is_page { Refused::sign_in_first(wanted) } else { Refused::from(problem) })
+                Err(if is_page { Refused::sign_in_first(wanted) } else { Refused::signed_out() })
             }
             Err(problem) => Err(problem.into()),
         }
@@ -68,15 +69,15 @@ impl FromRequestParts<Arc<Door>> for Visit {
 }
 
 impl Visit {
-    fn of(door: &Door, headers: &HeaderMap, visitor: Visitor, admitted: Admitted) -> Self {
+    fn of(door: &Door, keys: &Keys, headers: &HeaderMap, visitor: Visitor, admitted: Admitted) -> Self {
         let is_new = visitor.browser.is_none();
         let browser = visitor.browser.clone().unwrap_or_else(Visitor::new_browser);
         Self {
             headers: headers.clone(),
             is_new,
             person: visitor.name.clone().unwrap_or_else(|| door.web().person.clone()),
-            form: door.web().keys.form(&browser),
-            signs_out: door.web().keys.asks_for_a_token(),
+            form: keys.form(&browser),
+            signs_out: keys.asks_for_a_token(),
             browser,
             visitor,
             _admitted: admitted,
@@ -135,7 +136,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Door>> for Posted<T> {
         let visit = Visit::from_request_parts(&mut parts, door).await?;
         let body = door.room().read(&parts.headers, body).await?;
         let origin: Origin = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
-        if !door.web().keys.is_form_of(&visit.visitor, &origin.form) {
+        if !door.web().keys(door.office()).await?.is_form_of(&visit.visitor, &origin.form) {
             return Err(Refused::old_form());
         }
         let form = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
@@ -157,9 +158,24 @@ pub fn see(address: &str) -> Response {
     response
 }
 
+/// What stands in an address as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A piece of text as part of an address.
 pub fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// What an address asks for.
+pub struct Asking<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<Door>> for Asking<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Door>) -> Result<Self, Refused> {
+        let asked = serde_urlencoded::from_str(parts.uri.query().unwrap_or_default());
+        asked.map(Self).map_err(|_| Refused::odd_address())
+    }
 }
 
 /// Where somebody wanted to go.
@@ -190,11 +206,11 @@ struct Login<'a> {
 /// `GET /login`
 pub async fn ask_for_token(
     State(door): State<Arc<Door>>,
-    Query(wanted): Query<Wanted>,
+    Asking(wanted): Asking<Wanted>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     door.admission().check_host(&headers)?;
-    if door.web().keys.lets_in(&Visitor::of(&headers)) {
+    if door.web().keys(door.office()).await?.lets_in(&Visitor::of(&headers)) {
         return Ok(see(wanted.address()));
     }
     login(&wanted, false, StatusCode::OK, &headers)
@@ -232,12 +248,14 @@ pub async fn sign_in(
     door.web().tries.retain_recent();
     let body = door.room().read(&headers, body).await?;
     let given: Token = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
-    if !door.web().keys.is_token(given.token.trim()) {
+    if !door.web().keys(door.office()).await?.is_token(given.token.trim()) {
         tracing::warn!(peer = %peer.ip(), "a wrong token was tried at the page");
         return login(&given.wanted, true, StatusCode::UNAUTHORIZED, &headers);
     }
     let mut response = see(given.wanted.address());
-    response.headers_mut().append(SET_COOKIE, door.web().keys.signed_in(&Visitor::of(&headers), &headers));
+    response
+        .headers_mut()
+        .append(SET_COOKIE, door.web().keys(door.office()).await?.signed_in(&Visitor::of(&headers), &headers));
     Ok(response)
 }
 

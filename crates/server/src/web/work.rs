@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use mail::ids::MessageId;
@@ -16,11 +16,13 @@ use super::projects::named;
 use super::refused::Refused;
 use super::text::line;
 use super::times::When;
-use super::visit::Visit;
+use super::visit::{Asking, Visit};
 use crate::http::Door;
 
 /// How many items a page shows.
 const ITEMS: usize = 200;
+/// How many items of a column are shown before one asks for more.
+const SHOWN: usize = 12;
 /// How much is shown of what was said, in characters.
 const SAID: usize = 240;
 
@@ -52,6 +54,8 @@ pub struct Item {
     pub percent: Option<u8>,
     /// When it changed.
     pub when: When,
+    /// The message that asks for help, while nobody has answered it.
+    pub question: Option<i64>,
     /// Who has to acknowledge something about it.
     pub acks: String,
     name: &'static str,
@@ -76,6 +80,10 @@ pub fn item(slug: &str, item: &WorkItem, now: Timestamp) -> Item {
         detail: line(&detail, SAID),
         percent,
         when: When::ago(item.changed_at, now),
+        question: match &item.state {
+            Stands::HelpWanted(question) => Some(question.message.0),
+            _ => None,
+        },
         acks: line(&waiting.join(", "), 120),
         name: item.state.name(),
     }
@@ -112,7 +120,10 @@ fn said(state: &Stands) -> (String, &'static str) {
 struct Column {
     name: &'static str,
     title: &'static str,
+    count: usize,
     items: Vec<Item>,
+    /// Those that changed longer ago.
+    older: Vec<Item>,
 }
 
 #[derive(Template)]
@@ -135,7 +146,7 @@ pub struct Asked {
 pub async fn show(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     let office = door.office();
@@ -147,8 +158,9 @@ pub async fn show(
     let mut items: Vec<Item> = board.items.iter().map(|one| item(&project.slug, one, now)).collect();
     let is_empty = items.is_empty();
     let columns = COLUMNS.map(|(name, title, states)| {
-        let items = items.extract_if(.., |item| states.contains(&item.name)).collect();
-        Column { name, title, items }
+        let mut items: Vec<Item> = items.extract_if(.., |item| states.contains(&item.name)).collect();
+        let (count, older) = (items.len(), items.split_off(items.len().min(SHOWN)));
+        Column { name, title, count, items, older }
     });
     let page = Page {
         frame: Frame::new(&visit, "Work", Place::Work, Some(&project)),

@@ -131,10 +131,11 @@ fn kind_of(subject: &str, typed: &Typed) -> Option<Kind> {
     }
 }
 
-/// Whether an answer in plain words is the help that was asked for: from one of those who were asked.
+/// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a person,
+/// whom every agent asks in the end.
 fn helps(draft: &Draft<'_>, answered: &Message) -> bool {
     let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
-    was_asked && answered.from != draft.from.name && work::asks(answered)
+    (was_asked || draft.from.is_person) && answered.from != draft.from.name && work::asks(answered)
 }
 
 /// Whether a message without a kind was meant to have one, so that its sender wants to know what is wrong.
