@@ -182,6 +182,7 @@ impl Bridge {
     /// Writes what was posted and is not written.
     pub async fn write_out(&mut self) -> Result<(), FilesError> {
         self.closed.clear();
+        self.put_off_until = None;
         let written = self.follow_events().await;
         // What was written need not be written again, also if there was more. A folder that was never used stays so.
         if !self.feed.is_new().await? {
@@ -197,6 +198,7 @@ impl Bridge {
 
     async fn pass_at(&mut self, now: Instant) -> Result<(), FilesError> {
         self.closed.clear();
+        self.put_off_until = None;
         let written = self.follow_events().await.and(self.first_closed());
         let taken = self.take_in(now).await;
         let shown = self.show_presence(now).await;

@@ -62,6 +62,6 @@ mod tests {
         assert_eq!([ago(3599), ago(3600), ago(86400)], ["59 min ago", "1 h ago", "1 d ago"]);
         let until = |seconds| When::until(at(seconds), at(0)).near;
         assert_eq!([until(0), until(61), until(7200)], ["over", "1:01 left", "2 h left"]);
-        assert_eq!(When::ago(at(0), at(0)).exact, "2026-01-09T23:06:40Z");
+        assert_eq!(When::ago(at(0), at(0)).exact, "2026-01-09T23:06:40.000000Z");
     }
 }
