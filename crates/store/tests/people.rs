@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use mail::Error;
 use mail::agents::{AgentStore, PERSON};
+use mail::channels::OfficeMark;
 use mail::events::{Event, EventKind, EventStore};
 use mail::ids::LeaseId;
 use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
-use mail::office::{Claim, Draft, PostDraft, Registration, ReserveAsk, Rules};
+use mail::office::{Claim, Draft, PostDraft, Registration, ReserveAsk, Rules, TakenIn};
 use mail::presence::PresenceStore;
 use mail::reservations::{Lease, ReservationStore};
 use shop::{PROJECT, Shop, draft, named, shop};
-use talk::{post, strict};
+use talk::{arrive, kept, post, strict, talking};
 
 async fn welcome(shop: &Shop) -> mail::agents::Agent {
     shop.office.welcome_person(PROJECT, "Anna").await.unwrap()
@@ -103,6 +104,26 @@ async fn what_a_person_sends_is_vouched_for_as_a_humans() {
         let unknown = shop.office.send(Draft { from: Claim::person("Otto"), ..draft("Otto", None) }).await;
         assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "{unknown:?}");
     }
+}
+
+#[tokio::test]
+async fn the_document_of_what_a_person_said_says_so_and_is_known_by_the_same_mark() {
+    let shop = shop(Rules::default()).await;
+    welcome(&shop).await;
+    let from = |from| PostDraft { from, ..post(from.name, &["agent-0"], "Hello") };
+    let human = shop.office.post(from(Claim::person("Anna"))).await.unwrap().message;
+    let human = kept(&shop, &human).await;
+    let said = human.said("office", "name");
+    assert_eq!(said.metadata_text("vouched"), Some("human"));
+    let mark = OfficeMark::of(&said).expect("it was made for it");
+    let mut claimed = human.clone();
+    claimed.message.vouched = Vouched::Claimed;
+    let claimed = claimed.said("office", "name");
+    assert_eq!((claimed.metadata_text("vouched"), OfficeMark::of(&claimed)), (None, Some(mark)));
+    let other = talking().await;
+    let TakenIn::New(id) = arrive(&other, "msg-1", &said).await else { panic!("it is new there") };
+    let there = other.store.message(other.team.project, id).await.unwrap().unwrap();
+    assert_eq!(there.vouched, Vouched::Claimed, "anybody could have written that word");
 }
 
 #[tokio::test]
