@@ -16,6 +16,14 @@ pub const EVERYONE: &str = "all";
 /// The `program` of somebody who writes from the page: a person, and no agent.
 pub const PERSON: &str = "person";
 
+/// What stands behind the name of a person where people and models read who wrote something. No name ends so.
+const HUMAN: &str = "(human)";
+
+/// A sender as people and models read it: with a mark behind the name of a person.
+pub fn signed(name: &str, is_human: bool) -> String {
+    if is_human { format!("{name} {HUMAN}") } else { name.to_owned() }
+}
+
 /// An agent as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
@@ -46,8 +54,8 @@ impl Agent {
     }
 }
 
-/// A name that was checked: 1 to 128 characters, none of them a control character, not blank, not `all`, and not
-/// starting with `#`, which is how channels are addressed.
+/// A name that was checked: 1 to 128 characters, none of them a control character, not blank, not `all`, not starting with
+/// `#`, which is how channels are addressed, and not ending in `(human)`, which marks people.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentName(String);
 
@@ -64,6 +72,8 @@ impl AgentName {
             "another name, because 'all' addresses every agent"
         } else if text.starts_with('#') {
             "a name without '#' at its start, because that addresses a channel"
+        } else if text.trim_end().to_lowercase().ends_with(HUMAN) {
+            "a name without '(human)' at its end, because that marks what a person wrote"
         } else {
             return Ok(Self(text.to_owned()));
         };
@@ -210,6 +220,15 @@ mod tests {
         for name in ["", "  ", "all", "#general", "a\nb", &"x".repeat(129)] {
             assert_eq!(AgentName::parse(name).unwrap_err().code(), "INVALID_ARGUMENT", "{name:?}");
         }
+    }
+
+    #[test]
+    fn no_name_looks_like_that_of_a_person() {
+        assert_eq!([signed("Anna", true), signed("Anna", false)], ["Anna (human)", "Anna"]);
+        for name in [&signed("Anna", true), "anna(HUMAN)", "Anna (Human) ", "(human)"] {
+            assert_eq!(AgentName::parse(name).unwrap_err().code(), "INVALID_ARGUMENT", "{name:?}");
+        }
+        assert!(AgentName::parse("(human) error").is_ok());
     }
 
     #[test]

@@ -124,6 +124,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether a person wrote it, who was at the page.
+    pub fn is_by_human(&self) -> bool {
+        self.vouched == Vouched::Human
+    }
+
     /// The agents that all may know to have a copy: whom it is written to, and then who got one. A channel has none.
     pub fn open_recipients(&self) -> impl Iterator<Item = &str> {
         self.to.iter().chain(&self.cc).map(String::as_str).filter(|name| !name.starts_with(SIGN))

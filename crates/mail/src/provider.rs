@@ -22,6 +22,8 @@ pub struct Letter {
     pub id: String,
     /// Who wrote it.
     pub from: String,
+    /// Whether that is a person, where the backend knows.
+    pub is_human: bool,
     /// Whose copy it is.
     pub to: String,
     /// The subject; may be empty.

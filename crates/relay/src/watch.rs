@@ -26,6 +26,8 @@ pub struct Said {
     pub id: i64,
     /// Who said it.
     pub from: String,
+    /// Whether that is a person.
+    pub is_human: bool,
     /// Whom it is addressed to; none for everybody.
     pub to: Vec<String>,
     /// What type it is of, such as `chat`.
@@ -76,6 +78,7 @@ mod tests {
         Said {
             id,
             from: from.to_owned(),
+            is_human: false,
             to: vec!["codex".to_owned()],
             kind: "chat".to_owned(),
             text: text.to_owned(),

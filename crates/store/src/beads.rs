@@ -88,6 +88,7 @@ impl Beads {
             id: String::new(),
             created_at: Timestamp::UNIX_EPOCH,
             from: words.from.to_owned(),
+            is_human: false,
             to: to.to_owned(),
             subject: words.subject.to_owned(),
             body: words.body.to_owned(),

@@ -44,6 +44,8 @@ async fn everything() -> Shop {
         .await
         .unwrap();
     office.archive(PROJECT, Claim::of("gemini"), done.id).await.ok();
+    office.welcome_person(PROJECT, "Anna").await.unwrap();
+    assert!(office.retire(PROJECT, "Anna", "GreenDog").await.unwrap());
     office.post(post("claude", &["codex"], LONG)).await.unwrap();
     arrive(&shop, "msg-20260111-163315-claude-4c78", &said("codex", "all", "from outside")).await;
     office

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, CommandFactory};
+use mail::messages::Vouched;
 use mail::provider::{Letter, Provider, ProviderError, Words};
 use serde::{Deserialize, Serialize};
 
@@ -236,6 +237,8 @@ impl Written {
 struct Shown<'a> {
     id: &'a str,
     from: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vouched: Option<&'static str>,
     to: &'a str,
     subject: &'a str,
     body: &'a str,
@@ -256,6 +259,7 @@ impl<'a> From<&'a Letter> for Shown<'a> {
         Self {
             id: &letter.id,
             from: &letter.from,
+            vouched: letter.is_human.then(|| Vouched::Human.as_str()),
             to: &letter.to,
             subject: &letter.subject,
             body: &letter.body,

@@ -77,6 +77,9 @@ impl Question for Everybody {
             Some(_) => one_page(postbox.read(&uri).await?),
             None => pages::read(postbox, uri, "agents").await?,
         };
+        // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
+        let is_told = |agent: &Value| self.agent.is_some() || agent["retired_ts"].is_null();
+        let entries: Vec<Value> = entries.into_iter().filter(is_told).collect();
         let mut json = json!({ "project": last["project"]["slug"], "agents": entries });
         if has_more {
             json["has_more"] = true.into();

@@ -3,6 +3,7 @@
 //! Both are asked in the same words, so that the answers are the same. Nothing is decided here.
 
 use async_trait::async_trait;
+use mail::messages::Vouched;
 use mail::provider::native::is_last_page;
 use mail::provider::{Count, Letter, Provider, ProviderError, Refusal, Words};
 use serde::Deserialize;
@@ -144,6 +145,7 @@ impl Provider for Letters {
 struct Written {
     id: String,
     from: String,
+    vouched: Option<String>,
     to: String,
     subject: String,
     body: String,
@@ -167,6 +169,7 @@ impl From<Written> for Letter {
         Self {
             id: written.id,
             from: written.from,
+            is_human: written.vouched.as_deref() == Some(Vouched::Human.as_str()),
             to: written.to,
             subject: written.subject,
             body: written.body,

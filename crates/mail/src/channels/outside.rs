@@ -15,6 +15,8 @@ use crate::messages::Importance;
 /// The fields of `metadata` in which what a mailbox knows of a message stands, where that is more than usual.
 pub(crate) const IMPORTANCE: &str = "importance";
 pub(crate) const ACK_REQUIRED: &str = "ack_required";
+/// The field of `metadata` that says who vouched for its author, where that is a person. Offices do not believe it of others.
+const VOUCHED: &str = "vouched";
 /// The fields of `metadata` with whom a post is addressed to and who has a copy, where the field `to` has no room for them.
 const TO: &str = "to";
 const CC: &str = "cc";
@@ -155,6 +157,9 @@ impl Post {
         // Of a typed message the kind would decide for whoever is not told.
         if self.message.ack_required || self.message.kind.is_some() {
             said.set_metadata_flag(ACK_REQUIRED, self.message.ack_required);
+        }
+        if self.message.is_by_human() {
+            said.set_metadata_text(VOUCHED, Some(self.message.vouched.as_str()));
         }
         for (field, names) in [(TO, several), (CC, &copied)] {
             if !names.is_empty() && several.len() + copied.len() <= MOST_NAMED {

@@ -89,6 +89,7 @@ impl Office {
             .map(|message| Said {
                 id: message.id.0,
                 from: &message.from,
+                is_human: message.is_by_human(),
                 subject: &message.subject,
                 body: &message.body,
                 kind: message.kind.and_then(Kind::markdown),

@@ -41,6 +41,7 @@ impl Fake {
             reply_to: parent.map(|parent| parent.id),
             id,
             from: words.from.to_owned(),
+            is_human: false,
             to: to.to_owned(),
             subject: words.subject.to_owned(),
             body: words.body.to_owned(),

@@ -157,6 +157,7 @@ impl Native {
         let others = message.to.iter().chain(&message.cc).filter(|name| **name != recipient);
         Letter {
             id: id.to_string(),
+            is_human: message.is_by_human(),
             cc: others.cloned().collect(),
             from: message.from,
             to: recipient,

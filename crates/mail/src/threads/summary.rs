@@ -24,6 +24,8 @@ pub struct Said<'a> {
     pub id: i64,
     /// Who said it.
     pub from: &'a str,
+    /// Whether that is a person.
+    pub is_human: bool,
     /// Its subject.
     pub subject: &'a str,
     /// What was said, in Markdown.
@@ -58,6 +60,8 @@ pub struct Summary {
 pub struct Participant {
     /// The name.
     pub name: String,
+    /// Whether a person said any of it.
+    pub is_human: bool,
     /// How many messages are theirs.
     pub messages: usize,
 }
@@ -121,8 +125,14 @@ fn participants(messages: &[Said<'_>]) -> Vec<Participant> {
     for message in messages {
         let place = *places.entry(message.from).or_insert(participants.len());
         match participants.get_mut(place) {
-            Some(participant) => participant.messages += 1,
-            None => participants.push(Participant { name: message.from.to_owned(), messages: 1 }),
+            Some(participant) => {
+                participant.messages += 1;
+                participant.is_human |= message.is_human;
+            }
+            None => {
+                let (name, is_human) = (message.from.to_owned(), message.is_human);
+                participants.push(Participant { name, is_human, messages: 1 });
+            }
         }
     }
     participants

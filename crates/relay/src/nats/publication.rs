@@ -115,7 +115,7 @@ impl Writer<'_> {
     }
 
     fn letter(&self, event: &Event, message: &Message) -> Value {
-        json!({
+        let mut letter = json!({
             "event": event.kind.as_str(),
             "project": self.project.human_key,
             "seq": event.seq,
@@ -135,7 +135,11 @@ impl Writer<'_> {
                 "work_id": message.work_id,
                 "created_ts": rfc3339(message.created_at),
             },
-        })
+        });
+        if message.is_by_human() {
+            letter["message"]["vouched"] = message.vouched.as_str().into();
+        }
+        letter
     }
 
     /// An event that is told by the number of what it happened to.
@@ -227,5 +231,82 @@ impl Writer<'_> {
     async fn name_of(&self, agent: AgentId) -> Result<Option<String>, StoreError> {
         let found = self.store.agents(self.project.id, Some(AgentId(agent.0 - 1)), 1).await?.pop();
         Ok(found.filter(|found| found.id == agent).map(|found| found.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mail::Office;
+    use mail::clock::SystemClock;
+    use mail::events::EventStore;
+    use mail::messages::Importance;
+    use mail::office::{Chance, Claim, Draft, Rules};
+    use store::{Options, Sqlite};
+
+    use super::*;
+    use crate::wake::Bells;
+
+    struct Dice;
+
+    impl Chance for Dice {
+        fn token(&self) -> String {
+            "0".repeat(64)
+        }
+
+        fn seed(&self) -> u64 {
+            7
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_person_does_is_told_as_such() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
+        let (wake, chance) = (Arc::new(Bells::new()), Arc::new(Dice));
+        let office = Office::new(store.clone(), Arc::new(SystemClock), wake, chance, Rules::default());
+        let project = office.ensure_project("/p").await.unwrap();
+        office.ensure_mailbox("/p", "bob").await.unwrap();
+        office.welcome_person("/p", "Anna").await.unwrap();
+        let draft = Draft {
+            project_key: "/p",
+            from: Claim::person("Anna"),
+            to: vec!["bob".to_owned()],
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            subject: "Stop",
+            body: "",
+            thread: None,
+            importance: Importance::Normal,
+            ack_required: None,
+            idempotency_key: None,
+            strict: false,
+            door: "page",
+        };
+        let id = office.send(draft).await.unwrap().message.id;
+        office.archive_for("/p", "Anna", "bob", id).await.unwrap();
+        office.bring_back_for("/p", "Anna", "bob", id).await.unwrap();
+        office.retire("/p", "Anna", "bob").await.unwrap();
+        let subjects = Subjects::under("t").unwrap();
+        let writer = Writer { store: &*store, project: &project, office: "o", subjects: &subjects, largest: 1 << 20 };
+        let mut told = Vec::new();
+        for event in store.events(project.id, 0, 100).await.unwrap() {
+            for publication in writer.publications(&event).await.unwrap() {
+                let payload: Value = serde_json::from_slice(&publication.payload).unwrap();
+                told.push((event.kind.as_str(), publication.subject, payload));
+            }
+        }
+        told.retain(|(kind, ..)| !matches!(*kind, "agent.registered" | "presence.changed"));
+        let subjects: Vec<_> = told.iter().map(|(kind, subject, _)| (*kind, subject.as_str())).collect();
+        let expected = [
+            ("message.sent", "t.p.mail.bob"),
+            ("message.archived", "t.p.mail.Anna"),
+            ("message.restored", "t.p.mail.Anna"),
+            ("agent.retired", "t.p.presence.bob"),
+        ];
+        assert_eq!(subjects, expected);
+        assert_eq!(told[0].2["message"]["vouched"], "human");
+        assert_eq!((&told[3].2["agent"], &told[3].2["agent_id"]), (&json!("Anna"), &json!(1)));
     }
 }

@@ -1,5 +1,7 @@
 //! What was said before a message, for a model that was not there: the last few messages, bounded in size.
 
+use mail::agents::signed;
+
 use super::Said;
 use crate::fence;
 
@@ -64,7 +66,7 @@ fn cut(said: &Said, room: usize) -> String {
 fn head(said: &Said) -> String {
     let to = if said.to.is_empty() { "all".to_owned() } else { said.to.join(", ") };
     let time = said.at.strftime("%Y-%m-%d %H:%M:%SZ");
-    format!("#{} {} to {}, {time}:", said.id, fence::line(&said.from), fence::line(&to))
+    format!("#{} {} to {}, {time}:", said.id, fence::line(&signed(&said.from, said.is_human)), fence::line(&to))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! A template is read once; text that is put into it is never read as one. What others wrote is put between marks here,
 //! so that no template can forget it.
 
+use mail::agents::signed;
+
 use super::Said;
 use crate::fence;
 
@@ -96,7 +98,7 @@ impl Prompt<'_> {
             "agent" => fence::line(self.agent),
             "channel" if self.channel.is_empty() => "your mailbox".to_owned(),
             "channel" => format!("#{}", fence::line(self.channel)),
-            "from" => fence::line(&said.from),
+            "from" => fence::line(&signed(&said.from, said.is_human)),
             "role" => self.role.unwrap_or(DEFAULT_ROLE).trim_end().to_owned(),
             "message" => fence::marked(&said.text),
             "context" if self.context.is_empty() => NO_CONTEXT.to_owned(),
@@ -127,6 +129,15 @@ mod tests {
             assert!(!filled(&format!("{{{{{name}}}}}"), &message).is_empty(), "{name}");
             assert!(DEFAULT_TEMPLATE.contains(&format!("{{{{{name}}}}}")), "{name} stands in the default");
         }
+    }
+
+    #[test]
+    fn a_person_is_told_apart_from_agents() {
+        let message = Said { is_human: true, ..said(7, "Anna", "hello") };
+        assert_eq!(filled("{{from}}", &message), "Anna (human)");
+        let prompt = Prompt { agent: "codex", channel: "", role: None, message: &message, context: "" };
+        let before = [Said { id: 6, ..message.clone() }];
+        assert!(super::super::context(&before, prompt.message, "codex", 3).contains("#6 Anna (human) to codex,"));
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub struct AgentAnswer {
     pub registered_ts: String,
     /// When it last wrote anything.
     pub last_active_ts: String,
+    /// When it was retired; until it registers again nobody can write to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retired_ts: Option<String>,
 }
 
 impl From<&Agent> for AgentAnswer {
@@ -58,6 +61,7 @@ impl From<&Agent> for AgentAnswer {
             task_description: agent.task_description.clone(),
             registered_ts: rfc3339(agent.registered_at),
             last_active_ts: rfc3339(agent.last_active_at),
+            retired_ts: agent.retired_at.map(rfc3339),
         }
     }
 }

@@ -5,7 +5,7 @@ use mail::channels::{Channel, Post, SIGN};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::messages::SentAnswer;
+use super::messages::{SentAnswer, vouched};
 use super::rfc3339;
 
 /// A channel, and how it stands.
@@ -41,6 +41,9 @@ pub struct PostAnswer<'a> {
     pub external_id: &'a str,
     /// Who said it.
     pub from: &'a str,
+    /// `verified` or `human` when more than the author's word stands for its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<&'static str>,
     /// Whom it is addressed to; `all` when it is nobody in particular.
     pub to: Vec<&'a str>,
     /// What type it is of, such as `chat`.
@@ -82,6 +85,7 @@ impl<'a> From<&'a Post> for PostAnswer<'a> {
             id: message.id.0,
             external_id: &post.external_id,
             from: &message.from,
+            vouched: vouched(message),
             to,
             kind: &post.kind,
             text: content.text,

@@ -1,5 +1,6 @@
 //! Letters, as our own terminal reads them: one recipient's copy each.
 
+use mail::messages::Vouched;
 use mail::provider::{Count, Letter};
 use serde::Serialize;
 
@@ -8,6 +9,8 @@ use serde::Serialize;
 pub struct LetterAnswer<'a> {
     id: &'a str,
     from: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vouched: Option<&'static str>,
     to: &'a str,
     subject: &'a str,
     body: &'a str,
@@ -31,6 +34,7 @@ impl<'a> From<&'a Letter> for LetterAnswer<'a> {
         Self {
             id: &letter.id,
             from: &letter.from,
+            vouched: letter.is_human.then(|| Vouched::Human.as_str()),
             to: &letter.to,
             subject: &letter.subject,
             body: &letter.body,

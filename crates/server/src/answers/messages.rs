@@ -72,7 +72,7 @@ impl<'a> MessageAnswer<'a> {
             thread_id: &message.thread,
             reply_to: message.reply_to.map(|id| id.0),
             work_id: message.work_id.as_deref(),
-            vouched: (message.vouched != Vouched::Claimed).then(|| message.vouched.as_str()),
+            vouched: vouched(message),
             role: None,
             read_ts: None,
             ack_ts: None,
@@ -269,6 +269,11 @@ impl<'a> FollowedAnswer<'a> {
             .collect();
         Self { message: MessageAnswer::new(message, with_body), recipients }
     }
+}
+
+/// Who vouched for the sender, where that is more than its own word.
+pub fn vouched(message: &Message) -> Option<&'static str> {
+    (message.vouched != Vouched::Claimed).then(|| message.vouched.as_str())
 }
 
 fn role_name(role: Role) -> &'static str {

@@ -1,9 +1,11 @@
 //! Threads summed up, and what a search found, as answers show them.
 
+use mail::messages::Vouched;
 use mail::office::Found;
 use mail::threads::summary::{Point, Summary};
 use serde::Serialize;
 
+use super::messages::vouched;
 use super::rfc3339;
 
 /// A thread, summed up by rules.
@@ -36,6 +38,9 @@ pub struct SummaryAnswer<'a> {
 pub struct ParticipantAnswer<'a> {
     /// Who.
     pub name: &'a str,
+    /// `human` for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<&'static str>,
     /// How often.
     pub messages: usize,
 }
@@ -72,8 +77,11 @@ pub struct ActionAnswer<'a> {
 impl<'a> SummaryAnswer<'a> {
     /// The answer for a summary.
     pub fn new(thread_id: &'a str, summary: &'a Summary) -> Self {
-        let participants =
-            summary.participants.iter().map(|one| ParticipantAnswer { name: &one.name, messages: one.messages });
+        let participants = summary.participants.iter().map(|one| ParticipantAnswer {
+            name: &one.name,
+            vouched: one.is_human.then(|| Vouched::Human.as_str()),
+            messages: one.messages,
+        });
         let action_items = summary.action_items.iter().map(|item| ActionAnswer {
             text: &item.text,
             done: item.done,
@@ -106,6 +114,9 @@ pub struct FoundAnswer<'a> {
     pub id: i64,
     /// The sender's name.
     pub from: &'a str,
+    /// `verified` or `human` when more than the sender's word stands for its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<&'static str>,
     /// Whom it is written to.
     pub to: &'a [String],
     /// The subject.
@@ -133,6 +144,7 @@ impl<'a> From<&'a Found> for FoundAnswer<'a> {
         Self {
             id: message.id.0,
             from: &message.from,
+            vouched: vouched(message),
             to: &message.to,
             subject: &message.subject,
             snippet: &found.snippet,

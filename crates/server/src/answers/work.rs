@@ -6,6 +6,7 @@ use mail::messages::Message;
 use mail::work::{OpenAck, Question, State, WorkItem, gist};
 use serde::Serialize;
 
+use super::messages::vouched;
 use super::rfc3339;
 
 /// A piece of work, and how it stands.
@@ -134,6 +135,9 @@ pub struct StoryAnswer<'a> {
     pub created_ts: String,
     /// Who sent it.
     pub from: &'a str,
+    /// `verified` or `human` when more than the sender's word stands for its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<&'static str>,
     /// To whom.
     pub to: &'a [String],
     /// What kind of typed message it is, or null.
@@ -227,6 +231,7 @@ impl<'a> From<&'a Message> for StoryAnswer<'a> {
             message_id: message.id.0,
             created_ts: rfc3339(message.created_at),
             from: &message.from,
+            vouched: vouched(message),
             to: &message.to,
             kind: message.kind.map(|kind| kind.as_str()),
             gist: gist(message),

@@ -71,6 +71,7 @@ impl Bead {
         let status = bead["status"].as_str().unwrap_or(OPEN);
         let letter = Letter {
             id: id.to_owned(),
+            is_human: false,
             from: Some(text("from"))
                 .filter(|from| !from.is_empty())
                 .or_else(|| note(metadata, "from"))
@@ -132,6 +133,7 @@ mod tests {
         let letter = Letter {
             id: "gc-2".to_owned(),
             from: "alice".to_owned(),
+            is_human: false,
             to: "bob".to_owned(),
             subject: "Hello".to_owned(),
             body: "text".to_owned(),

@@ -6,6 +6,7 @@
 //! there than by itself.
 
 use jiff::Timestamp;
+use mail::messages::Vouched;
 use mail::provider::{Count, Letter, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,6 +67,7 @@ fn from_json<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, String> {
 struct Printed {
     id: Option<Value>,
     from: Option<String>,
+    vouched: Option<String>,
     to: Option<String>,
     subject: Option<String>,
     body: Option<String>,
@@ -89,6 +91,7 @@ impl Printed {
             reply_to: id_text("reply_to", self.reply_to)?,
             id,
             from: self.from.unwrap_or_default(),
+            is_human: self.vouched.as_deref() == Some(Vouched::Human.as_str()),
             to: self.to.unwrap_or_default(),
             subject: self.subject.unwrap_or_default(),
             body: self.body.unwrap_or_default(),
@@ -132,10 +135,12 @@ mod tests {
     #[test]
     fn a_complete_letter_is_read_as_it_is() {
         let printed = br#"{"id":"gc-7","from":"alice","to":"bob","subject":"s","body":"b","read":true,"rig":"x",
-            "created_at":"2026-01-11T17:33:15.5+01:00","thread_id":"t","reply_to":"gc-6","priority":2,"cc":["carol"]}"#;
+            "created_at":"2026-01-11T17:33:15.5+01:00","thread_id":"t","reply_to":"gc-6","priority":2,"cc":["carol"],
+            "vouched":"human"}"#;
         let expected = Letter {
             id: "gc-7".to_owned(),
             from: "alice".to_owned(),
+            is_human: true,
             to: "bob".to_owned(),
             subject: "s".to_owned(),
             body: "b".to_owned(),

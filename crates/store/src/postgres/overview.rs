@@ -62,12 +62,15 @@ impl OverviewStore for Postgres {
     }
 
     async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError> {
-        let sql = "SELECT f.name, t.name, count(*) FROM (
-                       SELECT id, sender_id FROM message WHERE project_id = $1 ORDER BY id DESC LIMIT $2
-                   ) m
-                   JOIN delivery d ON d.message_id = m.id AND d.role < 2
-                   JOIN agent f ON f.id = m.sender_id JOIN agent t ON t.id = d.recipient_id
-                   GROUP BY f.name, t.name ORDER BY 3 DESC, 1, 2";
+        // Message by message (`OFFSET` says so): all copies of a project would be read sooner than those of a few messages.
+        let sql = "SELECT f.name, t.name, c.count FROM (
+                       SELECT m.sender_id, d.recipient_id, count(*) AS count FROM (
+                           SELECT id, sender_id FROM message WHERE project_id = $1 ORDER BY id DESC LIMIT $2
+                       ) m CROSS JOIN LATERAL (
+                           SELECT recipient_id FROM delivery WHERE message_id = m.id AND role < 2 OFFSET 0
+                       ) d GROUP BY m.sender_id, d.recipient_id
+                   ) c JOIN agent f ON f.id = c.sender_id JOIN agent t ON t.id = c.recipient_id
+                   ORDER BY c.count DESC, f.name, t.name";
         self.read_as("count who wrote to whom", sql, &[&project.0, &limit_of(newest)], |row| {
             let count = row.try_get::<_, i64>(2)?.unsigned_abs();
             Ok(Correspondence { from: row.try_get(0)?, to: row.try_get(1)?, count })

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::agents::{AgentName, Profile, Taking};
 use mail::channels::{ChannelName, NewPost, PostQuery};
 use mail::clock::after_seconds;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{Appended, IdempotencyKey, Importance, InboxQuery, Mark, NewMessage, Role, Vouched};
+use mail::overview::Listing;
 use mail::presence::{NewPresence, Source};
 use mail::reservations::Request;
 use mail::reservations::pattern::Pattern;
@@ -89,6 +90,8 @@ async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         };
         note(what("reserve"), told(store.reserve(&request, now).await.map(drop)));
         note(what("release"), told(store.release(project, agent, None, agent, now).await));
+        note(what("retire"), told(store.retire(project, agent, agent, now).await));
+        note(what("line"), told(store.waiters(project, now).await));
         note(what("renew"), told(store.renew(project, agent, None, now, now).await));
         let said = NewPresence {
             state: "AWAKE".to_owned(),
@@ -133,6 +136,7 @@ async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
             note(what("retry"), told(store.retry_runs(agent, &[id, id], now).await));
             note(what("mark"), told(store.mark(agent, id, &Mark::Read, now).await));
             note(what("archive"), told(store.archive(agent, id, agent, now).await));
+            note(what("bring back"), told(store.bring_back(agent, id, NOBODY, now).await));
             note(what("name"), told(store.name_post(id, "name").await));
             note(what("key"), told(store.note_key(id, "key").await));
             note(what("take"), told(store.take_unseen(agent, Some(id), 1, now, None).await));
@@ -220,10 +224,35 @@ async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         note(format!("posts {limit}"), told(store.posts(HOME, "dev", &query).await.map(|posts| posts.len())));
         note(format!("unseen {limit}"), told(store.take_unseen(NOBODY, None, limit, now, None).await));
     }
+    asked.extend(glance_at_the_limits(store).await);
+    let mut note = |what: String, answer: String| asked.push((what, answer));
     note("none named".to_owned(), told(store.agents_named(HOME, &[]).await));
     note("none awaited".to_owned(), told(store.thread_awaiting(HOME, "dev", &[]).await));
     note("no keys".to_owned(), told(store.known_keys(HOME, "dev", &[]).await));
     note("no time".to_owned(), told(store.changes(None, Duration::ZERO).await.map(drop)));
     note("none imported".to_owned(), told(store.import(&[], now).await));
+    asked
+}
+
+async fn glance_at_the_limits(store: &Arc<dyn Store>) -> Asked {
+    let mut asked = Asked::new();
+    let mut note = |what: String, answer: String| asked.push((what, answer));
+    for (project, agent) in [(HOME, None), (HOME, Some(NOBODY)), (NOWHERE, None), (NOWHERE, Some(ALICE))] {
+        let what = |doing: &str| format!("{doing} {project:?} {agent:?}");
+        for before in NUMBERS {
+            let listing = Listing { agent, before: Some(before), ..Listing::newest(project, usize::MAX) };
+            for unread_only in [false, true] {
+                note(what("list"), told(store.listing(&Listing { unread_only, ..listing.clone() }).await));
+            }
+            note(what("audit"), told(store.audit(project, Some(before.0), usize::MAX).await));
+        }
+        note(what("list nothing"), told(store.listing(&Listing { agent, ..Listing::newest(project, 0) }).await));
+        note(what("count"), told(store.count_unread(project, agent, usize::MAX).await));
+        for step in [SignedDuration::MIN, SignedDuration::ZERO, SignedDuration::from_micros(1), SignedDuration::MAX] {
+            note(what("traffic"), told(store.traffic(project, Timestamp::MIN, step, 3).await));
+            note(what("traffic"), told(store.traffic(project, Timestamp::MAX, step, 3).await));
+        }
+        note(what("write to whom"), told(store.correspondence(project, usize::MAX).await));
+    }
     asked
 }

@@ -128,7 +128,9 @@ pub async fn give_back_or_renew(
     let pattern = [Pattern::parse(dice.one(&PATHS)).unwrap()];
     let patterns = dice.maybe().then_some(&pattern[..]);
     if dice.maybe() {
-        return told(store.release(project, agent, patterns, agent, now).await);
+        // Mostly one's own; a person may give back another's.
+        let by = if dice.maybe() { AgentId(1) } else { agent };
+        return told(store.release(project, agent, patterns, by, now).await);
     }
     told(store.renew(project, agent, patterns, after_seconds(now, 60), now).await)
 }

@@ -13,18 +13,18 @@ use mail::search::query::Query;
 use mail::work::WorkQuery;
 
 use super::words::{NAMES, PROJECTS, QUERIES, THREADS, WORK};
-use super::{Dice, Known, posts, told};
+use super::{Dice, Known, glances, posts, told};
 
 /// What is asked, drawn by lot.
-struct Question {
-    project: ProjectId,
-    agent: AgentId,
+pub struct Question {
+    pub project: ProjectId,
+    pub agent: AgentId,
     message: MessageId,
-    now: Timestamp,
-    limit: usize,
-    before: Option<MessageId>,
+    pub now: Timestamp,
+    pub limit: usize,
+    pub before: Option<MessageId>,
     thread: &'static str,
-    about: About,
+    pub about: About,
 }
 
 pub async fn look(
@@ -47,8 +47,9 @@ pub async fn look(
             work_id: dice.maybe().then(|| dice.one(&WORK).to_owned()),
         },
     };
-    match dice.roll(21) {
+    match dice.roll(25) {
         kind @ 0..=8 => look_at_mail(kind, question, dice, store).await,
+        kind @ 21..=24 => glances::glance(kind, question, dice, store).await,
         kind @ 9..=16 => look_around(kind, question, dice, store).await,
         _ => look_for_people(question, dice, store, known).await,
     }
@@ -108,7 +109,11 @@ async fn look_around(kind: usize, question: Question, dice: &mut Dice, store: &A
         }
         12 => {
             let after = dice.maybe().then(|| dice.number(10, LeaseId));
-            told(store.leases(project, after, limit, now).await)
+            format!(
+                "{} {}",
+                told(store.leases(project, after, limit, now).await),
+                told(store.waiters(project, now).await)
+            )
         }
         13 | 14 => {
             let query = PostQuery {

@@ -3,6 +3,7 @@
 //! What cannot be compared is left out: when somebody is told of a change (`changes`), and how fast one may ask (`take`).
 
 mod edges;
+mod glances;
 mod letters;
 mod looks;
 mod moving;
@@ -136,6 +137,9 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         return register(dice, store, known, now).await;
     }
     let KnownAgent { id: agent, project, .. } = known.someone(dice);
+    if dice.roll(60) == 0 {
+        return told(store.retire(project, agent, known.someone(dice).id, now).await);
+    }
     let message = known.some_message(dice);
     match dice.roll(30) {
         0..=6 => letters::send(dice, store, known, (project, agent), now).await,
@@ -143,7 +147,13 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
             let mark = [Mark::Read, Mark::Unread, Mark::Acknowledged { note: "done".into() }][dice.roll(3)].clone();
             told(store.mark(agent, message, &mark, now).await)
         }
-        8 => told(store.archive(agent, message, agent, now).await),
+        8 => {
+            let by = known.someone(dice).id;
+            match dice.maybe() {
+                true => told(store.bring_back(agent, message, by, now).await),
+                false => told(store.archive(agent, message, by, now).await),
+            }
+        }
         9 => {
             let after = dice.maybe().then_some(message);
             told(store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await)

@@ -4,6 +4,8 @@
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use mail::agents::signed;
+use mail::messages::Vouched;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,6 +23,7 @@ pub struct Post {
     pub id: i64,
     external_id: String,
     from: String,
+    vouched: Option<String>,
     to: Vec<String>,
     #[serde(rename = "type")]
     kind: String,
@@ -89,7 +92,9 @@ impl Page {
         }
         let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
         let time = screen.paint(&post.sent_ts.strftime("%H:%M:%SZ").to_string(), Style::new().dimmed());
-        format!("{}  {time}  {} → {to}{notes}", post.id, name(&post.from))
+        let is_human = post.vouched.as_deref() == Some(Vouched::Human.as_str());
+        let mark = if is_human { signed("", true) } else { String::new() };
+        format!("{}  {time}  {}{mark} → {to}{notes}", post.id, name(&post.from))
     }
 
     fn body(&self, post: &Post, screen: &Screen) -> Vec<String> {
@@ -170,6 +175,12 @@ mod tests {
         assert_eq!(page.text(&posts[..2], &PIPE), told);
         let next = "\n19  00:00:01Z  claude → all  (answers msg-of-old)\n    Hello";
         assert_eq!(page.text(&posts[2..], &PIPE), next, "what follows goes on below");
+    }
+
+    #[test]
+    fn what_a_person_said_is_shown_so() {
+        let told = Page::new(None).text(&[post(17, json!({ "from": "Anna", "vouched": "human" }))], &PIPE);
+        assert!(told.contains("\n17  16:33:15Z  Anna (human) → all\n"), "{told}");
     }
 
     #[test]

@@ -61,11 +61,11 @@ struct Help {
 }
 
 impl Inquiry<'_> {
-    /// Whether the agent is registered in the project.
+    /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
     pub async fn is_known(&self) -> Result<bool, Refused> {
         let whois = json!({ "project_key": self.me.project, "agent_name": self.me.agent });
         match self.postbox.call("whois", whois).await {
-            Ok(_) => Ok(true),
+            Ok(about) => Ok(about["retired_ts"].is_null()),
             Err(refused) if is_nobody(&refused) => Ok(false),
             Err(refused) => Err(refused),
         }

@@ -3,6 +3,8 @@
 //! A few messages are told with their text, oldest first; of more only the number is told. What is too long is cut, and
 //! how to read the rest is said.
 
+use mail::agents::signed;
+use mail::messages::Vouched;
 use mail::provider::Letter;
 use relay::fence;
 use serde::Deserialize;
@@ -24,6 +26,8 @@ pub struct News {
     pub id: String,
     /// Who wrote it.
     pub from: String,
+    /// Who vouched for that; empty if only the sender did.
+    pub vouched: String,
     /// What about.
     pub subject: String,
     /// How urgent it is; empty if nobody says.
@@ -71,14 +75,16 @@ impl News {
         let ack = self.ack_required.then_some("ack required");
         let marks: Vec<&str> = [importance, ack, self.kind.as_deref()].into_iter().flatten().collect();
         let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
-        format!("#{} {}: {}{}", fence::line(&self.id), fence::line(&self.from), fence::line(&self.subject), marks)
+        let from = signed(&self.from, self.vouched == Vouched::Human.as_str());
+        format!("#{} {}: {}{}", fence::line(&self.id), fence::line(&from), fence::line(&self.subject), marks)
     }
 }
 
 impl From<Letter> for News {
     fn from(letter: Letter) -> Self {
-        let Letter { id, from, subject, body, .. } = letter;
-        Self { id, from, subject, body, ..Self::default() }
+        let Letter { id, from, is_human, subject, body, .. } = letter;
+        let vouched = if is_human { Vouched::Human.as_str().to_owned() } else { String::new() };
+        Self { id, from, vouched, subject, body, ..Self::default() }
     }
 }
 
@@ -168,6 +174,14 @@ mod tests {
         urgent.kind = Some("HELP_REQUEST".to_owned());
         insta::assert_snapshot!(text(&[urgent, news(13, "Lunch", "")], Door::Tools).unwrap());
         assert_eq!(text(&[], Door::Tools), None);
+    }
+
+    #[test]
+    fn mail_of_a_person_is_told_as_such() {
+        let human = News { from: "Anna".to_owned(), vouched: "human".to_owned(), ..news(7, "Stop", "") };
+        assert_eq!(human.headline(), "#7 Anna (human): Stop");
+        let told: News = serde_json::from_str(r#"{"id": 7, "from": "Anna", "subject": "Stop"}"#).unwrap();
+        assert_eq!(told.headline(), "#7 Anna: Stop", "who only says so is none");
     }
 
     #[test]

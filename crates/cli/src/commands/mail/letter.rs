@@ -2,7 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use mail::agents::signed;
 use mail::channels::SIGN;
+use mail::messages::Vouched;
 use mail::provider::Letter;
 use serde_json::{Value, json};
 
@@ -37,6 +39,9 @@ pub fn to_value(letter: &Letter) -> Value {
         "created_at": letter.created_at.to_string(), "read": letter.read, "thread_id": letter.thread,
         "awaits_ack": letter.awaits_ack,
     });
+    if letter.is_human {
+        value["vouched"] = json!(Vouched::Human.as_str());
+    }
     if let Some(reply_to) = &letter.reply_to {
         value["reply_to"] = json!(reply_to);
     }
@@ -77,7 +82,7 @@ fn row(letter: &Letter, now: Timestamp, is_narrow: bool) -> [Cell; 6] {
     [
         if letter.read { Cell::default() } else { UNREAD.to_owned().into() },
         letter.id.clone().into(),
-        letter.from.clone().into(),
+        signed(&letter.from, letter.is_human).into(),
         Cell { text: letter.subject.clone(), style },
         when.into(),
         Cell { text: flags.join(", "), style: if is_urgent { urgent } else { Style::new() } },
@@ -119,7 +124,7 @@ impl Seen {
         let mut lines = Vec::new();
         let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
         say("Id:", &letter.id);
-        say("From:", &letter.from);
+        say("From:", &signed(&letter.from, letter.is_human));
         let everybody = std::iter::once(&letter.to).chain(&letter.cc);
         if letter.addressed.is_empty() {
             say("To:", &self.named(everybody));
@@ -158,7 +163,7 @@ impl Seen {
         if !letter.cc.is_empty() {
             to.push_str(&format!(", {}", self.named(&letter.cc)));
         }
-        let way = text::unbroken(&format!("{} → {to}", letter.from));
+        let way = text::unbroken(&format!("{} → {to}", signed(&letter.from, letter.is_human)));
         let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now) + archived(letter));
         let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
         for line in text::lines(&letter.body).lines() {
@@ -200,6 +205,7 @@ mod tests {
         Letter {
             id: id.to_owned(),
             from: "GreenDog".to_owned(),
+            is_human: false,
             to: "BlueLake".to_owned(),
             subject: "Who takes the parser?".to_owned(),
             body: "I would.\n\nReally.".to_owned(),
@@ -279,6 +285,16 @@ mod tests {
         let only = Letter { addressed: vec!["BlueLake".to_owned()], ..letter("17") };
         assert_eq!(to_value(&only).get("addressed"), None, "it says no more than 'to'");
         assert!(!seen(only).whole(now()).contains("Cc:"));
+    }
+
+    #[test]
+    fn what_a_person_wrote_is_shown_so() {
+        let human = Letter { from: "Anna".to_owned(), is_human: true, ..letter("17") };
+        assert_eq!(to_value(&human)["vouched"], "human");
+        assert!(table(std::slice::from_ref(&human), now(), &WIDE).contains("  Anna (human)  Who takes"));
+        let human = seen(human);
+        assert!(human.whole(now()).contains("\nFrom:     Anna (human)\n"));
+        assert!(human.in_thread(now()).starts_with("17  Anna (human) → BlueLake (unread)  2 min ago\n"));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
+use mail::agents::signed;
 use mail::clock::{Clock, SystemClock};
+use mail::messages::Vouched;
 use mail::provider::{Count, Letter};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -165,6 +167,7 @@ impl Search {
 struct Found {
     id: i64,
     from: String,
+    vouched: Option<String>,
     to: Vec<String>,
     subject: String,
     snippet: String,
@@ -174,16 +177,21 @@ struct Found {
 
 impl Found {
     fn to_value(&self) -> Value {
-        json!({
+        let mut value = json!({
             "id": self.id.to_string(), "from": self.from, "to": self.to, "subject": self.subject,
             "snippet": self.snippet, "created_at": self.created_ts.to_string(), "thread_id": self.thread_id,
-        })
+        });
+        if let Some(vouched) = &self.vouched {
+            value["vouched"] = json!(vouched);
+        }
+        value
     }
 
     fn row(&self, now: Timestamp) -> [Cell; 5] {
-        let Self { from, subject, snippet, .. } = self;
+        let Self { subject, snippet, .. } = self;
+        let from = signed(&self.from, self.vouched.as_deref() == Some(Vouched::Human.as_str()));
         let (id, when) = (self.id.to_string(), ago(self.created_ts, now));
-        [id.into(), from.clone().into(), subject.clone().into(), when.into(), snippet.clone().into()]
+        [id.into(), from.into(), subject.clone().into(), when.into(), snippet.clone().into()]
     }
 }
 

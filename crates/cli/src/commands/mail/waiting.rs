@@ -155,6 +155,7 @@ mod tests {
 
     fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {
         Letter {
+            is_human: false,
             id: id.to_owned(),
             from: from.to_owned(),
             to: to.to_owned(),

@@ -1,6 +1,7 @@
 //! What a watcher reads: the posts of a channel and the letters of a mailbox, both as what somebody said.
 
 use jiff::Timestamp;
+use mail::messages::Vouched;
 use relay::watch::Said;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ const WATCHER: &str = "watcher";
 struct Post {
     id: i64,
     from: String,
+    vouched: Option<String>,
     to: Vec<String>,
     #[serde(rename = "type")]
     kind: String,
@@ -41,6 +43,7 @@ struct Post {
 struct Letter {
     id: i64,
     from: String,
+    vouched: Option<String>,
     to: Vec<String>,
     subject: String,
     #[serde(default)]
@@ -61,6 +64,7 @@ impl From<Post> for Said {
         Self {
             id: post.id,
             from: post.from,
+            is_human: is_human(post.vouched.as_deref()),
             to: post.to.into_iter().filter(|name| name != EVERYONE).collect(),
             kind: post.kind,
             text: format!("{}{code}{}", post.text, artifacts.collect::<String>()),
@@ -78,6 +82,7 @@ impl From<Letter> for Said {
         Self {
             id: letter.id,
             from: letter.from,
+            is_human: is_human(letter.vouched.as_deref()),
             to: letter.to,
             kind: letter.kind.unwrap_or_else(|| "mail".to_owned()),
             text: format!("Subject: {}\n\n{}", letter.subject, letter.body_md),
@@ -88,6 +93,10 @@ impl From<Letter> for Said {
             at: letter.created_ts,
         }
     }
+}
+
+fn is_human(vouched: Option<&str>) -> bool {
+    vouched == Some(Vouched::Human.as_str())
 }
 
 /// Where a watcher looks.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use mail::agents::{PERSON, signed};
 use serde::Deserialize;
 
 use crate::commands::mail::ago::ago;
@@ -63,7 +64,7 @@ impl Agent {
         let age = |time: &str| Cell::from(time.parse().map(|then| ago(then, now)).unwrap_or_default());
         let files = if self.reservations > 0 { self.reservations.to_string() } else { String::new() };
         [
-            self.name.clone().into(),
+            signed(&self.name, self.program == PERSON).into(),
             Cell { text: self.presence.shown.clone(), style: self.style() },
             age(&self.presence.since),
             age(&self.presence.seen_ts),
@@ -142,6 +143,13 @@ mod tests {
             awake,
         ]);
         insta::assert_snapshot!(shown(agents, PIPE));
+    }
+
+    #[test]
+    fn a_person_is_shown_as_one() {
+        let mut anna = agent("Anna", "AWAKE", true);
+        anna["program"] = PERSON.into();
+        assert!(shown(json!([anna, agent("bob", "AWAKE", true)]), PIPE).contains("\nAnna (human)  AWAKE"));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use anyhow::Context;
 use jiff::Timestamp;
+use mail::agents::signed;
+use mail::messages::Vouched;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -55,6 +57,7 @@ const GIVING: [(usize, usize); 5] = [(3, 16), (1, 12), (2, 6), (3, 10), (1, 8)];
 struct Told {
     created_ts: String,
     from: String,
+    vouched: Option<String>,
     to: Vec<String>,
     kind: Option<String>,
     gist: String,
@@ -142,7 +145,8 @@ fn push_detail(lines: &mut Vec<String>, label: &str, value: &str) {
 
 fn row(told: &Told) -> [Cell; 4] {
     let kind = told.kind.clone().unwrap_or_else(|| "-".to_owned());
-    let way = format!("{} → {}", told.from, told.to.join(", "));
+    let is_human = told.vouched.as_deref() == Some(Vouched::Human.as_str());
+    let way = format!("{} → {}", signed(&told.from, is_human), told.to.join(", "));
     [time(&told.created_ts).into(), way.into(), kind.into(), told.gist.clone().into()]
 }
 
@@ -194,6 +198,13 @@ mod tests {
         let narrow = text(&item, &json!([told]), false, Timestamp::UNIX_EPOCH, &Screen { width: 50, ..WIDE }).unwrap();
         let last = narrow.lines().last().unwrap();
         assert!(text::width(last) <= 50 && last.ends_with('…'), "{last}");
+    }
+
+    #[test]
+    fn what_a_person_wrote_is_shown_so() {
+        let told = json!({ "created_ts": "2026-01-11T16:00:00Z", "from": "Anna", "vouched": "human", "to": ["Bob"] });
+        let whole = shown_text(json!({ "work_id": "x", "state": "done" }), json!([told]));
+        assert!(whole.lines().last().unwrap().starts_with("2026-01-11 16:00:00Z  Anna (human) → Bob"), "{whole}");
     }
 
     #[test]

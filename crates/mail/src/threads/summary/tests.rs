@@ -3,7 +3,15 @@
 use super::*;
 
 fn said<'a>(id: i64, from: &'a str, body: &'a str) -> Said<'a> {
-    Said { id, from, subject: "about the parser", body, kind: None, at: Timestamp::from_second(id).unwrap() }
+    Said {
+        id,
+        from,
+        is_human: false,
+        subject: "about the parser",
+        body,
+        kind: None,
+        at: Timestamp::from_second(id).unwrap(),
+    }
 }
 
 fn typed<'a>(id: i64, from: &'a str, kind: Kind, body: &'a str) -> Said<'a> {

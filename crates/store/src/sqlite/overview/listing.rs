@@ -181,3 +181,52 @@ fn anybodys(first: &str, others: &[(&str, &str)]) -> String {
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
     Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use mail::ids::{AgentId, ProjectId};
+
+    use super::*;
+    use crate::{Options, Sqlite};
+
+    /// Every question that can be asked.
+    fn questions() -> Vec<Listing> {
+        let all = Listing::newest(ProjectId(1), 1);
+        let mut questions = vec![all.clone(), Listing { agent: Some(AgentId(1)), ..all }];
+        let narrowed: [fn(Listing) -> Listing; 5] = [
+            |listing| Listing { unread_only: true, ..listing },
+            |listing| Listing { ack_due_only: true, ..listing },
+            |listing| Listing { urgent_only: true, ..listing },
+            |listing| Listing { archived_only: true, ..listing },
+            |listing| Listing { kind: Kind::all().next(), ..listing },
+        ];
+        for narrow in narrowed {
+            let more: Vec<Listing> = questions.iter().cloned().map(narrow).collect();
+            questions.extend(more);
+        }
+        questions
+    }
+
+    #[test]
+    fn every_listing_goes_along_an_index_and_nothing_is_sorted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("mail.db"), &Options::default()).unwrap();
+        let questions = questions();
+        assert_eq!(questions.len(), 64);
+        for listing in questions {
+            let plan: Vec<String> = store
+                .read("plan", |connection| {
+                    let sql = format!("EXPLAIN QUERY PLAN {}", Walk::of(&listing).sql);
+                    let mut plan = connection.prepare(&sql)?;
+                    let kind = listing.kind.map(Kind::as_str);
+                    let mut values: Vec<&dyn ToSql> = vec![&1, &1, &1, &1];
+                    values.extend(kind.as_ref().map(|kind| kind as &dyn ToSql));
+                    plan.query_map(values.as_slice(), |row| row.get(3))?.collect()
+                })
+                .unwrap();
+            let is_long = |step: &String| step.contains("TEMP B-TREE") || step.starts_with("SCAN");
+            assert!(!plan.iter().any(is_long), "{listing:?}: {plan:?}");
+            assert!(plan[0].contains("id<?"), "{listing:?}: {plan:?}");
+        }
+    }
+}
