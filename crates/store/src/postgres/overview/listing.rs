@@ -53,8 +53,12 @@ fn page_sql(listing: &Listing) -> String {
     let wanted: Vec<&str> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, copies)| copies).collect();
     let copies = match (wanted.split_first(), listing.agent) {
         (_, Some(_)) => own(listing, &wanted),
+        // Urgent and typed messages are few, and have indexes of their own.
+        (Some(_), None) if listing.urgent_only || listing.kind.is_some() => {
+            return messages_sql(listing, &some_copies("m.id", &wanted));
+        }
         (Some((first, others)), None) => anybodys(first, others),
-        (None, None) => return messages_sql(listing),
+        (None, None) => return messages_sql(listing, ""),
     };
     let whose = if listing.agent.is_some() { " AND a.id = $4" } else { "" };
     let (join, urgent) = match listing.urgent_only {
@@ -71,12 +75,13 @@ fn page_sql(listing: &Listing) -> String {
     )
 }
 
-/// Messages, whatever became of their copies.
-fn messages_sql(listing: &Listing) -> String {
+/// Messages; what else is `wanted` of them may be told of their copies.
+fn messages_sql(listing: &Listing, wanted: &str) -> String {
     let urgent = if listing.urgent_only { " AND m.importance >= 2" } else { "" };
     let kind = if listing.kind.is_some() { " AND m.kind = $5" } else { "" };
     format!(
-        "SELECT m.id FROM message m WHERE m.project_id = $1 AND m.id < $2{urgent}{kind} ORDER BY m.id DESC LIMIT $3"
+        "SELECT m.id FROM message m WHERE m.project_id = $1 AND m.id < $2{urgent}{kind}{wanted}
+         ORDER BY m.id DESC LIMIT $3"
     )
 }
 
@@ -89,12 +94,14 @@ fn own(listing: &Listing, wanted: &[&str]) -> String {
 
 /// What has to be true of a copy that all may know of, and of some other copy, which may be the same.
 fn anybodys(first: &str, others: &[&str]) -> String {
-    let mut wanted = format!("d.role < 2 AND {}", first.replace("{d}", "d"));
-    for other in others {
-        wanted.push_str(&format!(
-            " AND EXISTS (SELECT FROM delivery o WHERE o.message_id = d.message_id AND o.role < 2 AND {})",
-            other.replace("{d}", "o")
-        ));
-    }
-    wanted
+    format!("d.role < 2 AND {}{}", first.replace("{d}", "d"), some_copies("d.message_id", others))
+}
+
+/// For each of these there has to be a copy of the message of which it is true, and of which all may know.
+fn some_copies(message: &str, wanted: &[&str]) -> String {
+    let is_there = |copy: &&str| {
+        let copy = copy.replace("{d}", "o");
+        format!(" AND EXISTS (SELECT FROM delivery o WHERE o.message_id = {message} AND o.role < 2 AND {copy})")
+    };
+    wanted.iter().map(is_there).collect()
 }

@@ -89,13 +89,17 @@ impl Walk {
         let wanted: Vec<(&str, &str)> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, copies)| copies).collect();
         match (wanted.first(), listing.agent) {
             (Some((index, _)), Some(_)) => Self::along_copies(listing, index, &own(listing, &wanted)),
+            // Urgent and typed messages are few, and have indexes of their own.
+            (Some(_), None) if listing.urgent_only || listing.kind.is_some() => {
+                Self::along_messages(listing, &some_copies("m.id", &wanted))
+            }
             (Some((index, first)), None) => Self::along_copies(listing, index, &anybodys(first, &wanted[1..])),
             (None, Some(_)) if listing.urgent_only => Self::along_urgent_copies(listing),
             (None, Some(_)) if listing.kind.is_some() => {
                 Self::along_copies(listing, "delivery_by_kind", "d.archived_at IS NULL")
             }
             (None, Some(_)) => Self::along_copies(listing, "", "d.archived_at IS NULL"),
-            (None, None) => Self::along_messages(listing),
+            (None, None) => Self::along_messages(listing, ""),
         }
     }
 
@@ -125,8 +129,9 @@ impl Walk {
         Self { sql, along: Along::Agents }
     }
 
-    /// Along the messages themselves, whatever became of their copies. Of each sender, where nothing narrows them.
-    fn along_messages(listing: &Listing) -> Self {
+    /// Along the messages themselves; what else is `wanted` of them may be told of their copies. Of each sender, where nothing
+    /// narrows them.
+    fn along_messages(listing: &Listing, wanted: &str) -> Self {
         let kind = if listing.kind.is_some() { " AND m.kind = ?5" } else { "" };
         let (index, whose, along) = match (listing.urgent_only, listing.kind) {
             (true, _) => ("message_urgent", "m.project_id = ?1 AND m.importance >= 2", Along::Project),
@@ -135,7 +140,7 @@ impl Walk {
         };
         let sql = format!(
             "SELECT m.id FROM message m INDEXED BY {index}
-             WHERE {whose} AND m.id < ?2 AND m.id > ?3{kind} ORDER BY m.id DESC LIMIT ?4"
+             WHERE {whose} AND m.id < ?2 AND m.id > ?3{kind}{wanted} ORDER BY m.id DESC LIMIT ?4"
         );
         Self { sql, along }
     }
@@ -167,15 +172,19 @@ fn own(listing: &Listing, wanted: &[(&str, &str)]) -> String {
 
 /// What has to be true of a copy that all may know of, and of some other copy, which may be the same.
 fn anybodys(first: &str, others: &[(&str, &str)]) -> String {
-    let mut wanted = format!("d.role < 2 AND {}", first.replace("{d}", "d"));
-    for (_, other) in others {
-        wanted.push_str(&format!(
+    format!("d.role < 2 AND {}{}", first.replace("{d}", "d"), some_copies("d.message_id", others))
+}
+
+/// For each of these there has to be a copy of the message of which it is true, and of which all may know.
+fn some_copies(message: &str, wanted: &[(&str, &str)]) -> String {
+    let is_there = |(_, copy): &(&str, &str)| {
+        format!(
             " AND EXISTS (SELECT 1 FROM delivery o INDEXED BY delivery_by_message
-               WHERE o.message_id = d.message_id AND o.role < 2 AND {})",
-            other.replace("{d}", "o")
-        ));
-    }
-    wanted
+               WHERE o.message_id = {message} AND o.role < 2 AND {})",
+            copy.replace("{d}", "o")
+        )
+    };
+    wanted.iter().map(is_there).collect()
 }
 
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
