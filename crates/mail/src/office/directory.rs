@@ -20,7 +20,13 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct Directory {
     projects: RwLock<HashMap<String, Project>>,
-    agents: RwLock<HashMap<ProjectId, HashMap<String, (AgentId, Instant)>>>,
+    agents: RwLock<HashMap<ProjectId, HashMap<String, Found>>>,
+}
+
+/// An agent, and when it was found.
+struct Found {
+    id: AgentId,
+    at: Instant,
 }
 
 impl Directory {
@@ -41,8 +47,8 @@ impl Directory {
     /// The agent of that name, if it was found of late.
     pub(super) fn agent(&self, project: ProjectId, name: &str, now: Instant) -> Option<AgentId> {
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
-        let (id, found) = agents.get(&project)?.get(name)?;
-        (now.saturating_duration_since(*found) < REMEMBERED_FOR).then_some(*id)
+        let found = agents.get(&project)?.get(name)?;
+        (now.saturating_duration_since(found.at) < REMEMBERED_FOR).then_some(found.id)
     }
 
     /// Remembers an agent that was found, and is not retired.
@@ -51,7 +57,7 @@ impl Directory {
         if agents.values().map(HashMap::len).sum::<usize>() >= MOST {
             agents.clear();
         }
-        agents.entry(project).or_default().insert(name.to_owned(), (id, now));
+        agents.entry(project).or_default().insert(name.to_owned(), Found { id, at: now });
     }
 
     /// Forgets an agent, so that it is looked up again.
@@ -68,7 +74,7 @@ mod tests {
     #[test]
     fn an_agent_is_remembered_for_some_seconds_or_until_it_is_forgotten() {
         let (directory, project, now) = (Directory::default(), ProjectId(1), Instant::now());
-        let found = |seconds| directory.agent(project, "alice", now + Duration::from_millis(seconds));
+        let found = |millis| directory.agent(project, "alice", now + Duration::from_millis(millis));
         assert_eq!(found(0), None);
         directory.learn_agent(project, "alice", AgentId(7), now);
         assert_eq!([found(0), found(4_999), found(5_000)], [Some(AgentId(7)), Some(AgentId(7)), None]);
