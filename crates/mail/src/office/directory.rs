@@ -20,7 +20,20 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct Directory {
     projects: RwLock<HashMap<String, Project>>,
-    agents: RwLock<HashMap<ProjectId, HashMap<String, (AgentId, Instant)>>>,
+    agents: RwLock<Agents>,
+}
+
+/// The agents that were found, and how many.
+#[derive(Default)]
+struct Agents {
+    known: HashMap<ProjectId, HashMap<String, Found>>,
+    count: usize,
+}
+
+/// An agent, and when it was found.
+struct Found {
+    id: AgentId,
+    at: Instant,
 }
 
 impl Directory {
@@ -41,23 +54,25 @@ impl Directory {
     /// The agent of that name, if it was found of late.
     pub(super) fn agent(&self, project: ProjectId, name: &str, now: Instant) -> Option<AgentId> {
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
-        let (id, found) = agents.get(&project)?.get(name)?;
-        (now.saturating_duration_since(*found) < REMEMBERED_FOR).then_some(*id)
+        let found = agents.known.get(&project)?.get(name)?;
+        (now.saturating_duration_since(found.at) < REMEMBERED_FOR).then_some(found.id)
     }
 
     /// Remembers an agent that was found, and is not retired.
     pub(super) fn learn_agent(&self, project: ProjectId, name: &str, id: AgentId, now: Instant) {
         let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
-        if agents.values().map(HashMap::len).sum::<usize>() >= MOST {
-            agents.clear();
+        if agents.count >= MOST {
+            *agents = Agents::default();
         }
-        agents.entry(project).or_default().insert(name.to_owned(), (id, now));
+        let before = agents.known.entry(project).or_default().insert(name.to_owned(), Found { id, at: now });
+        agents.count += usize::from(before.is_none());
     }
 
     /// Forgets an agent, so that it is looked up again.
     pub(super) fn forget_agent(&self, project: ProjectId, name: &str) {
         let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
-        agents.get_mut(&project).and_then(|names| names.remove(name));
+        let forgotten = agents.known.get_mut(&project).and_then(|names| names.remove(name));
+        agents.count -= usize::from(forgotten.is_some());
     }
 }
 
@@ -66,9 +81,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_so_many_agents_are_remembered() {
+        let (directory, now) = (Directory::default(), Instant::now());
+        for number in 0..=MOST as i64 {
+            directory.learn_agent(ProjectId(number % 7), &number.to_string(), AgentId(number), now);
+            directory.learn_agent(ProjectId(number % 7), &number.to_string(), AgentId(number), now);
+        }
+        let agents = directory.agents.read().unwrap();
+        let left: usize = agents.known.values().map(HashMap::len).sum();
+        assert_eq!((left, agents.count), (1, 1));
+    }
+
+    #[test]
     fn an_agent_is_remembered_for_some_seconds_or_until_it_is_forgotten() {
         let (directory, project, now) = (Directory::default(), ProjectId(1), Instant::now());
-        let found = |seconds| directory.agent(project, "alice", now + Duration::from_millis(seconds));
+        let found = |millis| directory.agent(project, "alice", now + Duration::from_millis(millis));
         assert_eq!(found(0), None);
         directory.learn_agent(project, "alice", AgentId(7), now);
         assert_eq!([found(0), found(4_999), found(5_000)], [Some(AgentId(7)), Some(AgentId(7)), None]);

@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 /// Enough for every statement of the store, so that none is prepared twice.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// How often a locked file is tried again: about ten seconds in all.
 const TRIES: i32 = 1_000;
 

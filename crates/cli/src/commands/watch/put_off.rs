@@ -82,6 +82,7 @@ mod tests {
         Said {
             id,
             from: from.to_owned(),
+            is_human: false,
             to: Vec::new(),
             kind: "chat".to_owned(),
             text: String::new(),
