@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { SLUG } from "./office.mjs";
-import { listening, says } from "./watch.mjs";
+import { field, listening, says } from "./watch.mjs";
 
 const write = `/p/${SLUG}/compose`;
 
