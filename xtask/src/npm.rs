@@ -22,11 +22,14 @@ pub struct Pin {
     pub version: &'static str,
 }
 
-/// The referees of the protocol: the official client library and the conformance suite, with the Node that it needs.
-pub const REFEREES: [Pin; 4] = [
+/// Those who judge from outside: the official client library and the conformance suite of the protocol, what steers a
+/// browser and what knows the rules of accessible pages, with the Node that they need.
+pub const REFEREES: [Pin; 6] = [
     Pin { name: "@modelcontextprotocol/conformance", version: "0.2.0-alpha.12" },
     Pin { name: "@modelcontextprotocol/sdk", version: "1.32.2" },
+    Pin { name: "axe-core", version: "4.14.0" },
     Pin { name: "node", version: "22.23.3" },
+    Pin { name: "playwright-core", version: "1.65.1" },
     Pin { name: "zod", version: "4.6.7" },
 ];
 

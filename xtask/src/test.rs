@@ -64,7 +64,9 @@ fn provide(root: &Path, left_out: &mut LeftOut) -> Result<bool> {
     match timed("packages from npm", || npm::provide_referees(root)) {
         Ok(()) => Ok(true),
         Err(problem) => {
-            let what = format!("packages from npm are missing (needed for interop tests and conformance): {problem:#}");
+            let what = format!(
+                "packages from npm are missing (needed for interop tests, conformance and tests of the page): {problem:#}"
+            );
             left_out.add(is_ci(), what)?;
             Ok(false)
         }

@@ -1,42 +1,21 @@
 //! The official TypeScript client goes through the typical workflow, over HTTP and over standard input and output.
-//!
-//! `POSTRIDER_TEST_NPM` names a folder in which `npm` has installed `@modelcontextprotocol/sdk`; `cargo xtask test` makes
-//! it and sets the variable. Without it the tests say loudly that they did not run; on a build machine they fail.
 
 mod harness;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use harness::Place;
+use harness::node::node;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/official_client.mjs");
 
-/// The folder with the client, or a word that there is none.
 fn packages() -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os("POSTRIDER_TEST_NPM") {
-        let folder = PathBuf::from(folder);
-        let sdk = folder.join("node_modules/@modelcontextprotocol/sdk");
-        assert!(sdk.is_dir(), "POSTRIDER_TEST_NPM has no {}", sdk.display());
-        return Some(folder);
-    }
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-    assert!(!is_ci, "POSTRIDER_TEST_NPM is not set, and a build machine must run this: use cargo xtask test");
-    // Written past the test's own capture, so that it is seen.
-    let word = b"\n!!! NOT RUN: the official MCP client. Set POSTRIDER_TEST_NPM, or run cargo xtask test. !!!\n";
-    std::io::stderr().write_all(word).expect("standard error can be written to");
-    None
-}
-
-fn node(packages: &Path) -> Command {
-    let pinned = packages.join("node_modules/node/bin/node");
-    Command::new(if pinned.is_file() { pinned } else { PathBuf::from("node") })
+    harness::node::packages("the official MCP client", &["@modelcontextprotocol/sdk"])
 }
 
 fn run(place: &Place, packages: &Path, arguments: &[&str]) {
-    let mut command = node(packages);
-    command.arg(SCRIPT).arg(packages).args(arguments).current_dir(place.home()).stdin(Stdio::null());
+    let mut command = node(packages, SCRIPT);
+    command.args(arguments).current_dir(place.home());
     command.env("POSTRIDER_HOME", place.home());
     let output = command.output().expect("node runs");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -1,7 +1,8 @@
 //! A post office of a test's own: a temporary home, the real binary serving it, and what is kept there.
 //!
 //! Nothing is shared between tests, so that all of them may run at once. Nothing here knows what mail is; the HTTP and
-//! MCP spoken with the server are in `http` and `mcp`, pages that are run as they stand in `pages`.
+//! MCP spoken with the server are in `http` and `mcp`, scripts for Node in `node`, pages that are run as they stand in
+//! `pages`.
 
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
@@ -9,6 +10,7 @@
 pub mod calls;
 pub mod http;
 pub mod mcp;
+pub mod node;
 pub mod pages;
 pub mod repository;
 
@@ -285,13 +287,18 @@ pub fn within_deadline<T: Send + 'static>(what: &str, work: impl FnOnce() -> T +
 pub fn has_python(what: &str) -> bool {
     let is_there = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
-        let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-        assert!(!is_ci, "python3 is missing, and a build machine must run this: use cargo xtask test");
-        // Written past the test's own capture, so that it is seen.
-        let word = format!("\n!!! NOT RUN: {what}. Install python3, or run cargo xtask test. !!!\n");
-        std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
+        not_run(what, "there is no python3");
     }
     is_there
+}
+
+/// Says loudly that something was not run, and why; fails on a build machine, which must run everything.
+pub fn not_run(what: &str, why: &str) {
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
+    assert!(!is_ci, "{why}, and a build machine must run {what}: use cargo xtask test");
+    // Written past the test's own capture, so that it is seen.
+    let word = format!("\n!!! NOT RUN: {what}, for {why}. Run cargo xtask test. !!!\n");
+    std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
 }
 
 /// Writes a file of bytes over a part of another, as a failing disk would.
