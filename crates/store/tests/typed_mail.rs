@@ -123,6 +123,19 @@ async fn whoever_was_asked_helps_by_an_answer_in_plain_words_and_nobody_else_doe
 }
 
 #[tokio::test]
+async fn a_person_settles_a_question_whoever_was_asked() {
+    let shop = shop(Rules::default()).await;
+    let question = sent(&shop, "HELP_REQUEST", ASKS).await;
+    assert_eq!(item(&shop, "a-1").await.state.name(), "help_wanted");
+    let anna = shop.office.welcome_person(PROJECT, "Anna").await.unwrap();
+    let answer = Draft { to: vec![], body: "UTC.", from: Claim::person(&anna.name), ..draft("Anna", None) };
+    let answer = ReplyDraft { reply_to: question.message.id, subject: None, draft: answer };
+    let answer = shop.office.reply(answer).await.unwrap().message;
+    assert_eq!((kind(&answer), answer.vouched.as_str()), (Some("HELP_RESPONSE"), "human"));
+    assert_ne!(item(&shop, "a-1").await.state.name(), "help_wanted");
+}
+
+#[tokio::test]
 async fn an_answer_is_no_report_of_progress_whatever_its_subject() {
     let shop = shop(Rules::default()).await;
     let blocked = r#"{"type":"status_update","task_id":"a-1","update_type":"blocker","blockers":["staging"]}"#;
