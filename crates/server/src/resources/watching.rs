@@ -126,9 +126,17 @@ async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError>
     match *what {
         Watched::Inbox(project, agent) => {
             let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(agent, 1) };
-            let entries = office.store().inbox(&query).await?;
-            let open = office.store().count_open(project, Some(agent)).await?.total as i64;
-            Ok(entries.iter().map(|entry| entry.message.id.0).chain([open]).collect())
+            let newest = async || Ok(office.store().inbox(&query).await?.first().map(|entry| entry.message.id.0));
+            // What comes between two looks would be told twice.
+            let mut before: Option<i64> = newest().await?;
+            loop {
+                let open = office.store().count_open(project, Some(agent)).await?.total as i64;
+                let after = newest().await?;
+                if before == after {
+                    return Ok(after.into_iter().chain([open]).collect());
+                }
+                before = after;
+            }
         }
         Watched::Leases(project) => {
             let held = office.store().leases(project, None, 1000, office.now()).await?;

@@ -45,7 +45,7 @@ fn plain(text: &str) -> Text {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let html = format!("<pre class=\"plain\">{}</pre>", escaped(&plain_lines(&text[..end])));
+    let html = format!("<pre class=\"plain\" tabindex=\"0\">{}</pre>", escaped(&plain_lines(&text[..end])));
     Text { html, left_out: text.len() - end }
 }
 
@@ -173,7 +173,10 @@ static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .url_schemes(["http", "https", "mailto"].into())
         // An address without a scheme would lead into this page, where messages have no business.
         .url_relative(UrlRelative::Deny)
-        .link_rel(Some("noopener noreferrer nofollow"));
+        .link_rel(Some("noopener noreferrer nofollow"))
+        // What is too wide is scrolled, also without a mouse.
+        .set_tag_attribute_value("pre", "tabindex", "0")
+        .set_tag_attribute_value("table", "tabindex", "0");
     sanitiser
 });
 
@@ -206,7 +209,7 @@ mod tests {
         let shown = html(
             "# Plan\n\n- *one*\n- `two`\n\n```rust\nfn f() {}\n```\n\n[docs](https://example.org/a)\n\n|a|b|\n|-|-|\n|1|2|",
         );
-        for part in ["<h4>Plan</h4>", "<li><em>one</em></li>", "<code>two</code>", "<pre><code>fn f() {}", "<td>1</td>"]
+        for part in ["<h4>Plan</h4>", "<li><em>one</em></li>", "<code>two</code>", "<pre tabindex=\"0\"><code>fn f() {}", "<td>1</td>"]
         {
             assert!(shown.contains(part), "{part} is missing in {shown}");
         }
@@ -255,7 +258,7 @@ mod tests {
         let deep = format!("{}x", "> ".repeat(DEEPEST + 2));
         let wide = format!("|{}\n|{}\n", "a|".repeat(MOST_CELLS + 1), "-|".repeat(MOST_CELLS + 1));
         for text in [deep, wide] {
-            assert!(html(&text).starts_with("<pre class=\"plain\">"));
+            assert!(html(&text).starts_with("<pre class=\"plain\""));
         }
         assert!(html("> > x").contains("<blockquote>"));
     }
