@@ -13,7 +13,8 @@ usage: cargo xtask <command>
         [--clients C] [--seed S]
   fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
-  clients                      install real coding agents, see that each connects to a server and hears our hooks";
+  clients                      install real coding agents, see that each connects to a server and hears our hooks
+  screenshots                  take the pictures of the page in docs/page anew, of the demo that does not move";
 
 /// What a developer asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub enum Request {
     },
     /// Try real clients.
     Clients,
+    /// Take pictures of the page.
+    Screenshots,
 }
 
 impl Request {
@@ -56,6 +59,7 @@ impl Request {
             "fuzz" => Self::Fuzz { cases: options.cases()? },
             "conformance" => Self::Conformance { revision: options.revision()? },
             "clients" => Self::Clients,
+            "screenshots" => Self::Screenshots,
             other => return Err(format!("there is no command '{other}'")),
         };
         match options.words.first() {
@@ -130,6 +134,7 @@ mod tests {
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
         assert_eq!(read("clients"), Ok(Request::Clients));
+        assert_eq!(read("screenshots"), Ok(Request::Screenshots));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));
         assert_eq!(read("conformance --revision x"), Ok(Request::Conformance { revision: Some("x".into()) }));
         assert_eq!(read("fuzz"), Ok(Request::Fuzz { cases: 100_000 }));
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_usage_names_every_command() {
-        for command in ["test", "tidy", "crash", "fuzz", "conformance", "clients"] {
+        for command in ["test", "tidy", "crash", "fuzz", "conformance", "clients", "screenshots"] {
             assert!(USAGE.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
         }
     }

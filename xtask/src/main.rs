@@ -13,6 +13,7 @@ mod fuzz;
 mod npm;
 mod process;
 mod running;
+mod screenshots;
 mod test;
 mod tidy;
 mod tools;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Ok(Request::Fuzz { cases }) => fuzz::run(&root, cases),
         Ok(Request::Conformance { revision }) => conformance::run(&root, revision.as_deref()),
         Ok(Request::Clients) => clients::run(&root),
+        Ok(Request::Screenshots) => screenshots::run(&root),
         Err(problem) => {
             eprintln!("{problem}\n\n{USAGE}");
             return ExitCode::from(2);

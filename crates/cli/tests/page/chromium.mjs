@@ -2,7 +2,7 @@
 
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 
 // No name but that of this machine leads anywhere, so that nothing a page asks for can leave it.
 const ARGUMENTS = [
@@ -11,7 +11,7 @@ const ARGUMENTS = [
 ];
 
 /** What `npm` has installed in a folder. */
-export const packagesOf = (folder) => createRequire(join(folder, "anchor.js"));
+export const packagesOf = (folder) => createRequire(resolve(folder, "anchor.js"));
 
 /** A Chromium with a fresh profile, without a window. */
 export async function launch(folder) {
