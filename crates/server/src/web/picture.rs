@@ -12,7 +12,7 @@ use super::text::{escaped, line};
 const MOST_DRAWN: usize = 24;
 /// The size of the picture of who writes to whom.
 const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 470.0;
+const HEIGHT: f64 = 420.0;
 
 /// Bars, one for each count.
 pub fn bars(counts: &[u64]) -> String {
@@ -57,7 +57,7 @@ pub fn map(pairs: &[Correspondence], is_awake: impl Fn(&str) -> bool) -> Option<
         .enumerate()
         .map(|(number, (name, _))| {
             let angle = TAU * (number as f64 / names.len() as f64 - 0.25);
-            (*name, (WIDTH / 2.0 + 250.0 * angle.cos(), HEIGHT / 2.0 + 180.0 * angle.sin()))
+            (*name, (WIDTH / 2.0 + 250.0 * angle.cos(), HEIGHT / 2.0 + 160.0 * angle.sin()))
         })
         .collect();
     let drawn: Vec<&Correspondence> = pairs
@@ -97,11 +97,12 @@ fn line_between(svg: &mut String, from: (f64, f64), to: (f64, f64), pair: &Corre
     let end = (to.0 - along_x * 22.0, to.1 - along_y * 22.0);
     let bend =
         (f64::midpoint(from.0, to.0) - along_y * length * 0.14, f64::midpoint(from.1, to.1) + along_x * length * 0.14);
-    let thick = 1.0 + 5.0 * (pair.count as f64 / most).sqrt();
+    let share = (pair.count as f64 / most).sqrt();
+    let (thick, faint) = (1.0 + 5.0 * share, 0.12 + 0.6 * share);
     let title = escaped(&format!("{} to {}: {}", line(&pair.from, 60), line(&pair.to, 60), pair.count));
     let _ = write!(
         svg,
-        r#"<path class="edge" d="M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}" stroke-width="{thick:.1}"><title>{title}</title></path><circle class="tip" cx="{:.1}" cy="{:.1}" r="{:.1}"/>"#,
+        r#"<path class="edge" d="M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}" stroke-width="{thick:.1}" stroke-opacity="{faint:.2}"><title>{title}</title></path><circle class="tip" cx="{:.1}" cy="{:.1}" r="{:.1}"/>"#,
         begin.0,
         begin.1,
         bend.0,

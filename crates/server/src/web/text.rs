@@ -209,8 +209,13 @@ mod tests {
         let shown = html(
             "# Plan\n\n- *one*\n- `two`\n\n```rust\nfn f() {}\n```\n\n[docs](https://example.org/a)\n\n|a|b|\n|-|-|\n|1|2|",
         );
-        for part in ["<h4>Plan</h4>", "<li><em>one</em></li>", "<code>two</code>", "<pre tabindex=\"0\"><code>fn f() {}", "<td>1</td>"]
-        {
+        for part in [
+            "<h4>Plan</h4>",
+            "<li><em>one</em></li>",
+            "<code>two</code>",
+            "<pre tabindex=\"0\"><code>fn f() {}",
+            "<td>1</td>",
+        ] {
             assert!(shown.contains(part), "{part} is missing in {shown}");
         }
         assert!(

@@ -141,7 +141,10 @@ pub async fn showing(
     let wanted = wanted.and_then(|id| part.page.messages.iter().find(|message| message.id.0 == id));
     let end = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
     let answer_to = wanted.or(end);
-    let frame = Frame::new(visit, &part.subject, Place::Other, Some(&project)).done(asked.done.as_deref());
+    // What a typed message is about says more than its kind.
+    let title = work.as_ref().map(|item| &item.title).filter(|title| part.is_typed && !title.is_empty());
+    let heading = title.cloned().unwrap_or(part.subject);
+    let frame = Frame::new(visit, &heading, Place::Other, Some(&project)).done(asked.done.as_deref());
     let page = Page {
         frame: frame.written_by(unsent.as_ref()),
         slug: &project.slug,
@@ -151,7 +154,7 @@ pub async fn showing(
         earlier: first.filter(|_| part.has_earlier).map(|first| format!("{here}?before={first}")),
         later: last.filter(|_| part.has_later || is_cut).map(|last| format!("{here}?after={last}")),
         answer_to: answer_to.map(|last| answer(last, &visit.person)),
-        subject: part.subject,
+        subject: heading,
         thread: line(&part.page.thread, 120),
         total: part.page.total,
         messages,
@@ -165,6 +168,8 @@ pub async fn showing(
 struct Part {
     page: ThreadPage,
     subject: String,
+    /// Whether it began with a typed message.
+    is_typed: bool,
     has_earlier: bool,
     has_later: bool,
 }
@@ -197,7 +202,8 @@ async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Resul
     // A page of long texts is cut short, so that its length says nothing.
     let end = office.thread(ThreadAsk { before: Some(newest), limit: 1, ..ask }).await?;
     let has_later = end.messages.last().is_some_and(|end| shown.1.is_some_and(|shown| shown.id < end.id));
-    Ok(Part { subject: subject(begin.map_or("", |begin| &begin.subject)), page, has_earlier, has_later })
+    let is_typed = begin.is_some_and(|begin| begin.kind.is_some());
+    Ok(Part { subject: subject(begin.map_or("", |begin| &begin.subject)), is_typed, page, has_earlier, has_later })
 }
 
 fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> Said {

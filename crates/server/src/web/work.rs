@@ -112,7 +112,7 @@ fn said(state: &Stands) -> (String, &'static str) {
         }
         Stands::Failed(failure) => (joined(&[&failure.failure_type, &failure.reason]), "red"),
         Stands::Checkpointed(left) => (joined(&[&left.reason, &left.progress, &left.next_steps]), "amber"),
-        Stands::SpawnRequested { orchestrator, .. } => (joined(&["wanted by", orchestrator]), "amber"),
+        Stands::SpawnRequested { orchestrator, .. } => (format!("wanted by {orchestrator}"), "amber"),
         Stands::Spawned { session } => (session.clone(), "blue"),
     }
 }
