@@ -20,7 +20,7 @@ export async function canary() {
 function looked() {
   const MARKDOWN = new Map(Object.entries({
     p: [], br: [], hr: [], em: [], strong: [], del: [], code: [], pre: ["class", "tabindex"], blockquote: [], ul: [], ol: ["start"], li: [],
-    a: ["href", "rel", "title"], h4: [], h5: [], h6: [], table: [], thead: [], tbody: [], tr: [], th: [], td: [],
+    a: ["href", "rel", "title"], h4: [], h5: [], h6: [], table: ["tabindex"], thead: [], tbody: [], tr: [], th: [], td: [],
   }));
   const NOWHERE = [
     "iframe", "frame", "frameset", "object", "embed", "applet", "base", "img", "image", "picture", "source", "video", "audio", "track",

@@ -201,7 +201,7 @@ pub async fn projects(office: &Office, chosen: &str) -> Result<Vec<Choice>, Refu
     let all = office.projects(None, CHOICES).await?;
     let choice = |project: Project| Choice {
         is_chosen: project.slug == chosen,
-        text: line(last_part(&project.human_key), NAMES),
+        text: line(&project.human_key, NAMES),
         value: project.slug,
     };
     Ok(all.into_iter().map(choice).collect())
