@@ -61,7 +61,8 @@ impl Directory {
     /// Remembers an agent that was found, and is not retired.
     pub(super) fn learn_agent(&self, project: ProjectId, name: &str, id: AgentId, now: Instant) {
         let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
-        if agents.count >= MOST {
+        let is_known = agents.known.get(&project).is_some_and(|names| names.contains_key(name));
+        if agents.count >= MOST && !is_known {
             *agents = Agents::default();
         }
         let before = agents.known.entry(project).or_default().insert(name.to_owned(), Found { id, at: now });
