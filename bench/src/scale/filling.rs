@@ -175,7 +175,7 @@ mod tests {
                 "SELECT count(*) FROM message m JOIN message f ON f.id::text = m.thread WHERE f.project_id <> m.project_id",
                 0,
             ),
-            ("SELECT count(*) FROM pg_indexes WHERE tablename IN ('message', 'delivery', 'event')", 14),
+            ("SELECT count(*) FROM pg_indexes WHERE tablename IN ('message', 'delivery', 'event')", 18),
         ] {
             assert_eq!(session.value::<i64>(sql).unwrap(), expected, "{sql}");
         }
