@@ -54,6 +54,8 @@ impl Browser {
             while let Ok(length @ 1..) = stderr.read(&mut bytes) {
                 heard.lock().expect("nobody panics here").push_str(&String::from_utf8_lossy(&bytes[..length]));
             }
+            // It ends with this process, which closes its standard input, or by itself.
+            let _ = driver.wait();
         });
         let told = Arc::clone(&waiting);
         thread::spawn(move || tell(answers, &told));
