@@ -1,10 +1,5 @@
 //! What the post office makes of typed messages: their kind and work, strictness, secrets, and the board of work.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod team;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -13,7 +8,8 @@ use mail::ids::MessageId;
 use mail::messages::Message;
 use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkAsk};
 use mail::work::{State, WorkItem, WorkQuery, WorkStore};
-use shop::{PROJECT, Shop, draft, named, shop};
+
+use crate::shop::{PROJECT, Shop, draft, named, shop};
 
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
 

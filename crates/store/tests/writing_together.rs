@@ -1,9 +1,5 @@
 //! Many who write at once: in one process, and in several on one file.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod team;
-
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -13,7 +9,8 @@ use mail::reservations::{ReservationStore, Reserved};
 use mail::search::SearchStore;
 use mail::search::query::Query;
 use store::{Sqlite, upkeep};
-use team::{at, open, send, team};
+
+use crate::team::{at, open, send, team};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ids_times_and_events_rise_without_gaps_however_many_write() {
