@@ -1,10 +1,9 @@
 //! Typed messages at the door: what a sender is told, what strict and careful offices refuse, and the board of work.
 
-mod harness;
-
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{self, Place, Server};
 
 const WORK: &str = "resource://work/data-projects-app";
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
