@@ -66,7 +66,7 @@ mod tests {
             };
             if text.contains("setting(\"ROUNDS\"") {
                 counting += 1;
-                assert!(TESTS.iter().any(|test| is_run(test)), "no test of {module} is run");
+                assert!(TESTS.iter().any(is_run), "no test of {module} is run");
             }
         }
         assert_eq!(counting, TESTS.len());

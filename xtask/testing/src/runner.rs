@@ -19,10 +19,11 @@ fn forgotten(folder: &Path, parent: &Path) -> Vec<String> {
         let path = entry.expect("the folder of tests can be read").path();
         let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
         if path.is_dir() {
-            let inside = [path.join("mod.rs"), path.with_extension("rs")].into_iter().find(|file| file.is_file());
-            let is_forgotten = path.join("mod.rs").is_file() && !declares(&name);
-            found.extend(is_forgotten.then(|| path.display().to_string()));
-            found.extend(forgotten(&path, &inside.unwrap_or_default()));
+            let (inside, beside) = (path.join("mod.rs"), path.with_extension("rs"));
+            if inside.is_file() && !declares(&name) {
+                found.push(inside.display().to_string());
+            }
+            found.extend(forgotten(&path, if inside.is_file() { &inside } else { &beside }));
         } else if path.extension().is_some_and(|extension| extension == "rs") && path != parent && !declares(&name) {
             found.push(path.display().to_string());
         }
