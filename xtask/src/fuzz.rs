@@ -36,11 +36,10 @@ fn targets(package: &Path) -> Result<Vec<Vec<String>>> {
     let tests = package.join("tests");
     for entry in fs::read_dir(&tests).with_context(|| format!("reading {}", tests.display()))? {
         let path = entry?.path();
-        let is_target = path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file();
-        if let Some(name) = path.file_stem().filter(|_| is_target)
+        if let Some(module) = path.file_stem()
             && has_property_tests(&path)?
         {
-            targets.push(vec!["--test".to_owned(), name.to_string_lossy().into_owned()]);
+            targets.push(["--test", "runner", &format!("{}::", module.display())].map(str::to_owned).to_vec());
         }
     }
     targets.sort();
@@ -84,11 +83,11 @@ mod tests {
         };
         write("tests/plain.rs", "#[test]\n");
         write("tests/one.rs", "proptest! {\n");
-        write("tests/many/main.rs", "mod part;\n");
+        write("tests/many/mod.rs", "mod part;\n");
         write("tests/many/part.rs", "    proptest! {\n");
         write("tests/vectors/data.json", "proptest! {\n");
         write("src/lib.rs", "//! Nothing of proptest! { here\n");
-        assert_eq!(targets(package.path()).unwrap(), [["--test", "many"], ["--test", "one"]]);
+        assert_eq!(targets(package.path()).unwrap(), [["--test", "runner", "many::"], ["--test", "runner", "one::"]]);
         write("src/deep/part.rs", "mod tests {\n    proptest! {\n");
         assert_eq!(targets(package.path()).unwrap()[0], ["--lib"]);
     }
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn the_readers_of_this_house_are_among_the_targets() {
         let targets = targets(&crate::root().join(CRATE)).unwrap();
-        assert!(targets.iter().any(|target| target.last().is_some_and(|name| name == "fuzz")), "{targets:?}");
+        assert!(targets.iter().any(|target| target.last().is_some_and(|name| name == "fuzz::")), "{targets:?}");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What `docs/tools.schema.json` promises of every tool's answer is what the tools answer, no more and no less.
 
-mod harness;
-
 use std::collections::BTreeSet;
 
-use harness::calls::one_of_each;
-use harness::mcp::{as_agent, message, with};
-use harness::{Place, Server};
 use serde_json::{Map, Value, json};
+
+use crate::harness::calls::one_of_each;
+use crate::harness::mcp::{as_agent, message, with};
+use crate::harness::{self, Place, Server};
 
 /// The documented answers, made strict: a field that is not described is an error.
 fn documented() -> Map<String, Value> {

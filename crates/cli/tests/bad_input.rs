@@ -2,12 +2,11 @@
 //!
 //! What is kept is compared before and after: every message by `export`, everything else by the counts of `doctor`.
 
-mod harness;
-
-use harness::Server;
-use harness::calls::one_of_each;
-use harness::mcp::{PROJECT, as_agent, message, request, tool_call, with};
 use serde_json::{Map, Value, json};
+
+use crate::harness::calls::one_of_each;
+use crate::harness::mcp::{PROJECT, as_agent, message, request, tool_call, with};
+use crate::harness::{self, Server};
 
 /// The tools as they are listed: name, and properties of the input schema.
 fn listed(server: &Server) -> Vec<(String, Map<String, Value>, Vec<String>)> {

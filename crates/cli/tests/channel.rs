@@ -1,14 +1,13 @@
 //! `postrider channel` and the resources of channels: one conversation, whoever takes part at whatever door, with a server
 //! and without one. What each verb prints is in `transcripts`.
 
-mod harness;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use harness::mcp::{PROJECT, as_agent, request};
-use harness::{Place, Ran, Server, within_deadline};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, request};
+use crate::harness::{Place, Ran, Server, within_deadline};
 
 const ENCODED: &str = "%2Fdata%2Fprojects%2Fapp";
 

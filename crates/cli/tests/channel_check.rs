@@ -1,11 +1,10 @@
 //! `channel check`: what programs get line by line, and what people see.
 
-mod harness;
-
 use std::fs;
 
-use harness::{Place, Ran};
 use serde_json::{Value, json};
+
+use crate::harness::{Place, Ran};
 
 const VECTORS: &str = include_str!("../../formats/tests/vectors/channels.json");
 const NAME: &str = "msg-20260111-163315-claude-4c78.json";

@@ -1,13 +1,11 @@
 //! A folder that a project shares with agents that know nothing of Postrider: what is said at any door becomes a file,
 //! and a file becomes mail of whom it calls, each once. Real servers, and foreign agents that are Python programs.
 
-mod foreign;
-mod harness;
-
-use foreign::{Shared, posts, python, sorted, until};
-use harness::mcp::{PROJECT, as_agent};
-use harness::{Server, has_python};
 use serde_json::{Value, json};
+
+use crate::foreign::{Shared, posts, python, sorted, until};
+use crate::harness::mcp::{PROJECT, as_agent};
+use crate::harness::{self, Server, has_python};
 
 /// What an agent's inbox says, the oldest first.
 fn inbox(server: &Server, agent: &str) -> Vec<String> {

@@ -10,10 +10,6 @@
 
 #![allow(clippy::print_stderr)] // the seed and the counts are worth seeing
 
-mod foreign;
-mod harness;
-mod watchers;
-
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -22,11 +18,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use foreign::{Shared, posts, until};
-use harness::mcp::PROJECT;
-use harness::{Place, has_python};
 use serde_json::Value;
-use watchers::{Watcher, failed, join};
+
+use crate::foreign::{Shared, posts, until};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, has_python};
+use crate::watchers::{Watcher, failed, join};
 
 const ROUNDS: u64 = 30;
 /// How many offices there are, each with a client, and how many foreign agents.

@@ -1,17 +1,15 @@
 //! A shared folder that is away, unmounted, full of odd files, or another project's: what goes on, and what people learn.
 
-mod foreign;
-mod harness;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use foreign::{Shared, until};
-use harness::mcp::PROJECT;
-use harness::{Place, within_deadline};
 use serde_json::{Value, json};
 use store::ownership::Ownership;
 use tokio::net::TcpSocket;
+
+use crate::foreign::{Shared, until};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, within_deadline};
 
 fn say(place: &Place, text: &str) {
     place.done(&["channel", "post", "dev", text, "--as", "codex", "--project", PROJECT]);

@@ -1,9 +1,8 @@
 //! The channel of `postrider stdio`: Claude Code is told of mail without asking, and nobody else is.
 
-mod driven;
-
-use driven::{Client, DEADLINE, Home, PROJECT, letter, subjects};
 use serde_json::{Value, json};
+
+use crate::driven::{Client, DEADLINE, Home, PROJECT, letter, subjects};
 
 const CHANNEL: &str = "notifications/claude/channel";
 

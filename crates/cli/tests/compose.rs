@@ -1,13 +1,12 @@
 //! `compose`: what is printed is read back as it was meant, and what is sent arrives.
 
-mod harness;
-
 use std::io::Write;
 use std::process::Stdio;
 
-use harness::mcp::{PROJECT, as_agent};
-use harness::{Place, Ran, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent};
+use crate::harness::{Place, Ran, Server};
 
 fn fed(place: &Place, arguments: &[&str], input: &str) -> Ran {
     let mut command = place.command(arguments);

@@ -126,7 +126,7 @@ impl Post {
             "number": number, "port": self.port, "stop": folder.join("stop"), "log": log_of(folder, number),
         });
         Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "client_process", "--nocapture"])
+            .args(["--exact", "crash::client_process", "--nocapture"])
             .env("POSTRIDER_CRASH_CLIENT", task.to_string())
             .stdout(Stdio::null())
             .spawn()

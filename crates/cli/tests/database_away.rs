@@ -1,19 +1,15 @@
 //! A database that goes away, hangs, or breaks in the middle: everybody is told at once and may try again, what was
 //! accepted is there afterwards, and no server has to be started anew.
 
-mod database_proxy;
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use database_proxy::{Proxy, Way};
-use harness::mcp::{PROJECT, Refused, answer_of, as_agent, message, tool_call, with};
-use harness::{DEADLINE, Place, Server};
-use postgres_server::Private;
 use serde_json::{Value, json};
+use testing::postgres::Private;
+
+use crate::database_proxy::{Proxy, Way};
+use crate::harness::mcp::{PROJECT, Refused, answer_of, as_agent, message, tool_call, with};
+use crate::harness::{self, DEADLINE, Place, Server};
 
 const PASSWORD: &str = "s3cret-w0rd";
 

@@ -1,17 +1,14 @@
 //! The way to the database is encrypted and its end is known, or there is none; and nobody is told a password.
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use harness::repository::is_there;
-use harness::{Place, Ran};
-use postgres_server::Private;
+use testing::postgres::Private;
+
+use crate::harness::repository::is_there;
+use crate::harness::{self, Place, Ran};
 
 const PASSWORD: &str = "s3cret-w0rd";
 

@@ -3,16 +3,15 @@
 //!
 //! What the sample says in detail is tested beside it. Here is what is seen from outside, with the real binary.
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use harness::{DEADLINE, Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::{self, DEADLINE, Place, Server};
 
 const MAIN: &str = "/demo/weather-station";
 const LONGEST: i64 = 50;

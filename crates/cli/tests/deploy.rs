@@ -2,19 +2,16 @@
 //!
 //! Containers are not run here, and no load balancer: what is looked at is the text, and what the program makes of it.
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
+use testing::postgres;
 
-use harness::Place;
-use harness::repository::is_there;
+use crate::harness::repository::is_there;
+use crate::harness::{self, Place};
 
 /// The name of the settings file, wherever it is said.
 const SETTINGS: &str = "postrider.toml";
@@ -153,7 +150,7 @@ fn systemd_understands_the_unit() {
 
 #[test]
 fn any_server_answers_the_calls_of_a_session_that_another_opened() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let places = [Place::new(), Place::new()];
     let [one, other] = places.each_ref().map(|place| place.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]));
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

@@ -1,19 +1,16 @@
 //! Our binary as the mail program of another tool: every promise of a provider, driven as such a tool drives it, with a
 //! server and without; and the traps that break real callers.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod harness;
-
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use harness::{Place, Ran, Server};
 use mail::provider::suite::Shared;
 use serde_json::{Value, json};
 use store::Exec;
+
+use crate::harness::{Place, Ran, Server};
 
 /// The program under the name that stands for nothing but this, as a tool is configured with it.
 fn exec(place: &Place) -> Shared {
@@ -30,7 +27,7 @@ mod without_a_server {
         (super::exec(&place), place)
     }
 
-    mail::provider_suite!(fresh);
+    testing::provider_suite!(fresh);
 }
 
 mod through_a_server {
@@ -39,7 +36,7 @@ mod through_a_server {
         (super::exec(&server.place), server)
     }
 
-    mail::provider_suite!(fresh);
+    testing::provider_suite!(fresh);
 }
 
 /// One operation, with this on standard input.

@@ -1,13 +1,12 @@
 //! `parse`, `validate` and `schema`: what programs get line by line, and what people see.
 
-mod harness;
-
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::thread;
 
-use harness::{Place, Ran, within_deadline};
 use serde_json::{Map, Value, json};
+
+use crate::harness::{Place, Ran, within_deadline};
 
 const COORDINATION: &str = include_str!("../../formats/tests/vectors/coordination.json");
 const JSON_FORMATS: &str = include_str!("../../formats/tests/vectors/json-formats.json");

@@ -1,16 +1,15 @@
 //! `postrider guard check`, as git runs it: which commits are refused, in which words, and which are not held up.
 
-mod harness;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 
-use harness::repository::{Repository, is_there, ran};
-use harness::{Ran, Server};
 use serde_json::{Value, json};
+
+use crate::harness::repository::{Repository, is_there, ran};
+use crate::harness::{Ran, Server};
 
 fn refused(ran: &Ran) -> &str {
     assert_eq!(ran.code, Some(1), "this must be refused: {}{}", ran.stderr, ran.stdout);

@@ -1,14 +1,13 @@
 //! `postrider guard install` and `uninstall`: what becomes of the hooks of a repository.
 
-mod harness;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use harness::Server;
-use harness::repository::{Repository, ran};
 use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::harness::repository::{Repository, ran};
 
 fn hooks(repository: &Repository) -> PathBuf {
     repository.top.join(".git/hooks")

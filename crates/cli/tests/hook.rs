@@ -1,12 +1,10 @@
 //! `postrider hook`: what an agent is told of its mail, and when.
 
-mod harness;
-mod hooks;
-
-use harness::mcp::{PROJECT, as_agent};
-use harness::{Place, Server};
-use hooks::{Agent, ended, send};
 use serde_json::json;
+
+use crate::harness::mcp::{PROJECT, as_agent};
+use crate::harness::{Place, Server};
+use crate::hooks::{Agent, ended, send};
 
 /// The clients, and what each calls the events at which new mail is told.
 const CLIENTS: [(&str, [&str; 2]); 3] = [

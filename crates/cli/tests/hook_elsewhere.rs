@@ -2,16 +2,14 @@
 
 #![cfg(unix)]
 
-mod harness;
-mod hooks;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use harness::Place;
-use hooks::{Agent, ended, output_of};
 use serde_json::{Value, json};
+
+use crate::harness::Place;
+use crate::hooks::{Agent, ended, output_of};
 
 /// A place whose mail is kept by a script; what it does is said for each test.
 fn kept_by(script: &str) -> Place {

@@ -2,17 +2,15 @@
 
 #![cfg(unix)]
 
-mod harness;
-mod hooks;
-
 use std::ffi::OsStr;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Stdio};
 
-use harness::{Place, Ran, Server, within_deadline};
-use hooks::{Agent, output_of};
 use rusqlite::Connection;
+
+use crate::harness::{Place, Ran, Server, within_deadline};
+use crate::hooks::{Agent, output_of};
 
 /// Nothing is printed but one line of complaint, and nobody is told of a failure.
 fn assert_harmless(what: &str, ran: &Ran) {

@@ -1,15 +1,13 @@
 //! `postrider hook` before a write: files that another agent has reserved.
 
-mod harness;
-mod hooks;
-
 use std::path::Path;
 
-use harness::mcp::as_agent;
-use harness::repository::Repository;
-use harness::{Place, Server};
-use hooks::Agent;
 use serde_json::{Value, json};
+
+use crate::harness::mcp::as_agent;
+use crate::harness::repository::Repository;
+use crate::harness::{Place, Server};
+use crate::hooks::Agent;
 
 /// Each client, the event before a write, and where its answer has the reason of a refusal.
 const WRITES: [(&str, &str, &str); 5] = [

@@ -2,11 +2,10 @@
 //!
 //! Each promise is one that some client breaks without. What the tools do is in `http_workflow`.
 
-mod harness;
-
-use harness::Server;
-use harness::mcp::{PROJECT, answer_of, as_agent, message, modern_request, request, tool_call, with};
 use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::harness::mcp::{PROJECT, answer_of, as_agent, message, modern_request, request, tool_call, with};
 
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 

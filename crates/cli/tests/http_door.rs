@@ -2,15 +2,14 @@
 //!
 //! Who is let in is in `trust`; what clients of the protocol rely on is in `http_contract`.
 
-mod harness;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-use harness::http::{Answer, read_answer};
-use harness::mcp::{request, tool_call};
-use harness::{Place, Server};
 use serde_json::json;
+
+use crate::harness::http::{Answer, read_answer};
+use crate::harness::mcp::{request, tool_call};
+use crate::harness::{Place, Server};
 
 const PAGE: &str = "https://desk.example";
 /// The largest request of a server without settings.

@@ -2,13 +2,12 @@
 //!
 //! Refusals of bad input are in `bad_input`, waiting in `waiting`, reservations in `reservations`.
 
-mod harness;
-
 use std::thread;
 
-use harness::Server;
-use harness::mcp::{PROJECT, as_agent, message, with};
 use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
 
 fn ids(messages: &Value) -> Vec<i64> {
     messages

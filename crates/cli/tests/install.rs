@@ -2,15 +2,14 @@
 
 #![cfg(unix)]
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use harness::{Place, Ran};
 use serde_json::{Value, json};
+
+use crate::harness::{Place, Ran};
 
 const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
 

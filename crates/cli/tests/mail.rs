@@ -2,14 +2,13 @@
 //!
 //! What each verb prints is in `transcripts`.
 
-mod harness;
-
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-use harness::mcp::{PROJECT, as_agent, with};
-use harness::{Place, Ran, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, with};
+use crate::harness::{Place, Ran, Server};
 
 /// A verb of mail, done by `name`.
 fn mail(place: &Place, name: &str, words: &[&str]) -> Command {

@@ -2,12 +2,10 @@
 //!
 //! Python makes the terminal. Without it the tests say loudly that they did not run; on a build machine they fail.
 
-mod harness;
-
 use std::fs;
 
-use harness::mcp::PROJECT;
-use harness::{Place, Ran, has_python};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, Ran, has_python};
 
 /// Runs a program at a terminal of its own and shows what it shows.
 const TERMINAL: &str = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";

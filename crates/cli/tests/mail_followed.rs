@@ -1,12 +1,11 @@
 //! What a sender sees of what it sent: who read it, who acknowledged it, and with which words.
 
-mod harness;
-
 use std::process::{Command, Stdio};
 
-use harness::mcp::PROJECT;
-use harness::{Place, Ran, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, Ran, Server};
 
 fn mail(place: &Place, name: &str, words: &[&str]) -> Command {
     place.command(&[&["mail"], words, &["--as", name, "--project", PROJECT]].concat())

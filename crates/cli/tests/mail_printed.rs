@@ -1,11 +1,9 @@
 //! What could not be printed was not answered: the exit code says so, and no letter is read that nobody could see.
 
-mod harness;
-
 use std::fs::File;
 use std::process::Stdio;
 
-use harness::{Place, Ran};
+use crate::harness::{Place, Ran};
 
 /// A place where BlueLake has unread mail.
 fn with_mail() -> Place {

@@ -1,19 +1,16 @@
 //! Servers over one PostgreSQL agree: on whom a token proves, on how often an address may ask, and on the time.
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::mcp::{PROJECT, as_agent, request};
-use harness::repository::is_there;
-use harness::{Place, Server};
-use postgres_server::{Private, fresh_url};
 use serde_json::{Value, json};
+use testing::postgres::{Private, fresh_url};
+
+use crate::harness::mcp::{PROJECT, as_agent, request};
+use crate::harness::repository::is_there;
+use crate::harness::{Place, Server};
 
 #[test]
 fn a_token_is_good_and_bad_at_all_servers_at_once() {

@@ -9,10 +9,6 @@
 
 #![allow(clippy::print_stderr)] // the seed and the counts are worth seeing
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,9 +16,9 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use testing::postgres::Private;
 
-use harness::{Place, Server};
-use postgres_server::Private;
+use crate::harness::{self, Place, Server};
 
 const PROJECT: &str = "/many/servers";
 const SENDERS: usize = 24;

@@ -1,17 +1,14 @@
 //! Three servers over one PostgreSQL write what is posted into a shared folder: each post once, whichever of them dies.
 
-mod foreign;
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use foreign::{Shared, sorted, until};
-use harness::mcp::PROJECT;
-use harness::{Place, Server};
 use serde_json::json;
+use testing::postgres;
+
+use crate::foreign::{Shared, sorted, until};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, Server};
 
 const SERVERS: usize = 3;
 const KILLED: usize = 6;
@@ -25,7 +22,7 @@ fn post(server: &Server, text: &str) {
 
 #[test]
 fn of_many_servers_one_writes_the_folder_and_another_goes_on_when_it_dies() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shared = Shared::new();
     let start = |place: &Place| place.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]);
     let places: Vec<Place> = (0..SERVERS).map(|_| shared.place()).collect();

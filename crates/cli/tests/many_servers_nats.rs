@@ -1,20 +1,17 @@
 //! Three servers over one PostgreSQL tell NATS of everything once and in order, whichever of them dies.
 
-mod harness;
-mod nats_server;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::http::try_call;
-use harness::mcp::{PROJECT, message, with};
-use harness::{Place, Server};
-use nats_server::{Held, Nats};
 use serde_json::{Value, json};
+use testing::nats::{Held, Nats};
+use testing::postgres;
+
+use crate::harness::http::try_call;
+use crate::harness::mcp::{PROJECT, message, with};
+use crate::harness::{self, Place, Server};
 
 const CLIENTS: usize = 6;
 const ROUNDS: usize = 6;
@@ -42,7 +39,7 @@ fn send_all(number: usize, is_over: &AtomicBool, addresses: &Mutex<Vec<String>>)
 #[test]
 fn of_many_servers_one_tells_nats_and_another_goes_on_when_it_dies() {
     let Some(nats) = Nats::start("three servers and NATS") else { return };
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let start = |place: &Place| place.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]);
     let places: Vec<Place> = (0..3).map(|_| Place::with_settings(&nats.toml())).collect();
     let mut servers: Vec<Server> = places.iter().map(start).collect();

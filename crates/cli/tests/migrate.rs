@@ -1,18 +1,16 @@
 //! `postrider migrate`, `doctor` and `backup` with mail in PostgreSQL, as real programs over a real database.
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::mcp::as_agent;
-use harness::{Place, Ran, Server};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use testing::postgres;
+
+use crate::harness::mcp::as_agent;
+use crate::harness::{self, Place, Ran, Server};
 
 /// Enough for many pages.
 const MANY: i64 = 30_000;
@@ -60,7 +58,7 @@ fn sqlite(place: &Place) -> String {
 }
 
 fn psql(url: &str, sql: &str) -> Option<String> {
-    let program = postgres_server::programs().expect("there is PostgreSQL").join("psql");
+    let program = postgres::programs().expect("there is PostgreSQL").join("psql");
     let done = Command::new(program).args(["-XqAt", "-v", "ON_ERROR_STOP=1", url, "-c", sql]).output().unwrap();
     done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
 }
@@ -98,7 +96,7 @@ fn messages_in_database(url: &str) -> i64 {
 
 #[test]
 fn a_migration_that_is_killed_goes_on_and_comes_to_the_same_there_and_back() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let (first, back) = (large_office(), Place::new());
     begin_and_kill(&first, &sqlite(&first), &url, || messages_in_database(&url));
     assert!(messages_in_database(&url) > 0);
@@ -124,7 +122,7 @@ fn a_migration_that_is_killed_goes_on_and_comes_to_the_same_there_and_back() {
 
 #[test]
 fn what_cannot_be_migrated_is_refused_with_a_code_and_the_next_step() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let (place, other) = (office(), office());
     let before = place.kept();
     let told = place.done(&["migrate", "--from", &sqlite(&place), "--to", &url]);
@@ -152,7 +150,7 @@ fn what_cannot_be_migrated_is_refused_with_a_code_and_the_next_step() {
 
 #[test]
 fn a_server_on_the_database_keeps_it_from_being_moved_and_serves_it_afterwards() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let (place, elsewhere) = (office(), Place::new());
     place.json(&["migrate", "--from", &sqlite(&place), "--to", &url]);
     let server = elsewhere.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]);
@@ -169,7 +167,7 @@ fn a_server_on_the_database_keeps_it_from_being_moved_and_serves_it_afterwards()
 #[test]
 fn a_doctor_looks_at_the_database_and_changes_nothing() {
     // The one that tests share does not wait for the disk, which a doctor finds.
-    let Some(database) = postgres_server::Private::start() else { return };
+    let Some(database) = postgres::Private::start() else { return };
     let url = database.url();
     let (place, secret) = (office(), url.replace("postgres@", "postgres:s3cret@"));
     let empty = over(&place, &secret, &["doctor", "--json"]);
@@ -195,7 +193,7 @@ fn a_doctor_looks_at_the_database_and_changes_nothing() {
     let ran = over(&place, &gone, &["doctor"]);
     assert!(ran.code == Some(1) && ran.stdout.contains("not reached") && ran.stdout.contains("POSTRIDER_DATABASE"));
     assert!(!format!("{report}{told}{}{}", ran.stdout, ran.stderr).contains("s3cret"), "{}", ran.stdout);
-    let shared = postgres_server::fresh_url().expect("PostgreSQL is installed");
+    let shared = postgres::fresh_url().expect("PostgreSQL is installed");
     let ran = over(&place, &shared, &["doctor"]);
     assert!(ran.code == Some(1) && ran.stdout.contains("does not wait for the disk"), "{}", ran.stdout);
     psql(&url, "CREATE TABLE unfinished_migration (source TEXT NOT NULL)").unwrap();

@@ -1,15 +1,12 @@
 //! What the server tells NATS: every event once and in order, on its subject; also after NATS was away, or too slow.
 
-mod harness;
-mod nats_server;
-mod watchers;
-
 use async_nats::jetstream::stream;
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server};
-use nats_server::{Held, Nats};
 use serde_json::{Value, json};
-use watchers::{Watcher, join, say};
+use testing::nats::{Held, Nats};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{self, Place, Server};
+use crate::watchers::{Watcher, join, say};
 
 /// The number of the event that a publication tells of, if it is of this project.
 fn numbers(held: &[Held], project: &str) -> Vec<i64> {

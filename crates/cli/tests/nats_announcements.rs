@@ -1,18 +1,15 @@
 //! Messages in channels that are too large for NATS: announced, never lost, and whole where their file comes too.
 
-mod foreign;
-mod harness;
-mod nats_server;
-
 use std::fs;
 
-use foreign::{Shared, posts, until};
 use formats::channel::read_value;
-use harness::mcp::{as_agent, message, with};
-use harness::{Place, Server};
 use mail::announcements::Announcement;
-use nats_server::{Client, Held, Nats};
 use serde_json::{Value, json};
+use testing::nats::{Client, Held, Nats};
+
+use crate::foreign::{Shared, posts, until};
+use crate::harness::mcp::{as_agent, message, with};
+use crate::harness::{Place, Server};
 
 const DEV: &str = "postrider.data-projects-app.channel.dev";
 const LARGE: usize = 2 << 20;

@@ -1,14 +1,12 @@
 //! What comes in from NATS: what foreign agents publish, and what another post office says.
 
-mod harness;
-mod nats_server;
-
 use std::time::Instant;
 
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{DEADLINE, Place, Server};
-use nats_server::Nats;
 use serde_json::{Value, json};
+use testing::nats::Nats;
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{DEADLINE, Place, Server};
 
 const DEV: &str = "postrider.data-projects-app.channel.dev";
 

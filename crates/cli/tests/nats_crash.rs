@@ -5,18 +5,16 @@
 
 #![allow(clippy::print_stderr)] // the seed and the counts are worth seeing
 
-mod harness;
-mod nats_server;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use harness::mcp::{PROJECT, message, tool_call, with};
-use harness::{Place, Server};
-use nats_server::{Held, Nats};
 use serde_json::{Value, json};
+use testing::nats::{Held, Nats};
+
+use crate::harness::mcp::{PROJECT, message, tool_call, with};
+use crate::harness::{self, Place, Server};
 
 const CLIENTS: usize = 3;
 const ROUNDS: u64 = 20;

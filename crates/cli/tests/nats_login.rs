@@ -1,8 +1,5 @@
 //! Who is let in by NATS, and what is said of those who are not: never a password, a token or a key.
 
-mod harness;
-mod nats_server;
-
 use std::fs;
 use std::process::Command;
 use std::thread;
@@ -10,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use async_nats::ConnectOptions;
 use base64::Engine;
-use harness::mcp::{as_agent, message, with};
-use harness::{DEADLINE, Place};
-use nats_server::{Nats, not_run};
 use nkeys::KeyPair;
 use serde_json::{Value, json};
+use testing::nats::Nats;
+
+use crate::harness::mcp::{as_agent, message, with};
+use crate::harness::{DEADLINE, Place};
 
 /// How many lines of the log say it.
 fn lines_with(place: &Place, word: &str) -> usize {
@@ -94,7 +92,7 @@ fn a_key_lets_in() {
 fn a_certificate_of_ones_own_authority_is_trusted_and_no_other() {
     let Some(mut nats) = Nats::prepare("TLS", "") else { return };
     if Command::new("openssl").arg("version").output().is_err() {
-        return not_run("TLS", "openssl");
+        return testing::not_run("TLS", "there is no openssl");
     }
     let openssl = |arguments: &str| {
         let made = Command::new("openssl").args(arguments.split(' ')).current_dir(nats.file("")).output();

@@ -1,17 +1,14 @@
 //! Who is awake on one machine is known on the others, through NATS alone.
 
-mod harness;
-mod nats_server;
-mod watchers;
-
 use std::fs;
 
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server};
 use jiff::Timestamp;
-use nats_server::{Client, Held, Nats};
 use serde_json::{Value, json};
-use watchers::{Watcher, until};
+use testing::nats::{Client, Held, Nats};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{Place, Server};
+use crate::watchers::{Watcher, until};
 
 const PRESENCE: &str = "postrider.data-projects-app.presence";
 const LIVE: &str = "postrider-live.data-projects-app";

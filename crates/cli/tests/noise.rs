@@ -3,14 +3,12 @@
 //! The bodies are valid requests, mutated, and plain noise, from a generator with a fixed seed, so that a failure is the
 //! same failure the next time.
 
-mod harness;
-#[path = "../../store/tests/postgres_server/mod.rs"]
-mod postgres_server;
-
-use harness::calls::one_of_each;
-use harness::mcp::{request, tool_call};
-use harness::{Place, Server};
 use serde_json::json;
+use testing::postgres;
+
+use crate::harness::calls::one_of_each;
+use crate::harness::mcp::{request, tool_call};
+use crate::harness::{self, Place, Server};
 
 const BODIES: usize = 1_000;
 
@@ -91,7 +89,7 @@ fn a_thousand_random_bodies_are_all_answered() {
 
 #[test]
 fn a_thousand_random_bodies_are_no_trouble_for_postgresql() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let place = Place::new();
     let server = place.serve_with(&[], &[("POSTRIDER_DATABASE", &url)]);
     answer_noise(&server);

@@ -1,11 +1,9 @@
 //! The official TypeScript client goes through the typical workflow, over HTTP and over standard input and output.
 
-mod harness;
-
 use std::path::{Path, PathBuf};
 
-use harness::Place;
-use harness::node::node;
+use crate::harness::node::node;
+use crate::harness::{self, Place};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/official_client.mjs");
 

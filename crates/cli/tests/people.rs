@@ -1,13 +1,11 @@
 //! What a person wrote is shown as a human's at every door, and an agent that was retired is told of as such.
 
-mod harness;
-mod hooks;
-
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server};
-use hooks::Agent;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{Place, Server};
+use crate::hooks::Agent;
 
 /// Makes a person of Anna, and a human's of all that she wrote, as the page does.
 fn is_human(place: &Place) {

@@ -2,11 +2,10 @@
 //!
 //! Which patterns meet is tested where patterns are read; here only that the whole product keeps to it.
 
-mod harness;
-
-use harness::Server;
-use harness::mcp::{Pending, as_agent};
 use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::harness::mcp::{Pending, as_agent};
 
 const LONGEST: i64 = 50;
 

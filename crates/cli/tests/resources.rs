@@ -1,14 +1,13 @@
 //! What clients read by address and subscribe to: every kind of resource, paging, and notices of change.
 
-mod harness;
-
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use harness::Server;
-use harness::mcp::{PROJECT, as_agent, inbox_of, message, request, with};
 use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::harness::mcp::{PROJECT, as_agent, inbox_of, message, request, with};
 
 const ENCODED: &str = "%2Fdata%2Fprojects%2Fapp";
 

@@ -1,10 +1,8 @@
 //! `completions` and `man`: what shells and readers are told of the commands.
 
-mod harness;
-
 use std::fs;
 
-use harness::Place;
+use crate::harness::Place;
 
 #[test]
 fn a_shell_that_is_known_gets_its_script_and_another_is_refused() {

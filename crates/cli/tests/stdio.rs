@@ -1,13 +1,12 @@
 //! `postrider stdio`, as clients see it: with a server, without one, and while one comes and goes.
 
-mod driven;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use driven::{Client, Home, PROJECT, Server, letter, subjects};
 use serde_json::{Value, json};
+
+use crate::driven::{Client, Home, PROJECT, Server, letter, subjects};
 
 /// Runs a test in both modes: on the database itself, and joined to a server.
 fn in_both_modes(test: impl Fn(&Home)) {

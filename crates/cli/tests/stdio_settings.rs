@@ -2,10 +2,9 @@
 //!
 //! What a server would refuse is refused without one too; each limit is tested from both sides.
 
-mod driven;
-
-use driven::{Client, DEADLINE, Home, PROJECT, letter};
 use serde_json::{Value, json};
+
+use crate::driven::{Client, DEADLINE, Home, PROJECT, letter};
 
 /// Runs a test in both modes under these settings: on the database itself, and joined to a server.
 fn in_both_modes(settings: &str, test: impl Fn(&Home)) {

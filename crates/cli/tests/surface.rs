@@ -2,12 +2,11 @@
 //!
 //! Accept a meant change with `INSTA_UPDATE=always cargo test -p cli --test surface`.
 
-mod harness;
-
-use harness::http::Answer;
-use harness::mcp::{PROJECT, as_agent, message, request, tool_call, with};
-use harness::{Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::http::Answer;
+use crate::harness::mcp::{PROJECT, as_agent, message, request, tool_call, with};
+use crate::harness::{Place, Server};
 
 /// The bytes of the `result` of an answer.
 fn result_of(answer: &Answer) -> &str {

@@ -2,12 +2,10 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p cli --test transcripts` writes what the commands print into the pages.
 
-mod harness;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{Place, pages};
+use crate::harness::{Place, pages};
 
 fn transcripts() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");

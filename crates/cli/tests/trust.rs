@@ -2,13 +2,12 @@
 //!
 //! Each limit is tested from both sides: what is refused, and what is let through under the same settings.
 
-mod harness;
-
 use std::net::TcpListener;
 
-use harness::mcp::{PROJECT, Refused, answer_of, as_agent, inbox_of, message, tool_call, with};
-use harness::{Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, Refused, answer_of, as_agent, inbox_of, message, tool_call, with};
+use crate::harness::{self, Place, Server};
 
 const TOKEN: &str = "s3cret-of-the-house";
 

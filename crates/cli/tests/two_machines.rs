@@ -1,22 +1,16 @@
 //! Agents on two machines that share nothing but a NATS server: they call each other, answer, and miss nothing, also when
 //! the wire between them is cut for a while.
 
-mod foreign;
-mod harness;
-mod machines;
-mod nats_server;
-mod watchers;
-
 use std::fmt::Debug;
 use std::fs;
 use std::ops::Range;
 use std::time::Instant;
 
-use foreign::{Shared, sorted, until};
-use harness::mcp::PROJECT;
-use harness::{DEADLINE, Place};
-use machines::Machines;
-use watchers::{Watcher, join, presence, said, said_by, say};
+use crate::foreign::{Shared, sorted, until};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{DEADLINE, Place};
+use crate::machines::Machines;
+use crate::watchers::{Watcher, join, presence, said, said_by, say};
 
 /// Answers what it was asked last.
 const ANSWER: &str = "

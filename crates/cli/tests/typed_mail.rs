@@ -1,10 +1,9 @@
 //! Typed messages at the door: what a sender is told, what strict and careful offices refuse, and the board of work.
 
-mod harness;
-
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{self, Place, Server};
 
 const WORK: &str = "resource://work/data-projects-app";
 const ASKS: &str = "Bead: a-1\nIssue Type: STUCK\n\n## Problem\nNo module.\n\n## Question\nWhere is it?";
@@ -52,6 +51,8 @@ fn strict_refuses_a_malformed_message_with_all_its_problems() {
     let refused = server.refused("send_message", strict("x", &body.to_string()));
     let wanted = json!({ "error": "invalid_format", "details": "Missing required field: task_id", "message_id": id });
     assert_eq!(refused.structured["rejection"], wanted);
+    let prose = server.refused("send_message", strict("Lunch?", "At one."));
+    assert_eq!(prose.code, "MALFORMED_MESSAGE", "who asks for strict means a typed message");
     assert_eq!(server.read(WORK)["items"], json!([]), "nothing was kept");
     server.call("send_message", strict("HELP_REQUEST", ASKS));
 }

@@ -1,16 +1,15 @@
 //! Looking after the mail: `doctor`, `backup`, `restore`, `export` and `import`, with and without a server.
 
-mod harness;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use harness::mcp::{PROJECT, as_agent, message, with};
-use harness::{Place, Server, damage};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent, message, with};
+use crate::harness::{Place, Server, damage};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")

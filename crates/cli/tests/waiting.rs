@@ -3,11 +3,10 @@
 //! Nothing here measures time. A wait that must come back early is asked for the longest time there is, and is known by
 //! what it brings.
 
-mod harness;
-
-use harness::Server;
-use harness::mcp::as_agent;
 use serde_json::{Value, json};
+
+use crate::harness::mcp::as_agent;
+use crate::harness::{self, Server};
 
 const LONGEST: i64 = 50;
 

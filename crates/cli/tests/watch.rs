@@ -1,14 +1,12 @@
 //! A watcher answers what is for its agent, once, and nothing else.
 
-mod harness;
-mod watchers;
-
 use std::fs;
 
-use harness::mcp::PROJECT;
-use harness::{Place, Server};
 use serde_json::{Value, json};
-use watchers::{CHANNEL, Watcher, join, once, presence, said, said_by, say, until, watch};
+
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, Server};
+use crate::watchers::{CHANNEL, Watcher, join, once, presence, said, said_by, say, until, watch};
 
 /// Answers with the number of the message.
 const NUMBER: &str = "cat >/dev/null; echo \"$POSTRIDER_AGENT answers $POSTRIDER_MESSAGE_ID in $POSTRIDER_CHANNEL\"";

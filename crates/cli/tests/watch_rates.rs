@@ -1,12 +1,10 @@
 //! Who asks very much is answered later, loses nothing, and holds up nobody else.
 
-mod harness;
-mod watchers;
-
-use harness::mcp::{PROJECT, with};
-use harness::{Place, Server};
 use serde_json::json;
-use watchers::{CHANNEL, Watcher, failed, once, said_by, say};
+
+use crate::harness::mcp::{PROJECT, with};
+use crate::harness::{Place, Server};
+use crate::watchers::{CHANNEL, Watcher, failed, once, said_by, say};
 
 /// How many answers a person gets before it has to wait.
 const MOST: usize = 100;

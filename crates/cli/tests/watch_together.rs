@@ -1,13 +1,11 @@
 //! Watchers beside each other: two that answer each other stop, two for one agent do not get in each other's way, and
 //! those who ask much are answered.
 
-mod harness;
-mod watchers;
-
-use harness::mcp::{PROJECT, with};
-use harness::{Place, Server};
 use serde_json::{Value, json};
-use watchers::{CHANNEL, Watcher, failed, join, once, presence, said, said_by, say, until, watch};
+
+use crate::harness::mcp::{PROJECT, with};
+use crate::harness::{Place, Server};
+use crate::watchers::{CHANNEL, Watcher, failed, join, once, presence, said, said_by, say, until, watch};
 
 const LETTERS: [&str; 5] = ["--mailbox", "--poll", "100ms", "--max-hops", "4"];
 const TOO_LONG: &str = "4 watchers have answered each other already, and more may not";

@@ -1,16 +1,14 @@
 //! A watcher that meets trouble posts nothing that it should not, and loses nothing.
 
-mod harness;
-mod watchers;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use harness::mcp::PROJECT;
-use harness::{Place, Server, send_signal};
 use serde_json::json;
-use watchers::{CHANNEL, Watcher, failed, once, presence, said_by, say, until, watch};
+
+use crate::harness::mcp::PROJECT;
+use crate::harness::{Place, Server, send_signal};
+use crate::watchers::{CHANNEL, Watcher, failed, once, presence, said_by, say, until, watch};
 
 fn retry(place: &Place, ids: &[&str]) -> String {
     place.done(&[&["watch", "retry", "--agent", "codex", "--project", PROJECT], ids].concat())

@@ -1,18 +1,16 @@
 //! `postrider who`: who is there, as people and programs see it, and what makes an agent come and go.
 
-mod harness;
-mod hooks;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use harness::mcp::{PROJECT, as_agent};
-use harness::{DEADLINE, Place, Server};
-use hooks::Agent;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+
+use crate::harness::mcp::{PROJECT, as_agent};
+use crate::harness::{self, DEADLINE, Place, Server};
+use crate::hooks::Agent;
 
 fn who<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["who", "--project", PROJECT], more].concat()

@@ -1,16 +1,15 @@
 //! `postrider work`: the board and the story of an item, as people and programs see them.
 
-mod harness;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::mcp::PROJECT;
-use harness::{DEADLINE, Place, Server};
 use serde_json::{Value, json};
+
+use crate::harness::mcp::PROJECT;
+use crate::harness::{self, DEADLINE, Place, Server};
 
 /// How late a watched board looks by itself.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);

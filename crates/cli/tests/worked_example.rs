@@ -2,11 +2,9 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p cli --test worked_example` writes what the commands print into the pages.
 
-mod harness;
-
 use std::path::PathBuf;
 
-use harness::{Place, has_python, pages};
+use crate::harness::{Place, has_python, pages};
 
 fn page(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)

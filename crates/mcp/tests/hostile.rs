@@ -1,13 +1,12 @@
 //! Whatever arrives, the answer is JSON-RPC and the server lives.
 
-mod toy;
-
 use bytes::Bytes;
 use http::HeaderMap;
 use mcp::{Reply, ReplyBody};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use toy::{Toy, modern, modern_headers, toy};
+
+use crate::toy::{Toy, modern, modern_headers, toy};
 
 /// Whether a reply is one that a client of the protocol can read.
 fn is_proper(reply: &Reply) -> bool {

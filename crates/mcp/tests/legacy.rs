@@ -1,13 +1,12 @@
 //! What clients up to 2025-11-25 rely on, with and without `initialize`.
 
-mod toy;
-
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::HeaderMap;
 use mcp::ReplyBody;
 use serde_json::json;
-use toy::{COUNTER, events_of, header, headers, json_of, legacy, message_of, toy};
+
+use crate::toy::{COUNTER, events_of, header, headers, json_of, legacy, message_of, toy};
 
 #[tokio::test]
 async fn a_lone_tool_call_is_answered_with_plain_json() {

@@ -1,11 +1,10 @@
 //! What clients of 2026-07-28 rely on.
 
-mod toy;
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
-use toy::{COUNTER, header, headers, json_of, legacy, modern, modern_headers, toy};
+
+use crate::toy::{COUNTER, header, headers, json_of, legacy, modern, modern_headers, toy};
 
 async fn refused(headers: &HeaderMap, body: &Value) -> (u16, i64) {
     let reply = toy().post(headers, body).await;

@@ -1,7 +1,5 @@
 //! The protocol over a pair of byte streams: what is read, what a line is answered with, what is written.
 
-mod toy;
-
 use std::io;
 use std::time::Duration;
 
@@ -9,7 +7,8 @@ use mcp::{Endpoint, Line, StdioPeer, next_line, write_lines};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, BufReader};
 use tokio::sync::mpsc;
-use toy::{COUNTER, Toy, legacy, modern, toy};
+
+use crate::toy::{COUNTER, Toy, legacy, modern, toy};
 
 /// A client that asks by lines.
 struct Client {

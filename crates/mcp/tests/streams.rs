@@ -1,7 +1,5 @@
 //! Notices over HTTP: who hears of a change, how a stream begins, and what ends it.
 
-mod toy;
-
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +8,8 @@ use futures_util::{FutureExt, StreamExt};
 use http::HeaderMap;
 use mcp::Reply;
 use serde_json::{Value, json};
-use toy::{COUNTER, Toy, events_of, header, headers, json_of, legacy, message_of, modern, modern_headers, toy};
+
+use crate::toy::{COUNTER, Toy, events_of, header, headers, json_of, legacy, message_of, modern, modern_headers, toy};
 
 fn session(id: &str) -> HeaderMap {
     headers(&[("accept", "text/event-stream"), ("mcp-session-id", id)])

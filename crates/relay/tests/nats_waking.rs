@@ -5,22 +5,6 @@
 
 #![cfg(feature = "nats")]
 
-#[path = "../../cli/tests/nats_server/mod.rs"]
-mod nats_server;
-
-/// What the NATS server of the command line's tests needs of those.
-mod harness {
-    use std::process::Command;
-    use std::time::Duration;
-
-    pub const DEADLINE: Duration = Duration::from_secs(90);
-
-    pub fn send_signal(signal: &str, id: u32) {
-        let sent = Command::new("kill").args([signal, &id.to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "process {id} can be sent {signal}");
-    }
-}
-
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,10 +17,9 @@ use mail::{Office, Store};
 use relay::nats::{self, Settings};
 use relay::wake::Bells;
 use store::{Options, Sqlite};
+use testing::DEADLINE;
+use testing::nats::Nats;
 use tokio::task::JoinHandle;
-
-use harness::DEADLINE;
-use nats_server::Nats;
 
 const MARK: AgentId = AgentId(1);
 

@@ -3,7 +3,6 @@
 //!
 //! Without tmux its tests say loudly that they did not run; on a build machine they fail.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,11 +25,7 @@ impl Tmux {
     /// Starts it with a session `agents`, whose program writes down what it gets; `None` when there is no tmux.
     fn start(asks_for: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-            assert!(!is_ci, "tmux is missing, and a build machine must run this: use cargo xtask test");
-            // Written past the test's own capture, so that it is seen.
-            let word = b"\n!!! NOT RUN: nudges through tmux. Install tmux, or run cargo xtask test. !!!\n";
-            std::io::stderr().write_all(word).expect("standard error can be written to");
+            testing::not_run("nudges through tmux", "there is no tmux");
             return None;
         }
         let tmux = Self { folder: tempfile::tempdir().unwrap() };
@@ -236,7 +231,7 @@ fn of_many_processes_one_gets_the_turn() {
 
 fn turn_taker(folder: &Path, number: usize) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "turn_taking_process"]).env("POSTRIDER_TURN_TAKER", turn_of(folder, number));
+    command.args(["--exact", "nudge::turn_taking_process"]).env("POSTRIDER_TURN_TAKER", turn_of(folder, number));
     command.stdout(Stdio::null()).spawn().unwrap()
 }
 

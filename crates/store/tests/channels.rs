@@ -1,17 +1,12 @@
 //! What the post office makes of channels: who is called, and where answers go.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use mail::Error;
 use mail::channels::{ChannelStore, PostQuery};
 use mail::messages::{MessageStore, Role};
 use mail::office::{Claim, Draft, PostDraft, ReplyDraft, TakenIn};
-use shop::{PROJECT, draft, named, shop};
-use talk::{arrive, copies, kept, post, reply, said, strict, talking, to};
+
+use crate::shop::{PROJECT, draft, named, shop};
+use crate::talk::{arrive, copies, kept, post, reply, said, strict, talking, to};
 
 #[tokio::test]
 async fn a_post_is_mail_for_whom_it_names_and_a_copy_for_whom_it_mentions() {

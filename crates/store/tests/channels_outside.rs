@@ -1,20 +1,15 @@
 //! What the post office makes of what is said in a channel outside. How folders and NATS bring it is told by the tests of
 //! the relay.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use formats::channel::{ChannelMessage, Place, read_value};
 use mail::Error;
 use mail::announcements::Announcement;
 use mail::channels::{ChannelName, ChannelStore, FOLDER, NATS, NewPost, Post, PostQuery};
 use mail::messages::{Importance, MessageStore, NewMessage, Vouched};
 use mail::office::{Claim, Draft, PostDraft, Rules, TakenIn};
-use shop::{PROJECT, Shop, named, shop};
-use talk::{arrive, kept, post, said, strict, take_in, talking, to, try_take_in};
+
+use crate::shop::{PROJECT, Shop, named, shop};
+use crate::talk::{arrive, kept, post, said, strict, take_in, talking, to, try_take_in};
 
 #[tokio::test]
 async fn what_comes_from_outside_is_taken_in_once_by_whatever_door() {

@@ -1,19 +1,14 @@
 //! Whom a message in a channel reaches at another post office, and that it says the same there, whomever it calls.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use formats::Kind;
 use formats::channel::{ChannelMessage, read_value};
 use mail::announcements;
 use mail::channels::{ChannelStore, NATS, Post};
 use mail::messages::{Message, Role};
 use mail::office::{Draft, TakenIn};
-use shop::{PROJECT, Shop};
-use talk::{arrive, copies, kept, post, said, take_in, talking, to};
+
+use crate::shop::{PROJECT, Shop};
+use crate::talk::{arrive, copies, kept, post, said, take_in, talking, to};
 
 const UPDATE: &str = r#"{"version":"1.0.0","timestamp":"2026-01-11T16:33:15Z","sender_id":"claude",
 "message_id":"msg-423e4567-e89b-12d3-a456-426614174003","type":"status_update","task_id":"bd-47",

@@ -1,13 +1,11 @@
 //! Every engine keeps the promises of `mail::contract`.
 
-mod postgres_server;
-
 mod sqlite {
-    mail::store_contract!(super::fresh::sqlite);
+    testing::store_contract!(super::fresh::sqlite);
 }
 
 mod postgres {
-    mail::store_contract!(super::fresh::postgres);
+    testing::store_contract!(super::fresh::postgres);
 }
 
 /// Empty stores, each with what has to outlive it.
@@ -27,7 +25,7 @@ mod fresh {
 
     /// A schema of its own.
     pub async fn postgres() -> Option<(Shared, ())> {
-        let url = super::postgres_server::fresh_url()?;
+        let url = testing::postgres::fresh_url()?;
         let store = Postgres::open(&url, &PostgresOptions::default()).await.expect("an empty schema opens");
         Some((Arc::new(store), ()))
     }

@@ -3,19 +3,18 @@
 //! Errors are answers too: which kind of error is compared, and not its words. Numbers are compared as they are. Nobody is
 //! promised that they have no gaps, so nothing is done here that leaves one in one engine alone, and is gone on from.
 
-mod operations;
-mod postgres_server;
-
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
 use mail::Store;
 use mail::ids::{AgentId, ProjectId};
-use operations::{Dice, Known, REFUSED, act, ask_oddly, ask_with_nul};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use store::{Options, Postgres, PostgresOptions, Sqlite};
+use testing::postgres;
+
+use crate::operations::{Dice, Known, REFUSED, act, ask_oddly, ask_with_nul};
 
 /// How many operations are compared in a long run.
 const OPERATIONS: usize = 4_000;
@@ -25,7 +24,7 @@ const MOST_OPERATIONS: usize = 500;
 
 /// What the engines answered differently, if they did; else how much both refused.
 async fn difference(seed: u64, operations: usize) -> Result<usize, String> {
-    let Some(url) = postgres_server::fresh_url() else { return Ok(0) };
+    let Some(url) = postgres::fresh_url() else { return Ok(0) };
     let folder = tempfile::tempdir().unwrap();
     let [sqlite, postgres] = one_office(&folder.path().join("mail.db"), &url).await;
     let (mut known_here, mut known_there) = (Known::default(), Known::default());
@@ -77,7 +76,7 @@ fn both_engines_answer_any_run_of_operations_alike() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_engines_answer_alike_what_nobody_should_ask() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [sqlite, postgres] = one_office(&folder.path().join("mail.db"), &url).await;
     assert_alike(&ask_oddly(&sqlite).await, &ask_oddly(&postgres).await);
@@ -85,7 +84,7 @@ async fn both_engines_answer_alike_what_nobody_should_ask() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_engines_know_nothing_by_a_name_with_a_nul_character() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [sqlite, postgres] = one_office(&folder.path().join("mail.db"), &url).await;
     let mut answers = Vec::new();

@@ -5,23 +5,21 @@
 
 #![cfg(unix)]
 
-#[path = "stand_in/script.rs"]
-mod script;
-
 use std::fs;
 use std::time::Duration;
 
 use mail::provider::{Provider, ProviderError, Words};
-use script::{Script, provider};
 use store::Exec;
 
+use crate::stand_in::{Script, provider};
+
 mod strict {
-    mail::provider_suite!(super::script::strict);
+    testing::provider_suite!(crate::stand_in::strict);
 }
 
 mod sloppy {
     // Those in which its carelessness shows; the rest would try the same lines of ours again.
-    mail::provider_suite! { @each super::script::sloppy:
+    testing::provider_suite! { crate::stand_in::sloppy:
         a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own,
         text_of_any_script_and_length_is_kept,
         an_inbox_holds_what_is_unread_oldest_first,

@@ -1,9 +1,5 @@
 //! Several servers over one PostgreSQL database, each with an open store of its own.
 
-mod postgres_server;
-#[path = "team/mod.rs"]
-mod team;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,16 +10,17 @@ use mail::events::Concerned;
 use mail::ids::AgentId;
 use mail::messages::{Appended, IdempotencyKey, MessageStore, NewMessage};
 use mail::reservations::Reserved;
-use postgres_server::Private;
 use store::{Postgres, PostgresOptions};
-use team::{Team, at};
+use testing::postgres::{self, Private};
 use tokio::task::JoinSet;
+
+use crate::team::{Team, at};
 
 const LONG: Duration = Duration::from_secs(60);
 
 /// So many open stores on one empty schema; none, said loudly, where there is no PostgreSQL.
 async fn servers(count: usize) -> Option<Vec<Arc<dyn Store>>> {
-    Some(servers_of(&postgres_server::fresh_url()?, count).await)
+    Some(servers_of(&postgres::fresh_url()?, count).await)
 }
 
 async fn servers_of(url: &str, count: usize) -> Vec<Arc<dyn Store>> {
@@ -88,7 +85,7 @@ async fn a_commit_on_one_server_is_heard_on_another_for_those_whom_it_concerns()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_ends_has_told_the_others_what_it_committed() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let open = async || Postgres::open(&url, &PostgresOptions::default()).await.unwrap();
     let there: Arc<dyn Store> = Arc::new(open().await);
     let shop = team(&there, "/projects/shop", 2).await;

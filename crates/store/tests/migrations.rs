@@ -1,12 +1,11 @@
 //! A PostgreSQL database that an earlier version made is brought up to date, and keeps what it holds.
 
-mod postgres_server;
-
 use std::path::Path;
 
 use mail::agents::AgentStore;
 use mail::ids::ProjectId;
 use store::{Postgres, PostgresOptions};
+use testing::postgres;
 use tokio_postgres::Client;
 
 async fn connect(url: &str) -> Client {
@@ -51,13 +50,13 @@ async fn schema(client: &Client) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_of_every_earlier_version_becomes_as_a_fresh_one() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     Postgres::open(&url, &PostgresOptions::default()).await.unwrap();
     let fresh = schema(&connect(&url).await).await;
     assert!(fresh.iter().any(|line| line.starts_with("agent.retired_at bigint")), "{fresh:?}");
     let steps = steps();
     for version in 1..steps.len() {
-        let url = postgres_server::fresh_url().unwrap();
+        let url = postgres::fresh_url().unwrap();
         let client = connect(&url).await;
         make(&client, &steps[..version]).await;
         client

@@ -1,10 +1,5 @@
 //! All mail moves from one engine to the other and back, and nothing of it changes on the way.
 
-mod postgres_server;
-mod shop;
-mod talk;
-mod team;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,9 +16,11 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use store::moving::{Compared, MoveError, Progress, TABLES, move_mail};
 use store::{Engine, Location};
+use testing::postgres;
 
-use shop::{PROJECT, Shop, draft, named, office_over};
-use talk::{arrive, post, reply, said, to};
+use crate::shop::{self, PROJECT, Shop, draft, named, office_over};
+use crate::talk::{self, arrive, post, reply, said, to};
+use crate::team;
 
 const LONG: &str = "\\N \\. \\x41 \ttab\r\nline 'quote' \"double\" 漢字 🦀 \u{301}\u{2028} end\\";
 
@@ -141,7 +138,7 @@ async fn answers(office: &Office) -> String {
 }
 
 fn psql(url: &str, sql: &str) -> String {
-    let program = postgres_server::programs().expect("there is PostgreSQL").join("psql");
+    let program = postgres::programs().expect("there is PostgreSQL").join("psql");
     let done = Command::new(program).args(["-XqAt", "-v", "ON_ERROR_STOP=1", url, "-c", sql]).output().unwrap();
     assert!(done.status.success(), "{sql}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap()
@@ -149,7 +146,7 @@ fn psql(url: &str, sql: &str) -> String {
 
 #[tokio::test]
 async fn everything_goes_there_and_comes_back_equal_in_every_table() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shop = everything().await;
     let (first, database) = (Location::File(file(&shop)), Location::Postgres(url));
     let back = Location::File(file(&shop).with_file_name("back.db"));
@@ -173,7 +170,7 @@ async fn everything_goes_there_and_comes_back_equal_in_every_table() {
 
 #[tokio::test]
 async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shop = everything().await;
     let database = Location::Postgres(url);
     moved(&Location::File(file(&shop)), &database).await;
@@ -216,7 +213,7 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
 
 #[tokio::test]
 async fn a_ticket_is_never_given_twice_also_when_the_line_was_empty_at_the_move() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shop = everything().await;
     let path = file(&shop);
     Connection::open(&path).unwrap().execute("DELETE FROM reservation_wait", []).unwrap();
@@ -230,7 +227,7 @@ async fn a_ticket_is_never_given_twice_also_when_the_line_was_empty_at_the_move(
 
 #[tokio::test]
 async fn a_target_with_mail_of_its_own_is_refused_and_left_as_it_is() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let (shop, other) = (everything().await, everything().await);
     let database = Location::Postgres(url.clone());
     moved(&Location::File(file(&shop)), &database).await;
@@ -258,7 +255,7 @@ async fn a_damaged_row_is_noticed_and_its_table_named_and_no_office_opens_the_ta
         ("UPDATE agent SET last_active_at = last_active_at + 1 WHERE id = 1", "agent"),
         ("DELETE FROM agent_token WHERE id = 1", "agent_token"),
     ] {
-        let Some(url) = postgres_server::fresh_url() else { return };
+        let Some(url) = postgres::fresh_url() else { return };
         let shop = everything().await;
         let (first, database) = (Location::File(file(&shop)), Location::Postgres(url.clone()));
         let mut is_done = false;
@@ -279,7 +276,7 @@ async fn a_damaged_row_is_noticed_and_its_table_named_and_no_office_opens_the_ta
 
 #[tokio::test]
 async fn nobody_moves_mail_that_is_in_use_and_nobody_uses_mail_that_is_being_moved() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shop = everything().await;
     let (first, database) = (Location::File(file(&shop)), Location::Postgres(url.clone()));
     let engine = Engine::open(&database).await.unwrap();
@@ -319,7 +316,7 @@ fn opened(url: &str) -> String {
 
 #[tokio::test]
 async fn a_database_that_was_filled_has_the_indexes_of_one_that_was_made() {
-    let (Some(made), Some(filled)) = (postgres_server::fresh_url(), postgres_server::fresh_url()) else { return };
+    let (Some(made), Some(filled)) = (postgres::fresh_url(), postgres::fresh_url()) else { return };
     Engine::open(&Location::Postgres(made.clone())).await.unwrap();
     moved(&Location::File(file(&everything().await)), &Location::Postgres(filled.clone())).await;
     let sql = "SELECT replace(indexdef, schemaname, '') FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1";
@@ -333,7 +330,7 @@ const ONLY_IN_POSTGRES: &[&str] = &["message.words", "migration.", "pace."];
 
 #[tokio::test]
 async fn every_column_of_both_schemas_is_moved() {
-    let Some(url) = postgres_server::fresh_url() else { return };
+    let Some(url) = postgres::fresh_url() else { return };
     let shop = shop::shop(Rules::default()).await;
     Engine::open(&Location::Postgres(url.clone())).await.unwrap();
     let mut moved: Vec<String> = TABLES

@@ -1,10 +1,5 @@
 //! The office as a provider of letters, over a real store: the promises of every provider, and what is its own.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod team;
-
 use std::sync::Arc;
 
 use mail::Error;
@@ -14,8 +9,9 @@ use mail::office::{Claim, Draft, Identity, Rules};
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
 use mail::provider::{Letter, Provider, ProviderError, Words};
-use shop::{PROJECT, Shop, draft, named, shop};
-use team::send;
+
+use crate::shop::{PROJECT, Shop, draft, named, shop};
+use crate::team::send;
 
 const HELLO: Words<'static> = Words { from: "agent-0", subject: "Hello", body: "Hi" };
 
@@ -26,7 +22,7 @@ async fn fresh() -> (Shared, Shop) {
 }
 
 mod suite {
-    mail::provider_suite!(super::fresh);
+    testing::provider_suite!(super::fresh);
 }
 
 /// The letters of those who are registered, as `reader` finds them.

@@ -2,11 +2,6 @@
 //!
 //! What every store promises by itself is told by the contract; how an answer looks at a door, by the tests of the doors.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod team;
-
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,9 +11,10 @@ use mail::agents::AgentStore;
 use mail::ids::AgentId;
 use mail::messages::{MessageStore, Vouched};
 use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveAsk, Rules};
-use shop::{PROJECT, draft, named, shop};
-use team::send;
 use tokio::task::JoinSet;
+
+use crate::shop::{PROJECT, draft, named, shop};
+use crate::team::send;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_drawn_at_once_are_all_different() {

@@ -1,16 +1,11 @@
 //! All mail at a glance, as the post office tells it over a real store.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use mail::Error;
 use mail::messages::Importance;
 use mail::office::{Claim, Draft, ListingAsk};
-use shop::PROJECT;
-use talk::{talking, to};
+
+use crate::shop::PROJECT;
+use crate::talk::{talking, to};
 
 fn ask<'a>() -> ListingAsk<'a> {
     ListingAsk {

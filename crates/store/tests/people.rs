@@ -1,11 +1,5 @@
 //! People who write from the page: who they are, what they may do for agents, and what is told of it.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -18,8 +12,10 @@ use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
 use mail::office::{Claim, Draft, PostDraft, Registration, ReserveAsk, Rules, TakenIn};
 use mail::presence::PresenceStore;
 use mail::reservations::{Lease, ReservationStore};
-use shop::{PROJECT, Shop, draft, named, shop};
-use talk::{arrive, kept, post, strict, talking};
+
+use crate::shop::{PROJECT, Shop, draft, named, shop};
+use crate::talk::{arrive, kept, post, strict, talking};
+use crate::team;
 
 async fn welcome(shop: &Shop) -> mail::agents::Agent {
     shop.office.welcome_person(PROJECT, "Anna").await.unwrap()

@@ -1,7 +1,5 @@
 //! What PostgreSQL's engine promises when the database is slow or away, where that cannot be seen through a server.
 
-mod postgres_server;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +16,8 @@ use mail::search::SearchStore;
 use mail::search::query::Query;
 use mail::threads::ThreadStore;
 use mail::transfer::TransferStore;
-use postgres_server::{Private, fresh_url};
 use store::{Postgres, PostgresOptions};
+use testing::postgres::{Private, fresh_url};
 
 fn options() -> PostgresOptions {
     PostgresOptions { statement_deadline: Duration::from_secs(1), ..PostgresOptions::default() }

@@ -1,10 +1,5 @@
 //! Who is there, as the post office tells it over a real store: what counts as a sign of life, and what ends it.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod team;
-
 use std::time::Duration;
 
 use formats::presence::Heartbeat;
@@ -14,7 +9,8 @@ use mail::events::{EventKind, EventStore};
 use mail::messages::{About, MessageStore};
 use mail::office::{Claim, CopiesAsk, Identity, InboxAsk, Rules, Sign, WaitAsk};
 use mail::presence::{Presence, PresenceStore, Source};
-use shop::{PROJECT, Shop, draft, named, shop};
+
+use crate::shop::{PROJECT, Shop, draft, named, shop};
 
 const AGENT: Claim<'static> = Claim { name: "agent-0", token: None, is_person: false };
 const WORKING: Sign<'static> =

@@ -1,11 +1,5 @@
 //! Agents that a person retires: who may still write to them, and how they come back.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod shop;
-mod talk;
-mod team;
-
 use std::sync::atomic::Ordering;
 
 use mail::Error;
@@ -13,8 +7,9 @@ use mail::agents::AgentStore;
 use mail::channels::NATS;
 use mail::messages::{MessageStore, Role};
 use mail::office::{Draft, PostDraft};
-use shop::{PROJECT, Shop, named, office_over};
-use talk::{arrive, copies, post, reply, said, take_in, talking, to};
+
+use crate::shop::{PROJECT, Shop, named, office_over};
+use crate::talk::{arrive, copies, post, reply, said, take_in, talking, to};
 
 /// A shop in which codex is retired.
 async fn retired() -> Shop {

@@ -1,9 +1,5 @@
 //! Looking after the file: versions, checks, backups and restores.
 
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod team;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +10,8 @@ use mail::messages::{InboxQuery, MessageStore};
 use rusqlite::Connection;
 use store::ownership::Ownership;
 use store::{Options, Sqlite, upkeep};
-use team::{open, send, team};
+
+use crate::team::{self, open, send, team};
 
 /// A database with this many messages for the second agent of the team.
 async fn filled(path: &Path, messages: usize) -> team::Team {

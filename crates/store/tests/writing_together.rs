@@ -1,68 +1,14 @@
-//! Many who write at once: in one process, and in several on one file.
-
-#![allow(clippy::unwrap_used)] // Also what a test calls may panic.
-
-mod team;
+//! Several processes on one file: nothing is lost, and each sees what the others did.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use mail::events::{EventKind, EventStore};
-use mail::messages::{About, InboxQuery, MessageStore};
+use mail::messages::{InboxQuery, MessageStore};
 use mail::reservations::{ReservationStore, Reserved};
-use mail::search::SearchStore;
-use mail::search::query::Query;
 use store::{Sqlite, upkeep};
-use team::{at, open, send, team};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_times_and_events_rise_without_gaps_however_many_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder.path().join("mail.db"));
-    let team = team(&store, 2).await;
-    let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..32 {
-        let (store, message) = (store.clone(), team.message(0, &[1], "body"));
-        tasks.spawn(async move {
-            let mut sent = Vec::new();
-            for _ in 0..10 {
-                sent.push(send(&store, &message).await);
-            }
-            assert!(sent.is_sorted_by(|one, next| one < next), "what one caller sends one after the other rises");
-            sent
-        });
-    }
-    let mut sent: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
-    sent.sort();
-    assert!(sent.iter().map(|(id, _)| id.0).eq(1..=320));
-    assert!(sent.is_sorted_by(|(_, one), (_, next)| one < next), "times strictly rise with the numbers");
-    let events = store.events(team.project, 0, 1000).await.unwrap();
-    assert!(events.iter().map(|event| event.seq).eq(1..=322));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_append_that_fails_does_not_hurt_the_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder.path().join("mail.db"));
-    let team = team(&store, 2).await;
-    let mut tasks = tokio::task::JoinSet::new();
-    for number in 0..64 {
-        // Naming a recipient twice is refused by the table, after the message was written.
-        let recipients: &[usize] = if number % 4 == 0 { &[1, 1] } else { &[1] };
-        let (store, message) = (store.clone(), team.message(0, recipients, "findable"));
-        tasks.spawn(async move { store.append(&message).await.is_ok() });
-    }
-    let kept = tasks.join_all().await.into_iter().filter(|kept| *kept).count();
-    assert_eq!(kept, 48);
-    let inbox = store.inbox(&InboxQuery::newest(team.agents[1], 100)).await.unwrap();
-    assert_eq!(inbox.len(), 48);
-    assert_eq!(inbox[0].message.id.0, 48, "a number that was taken back is given again");
-    let found =
-        store.search(team.project, &Query::parse("findable").unwrap(), &About::default(), None, 100).await.unwrap();
-    assert_eq!(found.len(), 48);
-    let events = store.events(team.project, 0, 1000).await.unwrap();
-    assert!(events.iter().map(|event| event.seq).eq(1..=50));
-}
+use crate::team::{at, open, send, team};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_on_one_file_lose_nothing_and_share_one_order() {
@@ -158,20 +104,4 @@ async fn a_commit_of_another_process_changes_the_stamp() {
     assert_ne!(after, before);
     send(&one, &team.message(0, &[1], "body")).await;
     assert_ne!(stamp(&one).await, after);
-}
-
-#[tokio::test]
-async fn mail_survives_a_process_that_never_closed_the_store() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mail.db");
-    let store = open(&path);
-    let team = team(&store, 2).await;
-    send(&store, &team.message(0, &[1], "kept")).await;
-    // As after a kill: the file and its log are there, and nobody folded the one into the other.
-    let copy = folder.path().join("after-kill.db");
-    std::fs::copy(&path, &copy).unwrap();
-    std::fs::copy(folder.path().join("mail.db-wal"), folder.path().join("after-kill.db-wal")).unwrap();
-    let again = open(&copy);
-    let inbox = again.inbox(&InboxQuery::newest(team.agents[1], 10)).await.unwrap();
-    assert_eq!(inbox[0].message.body, "kept");
 }

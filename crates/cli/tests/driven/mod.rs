@@ -1,8 +1,5 @@
 //! Drives the real program by lines: a home of its own, a server on a free port, clients with deadlines.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;

@@ -1,8 +1,5 @@
 //! A folder of channels, and agents that know nothing of Postrider and write into it: programs in Python.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

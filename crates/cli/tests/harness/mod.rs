@@ -4,9 +4,6 @@
 //! MCP spoken with the server are in `http` and `mcp`, scripts for Node in `node`, pages that are run as they stand in
 //! `pages`.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 pub mod calls;
 pub mod http;
 pub mod mcp;
@@ -20,13 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// When something that must happen has still not happened, the test has failed.
-pub const DEADLINE: Duration = Duration::from_secs(90);
+pub use testing::{DEADLINE, has_python, not_run, send_signal};
 
 /// A folder with a home for mail in it. Clones are one folder; it goes when the last one does.
 #[derive(Clone)]
@@ -270,35 +264,11 @@ impl Drop for Server {
     }
 }
 
-/// Sends a process a signal.
-pub fn send_signal(signal: &str, id: u32) {
-    let sent = Command::new("kill").args([signal, &id.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "process {id} can be sent {signal}");
-}
-
 /// Runs `work` on a thread of its own, and fails when it takes too long.
 pub fn within_deadline<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (told, told_me) = mpsc::channel();
     thread::spawn(move || told.send(work()));
     told_me.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not in time: {what}"))
-}
-
-/// Whether there is a Python. Where there is none a build machine fails, and others are told what was not run.
-pub fn has_python(what: &str) -> bool {
-    let is_there = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !is_there {
-        not_run(what, "there is no python3");
-    }
-    is_there
-}
-
-/// Says loudly that something was not run, and why; fails on a build machine, which must run everything.
-pub fn not_run(what: &str, why: &str) {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-    assert!(!is_ci, "{why}, and a build machine must run {what}: use cargo xtask test");
-    // Written past the test's own capture, so that it is seen.
-    let word = format!("\n!!! NOT RUN: {what}, for {why}. Run cargo xtask test. !!!\n");
-    std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
 }
 
 /// Writes a file of bytes over a part of another, as a failing disk would.

@@ -1,8 +1,5 @@
 //! Runs hooks as a client does: the event's JSON on standard input, and the answer from standard output.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};

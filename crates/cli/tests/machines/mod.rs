@@ -9,8 +9,9 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::harness::{Place, has_python, send_signal};
-use super::nats_server::{not_run, program};
+use testing::nats::program;
+
+use crate::harness::{Place, has_python, not_run, send_signal};
 
 /// The addresses of the machines, of those that are for examples and lead nowhere.
 const ADDRESSES: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
@@ -37,7 +38,7 @@ impl Machines {
     /// Two machines, each with these settings besides those of NATS; `None`, loudly, if a program is missing.
     pub fn start(what: &str, settings: &str) -> Option<Self> {
         let Some(program) = program() else {
-            not_run(what, "nats-server");
+            not_run(what, "there is no nats-server");
             return None;
         };
         if !has_python(what) {

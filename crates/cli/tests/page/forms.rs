@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::TOKEN;
+use super::TOKEN;
 use crate::harness::http::Answer;
 use crate::harness::mcp::PROJECT;
 use crate::harness::{Place, Server};

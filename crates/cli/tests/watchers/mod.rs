@@ -1,8 +1,5 @@
 //! Watchers of a test's own: the real binary with small shell programs as what answers, heard through its JSON lines.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,8 +8,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::harness::mcp::PROJECT;
-use super::harness::{DEADLINE, Place, Ran};
+use crate::harness::mcp::PROJECT;
+use crate::harness::{DEADLINE, Place, Ran};
 
 /// The channel that is watched.
 pub const CHANNEL: &str = "dev";

@@ -3,7 +3,7 @@
 
 use formats::json::read;
 
-use crate::material::{Change, changed, full_messages, places};
+use super::material::{Change, changed, full_messages, places};
 
 /// The fields that every message needs.
 const BASE: &[&str] = &["version", "timestamp", "sender_id", "message_id", "type"];

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Number, Value};
 
-use crate::material::{changed_messages, vectors};
+use super::material::{changed_messages, vectors};
 
 fn text() -> BoxedStrategy<String> {
     prop_oneof![any::<String>(), "[a-z]{1,8}"].boxed()

@@ -5,7 +5,7 @@ use jsonschema::{Draft, JSONSchema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::material::{Change, changed, changed_messages, changes, full_messages, places, vectors};
+use super::material::{Change, changed, changed_messages, changes, full_messages, places, vectors};
 
 struct Schemas(Vec<(Type, JSONSchema)>);
 

@@ -3,7 +3,7 @@
 use formats::json::{Message, Type, find_in, read, rejection};
 use serde_json::Value;
 
-use crate::material::{full_messages, vectors};
+use super::material::{full_messages, vectors};
 
 #[test]
 fn every_vector_gets_its_verdict() {

@@ -1,8 +1,5 @@
 //! A small server with one tool for each thing that can happen, and one resource that changes.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::sync::Arc;
 
 use async_trait::async_trait;

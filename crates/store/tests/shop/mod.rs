@@ -1,8 +1,5 @@
 //! A post office over a store of its own, with two agents that have no tokens, and a clock that stands still.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,5 @@
 //! Agents that talk in a channel, some of whom know nothing of us.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use formats::channel::ChannelMessage;
 use mail::channels::{ChannelStore, FOLDER, Post};
 use mail::messages::{Message, MessageStore, Role};

@@ -1,8 +1,5 @@
 //! A project with a few agents on a database file: what the tests of this crate start from.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use std::path::Path;
 use std::sync::Arc;
 

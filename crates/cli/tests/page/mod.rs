@@ -7,10 +7,8 @@
 
 mod browser;
 mod forms;
-#[path = "../harness/mod.rs"]
-mod harness;
 
-use harness::Place;
+use crate::harness::Place;
 
 /// What people sign in with, where they have to.
 const TOKEN: &str = "a-token-for-tests";

@@ -1,13 +1,12 @@
-//! A real PostgreSQL for tests: Debian's, private, in a temporary folder, reached by a socket there.
+//! A real PostgreSQL for tests: Debian's, in a temporary folder, reached by a socket there.
 //!
-//! Making a cluster takes longer than most tests, and tests are processes of their own. So those of one target folder share
-//! a cluster, each in a schema of its own: whoever comes first starts it, and it is stopped a few seconds after the last has
-//! gone. It does not wait for the disk. What needs a server that can be killed, or that does wait, makes one of its own.
-
-// Each test file uses what it needs of it.
-#![allow(dead_code)]
+//! A cluster takes longer to make than most tests run, and under nextest each test is a process. So all tests of a run,
+//! of whichever crate, share one cluster and get a schema each. The first test starts it. A process of its own stops and
+//! removes it a few seconds after the last test ended, however that ended; the schemas go with it, because dropping each
+//! costs more than making it. It does not wait for the disk. What has to kill or configure PostgreSQL starts a [`Private`].
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,7 +16,7 @@ use std::sync::OnceLock;
 pub fn fresh_url() -> Option<String> {
     static SHARED: OnceLock<Option<Shared>> = OnceLock::new();
     let shared = SHARED.get_or_init(Shared::join).as_ref()?;
-    let schema = format!("t{:016x}", fastrand());
+    let schema = format!("t{:016x}", random());
     shared.cluster.psql(&format!("CREATE SCHEMA {schema}"));
     Some(format!("{}?options=-c%20search_path%3D{schema}", shared.cluster.url()))
 }
@@ -30,59 +29,57 @@ pub fn programs() -> Option<PathBuf> {
     versions.pop().filter(|bin| bin.join("postgres").exists())
 }
 
-/// Says that a test was not run, or fails where nothing may be left out.
-fn missing() {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-    assert!(!is_ci, "PostgreSQL is not installed: run `cargo xtask test`, which installs it");
-    // Written past the capture of the test runner: what was not tried must be seen.
-    let _ = std::io::Write::write_all(
-        &mut std::io::stderr(),
-        b"NOT RUN: PostgreSQL is not installed; `cargo xtask test` installs it\n",
-    );
+/// The same, where tests cannot run without.
+fn required_programs() -> Option<PathBuf> {
+    let programs = programs();
+    if programs.is_none() {
+        crate::not_run("tests on PostgreSQL", "PostgreSQL is not installed");
+    }
+    programs
 }
 
-fn fastrand() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    hasher.finish()
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// The cluster that tests share, for as long as this process lives.
 struct Shared {
     cluster: Cluster,
-    /// Locked by everybody who uses the cluster; whoever has it alone may stop it.
-    _users: File,
+    _in_use: File,
 }
 
 impl Shared {
     fn join() -> Option<Self> {
-        let Some(programs) = programs() else {
-            missing();
-            return None;
-        };
-        let name = blake3::hash(env!("CARGO_TARGET_TMPDIR").as_bytes()).to_hex();
-        let folder = std::env::temp_dir().join(format!("postrider-pg-{}", &name[..12]));
-        let users = lock_file(&folder.with_extension("users"));
-        users.lock_shared().expect("a lock of a file in the temporary folder");
-        let starting = lock_file(&folder.with_extension("start"));
-        starting.lock().expect("a lock of a file in the temporary folder");
+        let programs = required_programs()?;
+        // Another checkout has another one. The folder has a short name, for the path of a socket is bounded.
+        let mut checkout = DefaultHasher::new();
+        env!("CARGO_MANIFEST_DIR").hash(&mut checkout);
+        let folder = std::env::temp_dir().join(format!("postrider-pg-{:016x}", checkout.finish()));
+        let beside = |extension| lock_file(&folder.with_extension(extension));
+        let (in_use, starting, stopper) = (beside("users"), beside("start"), beside("stopper"));
+        in_use.lock_shared().expect(LOCKABLE);
+        starting.lock().expect(LOCKABLE);
         let cluster = Cluster { folder, programs, port: USUAL_PORT };
         if !cluster.answers() {
             cluster.make();
             cluster.start("-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=400");
-            cluster.stop_when_unused();
         }
-        Some(Self { cluster, _users: users })
+        if stopper.try_lock().is_ok() {
+            stopper.unlock().expect(LOCKABLE);
+            cluster.stop_when_unused(&cluster.folder.with_extension("users"), "3");
+        }
+        Some(Self { cluster, _in_use: in_use })
     }
 }
+
+const LOCKABLE: &str = "a file in the temporary folder can be locked";
 
 fn lock_file(path: &Path) -> File {
     File::options().create(true).append(true).open(path).expect("a file in the temporary folder can be made")
 }
 
 /// A cluster in a folder, as the user `postgres`: PostgreSQL refuses to run as root.
-pub struct Cluster {
+struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
     port: u16,
@@ -92,6 +89,7 @@ pub struct Cluster {
 pub struct Private {
     cluster: Cluster,
     settings: String,
+    _in_use: File,
 }
 
 impl Private {
@@ -102,16 +100,18 @@ impl Private {
 
     /// Starts one with settings that `prepare` makes out of its folder, in which the cluster is `data`.
     pub fn start_with(port: u16, prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
-        let Some(programs) = programs() else {
-            missing();
-            return None;
-        };
-        let folder = std::env::temp_dir().join(format!("postrider-pg-{:016x}", fastrand()));
+        let programs = required_programs()?;
+        let folder = std::env::temp_dir().join(format!("postrider-pg-{:016x}", random()));
         let cluster = Cluster { folder, programs, port };
         cluster.make();
+        let users = cluster.folder.join("users");
+        let in_use = lock_file(&users);
+        in_use.lock_shared().expect(LOCKABLE);
+        // A test that is killed drops nothing.
+        cluster.stop_when_unused(&users, "1");
         let settings = format!("{PRIVATE} {}", prepare(&cluster.folder));
         cluster.start(&settings);
-        Some(Self { cluster, settings })
+        Some(Self { cluster, settings, _in_use: in_use })
     }
 
     /// Where it is reached.
@@ -203,15 +203,32 @@ impl Drop for Holding {
 const USUAL_PORT: u16 = 5432;
 const PRIVATE: &str = "-c max_connections=200";
 
+/// Holds the lock of the users from the last look on, so that nobody joins a cluster that is about to go. A process that a
+/// test has frozen is thawed: else it would not end.
+const STOPPER: &str = r#"
+exec 8>>"$4" 9>>"$1"; flock -n 8 || exit 0
+free=0
+while [ $free -lt $3 ]; do
+    sleep 2
+    if flock -n 9; then free=$((free + 1)); [ $free -lt $3 ] && flock -u 9; else free=0; fi
+done
+if first=$(head -1 "$2/data/postmaster.pid"); then
+    kill -CONT $first; pkill -CONT -P $first; kill -QUIT $first
+    while kill -0 $first; do sleep 0.2; done
+fi
+rm -rf "$2"
+[ $3 -gt 1 ] || rm -f "$4"
+"#;
+
 impl Cluster {
     /// Where it is reached.
-    pub fn url(&self) -> String {
+    fn url(&self) -> String {
         let host: String = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{host}:{}/postgres", self.port)
     }
 
     /// Runs SQL that is expected to succeed.
-    pub fn psql(&self, sql: &str) {
+    fn psql(&self, sql: &str) {
         let done = self.psql_command().args(["-c", sql]).output().expect("psql runs");
         assert!(done.status.success(), "{sql}: {}", String::from_utf8_lossy(&done.stderr));
     }
@@ -254,14 +271,12 @@ impl Cluster {
         run(stop.arg("-D").arg(self.folder.join("data")).args(["-w", "-s", "-m", "immediate", "stop"]));
     }
 
-    /// Leaves a process behind that stops the cluster once nobody has had it in use for a few seconds.
-    fn stop_when_unused(&self) {
-        let users = self.folder.with_extension("users");
-        let script = "exec 9>>\"$1\"; free=0; while [ $free -lt 3 ]; do sleep 2; \
-             if flock -n -x 9; then free=$((free + 1)); [ $free -lt 3 ] && flock -u 9; else free=0; fi; done; \
-             kill -QUIT $(head -1 \"$2/data/postmaster.pid\"); sleep 1; rm -rf \"$2\"";
-        let mut keeper = Command::new("setsid");
-        run(keeper.args(["--fork", "sh", "-c", script, "sh"]).arg(users).arg(&self.folder).stdin(Stdio::null()));
+    /// Leaves a process behind that stops and removes the cluster once `users` was found unlocked so many times in turn.
+    fn stop_when_unused(&self, users: &Path, times: &str) {
+        let stopper = self.folder.with_extension("stopper");
+        let mut command = Command::new("setsid");
+        command.args(["--fork", "sh", "-c", STOPPER, "sh"]).arg(users).arg(&self.folder).arg(times).arg(stopper);
+        run(command.stdin(Stdio::null()).current_dir("/"));
     }
 
     fn give_to_postgres(&self) {

@@ -2,11 +2,8 @@
 //!
 //! Where there is no `nats-server` a build machine fails, and others are told what was not run.
 
-// Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code)]
-
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -19,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::harness::{DEADLINE, send_signal};
+use crate::{DEADLINE, not_run, send_signal};
 
 /// A server that runs, or has run and will again. It is killed when it is dropped.
 pub struct Nats {
@@ -71,7 +68,7 @@ impl Nats {
     /// A server that does not run yet.
     pub fn prepare(what: &str, settings: &str) -> Option<Self> {
         if program().is_none() {
-            not_run(what, "nats-server");
+            not_run(what, "there is no nats-server");
             return None;
         }
         let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
@@ -262,15 +259,6 @@ impl Held {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.payload).expect("publications are JSON")
     }
-}
-
-/// Says that something was not run for want of a program, which fails on a build machine.
-pub fn not_run(what: &str, program: &str) {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1");
-    assert!(!is_ci, "{program} is missing, and a build machine must run this: use cargo xtask test");
-    // Written past the test's own capture, so that it is seen.
-    let word = format!("\n!!! NOT RUN: {what}. Install {program}, or run cargo xtask test. !!!\n");
-    std::io::stderr().write_all(word.as_bytes()).expect("standard error can be written to");
 }
 
 /// The program; Debian puts it where only the superuser looks.
