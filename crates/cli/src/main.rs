@@ -4,6 +4,7 @@
 //! mail.
 
 mod client;
+mod clients;
 mod commands;
 mod config;
 mod identity;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Fault;
 use super::json::{self, New, Step, quoted};
+use crate::clients::Client;
 
 /// The name of the MCP server.
 pub const SERVER: &str = "postrider";
@@ -18,14 +19,8 @@ const MOST_ENTRIES: usize = 200;
 
 /// The hooks of a client.
 pub struct Hooks<'a> {
-    /// What the client is called in the hook's command.
-    pub client: &'a str,
-    /// The events, as the client calls them.
-    pub events: &'a [&'a str],
-    /// How long a hook may take, in the unit of the client.
-    pub timeout: u64,
-    /// Whether a hook has a name.
-    pub is_named: bool,
+    /// Whose they are.
+    pub client: &'a Client,
     /// The program, as a shell reads it.
     pub program: &'a str,
 }
@@ -55,15 +50,17 @@ pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<St
     expect_object(text, &[Step::Member("hooks")])?;
     let mut text = without_hooks(text, |place, earlier| {
         let is_late = || earlier.iter().any(|other| other.event == place.event);
-        !own.contains(&place.event) && (!hooks.events.contains(&place.event.as_str()) || is_late())
+        !own.contains(&place.event) && (hooks.client.event(&place.event).is_none() || is_late())
     })?;
-    for event in hooks.events {
-        let command = format!("{} hook {} {event}", hooks.program, hooks.client);
+    for (_, event) in hooks.client.events {
+        let command = format!("{} hook {} {event}", hooks.program, hooks.client.name);
         let value = json::read(&text)?;
         let present = places(&value).into_iter().find(|place| place.event == *event);
         text = match present {
             Some(place) if place.command == command => continue,
-            None if commands(&value).any(|(of, command)| of == *event && calls_hook(command, hooks.client, event)) => {
+            None if commands(&value)
+                .any(|(of, command)| of == *event && calls_hook(command, hooks.client.name, event)) =>
+            {
                 continue;
             }
             Some(place) => json::replace(&text, &place.command_path(), &quoted(&command))?,
@@ -141,10 +138,10 @@ impl Hooks<'_> {
     fn group(&self, command: String) -> New {
         let text = |text: &str| New::Text(text.to_owned());
         let mut hook = vec![("type", text("command"))];
-        if self.is_named {
+        if self.client.names_hooks {
             hook.push(("name", text(SERVER)));
         }
-        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.timeout))]);
+        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.client.hook_timeout))]);
         let hook = hook.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         New::Object(vec![("hooks".to_owned(), New::List(vec![New::Object(hook)]))])
     }

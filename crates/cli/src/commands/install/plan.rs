@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Fault;
-use super::clients::{Client, ConfigFile};
+use super::configuration::Configuration;
 use super::files::{self, Change};
 use super::program::Program;
 use super::receipt::Receipt;
 use super::refused;
+use crate::clients::Client;
 
 /// What becomes of one file of configuration.
 pub struct Planned {
@@ -35,7 +36,7 @@ pub fn writes(plan: &[Planned]) -> Vec<Change> {
 }
 
 /// Puts the entries of `client` into a file.
-pub fn install(file: &ConfigFile, client: Client, program: &Program, home: &Path) -> anyhow::Result<Planned> {
+pub fn install(file: &Configuration, client: &Client, program: &Program, home: &Path) -> anyhow::Result<Planned> {
     let wrong = |fault| unusable(&file.path, &fault);
     let before = files::read(&file.path)?;
     let text = before.as_deref().unwrap_or_default();
@@ -65,7 +66,7 @@ pub fn install(file: &ConfigFile, client: Client, program: &Program, home: &Path
 }
 
 /// Takes everything of ours out of a file.
-pub fn uninstall(file: &ConfigFile, home: &Path) -> anyhow::Result<Planned> {
+pub fn uninstall(file: &Configuration, home: &Path) -> anyhow::Result<Planned> {
     let wrong = |fault| unusable(&file.path, &fault);
     let before = files::read(&file.path)?;
     let (kept, mut receipt) = Receipt::find(home, &file.path)?;

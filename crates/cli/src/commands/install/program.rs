@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::clients::Scope;
+use crate::clients::Scope;
 
 /// The plain name.
 const NAME: &str = "postrider";

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::clients::{Client, Scope};
 use super::diff;
 use super::plan::Planned;
+use crate::clients::{Client, Scope};
 use crate::output::{Screen, text};
 
 /// Everything there is to say.
 pub struct Report {
     /// For which client.
-    pub client: Client,
+    pub client: &'static Client,
     /// In whose configuration.
     pub scope: Scope,
     /// Whether it was only to be shown.
@@ -38,7 +38,7 @@ impl Report {
             told
         };
         json!({
-            "client": self.client.word(),
+            "client": self.client.name,
             "scope": self.scope.word(),
             "dry_run": self.dry_run,
             "changed": self.changes(),
@@ -67,7 +67,7 @@ impl Report {
     }
 
     fn summary(&self) -> String {
-        let (name, done, scope) = (self.client.name(), self.done, self.scope.word());
+        let (name, done, scope) = (self.client.title, self.done, self.scope.word());
         match (self.changes(), self.dry_run) {
             (false, _) => format!("Nothing to change: mail for {name} is {done} in the {scope} configuration."),
             (true, true) => {

@@ -1,0 +1,288 @@
+//! The coding agents that Postrider knows: one row each, and all that is known of them.
+//!
+//! `hook`, `install`, `uninstall`, their help texts and their tests read this table. A new client is a file with its row
+//! and recorded examples of what it says (`tests/hooks/NAME`). What is done at an event is for `hook`, how a file is edited for `install`.
+
+mod claude;
+mod codex;
+#[cfg(test)]
+pub mod examples;
+mod gemini;
+mod patch;
+mod reply;
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::Value;
+
+pub use claude::CLAUDE;
+pub use codex::CODEX;
+pub use gemini::GEMINI;
+pub use reply::Reply;
+
+/// Every client, in the order in which they are listed.
+pub const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
+
+/// A program that runs an agent, with hooks and MCP servers beside it.
+#[derive(Debug)]
+pub struct Client {
+    /// What it is called on our command line, and on its own.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// What it is called in the help of `hook`.
+    pub product: &'static str,
+    /// The program that an agent is registered with.
+    pub program: &'static str,
+    /// The events that it has, and what it calls them.
+    pub events: &'static [(Event, &'static str)],
+    /// The tools that write files, and where each says which.
+    pub writes: &'static [(&'static str, Written)],
+    /// What we say of an event, in the JSON that the client accepts.
+    pub reply: fn(&Reply, &'static str) -> Value,
+    /// The environment variable that names a file of settings for the shells of a session.
+    pub shell_settings: Option<&'static str>,
+    /// The environment variable that moves its own folder.
+    pub moved_by: &'static str,
+    /// The files of its configuration.
+    pub files: &'static [ConfigFile],
+    /// How long a hook may take, in the unit that the client counts in.
+    pub hook_timeout: u64,
+    /// Whether the entry of a hook has a name.
+    pub names_hooks: bool,
+    /// What a person does after an install for the project.
+    pub next_in_project: &'static str,
+    /// What a person does after an install for the user.
+    pub next_for_user: &'static str,
+}
+
+/// A moment in the life of an agent at which its client asks us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A session begins, or goes on after it was cleared or put together.
+    SessionStart,
+    /// The user said something, and the model has not seen it yet.
+    Prompt,
+    /// A tool is about to be called.
+    BeforeTool,
+    /// A tool was called.
+    AfterTool,
+    /// The agent is done with what it was told to do.
+    Stop,
+    /// The session ends.
+    SessionEnd,
+}
+
+/// Every event, and what a hook does then.
+const EVENTS: [(Event, &str); 6] = [
+    (Event::SessionStart, "registers the agent, tells who it is and what waits"),
+    (Event::Prompt, "tells new mail, once"),
+    (Event::BeforeTool, "refuses a write to what another agent has reserved"),
+    (Event::AfterTool, "tells new mail, once"),
+    (Event::Stop, "asks to see to urgent mail first, once"),
+    (Event::SessionEnd, "tells others that the agent is gone"),
+];
+
+/// Where a tool says which files it writes: in a member of its input.
+#[derive(Clone, Copy, Debug)]
+pub enum Written {
+    /// One path.
+    Path(&'static str),
+    /// A patch that names its files.
+    Patch(&'static str),
+    /// A shell command, which may be a patch.
+    Command(&'static str),
+}
+
+/// A file of a client's configuration, as a path below each folder it may be in, and what goes into it.
+#[derive(Debug)]
+pub struct ConfigFile {
+    /// Below the project.
+    pub project: &'static str,
+    /// Below the user's home.
+    pub user: &'static str,
+    /// Below the folder that [`Client::moved_by`] names.
+    pub moved: &'static str,
+    /// What goes into it.
+    pub parts: &'static [Part],
+}
+
+/// A part of what install writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The hooks.
+    Hooks,
+    /// The MCP server, in the JSON object `mcpServers`.
+    Server,
+    /// The MCP server, in the TOML table `mcp_servers`.
+    TomlServer,
+}
+
+/// Whose configuration is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// Of the project: files in its folder, for everybody who works on it
+    Project,
+    /// Of the user: files in the home folder, for every project
+    User,
+}
+
+/// The folders that configurations are in.
+#[derive(Debug)]
+pub struct Folders {
+    /// The project.
+    pub project: PathBuf,
+    /// The user's home.
+    pub home: PathBuf,
+    /// Where the user moved the client's own folder, if so.
+    pub moved: Option<PathBuf>,
+}
+
+/// Reads the name of a client on a command line; `described` is what the help says of each.
+pub fn parser(described: fn(&Client) -> &'static str) -> impl TypedValueParser<Value = &'static Client> {
+    let names = ALL.iter().map(move |client| PossibleValue::new(client.name).help(described(client)));
+    PossibleValuesParser::new(names)
+        .map(|name| *ALL.iter().find(|client| client.name == name).expect("only the names of clients are taken"))
+}
+
+/// The events as a table for people: a column for each client, and what is done then.
+pub fn table_of_events() -> String {
+    let head = (ALL.map(|client| client.name), "");
+    let rows = EVENTS.map(|(event, does)| (ALL.map(|client| client.event_name(event)), does));
+    let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|(names, _)| names[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..ALL.len()).map(width).collect();
+    let line = |(names, does): &([&str; ALL.len()], &str)| {
+        let cells: String = names.iter().zip(&widths).map(|(name, width)| format!("  {name:<width$}")).collect();
+        format!("{cells}   {does}").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The members of a tool's input that say for some client which files are written.
+pub fn tool_members() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|client| client.writes).map(|(_, written)| match written {
+        Written::Path(member) | Written::Patch(member) | Written::Command(member) => *member,
+    })
+}
+
+impl Client {
+    /// The event that it calls `name`.
+    pub fn event(&self, name: &str) -> Option<Event> {
+        self.events.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
+    }
+
+    /// What it calls an event; empty if it has no such event.
+    pub fn event_name(&self, event: Event) -> &'static str {
+        self.events.iter().find(|(known, _)| *known == event).map_or("", |(_, name)| name)
+    }
+
+    /// The files that a call of a tool writes, as the client names them; `input` gives a member of the tool's input.
+    pub fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
+        match self.writes.iter().find(|(name, _)| *name == tool).map(|(_, written)| *written) {
+            Some(Written::Path(member)) => Some(input(member)).filter(|path| !path.is_empty()).into_iter().collect(),
+            Some(Written::Patch(member)) => patch::paths(&input(member)).into_iter().map(str::to_owned).collect(),
+            Some(Written::Command(member)) => patch::paths_at_a_shell(&input(member)),
+            None => Vec::new(),
+        }
+    }
+
+    /// What a person does after install.
+    pub fn next_steps(&self, scope: Scope) -> Vec<String> {
+        let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.name);
+        let share = "Commit the files, so that everybody who works here has mail. Whoever has no postrider on the PATH sees \
+                     their client complain of hooks that fail, and works on.";
+        match scope {
+            Scope::Project => vec![self.next_in_project.to_owned(), check, share.to_owned()],
+            Scope::User => vec![self.next_for_user.to_owned(), check],
+        }
+    }
+}
+
+impl ConfigFile {
+    /// Where it is.
+    pub fn path(&self, scope: Scope, folders: &Folders) -> PathBuf {
+        match (scope, &folders.moved) {
+            (Scope::Project, _) => folders.project.join(self.project),
+            (Scope::User, Some(moved)) => moved.join(self.moved),
+            (Scope::User, None) => folders.home.join(self.user),
+        }
+    }
+}
+
+impl Scope {
+    /// What it is called in a command.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
+}
+
+/// The folder of the repository that `here` is in, else `here` itself.
+///
+/// A worktree counts as one of its own, though its mail is that of the main one: clients read the files where they run.
+pub fn project_of(here: &Path) -> PathBuf {
+    // In a worktree `.git` is a file.
+    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_knows_its_own_events_by_its_own_names_alone() {
+        assert_eq!(CLAUDE.event("PreToolUse"), Some(Event::BeforeTool));
+        assert_eq!(GEMINI.event("BeforeTool"), Some(Event::BeforeTool));
+        assert_eq!(GEMINI.event_name(Event::Prompt), "BeforeAgent");
+        for (client, name) in [(&CODEX, "SessionEnd"), (&GEMINI, "Stop"), (&CODEX, "")] {
+            assert_eq!(client.event(name), None, "{name}");
+        }
+        assert_eq!(CODEX.events.len(), 5);
+    }
+
+    #[test]
+    fn every_client_is_in_the_manual() {
+        let manual = include_str!("../../../docs/agents.md");
+        for client in ALL {
+            assert!(manual.contains(&format!("\n## {}\n", client.product)), "{}", client.product);
+            assert!(manual.contains(&format!("\npostrider install {}", client.name)), "{}", client.name);
+        }
+    }
+
+    fn paths(client: &Client, scope: Scope, moved: Option<&str>) -> Vec<String> {
+        let folders = Folders { project: "/p".into(), home: "/h".into(), moved: moved.map(PathBuf::from) };
+        client.files.iter().map(|file| file.path(scope, &folders).display().to_string()).collect()
+    }
+
+    #[test]
+    fn every_client_has_its_files_where_it_reads_them() {
+        use Scope::*;
+        assert_eq!(paths(&CLAUDE, Project, Some("/m")), ["/p/.claude/settings.json", "/p/.mcp.json"]);
+        assert_eq!(paths(&CLAUDE, User, None), ["/h/.claude/settings.json", "/h/.claude.json"]);
+        assert_eq!(paths(&CLAUDE, User, Some("/m")), ["/m/settings.json", "/m/.claude.json"]);
+        assert_eq!(paths(&CODEX, Project, Some("/m")), ["/p/.codex/hooks.json", "/p/.codex/config.toml"]);
+        assert_eq!(paths(&CODEX, User, None), ["/h/.codex/hooks.json", "/h/.codex/config.toml"]);
+        assert_eq!(paths(&CODEX, User, Some("/m")), ["/m/hooks.json", "/m/config.toml"]);
+        assert_eq!(paths(&GEMINI, Project, Some("/m")), ["/p/.gemini/settings.json"]);
+        assert_eq!(paths(&GEMINI, User, None), ["/h/.gemini/settings.json"]);
+        assert_eq!(paths(&GEMINI, User, Some("/m")), ["/m/.gemini/settings.json"]);
+    }
+
+    #[test]
+    fn the_project_is_the_nearest_repository_above_or_the_folder_itself() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = place.path().join("repo/a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::create_dir_all(place.path().join("repo/.git")).unwrap();
+        assert_eq!(project_of(&deep), place.path().join("repo"));
+        std::fs::write(place.path().join("repo/a/.git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(project_of(&deep), place.path().join("repo/a"), "a worktree is a repository too");
+        let bare = Path::new("/no/such/folder");
+        assert_eq!(project_of(bare), bare);
+    }
+}
