@@ -7,13 +7,11 @@
 
 mod answering;
 mod awake;
+mod deed;
 mod home;
 mod letter;
 mod play;
 mod sample;
-mod script;
-mod track;
-mod wish;
 mod words;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,6 +28,7 @@ use crate::output;
 use home::Home;
 use play::Play;
 use sample::Sample;
+use words::Words;
 
 /// What is to be said of the options that all commands have.
 const ABOUT_HOME: &str = "Without --home the mail is in a temporary folder that is removed at the end. A folder that holds other \
@@ -82,8 +81,8 @@ impl Demo {
         } else {
             home.check_projects(&office, &sample.projects()).await?;
         }
-        for place in sample.line() {
-            server.run_beside(place.stand(office.clone()));
+        for (project, wish) in sample.line() {
+            server.run_beside(wish.stand(office.clone(), project, Words::default()));
         }
         server.run_beside(awake::keep(office.clone(), bells.clone(), sample.members()));
         if !self.still {

@@ -23,7 +23,7 @@ const DOOR: &str = "mcp";
 pub type Labels = HashMap<String, MessageId>;
 
 /// A message, before it is sent.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Letter {
     /// How long ago it was sent; of the play, now.
@@ -56,13 +56,13 @@ pub struct Letter {
     pub ack: Option<bool>,
     /// Who does not read it. All others do, after a while.
     #[serde(default)]
-    unread: Vec<String>,
+    pub unread: Vec<String>,
     /// Who acknowledges it, and with which words.
     #[serde(default)]
-    acked: BTreeMap<String, String>,
+    pub acked: BTreeMap<String, String>,
     /// Who puts it away once it is read.
     #[serde(default)]
-    archived: Vec<String>,
+    pub archived: Vec<String>,
 }
 
 /// What a recipient does with a message.
