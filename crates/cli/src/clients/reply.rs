@@ -46,7 +46,8 @@ mod tests {
     use jsonschema::JSONSchema;
 
     use super::*;
-    use crate::clients::{ALL, CODEX, Event, examples};
+    use crate::clients::tests::examples;
+    use crate::clients::{ALL, CODEX, Event};
 
     /// Every answer that we can give, and to which event.
     fn replies() -> Vec<(Event, Reply)> {

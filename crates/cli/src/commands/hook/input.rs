@@ -144,7 +144,8 @@ impl<'de> Deserialize<'de> for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::{CLAUDE, CODEX, GEMINI, examples};
+    use crate::clients::tests::examples;
+    use crate::clients::{CLAUDE, CODEX, GEMINI};
 
     #[test]
     fn what_each_client_says_of_each_event_is_understood() {

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -116,8 +117,7 @@ fn written_beside(
 ) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".postrider-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(if is_private { 0o600 } else { 0o666 }));
+    builder.permissions(Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     if let Some(permissions) = present {
@@ -167,28 +167,17 @@ fn take_back(done: &[&Change]) {
 }
 
 fn make_folder(folder: &Path, is_private: bool) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    if is_private {
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    }
-    builder.create(folder)
+    fs::DirBuilder::new().mode(if is_private { 0o700 } else { 0o777 }).create(folder)
 }
 
 /// A new name is safe once its folder is.
-#[cfg(unix)]
 fn sync_folder(file: &Path) -> io::Result<()> {
     File::open(file.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-#[cfg(not(unix))]
-fn sync_folder(_file: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

@@ -3,6 +3,7 @@
 //! Files of a project are shared with people who keep the program elsewhere, so there it is always the plain name.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -32,7 +33,7 @@ impl Program {
 
     /// How `this` is called where programs are searched for in `path`.
     fn choose(scope: Scope, this: &Path, path: &OsStr) -> anyhow::Result<Self> {
-        let found = std::env::split_paths(path).map(|folder| folder.join(NAME)).find_map(|stem| runnable(&stem));
+        let found = std::env::split_paths(path).map(|folder| folder.join(NAME)).find(|file| is_executable(file));
         let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
         let named = |why: String, is_doubtful| Self { word: NAME.to_owned(), why, is_doubtful };
         match (found, scope) {
@@ -62,27 +63,14 @@ impl Program {
     }
 }
 
-/// The file that runs when `stem` is called.
-fn runnable(stem: &Path) -> Option<PathBuf> {
-    let file = stem.with_extension(std::env::consts::EXE_EXTENSION);
-    is_executable(&file).then_some(file)
-}
-
-#[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-#[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.is_file()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
