@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mail::Office;
 use mail::office::{Claim, Sign};
-use mail::presence::{AWAKE, Present};
+use mail::presence::AWAKE;
 use relay::wake::Bells;
 use tokio::time::timeout;
 
@@ -33,24 +33,13 @@ async fn beat(office: &Office, members: &Members) -> Result<(), mail::Error> {
     projects.dedup();
     for project in projects {
         let (_, present) = office.present(project, None, MOST_AGENTS).await?;
-        for one in present.iter().filter(|one| is_member(members, project, one) && is_awake(office, one)) {
-            let Some(known) = &one.presence else { continue };
-            let sign = Sign {
-                state: AWAKE,
-                substate: known.substate.as_deref(),
-                watcher_pid: known.watcher_pid,
-                channel: known.channel.as_deref(),
-            };
+        for one in present.iter().filter(|one| one.shown(office.now()).starts_with(AWAKE)) {
+            let is_member = members.iter().any(|(of, name)| of == project && *name == one.agent.name);
+            let Some(known) = one.presence.as_ref().filter(|_| is_member) else { continue };
+            let (substate, channel) = (known.substate.as_deref(), known.channel.as_deref());
+            let sign = Sign { state: AWAKE, substate, watcher_pid: known.watcher_pid, channel };
             office.beat(project, Claim::of(&one.agent.name), sign).await?;
         }
     }
     Ok(())
-}
-
-fn is_member(members: &Members, project: &str, one: &Present) -> bool {
-    members.iter().any(|(of, name)| of == project && *name == one.agent.name)
-}
-
-fn is_awake(office: &Office, one: &Present) -> bool {
-    one.shown(office.now()).starts_with(AWAKE)
 }

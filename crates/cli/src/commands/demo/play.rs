@@ -186,7 +186,7 @@ impl Play {
             Err(error) => {
                 self.complain(&track.scene.name, &error);
                 // What it is about does not stay reserved.
-                let _ = self.office.release(&track.scene.project, Claim::of(track.words.get("worker")), None).await;
+                let _ = self.office.release(&track.scene.project, Claim::of(&words.fill("{{worker}}")), None).await;
                 track.at = track.scene.step.len();
             }
         }
