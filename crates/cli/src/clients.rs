@@ -15,17 +15,17 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
-pub use claude::CLAUDE;
-pub use codex::CODEX;
-pub use gemini::GEMINI;
-pub use reply::Reply;
+pub(crate) use claude::CLAUDE;
+pub(crate) use codex::CODEX;
+pub(crate) use gemini::GEMINI;
+pub(crate) use reply::Reply;
 
 /// Every client, in the order in which they are listed.
-pub const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
+pub(crate) const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
 
 /// A program that runs an agent, with hooks and MCP servers beside it.
 #[derive(Debug)]
-pub struct Client {
+pub(crate) struct Client {
     /// What it is called on our command line, and on its own.
     pub name: &'static str,
     /// What people call it.
@@ -58,7 +58,7 @@ pub struct Client {
 
 /// A moment in the life of an agent at which its client asks us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// A session begins, or goes on after it was cleared or put together.
     SessionStart,
     /// The user said something, and the model has not seen it yet.
@@ -85,8 +85,7 @@ const EVENTS: [(Event, &str); 6] = [
 
 /// Where a tool says which files it writes: in a member of its input.
 #[derive(Clone, Copy, Debug)]
-pub enum Written {
-    /// One path.
+pub(crate) enum Written {
     Path(&'static str),
     /// A patch that names its files.
     Patch(&'static str),
@@ -96,7 +95,7 @@ pub enum Written {
 
 /// A file of a client's configuration, as a path below each folder it may be in, and what goes into it.
 #[derive(Debug)]
-pub struct ConfigFile {
+pub(crate) struct ConfigFile {
     /// Below the project.
     pub project: &'static str,
     /// Below the user's home.
@@ -109,8 +108,7 @@ pub struct ConfigFile {
 
 /// A part of what install writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The hooks.
+pub(crate) enum Part {
     Hooks,
     /// The MCP server, in the JSON object `mcpServers`.
     Server,
@@ -120,7 +118,7 @@ pub enum Part {
 
 /// Whose configuration is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Of the project: files in its folder, for everybody who works on it
     Project,
     /// Of the user: files in the home folder, for every project
@@ -129,8 +127,7 @@ pub enum Scope {
 
 /// The folders that configurations are in.
 #[derive(Debug)]
-pub struct Folders {
-    /// The project.
+pub(crate) struct Folders {
     pub project: PathBuf,
     /// The user's home.
     pub home: PathBuf,
@@ -139,14 +136,14 @@ pub struct Folders {
 }
 
 /// Reads the name of a client on a command line; `described` is what the help says of each.
-pub fn parser(described: fn(&Client) -> &'static str) -> impl TypedValueParser<Value = &'static Client> {
+pub(crate) fn parser(described: fn(&Client) -> &'static str) -> impl TypedValueParser<Value = &'static Client> {
     let names = ALL.iter().map(move |client| PossibleValue::new(client.name).help(described(client)));
     PossibleValuesParser::new(names)
         .map(|name| *ALL.iter().find(|client| client.name == name).expect("only the names of clients are taken"))
 }
 
 /// The events as a table for people: a column for each client, and what is done then.
-pub fn table_of_events() -> String {
+pub(crate) fn table_of_events() -> String {
     let head = (ALL.map(|client| client.name), "");
     let rows = EVENTS.map(|(event, does)| (ALL.map(|client| client.event_name(event)), does));
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
@@ -160,7 +157,7 @@ pub fn table_of_events() -> String {
 }
 
 /// The members of a tool's input that say for some client which files are written.
-pub fn tool_members() -> impl Iterator<Item = &'static str> {
+pub(crate) fn tool_members() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|client| client.writes).map(|(_, written)| match written {
         Written::Path(member) | Written::Patch(member) | Written::Command(member) => *member,
     })
@@ -168,17 +165,17 @@ pub fn tool_members() -> impl Iterator<Item = &'static str> {
 
 impl Client {
     /// The event that it calls `name`.
-    pub fn event(&self, name: &str) -> Option<Event> {
+    pub(crate) fn event(&self, name: &str) -> Option<Event> {
         self.events.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
     }
 
     /// What it calls an event; empty if it has no such event.
-    pub fn event_name(&self, event: Event) -> &'static str {
+    pub(crate) fn event_name(&self, event: Event) -> &'static str {
         self.events.iter().find(|(known, _)| *known == event).map_or("", |(_, name)| name)
     }
 
     /// The files that a call of a tool writes, as the client names them; `input` gives a member of the tool's input.
-    pub fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
+    pub(crate) fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
         match self.writes.iter().find(|(name, _)| *name == tool).map(|(_, written)| *written) {
             Some(Written::Path(member)) => Some(input(member)).filter(|path| !path.is_empty()).into_iter().collect(),
             Some(Written::Patch(member)) => patch::paths(&input(member)).into_iter().map(str::to_owned).collect(),
@@ -188,7 +185,7 @@ impl Client {
     }
 
     /// What a person does after install.
-    pub fn next_steps(&self, scope: Scope) -> Vec<String> {
+    pub(crate) fn next_steps(&self, scope: Scope) -> Vec<String> {
         let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.name);
         let share = "Commit the files, so that everybody who works here has mail. Whoever has no postrider on the PATH sees \
                      their client complain of hooks that fail, and works on.";
@@ -201,7 +198,7 @@ impl Client {
 
 impl ConfigFile {
     /// Where it is.
-    pub fn path(&self, scope: Scope, folders: &Folders) -> PathBuf {
+    pub(crate) fn path(&self, scope: Scope, folders: &Folders) -> PathBuf {
         match (scope, &folders.moved) {
             (Scope::Project, _) => folders.project.join(self.project),
             (Scope::User, Some(moved)) => moved.join(self.moved),
@@ -212,7 +209,7 @@ impl ConfigFile {
 
 impl Scope {
     /// What it is called in a command.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Project => "project",
             Self::User => "user",
@@ -223,10 +220,10 @@ impl Scope {
 /// The folder of the repository that `here` is in, else `here` itself.
 ///
 /// A worktree counts as one of its own, though its mail is that of the main one: clients read the files where they run.
-pub fn project_of(here: &Path) -> PathBuf {
+pub(crate) fn project_of(here: &Path) -> PathBuf {
     // In a worktree `.git` is a file.
     here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here).to_owned()
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

@@ -2,7 +2,7 @@
 
 use super::{Client, ConfigFile, Event, Part, Written, reply};
 
-pub const CLAUDE: Client = Client {
+pub(crate) const CLAUDE: Client = Client {
     name: "claude",
     title: "Claude Code",
     product: "Claude Code",

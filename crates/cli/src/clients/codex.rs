@@ -2,7 +2,7 @@
 
 use super::{Client, ConfigFile, Event, Part, Written, reply};
 
-pub const CODEX: Client = Client {
+pub(crate) const CODEX: Client = Client {
     name: "codex",
     title: "Codex",
     product: "Codex CLI",

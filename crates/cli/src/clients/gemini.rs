@@ -2,7 +2,7 @@
 
 use super::{Client, ConfigFile, Event, Part, Written, reply};
 
-pub const GEMINI: Client = Client {
+pub(crate) const GEMINI: Client = Client {
     name: "gemini",
     title: "Gemini CLI",
     product: "Gemini CLI",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// What we have to say about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// The agent is told something, and goes on.
     Context(String),
     /// The tool must not be called, for this reason.
@@ -18,7 +18,7 @@ pub enum Reply {
 }
 
 /// The shape of Claude Code and Codex: most answers stand in an object that names the event.
-pub fn specific(reply: &Reply, event: &'static str) -> Value {
+pub(crate) fn specific(reply: &Reply, event: &'static str) -> Value {
     match reply {
         Reply::Context(text) | Reply::Warn(text) => context(text, event),
         Reply::Refuse(reason) => json!({ "hookSpecificOutput": {
@@ -29,7 +29,7 @@ pub fn specific(reply: &Reply, event: &'static str) -> Value {
 }
 
 /// The shape of Gemini: a decision and its reason. A warning has no way to the model here; the person is told.
-pub fn decision(reply: &Reply, event: &'static str) -> Value {
+pub(crate) fn decision(reply: &Reply, event: &'static str) -> Value {
     match reply {
         Reply::Context(text) => context(text, event),
         Reply::Warn(text) => json!({ "systemMessage": text }),

@@ -1,6 +1,6 @@
 //! The table of clients against what is written of them elsewhere.
 
-pub mod examples;
+pub(crate) mod examples;
 
 use super::*;
 

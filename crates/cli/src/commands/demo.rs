@@ -37,7 +37,7 @@ const ABOUT_HOME: &str = "Without --home the mail is in a temporary folder that 
 /// See it all move.
 #[derive(Args, Debug)]
 #[command(after_help = ABOUT_HOME)]
-pub struct Demo {
+pub(crate) struct Demo {
     /// The port to listen on [default: 8765, or any other if that is taken]
     #[arg(long)]
     port: Option<u16>,
@@ -48,7 +48,7 @@ pub struct Demo {
 
 impl Demo {
     /// Serves the sample until a signal says stop.
-    pub fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let home = Home::choose(global.home.as_deref().filter(|_| global.names_home))?;
         let file = File { port: Some(self.free_port()), ..File::default() };
         let config = Config { home: home.path().to_owned(), source: None, file };

@@ -29,14 +29,14 @@ use report::Report;
 
 /// Give a client mail: write the hooks and the MCP server into its configuration.
 #[derive(Args, Debug)]
-pub struct Install {
+pub(crate) struct Install {
     #[command(flatten)]
     aim: Aim,
 }
 
 /// Take back what install wrote.
 #[derive(Args, Debug)]
-pub struct Uninstall {
+pub(crate) struct Uninstall {
     #[command(flatten)]
     aim: Aim,
 }
@@ -64,7 +64,7 @@ struct Fault {
 
 impl Install {
     /// Writes the entries and says what to do next.
-    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Aim { client, scope, .. } = self.aim;
         let folders = self.aim.folders()?;
         let program = Program::of_this_process(scope)?;
@@ -83,7 +83,7 @@ impl Install {
 
 impl Uninstall {
     /// Takes the entries out.
-    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Aim { client, scope, .. } = self.aim;
         let home = std::path::absolute(&config.home)?;
         let files = configuration::files(client, scope, &self.aim.folders()?);

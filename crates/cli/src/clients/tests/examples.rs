@@ -12,7 +12,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Every example: the client, the name of the file without its end, and the text.
-pub fn all() -> Vec<(&'static Client, String, String)> {
+pub(crate) fn all() -> Vec<(&'static Client, String, String)> {
     let mut all = Vec::new();
     for client in ALL {
         for entry in fs::read_dir(folder(client.name)).expect("every client has examples") {
@@ -32,12 +32,12 @@ pub fn all() -> Vec<(&'static Client, String, String)> {
 }
 
 /// The example of an event.
-pub fn input(client: &Client, event: &str) -> String {
+pub(crate) fn input(client: &Client, event: &str) -> String {
     fs::read_to_string(folder(client.name).join(format!("{event}.json"))).expect("the event has an example")
 }
 
 /// What Codex accepts as the answer to an event.
-pub fn codex_schema(event: &str) -> Value {
+pub(crate) fn codex_schema(event: &str) -> Value {
     let text = fs::read_to_string(folder("codex-answers").join(format!("{event}.schema.json"))).expect("a schema");
     serde_json::from_str(&text).expect("a schema is JSON")
 }

@@ -22,7 +22,7 @@ const STEP: usize = 500;
 const QUESTION: &str = "question";
 
 /// Who answers, and up to where it looked.
-pub struct Answering {
+pub(crate) struct Answering {
     members: Members,
     /// The newest copy of each project that was looked at: the message, and the place among its copies.
     seen: HashMap<String, Option<(MessageId, usize)>>,
@@ -32,7 +32,7 @@ pub struct Answering {
 
 impl Answering {
     /// Begins with what comes from now on.
-    pub async fn begin(office: &Office, members: Members) -> anyhow::Result<Self> {
+    pub(crate) async fn begin(office: &Office, members: Members) -> anyhow::Result<Self> {
         let seen = members.iter().map(|(project, _)| (project.clone(), None)).collect();
         let mut answering = Self { members, seen, answers: HashMap::new() };
         answering.new_copies(office).await?;
@@ -40,7 +40,7 @@ impl Answering {
     }
 
     /// Answers whoever wrote since the last look.
-    pub async fn look(&mut self, office: &Office) -> anyhow::Result<()> {
+    pub(crate) async fn look(&mut self, office: &Office) -> anyhow::Result<()> {
         for (project, copy) in self.new_copies(office).await? {
             let is_member = |name: &str| self.members.iter().any(|(of, one)| *of == project && one == name);
             if is_member(&copy.message.from) || !is_member(&copy.recipient) {

@@ -17,10 +17,10 @@ const EVERY: Duration = Duration::from_secs(60);
 const MOST_AGENTS: usize = 100;
 
 /// The agents of the sample: the project of each, and its name.
-pub type Members = Vec<(String, String)>;
+pub(crate) type Members = Vec<(String, String)>;
 
 /// Says again of every one of `members` who is awake that it is, until the bells are closed.
-pub async fn keep(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
+pub(crate) async fn keep(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
     while timeout(EVERY, bells.closed()).await.is_err() {
         if let Err(error) = beat(&office, &members).await {
             tracing::warn!(%error, "nobody could be kept awake");

@@ -19,7 +19,7 @@ const MOST_RESERVATIONS: usize = 1_000;
 /// What somebody does.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Deed {
+pub(crate) enum Deed {
     /// Sends a message.
     Send(Box<Letter>),
     /// Reserves files.
@@ -39,7 +39,7 @@ pub enum Deed {
 /// What an agent wants to reserve.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// How long ago it was asked for.
     #[serde(default)]
     pub ago: SignedDuration,
@@ -55,7 +55,7 @@ pub struct Wish {
 /// Who holds which files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Holding {
+pub(crate) struct Holding {
     who: String,
     paths: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub struct Holding {
 /// A time that an agent spends in one state.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stay {
+pub(crate) struct Stay {
     who: String,
     state: String,
     substate: Option<String>,
@@ -78,7 +78,7 @@ pub struct Stay {
 
 impl Deed {
     /// Does it, and says what others will do about it; nothing if it has to wait.
-    pub async fn happen(
+    pub(crate) async fn happen(
         &self,
         office: &Arc<Office>,
         project: &str,
@@ -136,7 +136,7 @@ impl Wish {
     }
 
     /// Stands in line until it has what it wants, or the office closes.
-    pub async fn stand(self, office: Arc<Office>, project: String, words: Words) {
+    pub(crate) async fn stand(self, office: Arc<Office>, project: String, words: Words) {
         // Who closes the office sends home whoever waits, with a refusal.
         if let Err(error) = self.reserve(&office, &project, &words, LONGEST_WAIT).await
             && !office.wake().closing()

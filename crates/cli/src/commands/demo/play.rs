@@ -78,8 +78,7 @@ struct Track {
     labels: Labels,
 }
 
-/// The play.
-pub struct Play {
+pub(crate) struct Play {
     office: Arc<Office>,
     script: Script,
     tracks: VecDeque<Track>,
@@ -113,7 +112,7 @@ impl Script {
 
 impl Play {
     /// Gets ready to play in an office that holds the sample; `is_new` if nobody played there before.
-    pub async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
         let ask = WorkAsk { project_key: MAIN, state: None, agent: None, before: None, limit: MOST_ITEMS };
         let taken = office.work(ask).await?.items;
         let numbers = taken.iter().filter_map(|item| item.id.strip_prefix(WORK)?.parse::<u32>().ok());
@@ -135,7 +134,7 @@ impl Play {
     }
 
     /// Plays until the bells are closed, or it has lasted long enough.
-    pub async fn go_on(mut self, bells: Arc<Bells>) {
+    pub(crate) async fn go_on(mut self, bells: Arc<Bells>) {
         let begun = Instant::now();
         while begun.elapsed() < LONGEST {
             let pause = Duration::from_millis(800 + self.steps * 389 % 1100);

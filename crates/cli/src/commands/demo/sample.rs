@@ -21,7 +21,7 @@ use super::words::Words;
 use crate::wiring::Post;
 
 /// The project in which most happens.
-pub const MAIN: &str = "/demo/weather-station";
+pub(crate) const MAIN: &str = "/demo/weather-station";
 /// How far back the sample goes.
 const TWO_DAYS: SignedDuration = SignedDuration::from_hours(48);
 /// How often an agent that is awake says so, in seconds: often enough for nobody to think it silent.
@@ -43,7 +43,7 @@ const FILES: [(&str, &str); 12] = [
 ];
 
 /// All that the mailbox is filled with.
-pub struct Sample(Vec<Part>);
+pub(crate) struct Sample(Vec<Part>);
 
 /// What one file tells.
 #[derive(Debug, Deserialize)]
@@ -77,32 +77,31 @@ struct Member {
 
 impl Sample {
     /// Reads the files, which are part of the program.
-    pub fn read() -> anyhow::Result<Self> {
+    pub(crate) fn read() -> anyhow::Result<Self> {
         let read = |(name, text)| toml::from_str(text).with_context(|| format!("the sample's file '{name}'"));
         Ok(Self(FILES.into_iter().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// The projects.
-    pub fn projects(&self) -> Vec<&str> {
+    pub(crate) fn projects(&self) -> Vec<&str> {
         let mut projects: Vec<&str> = self.0.iter().map(|part| part.project.as_str()).collect();
         projects.dedup();
         projects
     }
 
     /// The agents.
-    pub fn members(&self) -> Members {
+    pub(crate) fn members(&self) -> Members {
         let of =
             |part: &Part| part.agent.iter().map(|one| (part.project.clone(), one.name.clone())).collect::<Vec<_>>();
         self.0.iter().flat_map(of).collect()
     }
 
     /// Who stands in line for what another holds, and in which project.
-    pub fn line(&self) -> impl Iterator<Item = (String, Wish)> {
+    pub(crate) fn line(&self) -> impl Iterator<Item = (String, Wish)> {
         self.0.iter().flat_map(|part| part.line.iter().map(|wish| (part.project.clone(), wish.clone())))
     }
 
     /// Fills an empty office with all of it.
-    pub async fn fill(&self, post: &Post) -> anyhow::Result<()> {
+    pub(crate) async fn fill(&self, post: &Post) -> anyhow::Result<()> {
         let clock = Arc::new(ManualClock::at(Timestamp::now() - TWO_DAYS));
         let office = Arc::new(post.office_by(clock.clone()));
         let (mut agenda, mut labels, mut now) = (self.agenda(), Labels::new(), 0);

@@ -8,27 +8,27 @@ use jiff::Timestamp;
 
 /// Words, and what each stands for.
 #[derive(Clone, Debug, Default)]
-pub struct Words(BTreeMap<String, String>);
+pub(crate) struct Words(BTreeMap<String, String>);
 
 impl Words {
     /// The same with one more; the last one of a name counts.
-    pub fn with(mut self, name: &str, meaning: impl Into<String>) -> Self {
+    pub(crate) fn with(mut self, name: &str, meaning: impl Into<String>) -> Self {
         self.0.insert(name.to_owned(), meaning.into());
         self
     }
 
     /// The same for a message that is sent at this time. `seed` tells it from all others.
-    pub fn sent_at(self, now: Timestamp, seed: &str) -> Self {
+    pub(crate) fn sent_at(self, now: Timestamp, seed: &str) -> Self {
         self.with("now", now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).with("uuid", uuid_of(seed))
     }
 
     /// A text with every known word replaced.
-    pub fn fill(&self, text: &str) -> String {
+    pub(crate) fn fill(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (name, meaning)| text.replace(&format!("{{{{{name}}}}}"), meaning))
     }
 
     /// The same for each of several texts.
-    pub fn fill_all(&self, texts: &[String]) -> Vec<String> {
+    pub(crate) fn fill_all(&self, texts: &[String]) -> Vec<String> {
         texts.iter().map(|text| self.fill(text)).collect()
     }
 }

@@ -11,20 +11,26 @@ use crate::clients::{Client, Folders, Part, Scope};
 
 /// A file of a client's configuration, and what goes into it.
 #[derive(Debug)]
-pub struct Configuration {
+pub(crate) struct Configuration {
     /// Where it is.
     pub path: PathBuf,
     parts: &'static [Part],
 }
 
 /// The files that a client reads.
-pub fn files(client: &Client, scope: Scope, folders: &Folders) -> Vec<Configuration> {
+pub(crate) fn files(client: &Client, scope: Scope, folders: &Folders) -> Vec<Configuration> {
     client.files.iter().map(|file| Configuration { path: file.path(scope, folders), parts: file.parts }).collect()
 }
 
 impl Configuration {
     /// The text with everything in it. What is in `own` was there before us, and stays.
-    pub fn install(&self, text: &str, client: &Client, program: &Program, own: &[String]) -> Result<String, Fault> {
+    pub(crate) fn install(
+        &self,
+        text: &str,
+        client: &Client,
+        program: &Program,
+        own: &[String],
+    ) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
             Part::Hooks => entries::install_hooks(text, &Hooks { client, program: &program.for_a_shell() }, own),
             Part::Server => entries::install_server(text, &program.word),
@@ -33,7 +39,7 @@ impl Configuration {
     }
 
     /// The text with nothing of ours in it but what is in `own`.
-    pub fn uninstall(&self, text: &str, own: &[String]) -> Result<String, Fault> {
+    pub(crate) fn uninstall(&self, text: &str, own: &[String]) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
             Part::Hooks => entries::uninstall_hooks(text, own),
             Part::Server | Part::TomlServer if own.iter().any(|name| name == SERVER) => Ok(text.to_owned()),
@@ -43,7 +49,7 @@ impl Configuration {
     }
 
     /// What is in the text already and could be ours: the events that have a hook, and the name of the server.
-    pub fn entries(&self, text: &str) -> Result<Vec<String>, Fault> {
+    pub(crate) fn entries(&self, text: &str) -> Result<Vec<String>, Fault> {
         let text = unmarked(text);
         let mut found = Vec::new();
         for part in self.parts {
@@ -61,7 +67,7 @@ impl Configuration {
     }
 
     /// Whether the text has a server of our name that is somebody else's.
-    pub fn has_foreign_server(&self, text: &str) -> Result<bool, Fault> {
+    pub(crate) fn has_foreign_server(&self, text: &str) -> Result<bool, Fault> {
         let text = unmarked(text);
         let is_foreign = |part: &Part| match part {
             Part::Hooks => Ok(false),
@@ -79,7 +85,7 @@ impl Configuration {
     }
 
     /// Whether nothing is left in a text that we began.
-    pub fn is_void(&self, text: &str) -> bool {
+    pub(crate) fn is_void(&self, text: &str) -> bool {
         let is_json = !self.parts.contains(&Part::TomlServer);
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
     }

@@ -12,13 +12,13 @@ use super::json::{self, New, Step, quoted};
 use crate::clients::Client;
 
 /// The name of the MCP server.
-pub const SERVER: &str = "postrider";
+pub(crate) const SERVER: &str = "postrider";
 
 /// More of our own entries than this in one file were not written by us.
 const MOST_ENTRIES: usize = 200;
 
 /// The hooks of a client.
-pub struct Hooks<'a> {
+pub(crate) struct Hooks<'a> {
     /// Whose they are.
     pub client: &'a Client,
     /// The program, as a shell reads it.
@@ -27,7 +27,7 @@ pub struct Hooks<'a> {
 
 /// The entry of the MCP server.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Server {
+pub(crate) enum Server {
     /// There is none.
     Missing,
     /// Ours, and how it calls the program.
@@ -45,7 +45,7 @@ struct Place {
 }
 
 /// The text with the hooks in it. Those of the events in `own` were there before us: none of them is taken out.
-pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
     expect_object(text, &[])?;
     expect_object(text, &[Step::Member("hooks")])?;
     let mut text = without_hooks(text, |place, earlier| {
@@ -72,17 +72,17 @@ pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<St
 
 /// The text without any hook of ours but those of the events in `own`. A list or object that has nothing else in it goes
 /// with it.
-pub fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
     without_hooks(text, |place, _| !own.contains(&place.event))
 }
 
 /// The events that a hook of ours is there for.
-pub fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
     Ok(places(&json::read(text)?).into_iter().map(|place| place.event).collect())
 }
 
 /// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
-pub fn install_server(text: &str, program: &str) -> Result<String, Fault> {
+pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault> {
     expect_object(text, &[])?;
     let servers = [Step::Member("mcpServers")];
     expect_object(text, &servers)?;
@@ -108,7 +108,7 @@ pub fn install_server(text: &str, program: &str) -> Result<String, Fault> {
 }
 
 /// The text without the MCP server, and without the object of servers if there is no other.
-pub fn uninstall_server(text: &str) -> Result<String, Fault> {
+pub(crate) fn uninstall_server(text: &str) -> Result<String, Fault> {
     if !matches!(server(text)?, Server::Ours(_)) {
         return Ok(text.to_owned());
     }
@@ -118,7 +118,7 @@ pub fn uninstall_server(text: &str) -> Result<String, Fault> {
 }
 
 /// Which MCP server there is.
-pub fn server(text: &str) -> Result<Server, Fault> {
+pub(crate) fn server(text: &str) -> Result<Server, Fault> {
     let value = json::read(text)?;
     let entry = &value["mcpServers"][SERVER];
     if entry.is_null() && value["mcpServers"].get(SERVER).is_none() {
@@ -129,7 +129,7 @@ pub fn server(text: &str) -> Result<Server, Fault> {
 }
 
 /// Whether a server that runs `program` with this first argument is ours.
-pub fn is_ours(program: &str, argument: Option<&str>) -> bool {
+pub(crate) fn is_ours(program: &str, argument: Option<&str>) -> bool {
     is_our_program(program) && argument == Some("stdio")
 }
 

@@ -16,7 +16,7 @@ use crate::commands::given;
 
 /// What becomes of a file. No text means no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The file.
     pub path: PathBuf,
     /// What was read.
@@ -28,7 +28,7 @@ pub struct Change {
 }
 
 /// The text of a file, if there is one.
-pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let unusable = |what: &str| {
         let hint = "Nothing was changed. Put a file there, or nothing, then run the command again.";
         Err(refused("CONFIG_UNUSABLE", &format!("'{}' is {what}", path.display()), hint))
@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// The folders on the way to a file that are not there, the outermost first.
-pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -52,7 +52,7 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes folders that have nothing in them, the innermost first.
-pub fn remove_empty(folders: &[PathBuf]) {
+pub(crate) fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         // One with something in it stays, and so do those around it.
         let _ = fs::remove_dir(folder);
@@ -60,7 +60,7 @@ pub fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// Makes every change, or none of them.
-pub fn write_all(changes: &[Change]) -> anyhow::Result<()> {
+pub(crate) fn write_all(changes: &[Change]) -> anyhow::Result<()> {
     let mut made = Vec::new();
     let written = stage_all(changes, &mut made).and_then(commit_all);
     if written.is_err() {

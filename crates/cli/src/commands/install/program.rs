@@ -15,7 +15,7 @@ const NAME: &str = "postrider";
 
 /// How the program is called.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// Its name or its path.
     pub word: String,
     /// Why it is called so, in a sentence.
@@ -26,7 +26,7 @@ pub struct Program {
 
 impl Program {
     /// How this very program is called, from the search path in the environment.
-    pub fn of_this_process(scope: Scope) -> anyhow::Result<Self> {
+    pub(crate) fn of_this_process(scope: Scope) -> anyhow::Result<Self> {
         let this = std::env::current_exe().context("this program does not know its own path")?;
         Self::choose(scope, &this, &std::env::var_os("PATH").unwrap_or_default())
     }
@@ -58,7 +58,7 @@ impl Program {
     }
 
     /// The word as a shell reads it.
-    pub fn for_a_shell(&self) -> String {
+    pub(crate) fn for_a_shell(&self) -> String {
         shlex::try_quote(&self.word).map_or_else(|_| NAME.to_owned(), |word| word.into_owned())
     }
 }

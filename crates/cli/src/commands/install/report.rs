@@ -8,8 +8,7 @@ use crate::clients::{Client, Scope};
 use crate::output::{Screen, text};
 
 /// Everything there is to say.
-pub struct Report {
-    /// For which client.
+pub(crate) struct Report {
     pub client: &'static Client,
     /// In whose configuration.
     pub scope: Scope,
@@ -29,7 +28,7 @@ pub struct Report {
 
 impl Report {
     /// For programs.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let file = |planned: &Planned| {
             let mut told = json!({ "path": planned.change.path, "change": fate(planned) });
             if self.dry_run {
@@ -50,7 +49,7 @@ impl Report {
     }
 
     /// For people.
-    pub fn text(&self, screen: &Screen) -> String {
+    pub(crate) fn text(&self, screen: &Screen) -> String {
         let mut parts = vec![self.summary()];
         if self.dry_run {
             let diffs = self.plan.iter().filter(|planned| planned.changes());
