@@ -157,7 +157,6 @@ impl Client {
 pub struct Answer {
     /// The status line.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
     body: Incoming,
     /// Drives the connection, and hangs up when it is dropped.

@@ -255,7 +255,6 @@ impl Config {
         self
     }
 
-    /// The folder of a project's channels, by the project's path.
     pub fn channels_folder(&self, project: &str) -> Option<&Path> {
         self.file.channels.get(project).map(PathBuf::as_path)
     }

@@ -15,11 +15,9 @@ use crate::config::{Config, Identity, Secrets};
 
 /// An office over a database of our own.
 pub struct Post {
-    /// The office.
     pub office: Arc<Office>,
     /// Its store.
     pub engine: Engine,
-    /// Its bells.
     pub bells: Arc<Bells>,
 }
 

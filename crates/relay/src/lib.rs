@@ -8,6 +8,5 @@ pub mod files;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod nudge;
-mod process;
 pub mod wake;
 pub mod watch;

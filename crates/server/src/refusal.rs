@@ -17,7 +17,6 @@ pub fn log_cause(error: &Error) {
     }
 }
 
-/// The refusal for an error.
 pub fn refusal(error: Error) -> Refusal {
     log_cause(&error);
     let mut refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());

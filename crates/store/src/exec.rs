@@ -1,7 +1,7 @@
 //! Mail that somebody else's script keeps: each verb is one run of `<program> <verb> [argument]`.
 //!
 //! The program is one word, started without a shell, so that names and ids reach it as they are. It is read leniently
-//! ([`wire`]) and bounded in time and size ([`run`]); what it means by a failure is read in [`complaint`]. Nothing is kept
+//! ([`wire`]) and bounded in time and size (`process`); what it means by a failure is read in [`complaint`]. Nothing is kept
 //! here between calls, and a call is never tried again: a letter could be sent twice.
 
 mod complaint;
@@ -9,18 +9,28 @@ mod wire;
 
 use std::io;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use mail::provider::{Count, Letter, Provider, ProviderError, Words};
+use process::{Limits, Trouble};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::run::{self, MOST_OUTPUT, Trouble};
 use complaint::{Complaint, passed_on};
 
 /// How long a call may take.
 const LIMIT: Duration = Duration::from_secs(30);
+/// The most that a program may print.
+pub(crate) const MOST_OUTPUT: usize = 64 << 20;
+/// How much of the beginning of its complaints is kept.
+const MOST_COMPLAINT: usize = 64 << 10;
+
+/// What a program that keeps mail may cost.
+pub(crate) fn limits(time: Duration) -> Limits {
+    Limits { time, output: MOST_OUTPUT, complaint: process::Complaint::Beginning(MOST_COMPLAINT) }
+}
 
 /// A provider that runs a script.
 pub struct Exec {
@@ -51,8 +61,11 @@ impl Exec {
 
     /// Gives the script the chance to start a server, once. If it cannot, the call that follows will say why.
     async fn ensure_running(&self) {
-        match run::run_unheard(self.command("ensure-running"), self.limit).await {
-            Ok(status) if status.success() => {}
+        let mut command = self.command("ensure-running");
+        // A server that it starts may keep its output.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        match process::run(&mut command, None, limits(self.limit)).await {
+            Ok(ended) if ended.status.success() => {}
             failed => tracing::debug!(?failed, "the mail provider did not do 'ensure-running'"),
         }
     }
@@ -66,15 +79,14 @@ impl Exec {
         }
         self.asked_to_run.get_or_init(|| self.ensure_running()).await;
         let mut command = self.command(verb);
-        command.arg(argument);
-        let ended = run::run(command, input.as_deref(), self.limit).await;
+        command.arg(argument).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ended = process::run(&mut command, input.as_deref(), limits(self.limit)).await;
         let ended = ended.map_err(|trouble| self.failed(call, trouble))?;
         if ended.status.success() {
-            return Ok(ended.stdout);
+            return Ok(ended.output);
         }
-        let stderr = String::from_utf8_lossy(&ended.stderr);
         let id = call.takes_id.then_some(argument);
-        Err(Complaint { verb, id, status: ended.status, stderr: &stderr }.meaning(&self.shown(verb)))
+        Err(Complaint { verb, id, status: ended.status, stderr: &ended.complaint }.meaning(&self.shown(verb)))
     }
 
     /// Runs the script and reads what it printed.
@@ -108,7 +120,7 @@ impl Exec {
                 let seconds = self.limit.as_secs_f64();
                 format!("'{shown}' did not end within {seconds} s and was stopped{}", call.advice())
             }
-            Trouble::TooMuch => {
+            Trouble::TooMuch { .. } => {
                 let most = MOST_OUTPUT >> 20;
                 format!("'{shown}' printed more than {most} MiB and was stopped{}", call.advice())
             }

@@ -15,7 +15,6 @@ pub mod moving;
 pub mod ownership;
 mod placed;
 mod postgres;
-mod run;
 mod sqlite;
 mod times;
 mod values;

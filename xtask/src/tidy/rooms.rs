@@ -15,12 +15,13 @@ struct Room {
     never: &'static [&'static str],
 }
 
-const ROOMS: [Room; 7] = [
+const ROOMS: [Room; 8] = [
     Room { name: "formats", may_use: &[], never: &["tokio", "rusqlite"] },
     Room { name: "mail", may_use: &["formats"], never: &["rusqlite", "axum", "serde", "serde_json"] },
-    Room { name: "store", may_use: &["mail", "formats"], never: &[] },
+    Room { name: "process", may_use: &[], never: &["serde_json"] },
+    Room { name: "store", may_use: &["mail", "formats", "process"], never: &[] },
     Room { name: "mcp", may_use: &[], never: &[] },
-    Room { name: "relay", may_use: &["mail", "formats"], never: &[] },
+    Room { name: "relay", may_use: &["mail", "formats", "process"], never: &[] },
     Room { name: "server", may_use: &["mail", "mcp", "formats"], never: &[] },
     Room { name: "cli", may_use: &["formats", "mail", "store", "mcp", "relay", "server"], never: &[] },
 ];

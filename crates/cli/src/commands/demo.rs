@@ -7,13 +7,11 @@
 
 mod answering;
 mod awake;
+mod deed;
 mod home;
 mod letter;
 mod play;
 mod sample;
-mod script;
-mod track;
-mod wish;
 mod words;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,6 +28,7 @@ use crate::output;
 use home::Home;
 use play::Play;
 use sample::Sample;
+use words::Words;
 
 /// What is to be said of the options that all commands have.
 const ABOUT_HOME: &str = "Without --home the mail is in a temporary folder that is removed at the end. A folder that holds other \
@@ -38,7 +37,7 @@ const ABOUT_HOME: &str = "Without --home the mail is in a temporary folder that 
 /// See it all move.
 #[derive(Args, Debug)]
 #[command(after_help = ABOUT_HOME)]
-pub struct Demo {
+pub(crate) struct Demo {
     /// The port to listen on [default: 8765, or any other if that is taken]
     #[arg(long)]
     port: Option<u16>,
@@ -49,7 +48,7 @@ pub struct Demo {
 
 impl Demo {
     /// Serves the sample until a signal says stop.
-    pub fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let home = Home::choose(global.home.as_deref().filter(|_| global.names_home))?;
         let file = File { port: Some(self.free_port()), ..File::default() };
         let config = Config { home: home.path().to_owned(), source: None, file };
@@ -82,8 +81,8 @@ impl Demo {
         } else {
             home.check_projects(&office, &sample.projects()).await?;
         }
-        for place in sample.line() {
-            server.run_beside(place.stand(office.clone()));
+        for (project, wish) in sample.line() {
+            server.run_beside(wish.stand(office.clone(), project, Words::default()));
         }
         server.run_beside(awake::keep(office.clone(), bells.clone(), sample.members()));
         if !self.still {

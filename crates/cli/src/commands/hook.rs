@@ -6,20 +6,15 @@
 //! nothing.
 
 mod busy;
-mod client;
 mod digest;
 mod events;
-#[cfg(test)]
-mod examples;
 mod identity;
 mod input;
 mod inquiry;
 mod leases;
 mod news;
 mod open;
-mod patch;
 mod paths;
-mod reply;
 mod session;
 
 use std::ffi::OsString;
@@ -34,44 +29,43 @@ use clap::Args;
 use mail::clock::{Clock, SystemClock};
 
 use super::nudge::sessions;
+use crate::clients::{self, Client, Reply};
 use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::output::{self, text};
 use busy::Mark;
-use client::Client;
 use events::{Happening, Mail};
 use input::Input;
 use open::Open;
-use reply::Reply;
 use session::Session;
 
 /// How much earlier than its deadline the work is given up, so that a program which was asked for mail is ended with it.
 const TIME_TO_TIDY_UP: Duration = Duration::from_millis(50);
 
-const EVENTS: &str = "\
+/// What is said below the help of the options.
+fn manual() -> String {
+    format!(
+        "\
 Events, as each client calls them:
-  claude            codex             gemini
-  SessionStart      SessionStart      SessionStart   registers the agent, tells who it is and what waits
-  UserPromptSubmit  UserPromptSubmit  BeforeAgent    tells new mail, once
-  PreToolUse        PreToolUse        BeforeTool     refuses a write to what another agent has reserved
-  PostToolUse       PostToolUse       AfterTool      tells new mail, once
-  Stop              Stop              AfterAgent     asks to see to urgent mail first, once
-  SessionEnd                          SessionEnd     tells others that the agent is gone
+{}
 
 The client gives its event as JSON on standard input. Whatever goes wrong, the exit code is 0 and nothing is printed but
 a line on standard error. The agent is POSTRIDER_AGENT, or is given a name when its session begins.
 
 Example:
-  echo '{\"session_id\":\"1\",\"cwd\":\"/data/projects/app\"}' | postrider hook claude SessionStart";
+  echo '{{\"session_id\":\"1\",\"cwd\":\"/data/projects/app\"}}' | postrider hook claude SessionStart",
+        clients::table_of_events()
+    )
+}
 
 /// Answer a client's hook: tell its agent of mail and reserved files.
 #[derive(Args, Debug)]
-#[command(after_help = EVENTS)]
+#[command(after_help = manual())]
 pub struct Hook {
     /// Whose hook it is
-    #[arg(value_enum)]
-    client: Client,
+    #[arg(value_parser = clients::parser(|client| client.product))]
+    client: &'static Client,
     /// The event, as the client calls it
     event: String,
     /// How long an answer may take; after that nothing is said
@@ -132,7 +126,7 @@ impl Hook {
     pub fn run(self, global: Global) -> ! {
         // A panic would be told on lines of its own.
         panic::set_hook(Box::new(|_| {}));
-        let name = format!("postrider hook {} {}", self.client.name(), self.event);
+        let name = format!("postrider hook {} {}", self.client.name, self.event);
         let deadline = Instant::now() + Duration::from_millis(self.within);
         let told = begin(move |say| {
             if let Err(error) = self.answer(&global, deadline, say) {
@@ -187,7 +181,8 @@ impl Hook {
             if let (Some(mark), Ok(Some(Reply::Refuse(_)))) = (&mark, &reply) {
                 mark.end();
             }
-            say(reply.map(|reply| reply.map(|reply| text::json_line(&reply.json(client, event)))));
+            say(reply
+                .map(|reply| reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))))));
             mailbox.close().await;
             Ok(())
         };
@@ -199,8 +194,8 @@ impl Hook {
     }
 
     fn unknown_event(&self) -> anyhow::Error {
-        let known: Vec<&str> = self.client.events().map(|(_, name)| name).collect();
-        anyhow!("there is no event '{}'; {} has {}", self.event, self.client.name(), known.join(", "))
+        let known: Vec<&str> = self.client.events.iter().map(|(_, name)| *name).collect();
+        anyhow!("there is no event '{}'; {} has {}", self.event, self.client.name, known.join(", "))
     }
 }
 

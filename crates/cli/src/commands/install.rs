@@ -3,7 +3,7 @@
 //! Everything is worked out in memory first, so that a file which cannot be read or written stops the whole before
 //! anything is changed. What others wrote in those files is kept. Nothing is started, trusted or asked of the client.
 
-mod clients;
+mod configuration;
 mod diff;
 mod entries;
 mod files;
@@ -19,24 +19,24 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
+use crate::clients::{self, Client, Folders, Scope};
 use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::postbox::Refused;
-use clients::{Client, Folders, Scope};
 use plan::Planned;
 use program::Program;
 use report::Report;
 
 /// Give a client mail: write the hooks and the MCP server into its configuration.
 #[derive(Args, Debug)]
-pub struct Install {
+pub(crate) struct Install {
     #[command(flatten)]
     aim: Aim,
 }
 
 /// Take back what install wrote.
 #[derive(Args, Debug)]
-pub struct Uninstall {
+pub(crate) struct Uninstall {
     #[command(flatten)]
     aim: Aim,
 }
@@ -44,7 +44,8 @@ pub struct Uninstall {
 #[derive(Args, Debug)]
 struct Aim {
     /// The coding agent
-    client: Client,
+    #[arg(value_parser = clients::parser(|client| client.title))]
+    client: &'static Client,
     /// Whose configuration to change; the project is the git repository around the current folder, else the folder
     #[arg(long, value_enum, default_value_t = Scope::Project)]
     scope: Scope,
@@ -63,12 +64,12 @@ struct Fault {
 
 impl Install {
     /// Writes the entries and says what to do next.
-    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Aim { client, scope, .. } = self.aim;
         let folders = self.aim.folders()?;
         let program = Program::of_this_process(scope)?;
         let home = std::path::absolute(&config.home)?;
-        let files = client.files(scope, &folders);
+        let files = configuration::files(client, scope, &folders);
         let plan = files.iter().map(|file| plan::install(file, client, &program, &home));
         let plan = plan.collect::<anyhow::Result<Vec<Planned>>>()?;
         let mut notes = vec![program.why.clone()];
@@ -82,13 +83,13 @@ impl Install {
 
 impl Uninstall {
     /// Takes the entries out.
-    pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Aim { client, scope, .. } = self.aim;
         let home = std::path::absolute(&config.home)?;
-        let files = client.files(scope, &self.aim.folders()?);
+        let files = configuration::files(client, scope, &self.aim.folders()?);
         let plan = files.iter().map(|file| plan::uninstall(file, &home));
         let plan = plan.collect::<anyhow::Result<Vec<Planned>>>()?;
-        let next = vec![format!("Sessions of {} that run keep their hooks until they end.", client.name())];
+        let next = vec![format!("Sessions of {} that run keep their hooks until they end.", client.title)];
         let (dry_run, notes) = (self.aim.dry_run, Vec::new());
         carry_out(&Report { client, scope, dry_run, plan, done: "uninstalled", program: None, notes, next }, as_json)
     }
@@ -98,7 +99,7 @@ impl Aim {
     fn folders(&self) -> anyhow::Result<Folders> {
         let here = std::env::current_dir().context("there is no current folder; go to one")?;
         let home = std::env::home_dir().context("there is no home folder; set HOME")?;
-        let moved = std::env::var_os(self.client.variable()).filter(|moved| !moved.is_empty());
+        let moved = std::env::var_os(self.client.moved_by).filter(|moved| !moved.is_empty());
         let moved = moved.map(std::path::absolute).transpose()?;
         Ok(Folders { project: clients::project_of(&here), home, moved })
     }
@@ -124,17 +125,17 @@ impl Fault {
 }
 
 /// A warning if the hooks are in the configuration of the other scope too.
-fn doubled(client: Client, scope: Scope, folders: &Folders) -> Option<String> {
+fn doubled(client: &Client, scope: Scope, folders: &Folders) -> Option<String> {
     let other = if scope == Scope::User { Scope::Project } else { Scope::User };
     let has_hooks = |path: &std::path::Path| {
         let text = files::read(path).ok().flatten();
         text.is_some_and(|text| entries::hooked_events(&text).is_ok_and(|events| !events.is_empty()))
     };
-    let file = client.files(other, folders).into_iter().find(|file| has_hooks(&file.path))?;
+    let file = configuration::files(client, other, folders).into_iter().find(|file| has_hooks(&file.path))?;
     Some(format!(
         "The hooks are in '{}' too, and may run twice; `postrider uninstall {} --scope {}` takes those out.",
         file.path.display(),
-        client.word(),
+        client.name,
         other.word(),
     ))
 }

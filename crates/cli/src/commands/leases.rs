@@ -13,9 +13,7 @@ use crate::postbox::{Postbox, pages, resource};
 /// A lease that somebody holds.
 #[derive(Clone, Debug)]
 pub struct Lease {
-    /// Who.
     pub holder: String,
-    /// On what.
     pub pattern: Pattern,
     /// Whether nobody else may write there.
     pub exclusive: bool,

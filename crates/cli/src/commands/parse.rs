@@ -82,7 +82,6 @@ fn advice(body: &str) -> String {
     }
 }
 
-/// The answer to one line.
 fn answer(line: Line<'_>, strict: bool) -> Value {
     read_line(line).map_or_else(|refusal| refusal, |reading| reading.to_value(strict))
 }

@@ -153,7 +153,6 @@ impl Listening {
         format!("{}/mcp", self.base_url())
     }
 
-    /// The port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

@@ -16,7 +16,6 @@ const MOST_WITHOUT_END: usize = 400;
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its head.
     pub head: &'static str,
     /// How wide it may be.
     pub most: usize,

@@ -3,6 +3,8 @@
 //! A message is carried as it was written. What cannot be read here is carried too: the office it goes to knows best
 //! what to say about it.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::json;
@@ -189,23 +191,9 @@ fn name_value(name: &str) -> HeaderValue {
     // A name that looks encoded would be decoded at the other end.
     let plain = (is_plain && !name.starts_with("=?base64?")).then(|| HeaderValue::try_from(name).ok()).flatten();
     plain.unwrap_or_else(|| {
-        let encoded = format!("=?base64?{}?=", base64(name.as_bytes()));
+        let encoded = format!("=?base64?{}?=", BASE64_STANDARD.encode(name));
         HeaderValue::try_from(encoded).expect("base64 is plain ASCII")
     })
-}
-
-/// Standard base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= group.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -233,8 +221,6 @@ mod tests {
         assert_eq!(modern("tools/call", "name", "Hello, 世界")[NAME], "=?base64?SGVsbG8sIOS4lueVjA==?=");
         assert_eq!(modern("tools/call", "name", " x")[NAME], "=?base64?IHg=?=");
         assert_eq!(modern("tools/call", "name", "=?base64?SGk=?=")[NAME], "=?base64?PT9iYXNlNjQ/U0drPT89?=");
-        assert_eq!(base64(b""), "");
-        assert_eq!(base64(b"abc"), "YWJj");
     }
 
     #[test]

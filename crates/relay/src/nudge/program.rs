@@ -1,17 +1,17 @@
 //! Runs a program that is handed the text of a nudge, and says how it went wrong if it did.
 
+use process::{Complaint, Ended, Limits, Trouble};
 use tokio::process::Command;
 
-use super::{NudgeError, safe_text};
-use crate::process::{self, Ended, Trouble};
+use super::{LIMIT, NudgeError, safe_text};
 
-/// The most that a program may say.
-const MOST_SAID: usize = 1024 * 1024;
+/// The most that a program may say, and how much of the end of its complaints is kept.
+const LIMITS: Limits = Limits { time: LIMIT, output: 1 << 20, complaint: Complaint::End(4 << 10) };
 
 /// Runs a command with `input` as its standard input until it ends, and returns what it said where that is piped.
 pub async fn run(command: &mut Command, input: &str) -> Result<String, NudgeError> {
     let program = command.as_std().get_program().to_string_lossy().into_owned();
-    match process::run(command, input.as_bytes(), MOST_SAID).await {
+    match process::run(command, Some(input.as_bytes()), LIMITS).await {
         Ok(Ended { status, output, .. }) if status.success() => Ok(String::from_utf8_lossy(&output).into_owned()),
         Ok(Ended { status, complaint, .. }) => {
             let complaint = safe_text(&complaint);
@@ -19,11 +19,13 @@ pub async fn run(command: &mut Command, input: &str) -> Result<String, NudgeErro
             Err(NudgeError::Failed { program, said })
         }
         Err(Trouble::TooMuch { .. }) => Err(NudgeError::Failed { program, said: "it says too much".to_owned() }),
-        Err(Trouble::CannotRun(cause)) => Err(NudgeError::CannotRun { program, cause }),
+        Err(Trouble::TooLate) => Err(NudgeError::TookTooLong { way: program }),
+        Err(Trouble::NotStarted(cause) | Trouble::Lost(cause)) => Err(NudgeError::CannotRun { program, cause }),
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::process::Stdio;
 

@@ -6,11 +6,13 @@ use std::fmt;
 use std::process::Stdio;
 use std::time::Duration;
 
+use process::{Complaint, Limits, Trouble};
 use tokio::process::Command;
-use tokio::time::timeout;
 
 use super::answer::{AnswerPath, answer};
-use crate::process::{self, Trouble};
+
+/// How much of the end of what a command complains of is kept, in bytes.
+const MOST_COMPLAINT: usize = 4 << 10;
 
 /// A command, and what it may cost.
 #[derive(Clone, Debug)]
@@ -50,19 +52,18 @@ impl Invocation {
         command.args(&self.arguments).envs(environment.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |reason: String, complaint: String| Err(RunError { reason, complaint });
-        let run = process::run(&mut command, prompt.as_bytes(), self.most_output);
-        let Ok(ended) = timeout(self.time, run).await else {
-            return failed(format!("it did not end within {}", told(self.time)), String::new());
-        };
-        match ended {
+        let complaint = Complaint::End(MOST_COMPLAINT);
+        let limits = Limits { time: self.time, output: self.most_output, complaint };
+        match process::run(&mut command, Some(prompt.as_bytes()), limits).await {
             Ok(ended) if ended.status.success() => {
                 answer(&ended.output, self.answer.as_ref()).or_else(|reason| failed(reason, ended.complaint))
             }
             Ok(ended) => failed(format!("it ended with {}", ended.status), ended.complaint),
+            Err(Trouble::TooLate) => failed(format!("it did not end within {}", told(self.time)), String::new()),
             Err(Trouble::TooMuch { complaint }) => {
                 failed(format!("it printed more than {} bytes", self.most_output), complaint)
             }
-            Err(Trouble::CannotRun(error)) => {
+            Err(Trouble::NotStarted(error) | Trouble::Lost(error)) => {
                 failed(format!("'{}' cannot be run: {error}", self.program), String::new())
             }
         }
@@ -78,7 +79,8 @@ fn told(time: Duration) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -51,7 +51,6 @@ const DONE: [(&str, &str); 8] = [
 pub struct Frame {
     /// What the page is called.
     pub title: String,
-    /// Which it is.
     pub place: Place,
     /// The project that it is about.
     pub project: Option<Here>,
@@ -73,12 +72,10 @@ pub struct Frame {
 pub struct Here {
     /// How it stands in addresses.
     pub slug: String,
-    /// Its path.
     pub path: String,
 }
 
 impl Here {
-    /// A project.
     pub fn of(project: &Project) -> Self {
         Self { slug: project.slug.clone(), path: line(&project.human_key, LONGEST_PATH) }
     }

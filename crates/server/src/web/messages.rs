@@ -48,13 +48,11 @@ pub struct Row {
     pub address: String,
     /// Who wrote it.
     pub from: Who,
-    /// To whom.
     pub to: String,
     /// What it is about.
     pub subject: String,
     /// How it begins.
     pub excerpt: String,
-    /// When.
     pub when: When,
     /// Whether somebody has not read it.
     pub is_unread: bool,
@@ -293,7 +291,6 @@ pub struct Unsent {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Written {
-    /// To whom.
     pub to: String,
     /// What it is about.
     pub subject: String,

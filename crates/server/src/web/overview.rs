@@ -39,7 +39,6 @@ pub struct Card {
     pub slug: String,
     /// The last part of its path.
     pub name: String,
-    /// Its path.
     pub path: String,
     /// How many copies nobody has read.
     pub unread: String,

@@ -109,7 +109,6 @@ fn importance(name: &str) -> Result<Importance, Error> {
     Importance::parse(name).ok_or_else(|| Error::Invalid { what: "importance", value: shown(name), wanted: wanted() })
 }
 
-/// An answer.
 #[derive(Deserialize)]
 pub struct Answering {
     name: String,
@@ -242,7 +241,6 @@ pub async fn release(
     Ok(visit.on_to(&format!("/p/{slug}/reservations?done=released"), None))
 }
 
-/// Who is retired.
 #[derive(Deserialize)]
 pub struct Retiring {
     agent: String,

@@ -41,7 +41,6 @@ pub struct Visit {
 
 /// Somebody who may look and sent a form of ours.
 pub struct Posted<T> {
-    /// Who.
     pub visit: Visit,
     /// What the form says.
     pub form: T,

@@ -15,7 +15,6 @@ pub struct Who {
     pub name: String,
     /// The letters that stand for it.
     pub letters: String,
-    /// Its colour.
     pub colour: u8,
     /// Whether a person wrote this, and not an agent.
     pub is_human: bool,

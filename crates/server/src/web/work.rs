@@ -46,7 +46,6 @@ pub struct Item {
     /// How it stands, and how that looks.
     pub state: String,
     pub tone: &'static str,
-    /// Who is on it.
     pub agent: String,
     /// What was said last.
     pub detail: String,

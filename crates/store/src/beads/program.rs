@@ -12,6 +12,7 @@
 //! the whole id finds a letter.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -21,12 +22,13 @@ use mail::Error;
 use mail::clock::{Clock, SystemClock, from_micros, rfc3339};
 use mail::error::shown;
 use mail::provider::{Letter, ProviderError};
+use process::Trouble;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::bead::{Bead, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, Wanted, labels_of};
 use super::{Keeper, already_archived, failed, not_found};
-use crate::run::{MOST_OUTPUT, Trouble, run};
+use crate::exec::{MOST_OUTPUT, limits};
 
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 /// Linux allows an argument 128 KiB; this leaves room for its name.
@@ -59,13 +61,13 @@ impl Program {
     /// What the program prints. `id` is the bead that is asked for, if it is one.
     async fn ask(&self, id: &str, arguments: &[String], input: Option<&str>) -> Result<Vec<u8>, ProviderError> {
         let mut command = Command::new(&self.program);
-        command.args(arguments).current_dir(&self.folder);
-        let ended = run(command, input.map(str::as_bytes), LONGEST_CALL).await;
+        command.args(arguments).current_dir(&self.folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ended = process::run(&mut command, input.map(str::as_bytes), limits(LONGEST_CALL)).await;
         let ended = ended.map_err(|trouble| self.failed(&arguments[0], trouble))?;
         if ended.status.success() {
-            return Ok(ended.stdout);
+            return Ok(ended.output);
         }
-        let complaint = complaint(&ended.stdout, &ended.stderr);
+        let complaint = complaint(&ended.output, &ended.complaint);
         if !id.is_empty() && complaint.says_missing(id) {
             return Err(not_found(id));
         }
@@ -81,7 +83,9 @@ impl Program {
                 ));
             }
             Trouble::TooLate => format!("'bd {verb}' gave no answer within {LONGEST_CALL:?} and was stopped"),
-            Trouble::TooMuch => format!("'bd {verb}' printed more than {} MiB and was stopped", MOST_OUTPUT >> 20),
+            Trouble::TooMuch { .. } => {
+                format!("'bd {verb}' printed more than {} MiB and was stopped", MOST_OUTPUT >> 20)
+            }
             Trouble::Lost(cause) => format!("'bd {verb}' was lost sight of ({cause})"),
         };
         if verb == "create" {
@@ -175,8 +179,8 @@ impl Keeper for Program {
 struct Complaint(String);
 
 /// The program complains on standard error, or as JSON on standard output, or both.
-fn complaint(stdout: &[u8], stderr: &[u8]) -> Complaint {
-    let mut text = String::from_utf8_lossy(stderr).into_owned();
+fn complaint(stdout: &[u8], stderr: &str) -> Complaint {
+    let mut text = stderr.to_owned();
     if let Some(error) = json_in(stdout).as_ref().and_then(|said| said["error"].as_str()) {
         text.push('\n');
         text.push_str(error);
@@ -269,7 +273,7 @@ mod tests {
     use super::*;
 
     fn said(stdout: &str, stderr: &str) -> Complaint {
-        complaint(stdout.as_bytes(), stderr.as_bytes())
+        complaint(stdout.as_bytes(), stderr)
     }
 
     #[test]

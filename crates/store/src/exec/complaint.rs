@@ -119,7 +119,8 @@ pub fn passed_on(text: &str) -> String {
     shown
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::process::ExitStatusExt as _;
 

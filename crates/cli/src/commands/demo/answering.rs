@@ -8,18 +8,21 @@ use std::collections::HashMap;
 use mail::Office;
 use mail::ids::MessageId;
 use mail::mailboxes::RecipientCopy;
-use mail::messages::Importance;
-use mail::office::{Claim, CopiesAsk, Draft, ReplyDraft};
+use mail::office::{Claim, CopiesAsk};
 
 use super::awake::Members;
+use super::letter::{Labels, Letter};
+use super::words::Words;
 
 /// How many answers a conversation gets.
 const MOST_ANSWERS: u32 = 3;
 /// How many copies are looked at in one go.
 const STEP: usize = 500;
+/// What a message is called that is answered.
+const QUESTION: &str = "question";
 
 /// Who answers, and up to where it looked.
-pub struct Answering {
+pub(crate) struct Answering {
     members: Members,
     /// The newest copy of each project that was looked at: the message, and the place among its copies.
     seen: HashMap<String, Option<(MessageId, usize)>>,
@@ -29,16 +32,15 @@ pub struct Answering {
 
 impl Answering {
     /// Begins with what comes from now on.
-    pub async fn begin(office: &Office, members: Members) -> anyhow::Result<Self> {
+    pub(crate) async fn begin(office: &Office, members: Members) -> anyhow::Result<Self> {
         let seen = members.iter().map(|(project, _)| (project.clone(), None)).collect();
         let mut answering = Self { members, seen, answers: HashMap::new() };
         answering.new_copies(office).await?;
         Ok(answering)
     }
 
-    /// Answers whoever wrote since the last look. Returns the work that they wrote about.
-    pub async fn look(&mut self, office: &Office) -> anyhow::Result<Vec<String>> {
-        let mut works = Vec::new();
+    /// Answers whoever wrote since the last look.
+    pub(crate) async fn look(&mut self, office: &Office) -> anyhow::Result<()> {
         for (project, copy) in self.new_copies(office).await? {
             let is_member = |name: &str| self.members.iter().any(|(of, one)| *of == project && one == name);
             if is_member(&copy.message.from) || !is_member(&copy.recipient) {
@@ -49,9 +51,8 @@ impl Answering {
             if *answers <= MOST_ANSWERS {
                 answer(office, &project, &copy).await?;
             }
-            works.extend(copy.message.work_id);
         }
-        Ok(works)
+        Ok(())
     }
 
     /// The unread copies of messages that were not looked at before.
@@ -81,21 +82,8 @@ async fn answer(office: &Office, project: &str, copy: &RecipientCopy) -> anyhow:
          A real agent would have been told of it by its hook, by `wait_for_mail` or by a nudge, and would answer here.",
         message.id
     );
-    let draft = Draft {
-        project_key: project,
-        from: agent,
-        to: Vec::new(),
-        cc: Vec::new(),
-        bcc: Vec::new(),
-        subject: "",
-        body: &body,
-        thread: None,
-        importance: Importance::default(),
-        ack_required: Some(false),
-        idempotency_key: None,
-        strict: false,
-        door: "mcp",
-    };
-    office.reply(ReplyDraft { reply_to: message.id, subject: None, draft }).await?;
+    let (from, ack) = (copy.recipient.clone(), Some(false));
+    let letter = Letter { from, answers: Some(QUESTION.to_owned()), body, ack, ..Letter::default() };
+    letter.send(office, project, &Words::default(), &Labels::from([(QUESTION.to_owned(), message.id)])).await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mail::Office;
 use mail::office::{Claim, Sign};
-use mail::presence::{AWAKE, Present};
+use mail::presence::AWAKE;
 use relay::wake::Bells;
 use tokio::time::timeout;
 
@@ -17,10 +17,10 @@ const EVERY: Duration = Duration::from_secs(60);
 const MOST_AGENTS: usize = 100;
 
 /// The agents of the sample: the project of each, and its name.
-pub type Members = Vec<(String, String)>;
+pub(crate) type Members = Vec<(String, String)>;
 
 /// Says again of every one of `members` who is awake that it is, until the bells are closed.
-pub async fn keep(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
+pub(crate) async fn keep(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
     while timeout(EVERY, bells.closed()).await.is_err() {
         if let Err(error) = beat(&office, &members).await {
             tracing::warn!(%error, "nobody could be kept awake");
@@ -33,24 +33,13 @@ async fn beat(office: &Office, members: &Members) -> Result<(), mail::Error> {
     projects.dedup();
     for project in projects {
         let (_, present) = office.present(project, None, MOST_AGENTS).await?;
-        for one in present.iter().filter(|one| is_member(members, project, one) && is_awake(office, one)) {
-            let Some(known) = &one.presence else { continue };
-            let sign = Sign {
-                state: AWAKE,
-                substate: known.substate.as_deref(),
-                watcher_pid: known.watcher_pid,
-                channel: known.channel.as_deref(),
-            };
+        for one in present.iter().filter(|one| one.shown(office.now()).starts_with(AWAKE)) {
+            let is_member = members.iter().any(|(of, name)| of == project && *name == one.agent.name);
+            let Some(known) = one.presence.as_ref().filter(|_| is_member) else { continue };
+            let (substate, channel) = (known.substate.as_deref(), known.channel.as_deref());
+            let sign = Sign { state: AWAKE, substate, watcher_pid: known.watcher_pid, channel };
             office.beat(project, Claim::of(&one.agent.name), sign).await?;
         }
     }
     Ok(())
-}
-
-fn is_member(members: &Members, project: &str, one: &Present) -> bool {
-    members.iter().any(|(of, name)| of == project && *name == one.agent.name)
-}
-
-fn is_awake(office: &Office, one: &Present) -> bool {
-    one.shown(office.now()).starts_with(AWAKE)
 }

@@ -18,7 +18,7 @@ const MARK_TEXT: &str = "This folder holds sample mail: `postrider demo` made it
 const MOST_PROJECTS: usize = 100;
 
 /// The home of the sample mail.
-pub struct Home {
+pub(crate) struct Home {
     path: PathBuf,
     /// Goes with all that is in it.
     folder: Option<TempDir>,
@@ -27,7 +27,7 @@ pub struct Home {
 
 impl Home {
     /// The named folder, which has to be empty, new, or made by the demo; a temporary one without a name.
-    pub fn choose(named: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn choose(named: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = named else {
             let folder = tempfile::Builder::new().prefix("postrider-demo-").tempdir();
             let folder = folder.context("cannot make a temporary folder; name one with --home")?;
@@ -46,28 +46,28 @@ impl Home {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether there is no mail in it yet.
-    pub fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.is_new
     }
 
     /// Whether it stays when the demo ends.
-    pub fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.folder.is_none()
     }
 
     /// Notes that the sample is there, and that it is the demo's.
-    pub fn mark(&self) -> anyhow::Result<()> {
+    pub(crate) fn mark(&self) -> anyhow::Result<()> {
         let path = self.path.join(MARK);
         fs::write(&path, MARK_TEXT).with_context(|| format!("cannot write '{}'", path.display()))
     }
 
     /// Fails when there is mail of other projects than the demo's.
-    pub async fn check_projects(&self, office: &Office, ours: &[&str]) -> anyhow::Result<()> {
+    pub(crate) async fn check_projects(&self, office: &Office, ours: &[&str]) -> anyhow::Result<()> {
         let projects = office.projects(None, MOST_PROJECTS).await?;
         if projects.iter().any(|project| !ours.contains(&project.human_key.as_str())) {
             return Err(not_ours(&self.path));
@@ -76,7 +76,7 @@ impl Home {
     }
 
     /// Removes it, unless it is to stay.
-    pub fn leave(self) -> anyhow::Result<()> {
+    pub(crate) fn leave(self) -> anyhow::Result<()> {
         let Some(folder) = self.folder else { return Ok(()) };
         if let Err(error) = folder.close() {
             bail!("cannot remove '{}': {error}; remove it by hand", self.path.display());

@@ -20,12 +20,12 @@ const EVERYBODY: &str = "all";
 const DOOR: &str = "mcp";
 
 /// The messages that others refer to, by their labels.
-pub type Labels = HashMap<String, MessageId>;
+pub(crate) type Labels = HashMap<String, MessageId>;
 
 /// A message, before it is sent.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Letter {
+pub(crate) struct Letter {
     /// How long ago it was sent; of the play, now.
     #[serde(default)]
     pub ago: SignedDuration,
@@ -46,7 +46,6 @@ pub struct Letter {
     pub answers: Option<String>,
     /// The subject; what answers something may leave it out.
     pub subject: Option<String>,
-    /// The body.
     pub body: String,
     /// The conversation, where it is not the work item's or that of what it answers.
     pub thread: Option<String>,
@@ -56,23 +55,20 @@ pub struct Letter {
     pub ack: Option<bool>,
     /// Who does not read it. All others do, after a while.
     #[serde(default)]
-    unread: Vec<String>,
+    pub unread: Vec<String>,
     /// Who acknowledges it, and with which words.
     #[serde(default)]
-    acked: BTreeMap<String, String>,
+    pub acked: BTreeMap<String, String>,
     /// Who puts it away once it is read.
     #[serde(default)]
-    archived: Vec<String>,
+    pub archived: Vec<String>,
 }
 
 /// What a recipient does with a message.
 #[derive(Clone, Debug)]
-pub struct Reaction {
-    /// The project.
+pub(crate) struct Reaction {
     pub project: String,
-    /// Who.
     agent: String,
-    /// The message.
     message: MessageId,
     /// The words of an acknowledgement, if it is one.
     note: Option<String>,
@@ -82,7 +78,13 @@ pub struct Reaction {
 
 impl Letter {
     /// Sends it. Labels are those of what was sent before it.
-    pub async fn send(&self, office: &Office, project: &str, words: &Words, labels: &Labels) -> anyhow::Result<Sent> {
+    pub(crate) async fn send(
+        &self,
+        office: &Office,
+        project: &str,
+        words: &Words,
+        labels: &Labels,
+    ) -> anyhow::Result<Sent> {
         let (from, subject) = (words.fill(&self.from), self.subject.as_deref().map(|text| words.fill(text)));
         let (body, thread) = (words.fill(self.body.trim()), self.thread.as_deref().map(|text| words.fill(text)));
         let draft = Draft {
@@ -106,7 +108,7 @@ impl Letter {
     }
 
     /// What those who got it do with it, in the order in which it is addressed.
-    pub fn reactions(&self, project: &str, sent: &Sent, words: &Words) -> Vec<Reaction> {
+    pub(crate) fn reactions(&self, project: &str, sent: &Sent, words: &Words) -> Vec<Reaction> {
         let names =
             |listed: &[String], name: &str| listed.iter().any(|one| one == EVERYBODY || words.fill(one) == name);
         let recipients = sent.message.open_recipients().chain(sent.bcc.iter().map(String::as_str));
@@ -124,7 +126,7 @@ impl Letter {
 
 impl Reaction {
     /// Does it.
-    pub async fn happen(&self, office: &Office) -> Result<(), Error> {
+    pub(crate) async fn happen(&self, office: &Office) -> Result<(), Error> {
         let agent = Claim::of(&self.agent);
         match &self.note {
             Some(note) => office.acknowledge(&self.project, agent, self.message, note).await?,
@@ -137,7 +139,7 @@ impl Reaction {
     }
 
     /// How many minutes it takes until it happens, always the same for the same message and recipient.
-    pub fn minutes_later(&self) -> i64 {
+    pub(crate) fn minutes_later(&self) -> i64 {
         let name: i64 = self.agent.bytes().map(i64::from).sum();
         (self.message.0 * 7 + name) % 9 + 1
     }

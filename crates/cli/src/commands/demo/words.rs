@@ -2,56 +2,33 @@
 //!
 //! Braces of any other sort are text, for code and JSON are full of them.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 /// Words, and what each stands for.
 #[derive(Clone, Debug, Default)]
-pub struct Words(Vec<(String, String)>);
+pub(crate) struct Words(BTreeMap<String, String>);
 
 impl Words {
     /// The same with one more; the last one of a name counts.
-    pub fn with(mut self, name: &str, meaning: impl Into<String>) -> Self {
-        self.0.retain(|(known, _)| known != name);
-        self.0.push((name.to_owned(), meaning.into()));
+    pub(crate) fn with(mut self, name: &str, meaning: impl Into<String>) -> Self {
+        self.0.insert(name.to_owned(), meaning.into());
         self
     }
 
     /// The same for a message that is sent at this time. `seed` tells it from all others.
-    pub fn sent_at(self, now: Timestamp, seed: &str) -> Self {
+    pub(crate) fn sent_at(self, now: Timestamp, seed: &str) -> Self {
         self.with("now", now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).with("uuid", uuid_of(seed))
     }
 
-    /// What a word stands for; empty if it is not known.
-    pub fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(known, _)| known == name).map_or("", |(_, meaning)| meaning)
-    }
-
     /// A text with every known word replaced.
-    pub fn fill(&self, text: &str) -> String {
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("{{") {
-            filled.push_str(before);
-            let word = after.split_once("}}").and_then(|(name, behind)| {
-                let (_, meaning) = self.0.iter().find(|(known, _)| known == name)?;
-                Some((meaning, behind))
-            });
-            match word {
-                Some((meaning, behind)) => {
-                    filled.push_str(meaning);
-                    rest = behind;
-                }
-                None => {
-                    filled.push_str("{{");
-                    rest = after;
-                }
-            }
-        }
-        filled + rest
+    pub(crate) fn fill(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, meaning)| text.replace(&format!("{{{{{name}}}}}"), meaning))
     }
 
     /// The same for each of several texts.
-    pub fn fill_all(&self, texts: &[String]) -> Vec<String> {
+    pub(crate) fn fill_all(&self, texts: &[String]) -> Vec<String> {
         texts.iter().map(|text| self.fill(text)).collect()
     }
 }
@@ -72,7 +49,6 @@ mod tests {
         let words = Words::default().with("who", "GreenDog").with("n", "1").with("n", "2");
         assert_eq!(words.fill("{{who}}: {\"a\":{\"b\":{{n}}}} {{x}} {{"), "GreenDog: {\"a\":{\"b\":2}} {{x}} {{");
         assert_eq!(words.fill_all(&["{{who}}".to_owned()]), ["GreenDog"]);
-        assert_eq!((words.get("n"), words.get("x")), ("2", ""));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use relay::nudge::Busy;
 
-use super::client::Event;
 use super::input::Input;
 use super::session::Kept;
+use crate::clients::Event;
 use crate::commands::nudge::key;
 
 /// How long another process that changes the same note is waited for: a hook has no time, and the note may be lost.

@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 
-use super::client::{Client, Event};
 use super::digest::{self, Me, Part};
 use super::input::Input;
 use super::inquiry::Inquiry;
@@ -21,8 +20,8 @@ use super::leases::objection;
 use super::news::{self, Door, News};
 use super::open::Open;
 use super::paths;
-use super::reply::Reply;
 use super::session::{self, Kept, Session};
+use crate::clients::{self, Client, Event, Reply};
 use crate::commands::leases;
 use crate::config::{Reserved, set};
 use crate::mailbox::Who;
@@ -42,7 +41,7 @@ pub enum Mail<'a> {
 /// An event of a session, and all that is known of it.
 pub struct Happening<'a> {
     /// Whose client tells of it.
-    pub client: Client,
+    pub client: &'static Client,
     /// What happened.
     pub event: Event,
     /// What the client says of it.
@@ -134,7 +133,7 @@ impl Happening<'_> {
         }
         let inquiry = Inquiry { postbox, me: &me };
         if me.agent.is_empty() || !inquiry.is_known().await? {
-            me = inquiry.register(self.client.program(), &self.input.model).await?;
+            me = inquiry.register(self.client.program, &self.input.model).await?;
             if !self.input.session_id.is_empty() {
                 self.session.keep(&me)?;
             }
@@ -171,9 +170,10 @@ impl Happening<'_> {
     }
 }
 
-/// Tells the shells of a Claude Code session who the agent is, so that `postrider` and git hooks there know it, too.
+/// Tells the shells of the session, where a client has a way for that, who the agent is, so that `postrider` and git hooks there know it, too.
 fn tell_shells(agent: &str) -> anyhow::Result<()> {
-    let (Some(file), None) = (set("CLAUDE_ENV_FILE"), set("POSTRIDER_AGENT")) else { return Ok(()) };
+    let file = clients::ALL.iter().find_map(|client| set(client.shell_settings?));
+    let (Some(file), None) = (file, set("POSTRIDER_AGENT")) else { return Ok(()) };
     let Ok(word) = shlex::try_quote(agent) else { return Ok(()) };
     let mut file =
         OpenOptions::new().append(true).create(true).open(file).context("cannot tell the shells who you are")?;

@@ -13,8 +13,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::client::Client;
-use super::patch;
+use crate::clients::{self, Client};
 
 /// The longest input that is read, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -30,19 +29,12 @@ pub struct Input {
     pub model: String,
     /// Which tool.
     pub tool_name: String,
-    tool_input: ToolInput,
+    /// The members of what the tool is told that say which files are written.
+    tool_input: Vec<(&'static str, String)>,
     /// Whether the agent only goes on because a hook told it to.
     pub stop_hook_active: bool,
     /// Which agent below the main one, if it is not the main one.
     agent_id: String,
-}
-
-/// What a tool is told, as far as it says which files are written.
-#[derive(Debug, Default)]
-struct ToolInput {
-    file_path: String,
-    notebook_path: String,
-    command: String,
 }
 
 impl Input {
@@ -65,11 +57,7 @@ impl Input {
             cwd: said.text("cwd").into(),
             model: said.text("model"),
             tool_name: said.text("tool_name"),
-            tool_input: ToolInput {
-                file_path: tool.text("file_path"),
-                notebook_path: tool.text("notebook_path"),
-                command: tool.text("command"),
-            },
+            tool_input: clients::tool_members().map(|name| (name, tool.text(name))).collect(),
             stop_hook_active: said.member("stop_hook_active").unwrap_or_default(),
             agent_id: said.text("agent_id"),
         })
@@ -81,16 +69,9 @@ impl Input {
     }
 
     /// The files that the tool is about to write, as the client names them.
-    pub fn written(&self, client: Client) -> Vec<String> {
-        let ToolInput { file_path, notebook_path, command } = &self.tool_input;
-        let one = match (client, self.tool_name.as_str()) {
-            (Client::Claude, "Edit" | "Write" | "MultiEdit") | (Client::Gemini, "write_file" | "replace") => file_path,
-            (Client::Claude, "NotebookEdit") => notebook_path,
-            (Client::Codex, "apply_patch") => return patch::paths(command).into_iter().map(str::to_owned).collect(),
-            (Client::Codex, "Bash") => return patch::paths_at_a_shell(command),
-            _ => return Vec::new(),
-        };
-        Some(one.clone()).filter(|path| !path.is_empty()).into_iter().collect()
+    pub fn written(&self, client: &Client) -> Vec<String> {
+        let member = |name: &str| self.tool_input.iter().find(|(known, _)| *known == name);
+        client.written(&self.tool_name, |name| member(name).map(|(_, text)| text.clone()).unwrap_or_default())
     }
 }
 
@@ -98,18 +79,7 @@ impl Input {
 #[derive(Default)]
 struct Said<'a>(Vec<(String, &'a RawValue)>);
 
-const MEMBERS: [&str; 10] = [
-    "session_id",
-    "cwd",
-    "model",
-    "tool_name",
-    "tool_input",
-    "stop_hook_active",
-    "agent_id",
-    "file_path",
-    "notebook_path",
-    "command",
-];
+const MEMBERS: [&str; 7] = ["session_id", "cwd", "model", "tool_name", "tool_input", "stop_hook_active", "agent_id"];
 
 impl<'a> Said<'a> {
     /// The member, if it is of the kind that is wanted. Of two with one name the last counts, as for most readers.
@@ -136,7 +106,7 @@ impl<'de> Deserialize<'de> for Said<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
                 let mut said = Vec::new();
                 while let Some(Text(name)) = object.next_key()? {
-                    if MEMBERS.contains(&name.as_str()) {
+                    if MEMBERS.into_iter().chain(clients::tool_members()).any(|known| known == name) {
                         said.push((name, object.next_value()?));
                     } else {
                         object.next_value::<IgnoredAny>()?;
@@ -173,17 +143,18 @@ impl<'de> Deserialize<'de> for Text {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examples;
     use super::*;
+    use crate::clients::tests::examples;
+    use crate::clients::{CLAUDE, CODEX, GEMINI};
 
     #[test]
     fn what_each_client_says_of_each_event_is_understood() {
         for (client, event, text) in examples::all() {
             let input = Input::read(text.as_bytes()).expect("the examples can be read");
-            assert!(!input.session_id.is_empty(), "{client:?} {event}");
-            assert_eq!(input.cwd, PathBuf::from("/data/projects/app"), "{client:?} {event}");
+            assert!(!input.session_id.is_empty(), "{} {event}", client.name);
+            assert_eq!(input.cwd, PathBuf::from("/data/projects/app"), "{} {event}", client.name);
             let is_main = !event.contains("subagent");
-            assert_eq!(!input.is_of_subagent(), is_main, "{client:?} {event}");
+            assert_eq!(!input.is_of_subagent(), is_main, "{} {event}", client.name);
         }
     }
 
@@ -193,19 +164,19 @@ mod tests {
         let notebook = "/data/projects/app/notes.ipynb";
         let patched = ["src/lib.rs", "src/new.rs", "src/old.rs", "docs/a.md", "docs/b.md"];
         for (client, event, paths) in [
-            (Client::Claude, "PreToolUse", &[lib][..]),
-            (Client::Claude, "PreToolUse-MultiEdit", &[lib]),
-            (Client::Claude, "PreToolUse-NotebookEdit", &[notebook]),
-            (Client::Claude, "PreToolUse-Bash", &[]),
-            (Client::Claude, "PreToolUse-subagent", &[lib]),
-            (Client::Codex, "PreToolUse", &patched),
-            (Client::Codex, "PreToolUse-Bash", &[]),
-            (Client::Codex, "PreToolUse-patch-at-a-shell", &["src/lib.rs"]),
-            (Client::Gemini, "BeforeTool", &[lib]),
-            (Client::Gemini, "BeforeTool-replace", &[lib]),
+            (&CLAUDE, "PreToolUse", &[lib][..]),
+            (&CLAUDE, "PreToolUse-MultiEdit", &[lib]),
+            (&CLAUDE, "PreToolUse-NotebookEdit", &[notebook]),
+            (&CLAUDE, "PreToolUse-Bash", &[]),
+            (&CLAUDE, "PreToolUse-subagent", &[lib]),
+            (&CODEX, "PreToolUse", &patched),
+            (&CODEX, "PreToolUse-Bash", &[]),
+            (&CODEX, "PreToolUse-patch-at-a-shell", &["src/lib.rs"]),
+            (&GEMINI, "BeforeTool", &[lib]),
+            (&GEMINI, "BeforeTool-replace", &[lib]),
         ] {
             let input = Input::read(examples::input(client, event).as_bytes()).unwrap();
-            assert_eq!(input.written(client), paths, "{client:?} {event}");
+            assert_eq!(input.written(client), paths, "{} {event}", client.name);
         }
     }
 
@@ -215,7 +186,7 @@ mod tests {
                        "tool_name": "Edit", "new": {"deep": []}}"#;
         let input = Input::read(text.as_bytes()).unwrap();
         assert!(input.session_id.is_empty() && !input.stop_hook_active && !input.is_of_subagent());
-        assert!(input.written(Client::Claude).is_empty());
+        assert!(input.written(&CLAUDE).is_empty());
     }
 
     #[test]
@@ -229,12 +200,12 @@ mod tests {
         ] {
             let text =
                 format!(r#"{{"prompt": "\ud83d", "x": {deep}, "tool_name": "Write", "tool_input": {tool_input}}}"#);
-            assert_eq!(Input::read(text.as_bytes()).unwrap().written(Client::Claude), ["a.rs"], "{tool_input:.60}");
+            assert_eq!(Input::read(text.as_bytes()).unwrap().written(&CLAUDE), ["a.rs"], "{tool_input:.60}");
         }
         let patch = r#"{"tool_name": "apply_patch", "tool_input": {"command": "*** Add File: a.rs\n+\ud83d cut"}}"#;
-        assert_eq!(Input::read(patch.as_bytes()).unwrap().written(Client::Codex), ["a.rs"]);
+        assert_eq!(Input::read(patch.as_bytes()).unwrap().written(&CODEX), ["a.rs"]);
         let bytes = b"{\"tool_name\": \"Write\", \"tool_input\": {\"file_path\": \"a.rs\", \"content\": \"\xff\"}}";
-        assert_eq!(Input::read(&bytes[..]).unwrap().written(Client::Claude), ["a.rs"]);
+        assert_eq!(Input::read(&bytes[..]).unwrap().written(&CLAUDE), ["a.rs"]);
     }
 
     #[test]

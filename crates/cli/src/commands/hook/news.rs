@@ -154,8 +154,7 @@ fn as_text<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String, D::Err
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::hook::client::{Client, Event};
-    use crate::commands::hook::reply::Reply;
+    use crate::clients::{GEMINI, Reply};
 
     fn news(id: i64, subject: &str, body: &str) -> News {
         let (from, subject, body) = ("BlueLake".to_owned(), subject.to_owned(), body.to_owned());
@@ -164,7 +163,7 @@ mod tests {
 
     fn printed(news: &[News]) -> usize {
         let reply = Reply::Context(text(news, Door::Tools).expect("there is news"));
-        reply.json(Client::Gemini, Event::Prompt).to_string().len()
+        (GEMINI.reply)(&reply, "BeforeAgent").to_string().len()
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::client::Event;
 use super::input::Input;
 use super::session::Kept;
+use crate::clients::Event;
 use crate::commands::nudge::key;
 
 /// When a session that nothing is heard of counts as ended: its client may have died.

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::client::Client;
+use crate::clients::Client;
 
 /// How many messages are remembered as told. Whoever asks about more at once is told some of them again.
 pub const MOST_TOLD: usize = 1_000;
@@ -43,9 +43,9 @@ pub struct Session {
 
 impl Session {
     /// The place for a session of a client. The id is only hashed: it may be any text.
-    pub fn of(folder: &Path, client: Client, id: &str) -> Self {
+    pub fn of(folder: &Path, client: &Client, id: &str) -> Self {
         let hash = blake3::hash(id.as_bytes()).to_hex();
-        Self { folder: folder.to_owned(), name: format!("{}-{}", client.name(), &hash[..32]) }
+        Self { folder: folder.to_owned(), name: format!("{}-{}", client.name, &hash[..32]) }
     }
 
     /// What is remembered. A session that goes on is not forgotten.
@@ -136,9 +136,10 @@ fn private(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clients::{CLAUDE, CODEX};
 
     fn session(folder: &tempfile::TempDir, id: &str) -> Session {
-        Session::of(&folder.path().join("sessions"), Client::Claude, id)
+        Session::of(&folder.path().join("sessions"), &CLAUDE, id)
     }
 
     fn ids(range: std::ops::Range<usize>) -> Vec<String> {
@@ -155,7 +156,7 @@ mod tests {
             session.keep(&kept).unwrap();
             assert_eq!(session.kept().as_ref(), Some(&kept), "{id}");
         }
-        assert_eq!(Session::of(&folder.path().join("sessions"), Client::Codex, "a").kept(), None);
+        assert_eq!(Session::of(&folder.path().join("sessions"), &CODEX, "a").kept(), None);
         assert_eq!(fs::read_dir(folder.path().join("sessions")).unwrap().count(), 4, "nothing else is left behind");
     }
 

@@ -9,30 +9,25 @@ use serde_json::Value;
 
 use super::Fault;
 use super::json::{self, New, Step, quoted};
+use crate::clients::Client;
 
 /// The name of the MCP server.
-pub const SERVER: &str = "postrider";
+pub(crate) const SERVER: &str = "postrider";
 
 /// More of our own entries than this in one file were not written by us.
 const MOST_ENTRIES: usize = 200;
 
 /// The hooks of a client.
-pub struct Hooks<'a> {
-    /// What the client is called in the hook's command.
-    pub client: &'a str,
-    /// The events, as the client calls them.
-    pub events: &'a [&'a str],
-    /// How long a hook may take, in the unit of the client.
-    pub timeout: u64,
-    /// Whether a hook has a name.
-    pub is_named: bool,
+pub(crate) struct Hooks<'a> {
+    /// Whose they are.
+    pub client: &'a Client,
     /// The program, as a shell reads it.
     pub program: &'a str,
 }
 
 /// The entry of the MCP server.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Server {
+pub(crate) enum Server {
     /// There is none.
     Missing,
     /// Ours, and how it calls the program.
@@ -50,20 +45,22 @@ struct Place {
 }
 
 /// The text with the hooks in it. Those of the events in `own` were there before us: none of them is taken out.
-pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
     expect_object(text, &[])?;
     expect_object(text, &[Step::Member("hooks")])?;
     let mut text = without_hooks(text, |place, earlier| {
         let is_late = || earlier.iter().any(|other| other.event == place.event);
-        !own.contains(&place.event) && (!hooks.events.contains(&place.event.as_str()) || is_late())
+        !own.contains(&place.event) && (hooks.client.event(&place.event).is_none() || is_late())
     })?;
-    for event in hooks.events {
-        let command = format!("{} hook {} {event}", hooks.program, hooks.client);
+    for (_, event) in hooks.client.events {
+        let command = format!("{} hook {} {event}", hooks.program, hooks.client.name);
         let value = json::read(&text)?;
         let present = places(&value).into_iter().find(|place| place.event == *event);
         text = match present {
             Some(place) if place.command == command => continue,
-            None if commands(&value).any(|(of, command)| of == *event && calls_hook(command, hooks.client, event)) => {
+            None if commands(&value)
+                .any(|(of, command)| of == *event && calls_hook(command, hooks.client.name, event)) =>
+            {
                 continue;
             }
             Some(place) => json::replace(&text, &place.command_path(), &quoted(&command))?,
@@ -75,17 +72,17 @@ pub fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<St
 
 /// The text without any hook of ours but those of the events in `own`. A list or object that has nothing else in it goes
 /// with it.
-pub fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
     without_hooks(text, |place, _| !own.contains(&place.event))
 }
 
 /// The events that a hook of ours is there for.
-pub fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
     Ok(places(&json::read(text)?).into_iter().map(|place| place.event).collect())
 }
 
 /// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
-pub fn install_server(text: &str, program: &str) -> Result<String, Fault> {
+pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault> {
     expect_object(text, &[])?;
     let servers = [Step::Member("mcpServers")];
     expect_object(text, &servers)?;
@@ -111,7 +108,7 @@ pub fn install_server(text: &str, program: &str) -> Result<String, Fault> {
 }
 
 /// The text without the MCP server, and without the object of servers if there is no other.
-pub fn uninstall_server(text: &str) -> Result<String, Fault> {
+pub(crate) fn uninstall_server(text: &str) -> Result<String, Fault> {
     if !matches!(server(text)?, Server::Ours(_)) {
         return Ok(text.to_owned());
     }
@@ -121,7 +118,7 @@ pub fn uninstall_server(text: &str) -> Result<String, Fault> {
 }
 
 /// Which MCP server there is.
-pub fn server(text: &str) -> Result<Server, Fault> {
+pub(crate) fn server(text: &str) -> Result<Server, Fault> {
     let value = json::read(text)?;
     let entry = &value["mcpServers"][SERVER];
     if entry.is_null() && value["mcpServers"].get(SERVER).is_none() {
@@ -132,7 +129,7 @@ pub fn server(text: &str) -> Result<Server, Fault> {
 }
 
 /// Whether a server that runs `program` with this first argument is ours.
-pub fn is_ours(program: &str, argument: Option<&str>) -> bool {
+pub(crate) fn is_ours(program: &str, argument: Option<&str>) -> bool {
     is_our_program(program) && argument == Some("stdio")
 }
 
@@ -141,10 +138,10 @@ impl Hooks<'_> {
     fn group(&self, command: String) -> New {
         let text = |text: &str| New::Text(text.to_owned());
         let mut hook = vec![("type", text("command"))];
-        if self.is_named {
+        if self.client.names_hooks {
             hook.push(("name", text(SERVER)));
         }
-        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.timeout))]);
+        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.client.hook_timeout))]);
         let hook = hook.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         New::Object(vec![("hooks".to_owned(), New::List(vec![New::Object(hook)]))])
     }

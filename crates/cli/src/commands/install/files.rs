@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -15,7 +16,7 @@ use crate::commands::given;
 
 /// What becomes of a file. No text means no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The file.
     pub path: PathBuf,
     /// What was read.
@@ -27,7 +28,7 @@ pub struct Change {
 }
 
 /// The text of a file, if there is one.
-pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let unusable = |what: &str| {
         let hint = "Nothing was changed. Put a file there, or nothing, then run the command again.";
         Err(refused("CONFIG_UNUSABLE", &format!("'{}' is {what}", path.display()), hint))
@@ -43,7 +44,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// The folders on the way to a file that are not there, the outermost first.
-pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -51,7 +52,7 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes folders that have nothing in them, the innermost first.
-pub fn remove_empty(folders: &[PathBuf]) {
+pub(crate) fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         // One with something in it stays, and so do those around it.
         let _ = fs::remove_dir(folder);
@@ -59,7 +60,7 @@ pub fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// Makes every change, or none of them.
-pub fn write_all(changes: &[Change]) -> anyhow::Result<()> {
+pub(crate) fn write_all(changes: &[Change]) -> anyhow::Result<()> {
     let mut made = Vec::new();
     let written = stage_all(changes, &mut made).and_then(commit_all);
     if written.is_err() {
@@ -116,8 +117,7 @@ fn written_beside(
 ) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".postrider-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(if is_private { 0o600 } else { 0o666 }));
+    builder.permissions(Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     if let Some(permissions) = present {
@@ -167,28 +167,17 @@ fn take_back(done: &[&Change]) {
 }
 
 fn make_folder(folder: &Path, is_private: bool) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    if is_private {
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    }
-    builder.create(folder)
+    fs::DirBuilder::new().mode(if is_private { 0o700 } else { 0o777 }).create(folder)
 }
 
 /// A new name is safe once its folder is.
-#[cfg(unix)]
 fn sync_folder(file: &Path) -> io::Result<()> {
     File::open(file.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-#[cfg(not(unix))]
-fn sync_folder(_file: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

@@ -15,11 +15,11 @@ use serde_json::Value;
 
 use super::Fault;
 use style::Style;
-pub use style::{New, quoted};
+pub(crate) use style::{New, quoted};
 
 /// One step from a value to a value inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// The member of an object.
     Member(&'a str),
     /// The item of a list.
@@ -27,18 +27,18 @@ pub enum Step<'a> {
 }
 
 /// What a text says. One that is empty, or has nothing but comments, stands for an empty object.
-pub fn read(text: &str) -> Result<Value, Fault> {
+pub(crate) fn read(text: &str) -> Result<Value, Fault> {
     Ok(Page::read(text)?.root.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The fault that what stands at `path` is not what it should be.
-pub fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
+pub(crate) fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
     let start = Page::read(text).ok().and_then(|page| page.find(path).map(|found| found.range.start));
     Fault::at(text, start.unwrap_or(0), what)
 }
 
 /// Puts `value` behind everything that is in the list or object at `path`; in an object it has a name.
-pub fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) -> Result<String, Fault> {
+pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) -> Result<String, Fault> {
     let page = Page::read(text)?;
     let Some(root) = &page.root else {
         let ended = if text.trim().is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -76,13 +76,13 @@ pub fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) ->
 }
 
 /// Puts another value in the place of the one at `path`.
-pub fn replace(text: &str, path: &[Step<'_>], value: &str) -> Result<String, Fault> {
+pub(crate) fn replace(text: &str, path: &[Step<'_>], value: &str) -> Result<String, Fault> {
     let page = Page::read(text)?;
     Ok(page.find(path).map_or_else(|| text.to_owned(), |found| spliced(text, &[(found.range, value)])))
 }
 
 /// Takes out what stands at `path`, with its name, its comma and the white space before it.
-pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
+pub(crate) fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
     let page = Page::read(text)?;
     let Some((last, outer)) = path.split_last() else { return Ok(text.to_owned()) };
     let Some(around) = page.find(outer) else { return Ok(text.to_owned()) };

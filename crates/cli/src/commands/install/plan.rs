@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::Fault;
-use super::clients::{Client, ConfigFile};
+use super::configuration::Configuration;
 use super::files::{self, Change};
 use super::program::Program;
 use super::receipt::Receipt;
 use super::refused;
+use crate::clients::Client;
 
 /// What becomes of one file of configuration.
-pub struct Planned {
+pub(crate) struct Planned {
     /// The file itself.
     pub change: Change,
-    /// Its receipt.
     pub receipt: Change,
     /// Folders to remove afterwards, if they are empty.
     pub folders: Vec<PathBuf>,
@@ -23,19 +23,24 @@ pub struct Planned {
 
 impl Planned {
     /// Whether the file will be another one.
-    pub fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         self.change.before != self.change.after
     }
 }
 
 /// Everything that has to be written for these files.
-pub fn writes(plan: &[Planned]) -> Vec<Change> {
+pub(crate) fn writes(plan: &[Planned]) -> Vec<Change> {
     let all = plan.iter().flat_map(|planned| [&planned.receipt, &planned.change]);
     all.filter(|change| change.before != change.after).cloned().collect()
 }
 
 /// Puts the entries of `client` into a file.
-pub fn install(file: &ConfigFile, client: Client, program: &Program, home: &Path) -> anyhow::Result<Planned> {
+pub(crate) fn install(
+    file: &Configuration,
+    client: &Client,
+    program: &Program,
+    home: &Path,
+) -> anyhow::Result<Planned> {
     let wrong = |fault| unusable(&file.path, &fault);
     let before = files::read(&file.path)?;
     let text = before.as_deref().unwrap_or_default();
@@ -65,7 +70,7 @@ pub fn install(file: &ConfigFile, client: Client, program: &Program, home: &Path
 }
 
 /// Takes everything of ours out of a file.
-pub fn uninstall(file: &ConfigFile, home: &Path) -> anyhow::Result<Planned> {
+pub(crate) fn uninstall(file: &Configuration, home: &Path) -> anyhow::Result<Planned> {
     let wrong = |fault| unusable(&file.path, &fault);
     let before = files::read(&file.path)?;
     let (kept, mut receipt) = Receipt::find(home, &file.path)?;

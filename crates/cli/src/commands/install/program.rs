@@ -3,18 +3,19 @@
 //! Files of a project are shared with people who keep the program elsewhere, so there it is always the plain name.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::clients::Scope;
+use crate::clients::Scope;
 
 /// The plain name.
 const NAME: &str = "postrider";
 
 /// How the program is called.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// Its name or its path.
     pub word: String,
     /// Why it is called so, in a sentence.
@@ -25,14 +26,14 @@ pub struct Program {
 
 impl Program {
     /// How this very program is called, from the search path in the environment.
-    pub fn of_this_process(scope: Scope) -> anyhow::Result<Self> {
+    pub(crate) fn of_this_process(scope: Scope) -> anyhow::Result<Self> {
         let this = std::env::current_exe().context("this program does not know its own path")?;
         Self::choose(scope, &this, &std::env::var_os("PATH").unwrap_or_default())
     }
 
     /// How `this` is called where programs are searched for in `path`.
     fn choose(scope: Scope, this: &Path, path: &OsStr) -> anyhow::Result<Self> {
-        let found = std::env::split_paths(path).map(|folder| folder.join(NAME)).find_map(|stem| runnable(&stem));
+        let found = std::env::split_paths(path).map(|folder| folder.join(NAME)).find(|file| is_executable(file));
         let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
         let named = |why: String, is_doubtful| Self { word: NAME.to_owned(), why, is_doubtful };
         match (found, scope) {
@@ -57,32 +58,19 @@ impl Program {
     }
 
     /// The word as a shell reads it.
-    pub fn for_a_shell(&self) -> String {
+    pub(crate) fn for_a_shell(&self) -> String {
         shlex::try_quote(&self.word).map_or_else(|_| NAME.to_owned(), |word| word.into_owned())
     }
 }
 
-/// The file that runs when `stem` is called.
-fn runnable(stem: &Path) -> Option<PathBuf> {
-    let file = stem.with_extension(std::env::consts::EXE_EXTENSION);
-    is_executable(&file).then_some(file)
-}
-
-#[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-#[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.is_file()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

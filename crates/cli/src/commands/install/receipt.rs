@@ -14,7 +14,7 @@ const FOLDER: &str = "installed";
 
 /// How a file was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub(crate) struct Receipt {
     /// The file, for people who look.
     path: String,
     /// Whether there was no such file.
@@ -34,7 +34,7 @@ pub struct Receipt {
 
 impl Receipt {
     /// A receipt for a file that said `before` and now says `after`.
-    pub fn new(path: &Path, before: &str, after: &str) -> Self {
+    pub(crate) fn new(path: &Path, before: &str, after: &str) -> Self {
         let pairs = before.char_indices().zip(after.chars());
         let start = pairs.take_while(|((_, old), new)| old == new).map(|((at, old), _)| at + old.len_utf8()).last();
         let start = start.unwrap_or(0);
@@ -54,7 +54,7 @@ impl Receipt {
     }
 
     /// The text before, if `text` is what was written.
-    pub fn former(&self, text: &str) -> Option<String> {
+    pub(crate) fn former(&self, text: &str) -> Option<String> {
         if hash(text) != self.hash {
             return None;
         }
@@ -63,7 +63,7 @@ impl Receipt {
     }
 
     /// The receipt for a file, if there is one that can be read.
-    pub fn find(home: &Path, path: &Path) -> anyhow::Result<(Option<Self>, Change)> {
+    pub(crate) fn find(home: &Path, path: &Path) -> anyhow::Result<(Option<Self>, Change)> {
         let name = format!("{}.json", &hash(&path.to_string_lossy())[..32]);
         let kept_in = home.join(FOLDER).join(name);
         let before = files::read(&kept_in)?;
@@ -73,7 +73,7 @@ impl Receipt {
     }
 
     /// The receipt as text.
-    pub fn written(&self) -> anyhow::Result<String> {
+    pub(crate) fn written(&self) -> anyhow::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 }

@@ -2,15 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::clients::{Client, Scope};
 use super::diff;
 use super::plan::Planned;
+use crate::clients::{Client, Scope};
 use crate::output::{Screen, text};
 
 /// Everything there is to say.
-pub struct Report {
-    /// For which client.
-    pub client: Client,
+pub(crate) struct Report {
+    pub client: &'static Client,
     /// In whose configuration.
     pub scope: Scope,
     /// Whether it was only to be shown.
@@ -29,7 +28,7 @@ pub struct Report {
 
 impl Report {
     /// For programs.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let file = |planned: &Planned| {
             let mut told = json!({ "path": planned.change.path, "change": fate(planned) });
             if self.dry_run {
@@ -38,7 +37,7 @@ impl Report {
             told
         };
         json!({
-            "client": self.client.word(),
+            "client": self.client.name,
             "scope": self.scope.word(),
             "dry_run": self.dry_run,
             "changed": self.changes(),
@@ -50,7 +49,7 @@ impl Report {
     }
 
     /// For people.
-    pub fn text(&self, screen: &Screen) -> String {
+    pub(crate) fn text(&self, screen: &Screen) -> String {
         let mut parts = vec![self.summary()];
         if self.dry_run {
             let diffs = self.plan.iter().filter(|planned| planned.changes());
@@ -67,7 +66,7 @@ impl Report {
     }
 
     fn summary(&self) -> String {
-        let (name, done, scope) = (self.client.name(), self.done, self.scope.word());
+        let (name, done, scope) = (self.client.title, self.done, self.scope.word());
         match (self.changes(), self.dry_run) {
             (false, _) => format!("Nothing to change: mail for {name} is {done} in the {scope} configuration."),
             (true, true) => {

@@ -14,7 +14,7 @@ use super::entries::{SERVER, Server, is_ours};
 const SERVERS: &str = "mcp_servers";
 
 /// The text with the server in it, called by `program`.
-pub fn install(text: &str, program: &str) -> Result<String, Fault> {
+pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
     let written = toml_edit::Value::from(program).to_string();
     match find(&read(text)?) {
         Found::Ours { program: here, is_called, .. } if is_called != program => {
@@ -37,7 +37,7 @@ pub fn install(text: &str, program: &str) -> Result<String, Fault> {
 }
 
 /// The text without the server.
-pub fn uninstall(text: &str) -> Result<String, Fault> {
+pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
     let Found::Ours { tables, .. } = find(&read(text)?) else { return Ok(text.to_owned()) };
     let mut left = text.to_owned();
     for table in tables.into_iter().rev() {
@@ -54,7 +54,7 @@ pub fn uninstall(text: &str) -> Result<String, Fault> {
 }
 
 /// Which entry there is.
-pub fn server(text: &str) -> Result<Server, Fault> {
+pub(crate) fn server(text: &str) -> Result<Server, Fault> {
     Ok(match find(&read(text)?) {
         Found::Nothing => Server::Missing,
         Found::Ours { is_called, .. } => Server::Ours(is_called),

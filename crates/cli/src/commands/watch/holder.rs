@@ -69,7 +69,8 @@ fn began(process: u32) -> Option<String> {
     (!is_dead).then(|| fields.get(19).map(|beginning| (*beginning).to_owned()))?
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

@@ -1,29 +1,33 @@
-//! The play goes on without end, never gives a scene up, and answers whoever is no part of it.
+//! The play goes on without end, never gives a scene up, and answers whoever is no part of it. Every scene is well-formed
+//! with every topic.
 
+use formats::{Typed, secrets};
+use jiff::Timestamp;
 use mail::messages::Importance;
-use mail::office::{Claim, Draft, InboxAsk, Registration, ReplyDraft};
+use mail::office::{Claim, Draft, InboxAsk, Registration};
 
 use super::*;
+use crate::commands::demo::letter::Letter;
 use crate::commands::demo::sample::Sample;
 use crate::config::{Config, File};
 use crate::wiring::Post;
 
-async fn begun(seed: u64) -> (tempfile::TempDir, Post, Play) {
+async fn begun() -> (tempfile::TempDir, Post, Play) {
     let home = tempfile::tempdir().unwrap();
     let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
     let post = Post::open(&config).await.unwrap();
     let sample = Sample::read().unwrap();
     sample.fill(&post).await.unwrap();
-    for place in sample.line() {
-        tokio::spawn(place.stand(post.office.clone()));
+    for (project, wish) in sample.line() {
+        tokio::spawn(wish.stand(post.office.clone(), project, Words::default()));
     }
-    let play = Play::with_dice(post.office.clone(), sample.members(), true, seed).await.unwrap();
+    let play = Play::begin(post.office.clone(), sample.members(), true).await.unwrap();
     (home, post, play)
 }
 
 #[tokio::test]
 async fn scene_after_scene_is_played_to_its_end() {
-    let (_home, post, mut play) = begun(7).await;
+    let (_home, post, mut play) = begun().await;
     let mut most_waiting = 0;
     for _ in 0..700 {
         play.step().await;
@@ -32,7 +36,7 @@ async fn scene_after_scene_is_played_to_its_end() {
         tokio::task::yield_now().await;
     }
     assert_eq!(play.given_up, 0);
-    assert!(play.openings.iter().all(|scene| scene.cue.is_some()), "what the sample left open goes on");
+    assert!(play.tracks.iter().all(|track| track.scene.worker.is_none()), "what the sample left open went on");
     assert!(play.next_work > FIRST_WORK + 10, "{}", play.next_work);
     assert!(most_waiting < 40, "what is sent is read soon: {most_waiting}");
     let ask = WorkAsk { project_key: MAIN, state: Some("overdue"), agent: None, before: None, limit: 100 };
@@ -65,27 +69,8 @@ async fn visit(post: &Post) {
 }
 
 #[tokio::test]
-async fn whoever_answers_the_open_question_sees_the_work_go_on() {
-    let (_home, post, mut play) = begun(3).await;
-    visit(&post).await;
-    let ask = WorkAsk { project_key: MAIN, state: Some("help_wanted"), agent: Some("RedFox"), before: None, limit: 1 };
-    let item = post.office.work(ask).await.unwrap().items.remove(0);
-    let mail::work::State::HelpWanted(question) = item.state else { panic!("{item:?}") };
-    let draft = letter_to("RedFox", "Quiet until it was watched for a week.");
-    let reply = ReplyDraft { reply_to: question.message, subject: None, draft };
-    post.office.reply(reply).await.unwrap();
-    for _ in 0..300 {
-        play.step().await;
-        tokio::task::yield_now().await;
-    }
-    assert!(play.openings.is_empty());
-    assert_eq!(post.office.work_story(MAIN, &item.id, None, 100).await.unwrap().item.state.name(), "done");
-    assert_eq!(play.given_up, 0);
-}
-
-#[tokio::test]
 async fn a_person_is_answered_and_a_program_not_for_ever() {
-    let (_home, post, mut play) = begun(11).await;
+    let (_home, post, mut play) = begun().await;
     visit(&post).await;
     for _ in 0..5 {
         let draft = Draft { thread: Some("hello"), ..letter_to("GreenDog", "Are you there?") };
@@ -106,4 +91,64 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
     let answers = post.office.inbox(ask).await.unwrap();
     assert_eq!(answers.len(), 3);
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
+}
+
+fn words_of(topic: &BTreeMap<String, String>) -> Words {
+    let drawn = [
+        ("worker", "GreenDog"),
+        ("other", "BlueLake"),
+        ("work", "ws-41"),
+        ("tests", "201"),
+        ("context", "50"),
+        ("seconds", "46"),
+        ("commit", "0123abc"),
+        ("commit2", "4567def"),
+    ];
+    let words = drawn.into_iter().fold(Words::default(), |words, (name, text)| words.with(name, text));
+    topic.iter().fold(words, |words, (name, text)| words.with(name, text)).sent_at(Timestamp::now(), "seed")
+}
+
+fn letters(scenes: &[Scene]) -> impl Iterator<Item = &Letter> {
+    scenes.iter().flat_map(|scene| &scene.step).filter_map(|step| match step {
+        Deed::Send(letter) => Some(&**letter),
+        _ => None,
+    })
+}
+
+fn check(letter: &Letter, words: &Words) -> bool {
+    let (subject, body) = (words.fill(letter.subject.as_deref().unwrap_or_default()), words.fill(letter.body.trim()));
+    assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
+    assert!(secrets::find(&body).is_empty(), "{subject}: {body}");
+    let typed = Typed::read(&subject, &body);
+    if typed.value.kind().is_none() {
+        assert!(!body.starts_with('{') && !body.starts_with("```json"), "{subject}: {body}");
+        return false;
+    }
+    assert_eq!(typed.problems, [], "{subject}: {body}");
+    true
+}
+
+#[test]
+fn every_typed_message_of_every_scene_reads_without_a_problem_with_every_topic() {
+    let script = Script::read().unwrap();
+    assert!(script.topic.len() >= 24 && script.scenes.len() >= 8);
+    for topic in &script.topic {
+        let words = words_of(topic);
+        letters(&script.asides).for_each(|letter| assert!(!check(letter, &words), "nobody is at work there"));
+        let typed = letters(&script.scenes).filter(|letter| check(letter, &words)).count();
+        assert!(typed >= 40, "{typed}");
+    }
+    for letter in letters(&script.openings) {
+        check(letter, &Words::default().sent_at(Timestamp::now(), "seed"));
+    }
+}
+
+#[test]
+fn no_two_topics_are_about_the_same_files() {
+    let script = Script::read().unwrap();
+    let mut paths: Vec<&String> = script.topic.iter().flat_map(|topic| [&topic["path"], &topic["test"]]).collect();
+    let count = paths.len();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), count);
 }

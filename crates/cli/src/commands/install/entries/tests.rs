@@ -4,11 +4,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::clients::{CLAUDE, Event};
 
 const EVENTS: [&str; 3] = ["SessionStart", "PreToolUse", "Stop"];
+const CLIENT: Client = Client {
+    events: &[(Event::SessionStart, EVENTS[0]), (Event::BeforeTool, EVENTS[1]), (Event::Stop, EVENTS[2])],
+    ..CLAUDE
+};
 
 fn hooks(program: &str) -> Hooks<'_> {
-    Hooks { client: "claude", events: &EVENTS, timeout: 5, is_named: false, program }
+    Hooks { client: &CLIENT, program }
 }
 
 /// Both parts.
@@ -47,7 +52,7 @@ fn an_empty_file_gets_every_hook_and_the_server() {
     assert_eq!(value["hooks"]["Stop"], json!([{ "hooks": [hook] }]));
     assert_eq!(value["hooks"].as_object().unwrap().len(), EVENTS.len());
     assert_eq!(value["mcpServers"], json!({ "postrider": { "command": "postrider", "args": ["stdio"] } }));
-    let named = Hooks { is_named: true, ..hooks("postrider") };
+    let named = Hooks { client: &Client { names_hooks: true, ..CLIENT }, program: "postrider" };
     let value = json::read(&install_hooks("", &named, &[]).unwrap()).unwrap();
     assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["name"], "postrider");
 }
@@ -82,7 +87,8 @@ fn what_is_there_is_kept_and_comes_back_byte_for_byte() {
 
 #[test]
 fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
-    let old = Hooks { events: &["SessionStart", "Gone", "Stop"], ..hooks("'/old place/postrider'") };
+    let events = &[(Event::SessionStart, "SessionStart"), (Event::Prompt, "Gone"), (Event::Stop, "Stop")];
+    let old = Hooks { client: &Client { events, ..CLIENT }, program: "'/old place/postrider'" };
     let text = install_hooks(FOREIGN, &old, &[]).unwrap();
     let text = install_server(&text, "/old place/postrider").unwrap();
     let text =

@@ -7,19 +7,15 @@ use jsonc_parser::common::Ranged;
 
 /// A value to be written, with its members in the order in which they are to be read.
 #[derive(Clone, Debug)]
-pub enum New {
-    /// A string.
+pub(crate) enum New {
     Text(String),
-    /// A number.
     Number(u64),
-    /// A list.
     List(Vec<New>),
-    /// An object.
     Object(Vec<(String, New)>),
 }
 
 /// The manner of a text.
-pub struct Style<'t> {
+pub(crate) struct Style<'t> {
     /// What ends a line.
     pub newline: &'static str,
     /// What a line is indented by for each level.
@@ -31,7 +27,7 @@ pub struct Style<'t> {
 
 impl<'t> Style<'t> {
     /// The manner in which `text` is written.
-    pub fn of(text: &'t str, root: &ast::Value<'_>) -> Self {
+    pub(crate) fn of(text: &'t str, root: &ast::Value<'_>) -> Self {
         let first = match root {
             ast::Value::Object(object) => object.properties.first().map(Ranged::start),
             ast::Value::Array(list) => list.elements.first().map(Ranged::start),
@@ -49,12 +45,12 @@ impl<'t> Style<'t> {
     }
 
     /// What stands behind a comma or a colon.
-    pub fn gap(&self) -> &'static str {
+    pub(crate) fn gap(&self) -> &'static str {
         if self.is_spaced { " " } else { "" }
     }
 
     /// A value, with its name if it has one.
-    pub fn member(&self, name: Option<&str>, value: &New, indent: &str, on_one_line: bool) -> String {
+    pub(crate) fn member(&self, name: Option<&str>, value: &New, indent: &str, on_one_line: bool) -> String {
         let value = self.value(value, indent, on_one_line);
         name.map_or(value.clone(), |name| format!("{}:{}{value}", quoted(name), self.gap()))
     }
@@ -89,12 +85,12 @@ impl<'t> Style<'t> {
 }
 
 /// A string as JSON writes it.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// The white space at the beginning of the line on which `place` is.
-pub fn indentation(text: &str, place: usize) -> String {
+pub(crate) fn indentation(text: &str, place: usize) -> String {
     let line = text[..place].rfind('\n').map_or(0, |end| end + 1);
     text[line..place].chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
 }

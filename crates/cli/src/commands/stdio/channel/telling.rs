@@ -86,7 +86,6 @@ fn is_break(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Text on one line.
 fn line(text: &str) -> String {
     let mut line: String =
         text.chars().take(LONGEST_LINE).map(|c| if is_break(c) || c == '\n' { ' ' } else { c }).collect();

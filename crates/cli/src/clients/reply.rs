@@ -4,11 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Event};
-
 /// What we have to say about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// The agent is told something, and goes on.
     Context(String),
     /// The tool must not be called, for this reason.
@@ -19,35 +17,37 @@ pub enum Reply {
     GoOn(String),
 }
 
-impl Reply {
-    /// The answer to an event of a client.
-    pub fn json(&self, client: Client, event: Event) -> Value {
-        let name = client.event_name(event);
-        let context =
-            |text: &str| json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } });
-        match (self, client) {
-            (Self::Context(text), _) => context(text),
-            // Gemini has no ear for the model here; the person is told.
-            (Self::Warn(text), Client::Gemini) => json!({ "systemMessage": text }),
-            (Self::Warn(text), _) => context(text),
-            (Self::Refuse(reason) | Self::GoOn(reason), Client::Gemini) => {
-                json!({ "decision": "deny", "reason": reason })
-            }
-            (Self::Refuse(reason), _) => json!({ "hookSpecificOutput": {
-                "hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": reason,
-            } }),
-            (Self::GoOn(reason), _) => json!({ "decision": "block", "reason": reason }),
-        }
+/// The shape of Claude Code and Codex: most answers stand in an object that names the event.
+pub(crate) fn specific(reply: &Reply, event: &'static str) -> Value {
+    match reply {
+        Reply::Context(text) | Reply::Warn(text) => context(text, event),
+        Reply::Refuse(reason) => json!({ "hookSpecificOutput": {
+            "hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason,
+        } }),
+        Reply::GoOn(reason) => json!({ "decision": "block", "reason": reason }),
     }
+}
+
+/// The shape of Gemini: a decision and its reason. A warning has no way to the model here; the person is told.
+pub(crate) fn decision(reply: &Reply, event: &'static str) -> Value {
+    match reply {
+        Reply::Context(text) => context(text, event),
+        Reply::Warn(text) => json!({ "systemMessage": text }),
+        Reply::Refuse(reason) | Reply::GoOn(reason) => json!({ "decision": "deny", "reason": reason }),
+    }
+}
+
+fn context(text: &str, event: &'static str) -> Value {
+    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
     use jsonschema::JSONSchema;
 
-    use super::super::examples;
     use super::*;
+    use crate::clients::tests::examples;
+    use crate::clients::{ALL, CODEX, Event};
 
     /// Every answer that we can give, and to which event.
     fn replies() -> Vec<(Event, Reply)> {
@@ -64,21 +64,23 @@ mod tests {
 
     #[test]
     fn each_client_is_answered_in_its_own_words() {
-        for client in Client::value_variants() {
+        for client in ALL {
             let told: Vec<String> = replies()
                 .iter()
-                .map(|(event, reply)| format!("{}: {}", client.event_name(*event), reply.json(*client, *event)))
+                .map(|(event, reply)| (client.event_name(*event), reply))
+                .map(|(event, reply)| format!("{event}: {}", (client.reply)(reply, event)))
                 .collect();
-            insta::assert_snapshot!(format!("replies_{}", client.name()), told.join("\n"));
+            insta::assert_snapshot!(format!("replies_{}", client.name), told.join("\n"));
         }
     }
 
     #[test]
     fn codex_accepts_every_answer_and_would_refuse_one_with_more_in_it() {
         for (event, reply) in replies() {
-            let schema = examples::codex_schema(Client::Codex.event_name(event));
+            let event = CODEX.event_name(event);
+            let schema = examples::codex_schema(event);
             let schema = JSONSchema::compile(&schema).expect("a schema");
-            let mut answer = reply.json(Client::Codex, event);
+            let mut answer = (CODEX.reply)(&reply, event);
             assert!(schema.is_valid(&answer), "{answer}");
             answer["suppressOutput"] = true.into();
             assert!(!schema.is_valid(&answer), "{answer}");

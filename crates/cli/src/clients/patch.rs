@@ -12,7 +12,7 @@ const MOST: usize = 1_000;
 const MARKERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
 /// The files that `patch` adds, changes, deletes or moves, each once, as it names them.
-pub fn paths(patch: &str) -> Vec<&str> {
+pub(crate) fn paths(patch: &str) -> Vec<&str> {
     let named = patch.trim_start_matches('\u{feff}').lines().filter_map(|line| {
         let line = line.trim();
         let path = MARKERS.iter().find_map(|marker| line.strip_prefix(marker))?.trim();
@@ -25,7 +25,7 @@ pub fn paths(patch: &str) -> Vec<&str> {
 /// The files of the patch in a shell command that Codex takes for a patch: `apply_patch <<'EOF'`, also in another folder.
 ///
 /// Codex tells of it as of any command, and applies it as a patch. What else a command writes is not known.
-pub fn paths_at_a_shell(command: &str) -> Vec<String> {
+pub(crate) fn paths_at_a_shell(command: &str) -> Vec<String> {
     let command = command.trim_start();
     let elsewhere = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     let (folder, command) = elsewhere.map_or(("", command), |(folder, rest)| (folder, rest.trim_start()));

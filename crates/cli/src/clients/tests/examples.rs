@@ -3,41 +3,41 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use serde_json::Value;
 
-use super::client::Client;
+use crate::clients::{ALL, Client};
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(name)
 }
 
 /// Every example: the client, the name of the file without its end, and the text.
-pub fn all() -> Vec<(Client, String, String)> {
+pub(crate) fn all() -> Vec<(&'static Client, String, String)> {
     let mut all = Vec::new();
-    for client in Client::value_variants() {
-        for entry in fs::read_dir(folder(client.name())).expect("every client has examples") {
+    for client in ALL {
+        for entry in fs::read_dir(folder(client.name)).expect("every client has examples") {
             let path = entry.expect("a folder can be listed").path();
             let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
-            all.push((*client, name, fs::read_to_string(&path).expect("an example is text")));
+            all.push((client, name, fs::read_to_string(&path).expect("an example is text")));
         }
         let missing: Vec<&str> = client
-            .events()
-            .map(|(_, name)| name)
-            .filter(|name| !all.iter().any(|(known, example, _)| known == client && example == name))
+            .events
+            .iter()
+            .map(|(_, name)| *name)
+            .filter(|name| !all.iter().any(|(known, example, _)| known.name == client.name && example == name))
             .collect();
-        assert!(missing.is_empty(), "{client:?} has no example of {missing:?}");
+        assert!(missing.is_empty(), "{} has no example of {missing:?}", client.name);
     }
     all
 }
 
 /// The example of an event.
-pub fn input(client: Client, event: &str) -> String {
-    fs::read_to_string(folder(client.name()).join(format!("{event}.json"))).expect("the event has an example")
+pub(crate) fn input(client: &Client, event: &str) -> String {
+    fs::read_to_string(folder(client.name).join(format!("{event}.json"))).expect("the event has an example")
 }
 
 /// What Codex accepts as the answer to an event.
-pub fn codex_schema(event: &str) -> Value {
+pub(crate) fn codex_schema(event: &str) -> Value {
     let text = fs::read_to_string(folder("codex-answers").join(format!("{event}.schema.json"))).expect("a schema");
     serde_json::from_str(&text).expect("a schema is JSON")
 }

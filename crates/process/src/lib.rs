@@ -1,8 +1,8 @@
-//! One run of a program: text in, and what it said and how it ended out, bounded in size.
+//! One run of another program: text in, and what it printed and how it ended out, bounded in time and size.
 //!
 //! Each run is a process group of its own, so that a program that nobody waits for any more is ended together with
-//! whatever it started. What a program leaves running after it ended by itself is left alone. There is no limit of time in
-//! here: whoever stops waiting drops the future. Nothing here knows a shell, or mail.
+//! whatever it started. What leaves the group on purpose is not followed, and what a program leaves running after it
+//! ended by itself is left alone, for it may be a server that it was asked to start. Nothing here knows a shell, or mail.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -12,11 +12,29 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-/// How much of the end of what a program complains of is kept, in bytes.
-pub const MOST_COMPLAINT: usize = 4 << 10;
-/// How long output is waited for after the program ended. What it said itself is in the pipe by then, but something that
-/// it started may hold the other end of that pipe for ever.
+/// How long output is waited for after the program ended. What it printed itself is in the pipe by then, but something
+/// that it started may hold the other end of that pipe for ever.
 const AFTER_THE_END: Duration = Duration::from_secs(2);
+
+/// What a run may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// How much it may print, in bytes.
+    pub output: usize,
+    /// What is kept of its complaints.
+    pub complaint: Complaint,
+}
+
+/// What is kept of what a program complains of; the rest is read and forgotten, so that it does not wait for a reader.
+#[derive(Clone, Copy, Debug)]
+pub enum Complaint {
+    /// So many bytes of the beginning.
+    Beginning(usize),
+    /// So many bytes of the end.
+    End(usize),
+}
 
 /// How a program ended.
 #[derive(Debug)]
@@ -25,41 +43,55 @@ pub struct Ended {
     pub status: ExitStatus,
     /// What it wrote to standard output, where that is piped.
     pub output: Vec<u8>,
-    /// The end of what it wrote to standard error, where that is piped.
+    /// What is kept of what it wrote to standard error, where that is piped.
     pub complaint: String,
 }
 
 /// Why a run has no end to tell of. Whatever was started is ended.
 #[derive(Debug)]
 pub enum Trouble {
-    /// It could not be run.
-    CannotRun(io::Error),
-    /// It wrote more than it may.
+    /// It could not be started.
+    NotStarted(io::Error),
+    /// It did not end in time.
+    TooLate,
+    /// It printed more than it may.
     TooMuch {
-        /// The end of what it complained of until then.
+        /// What it complained of until then.
         complaint: String,
     },
+    /// It was started, and then the system failed.
+    Lost(io::Error),
 }
 
-/// Runs `command` with `input` as its standard input until it ends. Its output may have `most` bytes.
-pub async fn run(command: &mut Command, input: &[u8], most: usize) -> Result<Ended, Trouble> {
+/// Runs `command` until it ends. Its input is closed from the start when there is none.
+///
+/// Dropping the future ends the program and all that it started.
+pub async fn run(command: &mut Command, input: Option<&[u8]>, limits: Limits) -> Result<Ended, Trouble> {
+    timeout(limits.time, run_to_the_end(command, input, limits)).await.unwrap_or(Err(Trouble::TooLate))
+}
+
+async fn run_to_the_end(command: &mut Command, input: Option<&[u8]>, limits: Limits) -> Result<Ended, Trouble> {
     #[cfg(unix)]
     command.process_group(0);
-    let started = command.stdin(Stdio::piped()).kill_on_drop(true).spawn();
-    let mut running = Running(started.map_err(Trouble::CannotRun)?);
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    let mut running = Running(command.kill_on_drop(true).spawn().map_err(Trouble::NotStarted)?);
     let Running(child) = &mut running;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut output, mut complaint) = (Vec::new(), Vec::new());
     // At the same time: with one after the other, both sides would wait for ever once the pipes are full.
     let talk = async {
-        tokio::try_join!(feed(stdin, input), listen(stdout, &mut output, most), overhear(stderr, &mut complaint))
+        tokio::try_join!(
+            feed(stdin, input.unwrap_or_default()),
+            listen(stdout, &mut output, limits.output),
+            overhear(stderr, &mut complaint, limits.complaint)
+        )
     };
     let ended = end_of(child, talk).await;
     let complaint = String::from_utf8_lossy(&complaint).into_owned();
     match ended {
         Ok(status) => Ok(Ended { status, output, complaint }),
         Err(Stopped::TooMuch) => Err(Trouble::TooMuch { complaint }),
-        Err(Stopped::Lost(error)) => Err(Trouble::CannotRun(error)),
+        Err(Stopped::Lost(error)) => Err(Trouble::Lost(error)),
     }
 }
 
@@ -107,12 +139,14 @@ async fn listen(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, most: 
     Ok(())
 }
 
-/// Reads all of it and keeps the end.
-async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> Result<(), Stopped> {
+/// Reads all of it and keeps a part.
+async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: Complaint) -> Result<(), Stopped> {
     let Some(mut from) = from else { return Ok(()) };
     while from.read_buf(into).await.map_err(Stopped::Lost)? > 0 {
-        let excess = into.len().saturating_sub(MOST_COMPLAINT);
-        into.drain(..excess);
+        match keep {
+            Complaint::Beginning(most) => into.truncate(most),
+            Complaint::End(most) => drop(into.drain(..into.len().saturating_sub(most))),
+        }
     }
     Ok(())
 }
@@ -133,7 +167,8 @@ impl Drop for Running {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs::File;
     use std::io::{BufRead, BufReader};
@@ -143,6 +178,8 @@ mod tests {
     use super::*;
 
     const PLENTY: usize = 4 << 20;
+    const KEPT: usize = 4 << 10;
+    const LIMITS: Limits = Limits { time: Duration::from_secs(600), output: PLENTY, complaint: Complaint::End(KEPT) };
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -150,9 +187,13 @@ mod tests {
         command
     }
 
+    async fn ran(command: &mut Command, input: &[u8], most: usize) -> Result<Ended, Trouble> {
+        run(command, Some(input), Limits { output: most, ..LIMITS }).await
+    }
+
     #[tokio::test]
     async fn a_program_gets_its_input_and_is_heard() {
-        let ended = run(&mut shell("cat; echo no >&2; exit 3"), b"a line\n", PLENTY).await.unwrap();
+        let ended = ran(&mut shell("cat; echo no >&2; exit 3"), b"a line\n", PLENTY).await.unwrap();
         assert_eq!(
             (ended.status.code(), &ended.output[..], ended.complaint.as_str()),
             (Some(3), &b"a line\n"[..], "no\n")
@@ -162,32 +203,42 @@ mod tests {
     #[tokio::test]
     async fn a_program_that_reads_nothing_does_not_fail_for_it_nor_does_one_that_answers_before_it_reads() {
         let long = vec![b'x'; 1_000_000];
-        run(&mut shell("exec <&-; exit 0"), &long, PLENTY).await.unwrap();
-        let ended = run(&mut shell("head -c 1000000 /dev/zero; cat >/dev/null; exit 0"), &long, PLENTY).await.unwrap();
+        ran(&mut shell("exec <&-; exit 0"), &long, PLENTY).await.unwrap();
+        let ended = ran(&mut shell("head -c 1000000 /dev/zero; cat >/dev/null; exit 0"), &long, PLENTY).await.unwrap();
         assert_eq!((ended.status.success(), ended.output.len()), (true, 1_000_000));
     }
 
     #[tokio::test]
     async fn output_that_just_fits_is_taken_and_a_byte_more_ends_the_program() {
         let said =
-            async |count: usize| run(&mut shell(&format!("echo hm >&2; head -c {count} /dev/zero")), b"", 1000).await;
+            async |count: usize| ran(&mut shell(&format!("echo hm >&2; head -c {count} /dev/zero")), b"", 1000).await;
         assert_eq!(said(1000).await.unwrap().output.len(), 1000);
         assert!(matches!(said(1001).await, Err(Trouble::TooMuch { .. })));
-        let endless = run(&mut shell("exec cat /dev/zero"), b"", 1000).await;
+        let endless = ran(&mut shell("exec cat /dev/zero"), b"", 1000).await;
         assert!(matches!(endless, Err(Trouble::TooMuch { .. })), "it is not waited for");
     }
 
     #[tokio::test]
-    async fn of_complaints_the_end_is_kept() {
-        let ended = run(&mut shell("head -c 100000 /dev/zero >&2; echo the end >&2"), b"", PLENTY).await.unwrap();
-        assert_eq!(ended.complaint.len(), MOST_COMPLAINT);
+    async fn of_complaints_the_part_that_is_asked_for_is_kept() {
+        let ended = ran(&mut shell("head -c 100000 /dev/zero >&2; echo the end >&2"), b"", PLENTY).await.unwrap();
+        assert_eq!(ended.complaint.len(), KEPT);
         assert!(ended.complaint.ends_with("the end\n"));
+        let mut command = shell("echo the beginning >&2; head -c 100000 /dev/zero >&2");
+        let ended = run(&mut command, None, Limits { complaint: Complaint::Beginning(KEPT), ..LIMITS }).await.unwrap();
+        assert_eq!(ended.complaint.len(), KEPT);
+        assert!(ended.complaint.starts_with("the beginning\n"));
     }
 
     #[tokio::test]
     async fn a_program_that_is_not_there_is_said_to_be_so() {
-        let missing = run(&mut Command::new("/no/such/program"), b"", PLENTY).await;
-        assert!(matches!(missing, Err(Trouble::CannotRun(_))));
+        let missing = ran(&mut Command::new("/no/such/program"), b"", PLENTY).await;
+        assert!(matches!(missing, Err(Trouble::NotStarted(_))));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_takes_too_long_is_not_waited_for() {
+        let limits = Limits { time: Duration::from_millis(50), ..LIMITS };
+        assert!(matches!(run(&mut shell("sleep 1000 & wait"), None, limits).await, Err(Trouble::TooLate)));
     }
 
     #[tokio::test]
@@ -207,7 +258,7 @@ mod tests {
         let mut command = shell("exec 3>\"$0\"; sleep 1000 & echo begun >&3; wait");
         command.arg(&pipe);
         tokio::select! {
-            _ = run(&mut command, b"", PLENTY) => panic!("it does not end by itself"),
+            _ = ran(&mut command, b"", PLENTY) => panic!("it does not end by itself"),
             begun = has_begun => assert_eq!(begun.unwrap(), "begun"),
         }
         let gone = timeout(Duration::from_secs(30), has_ended).await;

@@ -1,0 +1,40 @@
+//! Codex. It refuses an answer with a member that it does not know, and has no event for the end of a session.
+
+use super::{Client, ConfigFile, Event, Part, Written, reply};
+
+pub(crate) const CODEX: Client = Client {
+    name: "codex",
+    title: "Codex",
+    product: "Codex CLI",
+    program: "codex-cli",
+    events: &[
+        (Event::SessionStart, "SessionStart"),
+        (Event::Prompt, "UserPromptSubmit"),
+        (Event::BeforeTool, "PreToolUse"),
+        (Event::AfterTool, "PostToolUse"),
+        (Event::Stop, "Stop"),
+    ],
+    writes: &[("apply_patch", Written::Patch("command")), ("Bash", Written::Command("command"))],
+    reply: reply::specific,
+    shell_settings: None,
+    moved_by: "CODEX_HOME",
+    files: &[
+        ConfigFile {
+            project: ".codex/hooks.json",
+            user: ".codex/hooks.json",
+            moved: "hooks.json",
+            parts: &[Part::Hooks],
+        },
+        ConfigFile {
+            project: ".codex/config.toml",
+            user: ".codex/config.toml",
+            moved: "config.toml",
+            parts: &[Part::TomlServer],
+        },
+    ],
+    hook_timeout: 5,
+    names_hooks: false,
+    next_in_project: "Codex runs hooks once they are trusted: start codex in this project, trust the folder, open \
+                      /hooks and trust those of postrider.",
+    next_for_user: "Codex runs hooks once they are trusted: start codex, open /hooks and trust those of postrider.",
+};

@@ -1,0 +1,33 @@
+//! Gemini CLI. It counts in milliseconds, and nothing that is said before a tool reaches the model.
+
+use super::{Client, ConfigFile, Event, Part, Written, reply};
+
+pub(crate) const GEMINI: Client = Client {
+    name: "gemini",
+    title: "Gemini CLI",
+    product: "Gemini CLI",
+    program: "gemini-cli",
+    events: &[
+        (Event::SessionStart, "SessionStart"),
+        (Event::Prompt, "BeforeAgent"),
+        (Event::BeforeTool, "BeforeTool"),
+        (Event::AfterTool, "AfterTool"),
+        (Event::Stop, "AfterAgent"),
+        (Event::SessionEnd, "SessionEnd"),
+    ],
+    writes: &[("write_file", Written::Path("file_path")), ("replace", Written::Path("file_path"))],
+    reply: reply::decision,
+    shell_settings: None,
+    moved_by: "GEMINI_CLI_HOME",
+    files: &[ConfigFile {
+        project: ".gemini/settings.json",
+        user: ".gemini/settings.json",
+        moved: ".gemini/settings.json",
+        parts: &[Part::Hooks, Part::Server],
+    }],
+    hook_timeout: 5_000,
+    names_hooks: true,
+    next_in_project: "Start gemini anew in this project, and trust the folder: it reads no settings of one that is \
+                      not trusted.",
+    next_for_user: "Start gemini anew: sessions that run keep what they had.",
+};
