@@ -21,7 +21,7 @@ use clap::Args;
 
 use crate::config::Config;
 use crate::output::{self, Screen};
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 use clients::{Client, Folders, Scope};
 use plan::Planned;
 use program::Program;
