@@ -15,14 +15,15 @@ struct Room {
     never: &'static [&'static str],
 }
 
-const ROOMS: [Room; 7] = [
+const ROOMS: [Room; 8] = [
     Room { name: "formats", may_use: &[], never: &["tokio", "rusqlite"] },
     Room { name: "mail", may_use: &["formats"], never: &["rusqlite", "axum", "serde", "serde_json"] },
     Room { name: "store", may_use: &["mail", "formats"], never: &[] },
     Room { name: "mcp", may_use: &[], never: &[] },
     Room { name: "relay", may_use: &["mail", "formats"], never: &[] },
-    Room { name: "server", may_use: &["mail", "mcp", "formats"], never: &[] },
-    Room { name: "cli", may_use: &["formats", "mail", "store", "mcp", "relay", "server"], never: &[] },
+    Room { name: "api", may_use: &["mail", "mcp"], never: &[] },
+    Room { name: "server", may_use: &["api", "mail", "mcp", "formats"], never: &[] },
+    Room { name: "cli", may_use: &["api", "formats", "mail", "store", "mcp", "relay", "server"], never: &[] },
 ];
 
 /// Finds dependencies that cross a wall.
