@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::config::{Config, EVERYWHERE};
 use crate::mailbox::Who;
-use crate::postbox::InProject;
+use crate::post_office::InProject;
 
 /// Who acts, and where.
 #[derive(Args, Debug)]

@@ -1,7 +1,7 @@
 //! The mailbox that a terminal command acts on: a project, who acts, and the backend that keeps the mail.
 //!
 //! The backend is our own office unless `[mail] provider` names another. What only the office can do (search, several
-//! recipients of one message, reservations) is asked for through its postbox, which other backends do not have.
+//! recipients of one message, reservations) is asked for through its post_office, which other backends do not have.
 
 mod letters;
 
@@ -13,7 +13,7 @@ use mail::provider::{Provider, ProviderError};
 use store::{Beads, Exec};
 
 use crate::config::Config;
-use crate::postbox::{self, Postbox};
+use crate::post_office::{self, PostOffice};
 pub use letters::Letters;
 
 /// Who acts.
@@ -40,18 +40,18 @@ pub fn visit(
     who: Option<Who>,
     errand: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
-    postbox::run(async {
+    post_office::run(async {
         let mailbox = Mailbox::open(config, project, who).await?;
-        let ended = postbox::until_interrupted(async {
-            if let Some(postbox) = mailbox.postbox() {
+        let ended = post_office::until_interrupted(async {
+            if let Some(post_office) = mailbox.post_office() {
                 // Who is called in a shared folder has mail.
-                postbox.settle_channels().await;
+                post_office.settle_channels().await;
             }
             errand(&mailbox).await
         });
         let ended = ended.await;
-        if let Some(postbox) = mailbox.postbox() {
-            postbox.write_out().await;
+        if let Some(post_office) = mailbox.post_office() {
+            post_office.write_out().await;
         }
         mailbox.close().await;
         ended
@@ -81,16 +81,16 @@ impl Mailbox {
     }
 
     /// The office, if it keeps the letters.
-    pub fn postbox(&self) -> Option<&Postbox> {
+    pub fn post_office(&self) -> Option<&PostOffice> {
         match self {
-            Self::Native(letters) => Some(letters.postbox()),
+            Self::Native(letters) => Some(letters.post_office()),
             Self::Elsewhere(_) => None,
         }
     }
 
     /// The office, for something that only it can do.
-    pub fn office(&self, verb: &'static str) -> Result<&Postbox, ProviderError> {
-        self.postbox().ok_or(ProviderError::Unsupported { verb })
+    pub fn office(&self, verb: &'static str) -> Result<&PostOffice, ProviderError> {
+        self.post_office().ok_or(ProviderError::Unsupported { verb })
     }
 
     /// Closes it.

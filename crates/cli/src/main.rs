@@ -15,7 +15,7 @@ mod logging;
 mod mailbox;
 mod nats;
 mod output;
-mod postbox;
+mod post_office;
 mod relays;
 mod wiring;
 

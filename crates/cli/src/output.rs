@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use mail::provider::ProviderError;
 
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 pub use screen::Screen;
 
 /// Moves to the upper left corner of an empty screen.

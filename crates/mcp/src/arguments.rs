@@ -3,6 +3,8 @@
 //! A handler therefore never sees a missing, misspelt or misshapen argument. What a value *means*
 //! (does this agent exist?) is the handler's business and is not asked here.
 
+mod request;
+
 use std::borrow::Cow;
 use std::fmt;
 

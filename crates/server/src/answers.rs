@@ -8,7 +8,6 @@ pub mod mailboxes;
 pub mod messages;
 pub mod presence;
 pub mod reservations;
-pub mod threads;
 pub mod watches;
 pub mod work;
 

@@ -21,6 +21,7 @@ use mail::office::Identity;
 use mcp::{Endpoint, Registry, ServerInfo};
 
 pub use metrics::Metrics;
+pub use refusal::log_cause;
 
 /// Which tools are listed. All of them can be called, listed or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,14 +48,13 @@ pub fn endpoint(office: &Arc<Office>, metrics: &Arc<Metrics>, profile: Profile) 
     };
     let shelves = Arc::new(resources::Shelves::new(office.clone()));
     let metrics = metrics.clone();
-    let registry = Registry::new(info, tools::all(office), shelves)
-        .observed_by(move |tool, refusal, took| metrics.called(tool, refusal, took));
+    let tools::Tools { tools, lean, .. } = tools::Tools::of(office);
+    let registry =
+        Registry::new(info, tools, shelves).observed_by(move |tool, refusal, took| metrics.called(tool, refusal, took));
     // Where names have to be proved, nobody can do without the token.
     let proved = office.rules().identity == Identity::Strict;
     Endpoint::new(match profile {
         Profile::Full => registry,
-        Profile::Lean => {
-            registry.list_only(&tools::LEAN, &|param| !param.rare || proved && param.name == tools::TOKEN.name)
-        }
+        Profile::Lean => registry.list_only(&lean, &|param| !param.rare || proved && param.name == api::TOKEN.name),
     })
 }

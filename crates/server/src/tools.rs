@@ -1,76 +1,66 @@
-//! The tools that agents call: each translates its arguments, asks the office, and writes down the answer.
+//! The tools that agents call: each verb of the post office is one.
 //!
-//! No rule lives here. What a tool takes is declared beside its handler; names and descriptions are short, because
-//! every agent carries them in its context.
+//! What a tool takes and answers is declared with its verb. Here the answer of the office, or its refusal, gets the form
+//! that MCP wants. No rule lives here.
 
 mod channels;
-#[cfg(test)]
-mod documented;
-mod macros;
 mod mailboxes;
-mod messages;
 mod presence;
-mod projects;
-mod reservations;
-mod sending;
-mod threads;
 mod watches;
 
 use std::future::Future;
 use std::sync::Arc;
 
-use mail::messages::About;
+use api::{Offered, TOKEN, Verb, Visitor};
 use mail::office::Claim;
 use mail::{Error, Office};
 use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
 
 use crate::refusal::refusal;
 
-/// The calls a worker needs, for clients that list as few tools as they can (`--tools lean`).
-pub const LEAN: [&str; 9] = [
-    "macro_start_session",
-    "send_message",
-    "reply_message",
-    "fetch_inbox",
-    "wait_for_mail",
-    "acknowledge_message",
-    "search_messages",
-    "file_reservation_paths",
-    "release_file_reservations",
-];
-
-/// The longest that a call may wait, in seconds: clients give up on a call after a minute.
-const LONGEST_WAIT: i64 = 50;
-
-const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path").mistaken_for(&[
-    "project",
-    "project_path",
-    "human_key",
-    "project_slug",
-]);
-const AGENT: Param = Param::required("agent_name", ParamKind::Text, "").mistaken_for(&["agent", "name", "sender_name"]);
-pub(crate) const TOKEN: Param = Param::optional("registration_token", ParamKind::Text, "").rare();
-const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST, task_completion").rare();
-const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
+const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path");
+const AGENT: Param = Param::required("agent_name", ParamKind::Text, "");
 const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
-/// All tools, in the order in which they are listed; the last ones are for our own programs and in no list.
-pub fn all(office: &Arc<Office>) -> Vec<Tool> {
-    let desk = Desk { office: office.clone() };
-    let mut tools = Vec::new();
-    tools.extend(projects::tools(&desk));
-    tools.extend(sending::tools(&desk));
-    tools.extend(messages::tools(&desk));
-    tools.extend(threads::tools(&desk));
-    tools.extend(reservations::tools(&desk));
-    tools.extend(macros::tools(&desk));
-    tools.push(mailboxes::tool(&desk));
-    tools.push(watches::tool(&desk));
-    tools.push(presence::tool(&desk));
-    tools.push(channels::tool(&desk));
-    tools
+/// All tools, in the order in which they are listed.
+pub struct Tools {
+    office: Arc<Office>,
+    pub tools: Vec<Tool>,
+    /// The names of those that are in the lean list.
+    pub lean: Vec<&'static str>,
 }
 
+impl Tools {
+    /// The tools of an office.
+    pub fn of(office: &Arc<Office>) -> Self {
+        let mut tools = Self { office: office.clone(), tools: Vec::new(), lean: Vec::new() };
+        api::visit_all(&mut tools);
+        let desk = Desk { office: office.clone() };
+        tools.tools.push(mailboxes::tool(&desk));
+        tools.tools.push(watches::tool(&desk));
+        tools.tools.push(presence::tool(&desk));
+        tools.tools.push(channels::tool(&desk));
+        tools
+    }
+}
+
+impl Visitor for Tools {
+    fn verb<V: Verb>(&mut self, offered: Offered) {
+        let office = self.office.clone();
+        let tool = Tool::new(V::NAME, V::ABOUT, V::PARAMS, V::HINTS, move |call: Call| {
+            let office = office.clone();
+            async move {
+                let request: V = call.arguments.into_request()?;
+                let answer = request.run(&office).await.map_err(refusal)?;
+                Ok(Output::json(&answer))
+            }
+        });
+        if offered == Offered::Lean {
+            self.lean.push(V::NAME);
+        }
+        self.tools.push(if offered == Offered::Unlisted { tool.unlisted() } else { tool });
+    }
+}
 /// Where tools are made: it hands each call to the office.
 struct Desk {
     office: Arc<Office>,
@@ -100,11 +90,6 @@ impl Desk {
 /// Who acts, by the argument `name` and the token beside it.
 fn claim<'a>(arguments: &'a Arguments, name: &str) -> Claim<'a> {
     Claim { token: arguments.opt_text("registration_token"), ..Claim::of(arguments.text(name)) }
-}
-
-/// What kind of mail, about what work, a reader wants.
-fn about(arguments: &Arguments) -> Result<About, Error> {
-    About::parse(arguments.opt_text("kind"), arguments.opt_text("work_id"))
 }
 
 fn limit(arguments: &Arguments, default: usize) -> usize {

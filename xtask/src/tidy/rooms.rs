@@ -15,15 +15,16 @@ struct Room {
     never: &'static [&'static str],
 }
 
-const ROOMS: [Room; 8] = [
+const ROOMS: [Room; 9] = [
     Room { name: "formats", may_use: &[], never: &["tokio", "rusqlite"] },
     Room { name: "mail", may_use: &["formats"], never: &["rusqlite", "axum", "serde", "serde_json"] },
     Room { name: "process", may_use: &[], never: &["serde_json"] },
     Room { name: "store", may_use: &["mail", "formats", "process"], never: &[] },
     Room { name: "mcp", may_use: &[], never: &[] },
     Room { name: "relay", may_use: &["mail", "formats", "process"], never: &[] },
-    Room { name: "server", may_use: &["mail", "mcp", "formats"], never: &[] },
-    Room { name: "cli", may_use: &["formats", "mail", "store", "mcp", "relay", "server"], never: &[] },
+    Room { name: "api", may_use: &["mail", "mcp"], never: &[] },
+    Room { name: "server", may_use: &["api", "mail", "mcp", "formats"], never: &[] },
+    Room { name: "cli", may_use: &["api", "formats", "mail", "store", "mcp", "relay", "server"], never: &[] },
 ];
 
 /// Finds dependencies that cross a wall.

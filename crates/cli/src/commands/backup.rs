@@ -15,7 +15,7 @@ use store::upkeep;
 
 use crate::config::Config;
 use crate::output;
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 /// Copy all mail to a file.
 #[derive(Args, Debug)]

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
-use crate::postbox::{InProject, Refused};
+use crate::post_office::{InProject, Refused};
 pub use post::SendMessage;
 
 const EXAMPLES: &str = "\

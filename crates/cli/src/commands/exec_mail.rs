@@ -20,7 +20,7 @@ use super::Cli;
 use crate::config::{Config, Global, set};
 use crate::mailbox::{Letters, Who};
 use crate::output;
-use crate::postbox::{self, InProject, Refused};
+use crate::post_office::{self, InProject, Refused};
 
 /// What a program is called that does nothing but this.
 const OWN_NAME: &str = "postrider-exec-mail";
@@ -152,10 +152,10 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
     let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
     let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
     let mut said = Answer::Nothing;
-    postbox::run(async {
+    post_office::run(async {
         let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
-        letters.postbox().write_out().await;
+        letters.post_office().write_out().await;
         letters.close().await;
         said = done?;
         Ok(ExitCode::SUCCESS)

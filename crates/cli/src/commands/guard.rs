@@ -20,7 +20,7 @@ use super::leases::Conflict;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
-use crate::postbox::InProject;
+use crate::post_office::InProject;
 use hook::Installed;
 use repository::Repository;
 

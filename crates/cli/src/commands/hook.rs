@@ -175,7 +175,7 @@ impl Hook {
         let runtime = super::small_runtime()?;
         let errand = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let mail = mailbox.postbox().map_or_else(|| Mail::Elsewhere(mailbox.provider()), Mail::Office);
+            let mail = mailbox.post_office().map_or_else(|| Mail::Elsewhere(mailbox.provider()), Mail::Office);
             let reply = happening.reply(mail).await;
             // No event tells that a call which was refused has ended.
             if let (Some(mark), Ok(Some(Reply::Refuse(_)))) = (&mark, &reply) {

@@ -22,7 +22,7 @@ use clap::Args;
 use crate::clients::{self, Client, Folders, Scope};
 use crate::config::Config;
 use crate::output::{self, Screen};
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 use plan::Planned;
 use program::Program;
 use report::Report;

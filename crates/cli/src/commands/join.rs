@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox;
 use crate::output::{self, text};
-use crate::postbox::{Postbox, Refused};
+use crate::post_office::{PostOffice, Refused};
 
 const EXAMPLES: &str = "\
 To join again with the same name changes nothing that others see.
@@ -54,7 +54,7 @@ impl Join {
         let token = self.acting.token();
         let project = self.acting.project.key()?;
         mailbox::visit(config, project.clone(), who, async |mailbox| {
-            let Some(office) = mailbox.postbox() else {
+            let Some(office) = mailbox.post_office() else {
                 let json = json!({ "name": name, "project": project });
                 output::answer(as_json, &json, || {
                     "Nobody has to join here: this mail provider takes any name.".to_owned()
@@ -87,7 +87,7 @@ impl Join {
     }
 }
 
-async fn join(office: &Postbox, project: &str, name: Option<&str>, token: Option<&str>) -> Result<Joined, Refused> {
+async fn join(office: &PostOffice, project: &str, name: Option<&str>, token: Option<&str>) -> Result<Joined, Refused> {
     match office.call("ensure_project", json!({ "human_key": project })).await {
         // Only a path makes a project; whether there is one of that slug is told by what comes next.
         Err(refused) if refused.code != "INVALID_PROJECT_KEY" => return Err(refused),

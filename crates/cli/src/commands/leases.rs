@@ -8,7 +8,7 @@ use mail::reservations::pattern::Pattern;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::postbox::{Postbox, pages, resource};
+use crate::post_office::{PostOffice, pages, resource};
 
 /// A lease that somebody holds.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ pub struct Conflict {
 }
 
 /// The leases of a project. Where nobody has ever worked with us there are none.
-pub async fn read(postbox: &Postbox, project: &str) -> anyhow::Result<Vec<Lease>> {
+pub async fn read(post_office: &PostOffice, project: &str) -> anyhow::Result<Vec<Lease>> {
     let uri = resource("reservations", project, &[("limit", Some(pages::PAGE))]);
-    match pages::read(postbox, uri, "reservations").await {
+    match pages::read(post_office, uri, "reservations").await {
         Ok(pages) => pages.entries.iter().map(lease).collect(),
         Err(refused) if refused.code == "PROJECT_NOT_FOUND" => Ok(Vec::new()),
         Err(refused) => Err(refused.into()),

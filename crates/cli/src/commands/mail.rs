@@ -27,7 +27,7 @@ use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox::{self, Mailbox, Who};
 use crate::output;
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 const EXAMPLES: &str = "\
 Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient

@@ -12,7 +12,7 @@ use store::moving::{Compared, Progress, move_mail};
 use super::small_runtime;
 use crate::config::Config;
 use crate::output;
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 /// A table with fewer rows is moved before anybody has read that it is being moved.
 const WORTH_TELLING: u64 = 10_000;

@@ -22,10 +22,10 @@ use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
-use crate::postbox::desk::Desk;
-use crate::postbox::message::Message;
-use crate::postbox::office::Place;
-use crate::postbox::refusal::unreadable;
+use crate::post_office::backend::Finder;
+use crate::post_office::connection::Connection;
+use crate::post_office::message::Message;
+use crate::post_office::refusal::unreadable;
 use channel::{Agent, Channel};
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -58,18 +58,18 @@ impl Stdio {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let agent = config.agent().map(|(project, name)| Agent { project, name, token: None });
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Place::new(config)?.staying(), agent, longest_line));
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(place: Place, agent: Option<Agent>, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(finder: Finder, agent: Option<Agent>, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
-    let desk = Desk::open(place, outgoing).await?;
+    let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = Reading::new(desk, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+    let reading = Reading::new(connection, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -81,7 +81,7 @@ async fn serve(place: Place, agent: Option<Agent>, longest_line: usize) -> anyho
 
 /// The lines of a client, and the requests among them that are under way.
 struct Reading {
-    desk: Arc<Desk>,
+    connection: Arc<Connection>,
     channel: Arc<Channel>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
@@ -90,10 +90,10 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(desk: Arc<Desk>, agent: Option<Agent>) -> Self {
+    fn new(connection: Arc<Connection>, agent: Option<Agent>) -> Self {
         Self {
-            channel: Arc::new(Channel::new(desk.clone(), agent)),
-            desk,
+            channel: Arc::new(Channel::new(connection.clone(), agent)),
+            connection,
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -112,11 +112,11 @@ impl Reading {
                 Line::End => break,
                 Line::TooLong => {
                     let refused = format!("A line can have at most {longest_line} bytes.");
-                    self.desk.say(unreadable(-32600, &refused)).await;
+                    self.connection.say(unreadable(-32600, &refused)).await;
                 }
                 Line::Whole(line) => match String::from_utf8(line) {
                     Ok(line) => self.take(Message::read(line)).await,
-                    Err(_) => self.desk.say(unreadable(-32700, "The message is not UTF-8.")).await,
+                    Err(_) => self.connection.say(unreadable(-32700, "The message is not UTF-8.")).await,
                 },
             }
             while let Some(ended) = self.running.try_join_next_with_id() {
@@ -128,11 +128,11 @@ impl Reading {
                 self.forget(ended);
             }
         }
-        self.desk.leave();
+        self.connection.leave();
         self.finish().await;
         self.channel.close();
-        self.desk.write_out().await;
-        Ok(self.desk.close())
+        self.connection.write_out().await;
+        Ok(self.connection.close())
     }
 
     /// Waits for the requests under way, and drops those that a server does not answer soon.
@@ -140,7 +140,7 @@ impl Reading {
         while !self.running.is_empty() {
             let is_silent = timeout(LONGEST_SILENCE, self.running.join_next()).await.is_err();
             // An office of our own was told to keep nobody waiting, so all that it does still comes to an end.
-            if is_silent && self.desk.is_joined() {
+            if is_silent && self.connection.is_joined() {
                 tracing::debug!(dropped = self.running.len(), "the client is gone and these requests wait");
                 self.running.shutdown().await;
             }
@@ -156,15 +156,15 @@ impl Reading {
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            attend(&self.desk, &self.channel, &message).await;
+            attend(&self.connection, &self.channel, &message).await;
             return;
         }
         let id = message.id.clone();
-        let (desk, channel, places) = (self.desk.clone(), self.channel.clone(), self.places.clone());
+        let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
         let request = self.running.spawn(async move {
-            // A listener lives long and works little, so it takes no place from those who work.
+            // A listener lives long and works little, so it takes no finder from those who work.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            attend(&desk, &channel, &message).await;
+            attend(&connection, &channel, &message).await;
         });
         if let Some(id) = id {
             self.by_task.insert(request.id(), id.clone());
@@ -183,11 +183,11 @@ impl Reading {
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(desk: &Arc<Desk>, channel: &Channel, message: &Message) {
-    let Some(answer) = desk.answer(message).await else { return };
+async fn attend(connection: &Arc<Connection>, channel: &Channel, message: &Message) {
+    let Some(answer) = connection.answer(message).await else { return };
     let answer = channel.overhear(message, answer).await;
     // A request that was taken back while it ran ends here and not one line later.
     task::yield_now().await;
-    desk.say(answer).await;
+    connection.say(answer).await;
     channel.watch();
 }

@@ -26,7 +26,7 @@ use serde_json::json;
 
 use crate::config::{Config, EVERYWHERE};
 use crate::mailbox::Who;
-use crate::postbox::{self, InProject, Postbox};
+use crate::post_office::{self, InProject, PostOffice};
 use crate::{logging, output};
 use amounts::Since;
 use watching::Watching;
@@ -138,26 +138,26 @@ impl Watch {
         }
         let (who, project) = (self.who.who(&config)?, self.who.project.key()?);
         if let Some(verb) = self.verb.take() {
-            return postbox::visit(config, &project, async |postbox| match verb {
-                Verb::Failed(failed) => failed.run(postbox, &project, &who, as_json).await,
-                Verb::Retry(retry) => retry.run(postbox, &project, &who, as_json).await,
+            return post_office::visit(config, &project, async |post_office| match verb {
+                Verb::Failed(failed) => failed.run(post_office, &project, &who, as_json).await,
+                Verb::Retry(retry) => retry.run(post_office, &project, &who, as_json).await,
             });
         }
         let plan = self.plan(who, project, &config, as_json)?;
         logging::start(&config)?;
-        postbox::run(async {
+        post_office::run(async {
             // Before anybody is told that we run: who starts us may stop us at once.
             let stop = watching::asked_to_stop();
-            let postbox = if plan.once {
-                let postbox = Postbox::open(config.about(&plan.project)).await?;
-                postbox.settle_channels().await;
-                postbox
+            let post_office = if plan.once {
+                let post_office = PostOffice::open(config.about(&plan.project)).await?;
+                post_office.settle_channels().await;
+                post_office
             } else {
-                Postbox::open_to_stay(config).await?
+                PostOffice::open_to_stay(config).await?
             };
-            let ended = Watching::new(&postbox, &plan).run(stop).await;
-            postbox.write_out().await;
-            postbox.close().await;
+            let ended = Watching::new(&post_office, &plan).run(stop).await;
+            post_office.write_out().await;
+            post_office.close().await;
             ended
         })
     }

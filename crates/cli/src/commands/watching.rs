@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::output::{self, Screen, text};
-use crate::postbox::{Postbox, Refused};
+use crate::post_office::{PostOffice, Refused};
 
 /// How late a look is at most that no ring brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
@@ -22,7 +22,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 /// A question whose answer is a table that can stay.
 pub trait Question {
     /// Asks the office.
-    async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused>;
+    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused>;
 
     /// The address of what changes when the answer does.
     fn watched(&self) -> String;
@@ -46,8 +46,8 @@ pub struct Answer {
 }
 
 /// Prints the table once.
-pub async fn show(postbox: &Postbox, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
-    let answer = question.ask(postbox).await?;
+pub async fn show(post_office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
+    let answer = question.ask(post_office).await?;
     // Only a table that stays in its place has to fit the height of the screen.
     let screen = Screen { height: None, ..Screen::of_stdout() };
     let text = question.text(&answer, SystemClock.now(), &screen)?;
@@ -56,10 +56,10 @@ pub async fn show(postbox: &Postbox, question: &impl Question, as_json: bool) ->
 }
 
 /// Shows the table until Ctrl-C, or until nobody reads it any more.
-pub async fn watch(postbox: &Postbox, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
+pub async fn watch(post_office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
     let mut drawing = Drawing { question, as_json, drawn: None, complaint: None };
     tokio::select! {
-        ended = drawing.go_on(postbox) => ended,
+        ended = drawing.go_on(post_office) => ended,
         pressed = tokio::signal::ctrl_c() => Ok(pressed?),
     }
 }
@@ -83,9 +83,9 @@ enum Drawn {
 }
 
 impl<Q: Question> Drawing<'_, Q> {
-    async fn go_on(&mut self, postbox: &Postbox) -> anyhow::Result<()> {
-        let mut answer = self.question.ask(postbox).await?;
-        let watch = postbox.watch(&self.question.watched());
+    async fn go_on(&mut self, post_office: &PostOffice) -> anyhow::Result<()> {
+        let mut answer = self.question.ask(post_office).await?;
+        let watch = post_office.watch(&self.question.watched());
         loop {
             let soonest = Instant::now() + SHORTEST_PAUSE;
             match self.draw(answer) {
@@ -96,7 +96,7 @@ impl<Q: Question> Drawing<'_, Q> {
             answer = loop {
                 let _ = tokio::time::timeout(LOOK_AGAIN, watch.changed()).await;
                 sleep_until(soonest).await;
-                match self.question.ask(postbox).await {
+                match self.question.ask(post_office).await {
                     Ok(answer) => break answer,
                     // A server that is being started again comes back, and the table is still right.
                     Err(refused) if refused.is_passing() => self.complain(refused),
@@ -166,7 +166,7 @@ mod tests {
     struct OneLine;
 
     impl Question for OneLine {
-        async fn ask(&self, _: &Postbox) -> Result<Answer, Refused> {
+        async fn ask(&self, _: &PostOffice) -> Result<Answer, Refused> {
             Err(Refused::unanswered())
         }
 

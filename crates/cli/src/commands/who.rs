@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::watching::{self, Answer, Question};
 use crate::config::Config;
 use crate::output::Screen;
-use crate::postbox::pages::{self, Pages};
-use crate::postbox::{self, InProject, Postbox, Refused, resource};
+use crate::post_office::pages::{self, Pages};
+use crate::post_office::{self, InProject, PostOffice, Refused, resource};
 use table::Agent;
 
 const EXAMPLES: &str = "\
@@ -46,10 +46,10 @@ impl Who {
     /// Prints the table; exit code 1 when the office refuses.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let asked = Everybody { project: self.project.key()?, agent: self.agent };
-        postbox::visit(config, &asked.project, async |postbox: &Postbox| {
+        post_office::visit(config, &asked.project, async |post_office: &PostOffice| {
             let done = match self.watch {
-                true => watching::watch(postbox, &asked, as_json).await,
-                false => watching::show(postbox, &asked, as_json).await,
+                true => watching::watch(post_office, &asked, as_json).await,
+                false => watching::show(post_office, &asked, as_json).await,
             };
             done.map_err(|error| advised(error, &self.project)).map(|()| ExitCode::SUCCESS)
         })
@@ -63,19 +63,19 @@ struct Everybody {
 }
 
 impl Question for Everybody {
-    async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused> {
+    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         // Agents elsewhere tell of themselves in the folder.
-        postbox.settle_channels().await;
+        post_office.settle_channels().await;
         let before = match &self.agent {
-            Some(agent) => Some(number_before(postbox, &self.project, agent).await?),
+            Some(agent) => Some(number_before(post_office, &self.project, agent).await?),
             None => None,
         };
         let limit = if before.is_some() { "1" } else { pages::PAGE };
         let keys = [("after", before.as_deref()), ("limit", Some(limit))];
         let uri = resource("agents", &self.project, &keys);
         let Pages { last, entries, has_more } = match before {
-            Some(_) => one_page(postbox.read(&uri).await?),
-            None => pages::read(postbox, uri, "agents").await?,
+            Some(_) => one_page(post_office.read(&uri).await?),
+            None => pages::read(post_office, uri, "agents").await?,
         };
         // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
         let is_told = |agent: &Value| self.agent.is_some() || agent["retired_ts"].is_null();
@@ -117,8 +117,8 @@ impl Question for Everybody {
 }
 
 /// The number before an agent's own: the list goes on with that agent.
-async fn number_before(postbox: &Postbox, project: &str, agent: &str) -> Result<String, Refused> {
-    let about = postbox.call("whois", json!({ "project_key": project, "agent_name": agent })).await?;
+async fn number_before(post_office: &PostOffice, project: &str, agent: &str) -> Result<String, Refused> {
+    let about = post_office.call("whois", json!({ "project_key": project, "agent_name": agent })).await?;
     Ok((about["id"].as_i64().unwrap_or(1) - 1).to_string())
 }
 

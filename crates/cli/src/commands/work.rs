@@ -18,8 +18,8 @@ use serde_json::json;
 use super::watching::{self, Answer, Question};
 use crate::config::Config;
 use crate::output::{self, Screen};
-use crate::postbox::pages::{self, Pages};
-use crate::postbox::{self, InProject, Postbox, Refused, resource};
+use crate::post_office::pages::{self, Pages};
+use crate::post_office::{self, InProject, PostOffice, Refused, resource};
 use item::Item;
 
 const EXAMPLES: &str = "\
@@ -84,11 +84,11 @@ impl Work {
         if command.is_some() && (table.state.is_some() || table.agent.is_some() || table.watch) {
             bail!("--state, --agent and --watch are for the table; leave them out to show one item");
         }
-        postbox::visit(config, &key, async |postbox: &Postbox| {
+        post_office::visit(config, &key, async |post_office: &PostOffice| {
             let done = match command {
-                Some(More::Show { id }) => show(postbox, &key, &id, as_json).await,
-                None if table.watch => watching::watch(postbox, &table.question(&key), as_json).await,
-                None => watching::show(postbox, &table.question(&key), as_json).await,
+                Some(More::Show { id }) => show(post_office, &key, &id, as_json).await,
+                None if table.watch => watching::watch(post_office, &table.question(&key), as_json).await,
+                None => watching::show(post_office, &table.question(&key), as_json).await,
             };
             done.map_err(|error| advised(error, &project)).map(|()| ExitCode::SUCCESS)
         })
@@ -113,10 +113,10 @@ struct Items {
 }
 
 impl Question for Items {
-    async fn ask(&self, postbox: &Postbox) -> Result<Answer, Refused> {
+    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         let keys = [("state", self.state.as_deref()), ("agent", self.agent.as_deref()), ("limit", Some(pages::PAGE))];
         let Pages { last, entries, has_more } =
-            pages::read(postbox, resource("work", &self.project, &keys), "items").await?;
+            pages::read(post_office, resource("work", &self.project, &keys), "items").await?;
         let mut json = json!({ "project": last["project"], "items": entries });
         if has_more {
             json["has_more"] = true.into();
@@ -157,9 +157,9 @@ impl Items {
     }
 }
 
-async fn show(postbox: &Postbox, key: &str, id: &str, as_json: bool) -> anyhow::Result<()> {
+async fn show(post_office: &PostOffice, key: &str, id: &str, as_json: bool) -> anyhow::Result<()> {
     let uri = resource("work", key, &[("id", Some(id)), ("limit", Some(pages::PAGE))]);
-    let Pages { last, entries, has_more } = pages::read(postbox, uri, "story").await?;
+    let Pages { last, entries, has_more } = pages::read(post_office, uri, "story").await?;
     let mut json = json!({ "project": last["project"], "item": last["item"], "story": entries });
     if has_more {
         json["has_more"] = true.into();

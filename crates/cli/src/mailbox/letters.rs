@@ -1,4 +1,4 @@
-//! The letters of a post office, asked for through the postbox: those of a server, or of the database that is opened here.
+//! The letters of a post office, asked for through the post_office: those of a server, or of the database that is opened here.
 //!
 //! Both are asked in the same words, so that the answers are the same. Nothing is decided here.
 
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use super::Who;
 use crate::config::Config;
-use crate::postbox::{Postbox, Refused};
+use crate::post_office::{PostOffice, Refused};
 
 /// How many letters are asked for at once.
 const PAGE: usize = 500;
 
 /// The letters of one project.
 pub struct Letters {
-    postbox: Postbox,
+    post_office: PostOffice,
     project: String,
     who: Option<Who>,
     any_name: bool,
 }
 
 impl Letters {
-    /// Opens the postbox of the office that is there now.
+    /// Opens the post_office of the office that is there now.
     pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
-        Ok(Self { postbox: Postbox::open(config.about(&project)).await?, project, who, any_name: false })
+        Ok(Self { post_office: PostOffice::open(config.about(&project)).await?, project, who, any_name: false })
     }
 
     /// The same for callers that own their names: whoever writes or is written to gets a mailbox.
@@ -36,13 +36,13 @@ impl Letters {
     }
 
     /// Where else the office can be asked.
-    pub fn postbox(&self) -> &Postbox {
-        &self.postbox
+    pub fn post_office(&self) -> &PostOffice {
+        &self.post_office
     }
 
-    /// Closes the postbox.
+    /// Closes the post_office.
     pub async fn close(self) {
-        self.postbox.close().await;
+        self.post_office.close().await;
     }
 
     async fn ask(&self, verb: &str, more: Value) -> Result<Value, Refused> {
@@ -54,7 +54,7 @@ impl Letters {
         if let (Value::Object(arguments), Value::Object(more)) = (&mut arguments, more) {
             arguments.extend(more);
         }
-        self.postbox.call("mailbox", arguments).await
+        self.post_office.call("mailbox", arguments).await
     }
 
     async fn one(&self, verb: &str, id: &str, more: Value) -> Result<Letter, ProviderError> {

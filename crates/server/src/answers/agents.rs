@@ -8,7 +8,6 @@ use super::rfc3339;
 
 /// A project.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProjectAnswer {
     /// Its name in resource addresses.
     pub slug: String,
@@ -30,7 +29,6 @@ impl From<&Project> for ProjectAnswer {
 
 /// An agent.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgentAnswer {
     /// Its number.
     pub id: i64,
@@ -64,17 +62,4 @@ impl From<&Agent> for AgentAnswer {
             retired_ts: agent.retired_at.map(rfc3339),
         }
     }
-}
-
-/// An agent that was registered, with its secret.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RegisteredAnswer {
-    /// The agent.
-    #[serde(flatten)]
-    pub agent: AgentAnswer,
-    /// The slug of its project.
-    pub project: String,
-    /// What proves its name where names have to be proved.
-    pub registration_token: String,
 }

@@ -1,7 +1,7 @@
 //! Messages, as answers show them.
 
 use mail::error::Problem;
-use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
+use mail::messages::{Delivery, InboxEntry, Message, Role, Vouched};
 use mail::office::{Secret, Sent};
 use serde::Serialize;
 
@@ -9,7 +9,6 @@ use super::rfc3339;
 
 /// A message, and what the reader did with it where one reads a mailbox.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MessageAnswer<'a> {
     /// Its number.
     pub id: i64,
@@ -92,7 +91,6 @@ impl<'a> MessageAnswer<'a> {
 
 /// What a sender is told: the message, and its content once more where older clients look for it.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SentAnswer<'a> {
     /// The message, without its body, which the sender knows.
     #[serde(flatten)]
@@ -114,7 +112,6 @@ pub struct SentAnswer<'a> {
 
 /// One thing that is wrong with a typed message.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProblemAnswer {
     /// Which field.
     pub path: String,
@@ -124,7 +121,6 @@ pub struct ProblemAnswer {
 
 /// Something that a sender should think about.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WarningAnswer {
     /// A stable code.
     pub code: &'static str,
@@ -136,7 +132,6 @@ pub struct WarningAnswer {
 
 /// One entry of what was delivered.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeliveryAnswer<'a> {
     /// What was delivered.
     pub payload: Payload<'a>,
@@ -144,7 +139,6 @@ pub struct DeliveryAnswer<'a> {
 
 /// The content of a message.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Payload<'a> {
     /// Its number.
     pub id: i64,
@@ -192,40 +186,8 @@ impl From<&Secret> for WarningAnswer {
     }
 }
 
-/// What a recipient did with a message, as it is told after marking it.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct MarkedAnswer {
-    /// The message.
-    pub message_id: i64,
-    /// Whether it is read now.
-    pub read: bool,
-    /// When it was first marked read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_ts: Option<String>,
-    /// Whether it is acknowledged.
-    pub acknowledged: bool,
-    /// When it was first acknowledged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_ts: Option<String>,
-}
-
-impl MarkedAnswer {
-    /// The state of one copy.
-    pub fn new(message_id: i64, state: &DeliveryState) -> Self {
-        Self {
-            message_id,
-            read: state.read_at.is_some(),
-            read_ts: state.read_at.map(rfc3339),
-            acknowledged: state.acked_at.is_some(),
-            ack_ts: state.acked_at.map(rfc3339),
-        }
-    }
-}
-
 /// What one recipient did with a message, as the sender or an onlooker sees it.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CopyAnswer<'a> {
     /// The recipient.
     pub name: &'a str,
@@ -244,7 +206,6 @@ pub struct CopyAnswer<'a> {
 
 /// A message with every recipient's copy.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FollowedAnswer<'a> {
     /// The message.
     #[serde(flatten)]

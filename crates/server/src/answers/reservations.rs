@@ -7,7 +7,6 @@ use super::rfc3339;
 
 /// A lease.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeaseAnswer<'a> {
     /// Its number.
     pub id: i64,
@@ -38,36 +37,6 @@ impl<'a> From<&'a Lease> for LeaseAnswer<'a> {
             expires_ts: rfc3339(lease.ends_at),
         }
     }
-}
-
-/// What was granted. A conflict grants nothing and is a refusal that lists the conflicts.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct GrantedAnswer<'a> {
-    /// One lease for each path.
-    pub granted: Vec<LeaseAnswer<'a>>,
-    /// Always empty here.
-    pub conflicts: [(); 0],
-}
-
-/// What was given back.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ReleasedAnswer<'a> {
-    /// How many leases.
-    pub released: usize,
-    /// On which paths.
-    pub paths: Vec<&'a str>,
-}
-
-/// What was prolonged.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RenewedAnswer<'a> {
-    /// How many leases.
-    pub renewed: usize,
-    /// The leases with their new end.
-    pub file_reservations: Vec<LeaseAnswer<'a>>,
 }
 
 /// The answers for some leases.

@@ -13,7 +13,7 @@ use super::advised;
 use crate::config::Config;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::{self, Screen};
-use crate::postbox::{self, InProject, Postbox, resource};
+use crate::post_office::{self, InProject, PostOffice, resource};
 
 const COLUMNS: [Column; 3] =
     [Column { head: "CHANNEL", most: 64 }, Column { head: "MESSAGES", most: 12 }, Column { head: "LAST", most: 12 }];
@@ -39,9 +39,9 @@ impl List {
     /// Prints the list.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let key = self.project.key()?;
-        postbox::visit(config, &key, async |postbox: &Postbox| {
-            postbox.settle_channels().await;
-            let answer = postbox.read(&resource("channels", &key, &[])).await;
+        post_office::visit(config, &key, async |post_office: &PostOffice| {
+            post_office.settle_channels().await;
+            let answer = post_office.read(&resource("channels", &key, &[])).await;
             let answer = answer.map_err(|refused| advised(refused.into(), &self.project))?;
             let listed = Vec::<Listed>::deserialize(&answer["channels"]).context("the channels cannot be read")?;
             if listed.is_empty() && !as_json {

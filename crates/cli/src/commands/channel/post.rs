@@ -17,7 +17,7 @@ use crate::config::{Config, EVERYWHERE};
 use crate::identity::Acting;
 use crate::mailbox::Who;
 use crate::output::{self, text};
-use crate::postbox::{self, InProject, Postbox};
+use crate::post_office::{self, InProject, PostOffice};
 
 const POST_EXAMPLES: &str = "\
 Examples:
@@ -150,8 +150,8 @@ fn say(
         words.extend(rest);
         words.retain(|_, value| !value.is_null());
     }
-    postbox::visit(config, &key, async |postbox: &Postbox| {
-        let answer = postbox.call("channel", words).await.map_err(|refused| advised(refused.into(), project))?;
+    post_office::visit(config, &key, async |post_office: &PostOffice| {
+        let answer = post_office.call("channel", words).await.map_err(|refused| advised(refused.into(), project))?;
         let said: Said = serde_json::from_value(answer).context("what became of the message cannot be read")?;
         if !as_json {
             said.warn();

@@ -12,7 +12,7 @@ use super::page::{Page, Post};
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen};
-use crate::postbox::{self, Postbox, Refused, pages, resource};
+use crate::post_office::{self, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,9 +61,9 @@ impl Read {
             channel: self.channel.clone(),
             thread: self.thread.clone(),
         };
-        postbox::visit(config, &question.project, async |postbox: &Postbox| {
-            postbox.settle_channels().await;
-            let asked = self.ask(postbox, &question).await;
+        post_office::visit(config, &question.project, async |post_office: &PostOffice| {
+            post_office.settle_channels().await;
+            let asked = self.ask(post_office, &question).await;
             let (json, has_more) = asked.map_err(|refused| advised(refused.into(), &self.acting.project))?;
             let posts = posts_of(&json)?;
             if posts.is_empty() && !as_json {
@@ -79,14 +79,14 @@ impl Read {
     }
 
     /// `{"project", "channel", "messages", "newest"}`, and whether there is more behind that.
-    async fn ask(&self, postbox: &Postbox, question: &Question) -> Result<(Value, bool), Refused> {
+    async fn ask(&self, post_office: &PostOffice, question: &Question) -> Result<(Value, bool), Refused> {
         let (Some(since), None) = (&self.since, self.limit) else {
             let limit = self.limit.unwrap_or(USUAL).to_string();
-            let mut answer = postbox.read(&question.address(self.since.as_deref(), &limit)).await?;
+            let mut answer = post_office.read(&question.address(self.since.as_deref(), &limit)).await?;
             let next = answer.as_object_mut().and_then(|answer| answer.remove("next"));
             return Ok((answer, self.since.is_some() && next.is_some_and(|next| !next.is_null())));
         };
-        let all = pages::read(postbox, question.address(Some(since), pages::PAGE), "messages").await?;
+        let all = pages::read(post_office, question.address(Some(since), pages::PAGE), "messages").await?;
         let last = all.last;
         let json = json!({
             "project": last["project"], "channel": last["channel"], "messages": all.entries, "newest": last["newest"],

@@ -17,7 +17,7 @@ use super::read::{Question, posts_of};
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
-use crate::postbox::{self, Postbox, Refused, pages};
+use crate::post_office::{self, PostOffice, Refused, pages};
 
 /// How late a look is at most that no ring brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -44,10 +44,10 @@ impl Tail {
         let reader = self.acting.opt_who(&config).map(|who| who.name);
         let question = Question { project: self.acting.project.key()?, channel: self.channel, thread: self.thread };
         let project = question.project.clone();
-        postbox::visit(config, &project, async |postbox: &Postbox| {
+        post_office::visit(config, &project, async |post_office: &PostOffice| {
             let mut following = Following { question, page: Page::new(reader), as_json, newest: 0, complaint: None };
             let ended = tokio::select! {
-                ended = following.go_on(postbox, self.before) => ended,
+                ended = following.go_on(post_office, self.before) => ended,
                 pressed = tokio::signal::ctrl_c() => Ok(pressed?),
             };
             ended.map_err(|error| advised(error, &self.acting.project)).map(|()| ExitCode::SUCCESS)
@@ -67,16 +67,16 @@ struct Following {
 }
 
 impl Following {
-    async fn go_on(&mut self, postbox: &Postbox, before: u32) -> anyhow::Result<()> {
-        postbox.settle_channels().await;
-        let first = postbox.read(&self.question.address(None, &before.max(1).to_string())).await?;
-        let watch = postbox.watch(&self.question.address(None, "1"));
+    async fn go_on(&mut self, post_office: &PostOffice, before: u32) -> anyhow::Result<()> {
+        post_office.settle_channels().await;
+        let first = post_office.read(&self.question.address(None, &before.max(1).to_string())).await?;
+        let watch = post_office.watch(&self.question.address(None, "1"));
         self.newest = first["newest"].as_i64().unwrap_or(0);
         if before > 0 && self.show(&first)?.is_closed() {
             return Ok(());
         }
         loop {
-            match self.look(postbox).await? {
+            match self.look(post_office).await? {
                 Shown::Closed => return Ok(()),
                 Shown::Full => {}
                 Shown::Done => {
@@ -87,10 +87,10 @@ impl Following {
     }
 
     /// Shows a page of what came since the last look.
-    async fn look(&mut self, postbox: &Postbox) -> anyhow::Result<Shown> {
-        postbox.settle_channels().await;
+    async fn look(&mut self, post_office: &PostOffice) -> anyhow::Result<Shown> {
+        post_office.settle_channels().await;
         let since = self.newest.to_string();
-        match postbox.read(&self.question.address(Some(&since), pages::PAGE)).await {
+        match post_office.read(&self.question.address(Some(&since), pages::PAGE)).await {
             Ok(answer) => {
                 self.complaint = None;
                 self.newest = answer["newest"].as_i64().unwrap_or(self.newest);

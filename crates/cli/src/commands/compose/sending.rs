@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::output::{self, text};
-use crate::postbox::{self, InProject, Postbox, Refused};
+use crate::post_office::{self, InProject, PostOffice, Refused};
 
 /// Whether and how to send.
 #[derive(Args, Debug)]
@@ -105,8 +105,8 @@ impl Envelope {
     pub fn send(self, config: Config, message: &Written, as_json: bool) -> anyhow::Result<ExitCode> {
         let tool = if self.sending.reply_to.is_some() { "reply_message" } else { "send_message" };
         let arguments = self.arguments(message);
-        postbox::visit(config, &self.key, async |postbox: &Postbox| {
-            let sent = postbox.call(tool, arguments).await.map_err(|refused| self.advised(refused))?;
+        post_office::visit(config, &self.key, async |post_office: &PostOffice| {
+            let sent = post_office.call(tool, arguments).await.map_err(|refused| self.advised(refused))?;
             output::answer(as_json, &sent, || receipt(&sent));
             Ok(ExitCode::SUCCESS)
         })

@@ -11,7 +11,7 @@ use anyhow::bail;
 
 use crate::commands::leases::{self, Conflict};
 use crate::config::Config;
-use crate::postbox;
+use crate::post_office;
 
 /// How long a commit waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -33,8 +33,8 @@ pub fn find_conflicts(
     let (answer, answered) = mpsc::sync_channel(1);
     thread::spawn(move || {
         let mut found = Ok(Vec::new());
-        let visited = postbox::visit(config, &project, async |postbox| {
-            let held = leases::read(postbox, &project).await;
+        let visited = post_office::visit(config, &project, async |post_office| {
+            let held = leases::read(post_office, &project).await;
             found = held.map(|held| leases::conflicts(&held, agent.as_deref(), &paths));
             Ok(ExitCode::SUCCESS)
         });

@@ -25,7 +25,7 @@ use crate::clients::{self, Client, Event, Reply};
 use crate::commands::leases;
 use crate::config::{Reserved, set};
 use crate::mailbox::Who;
-use crate::postbox::Postbox;
+use crate::post_office::PostOffice;
 
 /// How much time there has to be before the deadline when mail is taken.
 const TIME_TO_PRINT: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ const TIME_TO_PRINT: Duration = Duration::from_millis(200);
 /// Where the mail of an agent is.
 pub enum Mail<'a> {
     /// In the post office.
-    Office(&'a Postbox),
+    Office(&'a PostOffice),
     /// With another program, which knows letters and nothing else.
     Elsewhere(&'a dyn Provider),
 }
@@ -82,13 +82,13 @@ impl Happening<'_> {
 
     /// What there is to say about it.
     pub async fn reply(self, mail: Mail<'_>) -> anyhow::Result<Option<Reply>> {
-        let postbox = match mail {
-            Mail::Office(postbox) => postbox,
+        let post_office = match mail {
+            Mail::Office(post_office) => post_office,
             Mail::Elsewhere(provider) => return self.reply_from(provider).await,
         };
-        let inquiry = Inquiry { postbox, me: &self.me };
+        let inquiry = Inquiry { post_office, me: &self.me };
         match self.event {
-            Event::SessionStart => self.digest(postbox).await.map(Some),
+            Event::SessionStart => self.digest(post_office).await.map(Some),
             Event::Prompt | Event::AfterTool => {
                 let not_after = self.last_moment()?;
                 Ok(news::text(&inquiry.news(not_after).await?, Door::Tools).map(Reply::Context))
@@ -121,7 +121,7 @@ impl Happening<'_> {
     }
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.
-    async fn digest(&self, postbox: &Postbox) -> anyhow::Result<Reply> {
+    async fn digest(&self, post_office: &PostOffice) -> anyhow::Result<Reply> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(Reply::Context(digest::NO_TOKEN.to_owned()));
         }
@@ -131,7 +131,7 @@ impl Happening<'_> {
         if me.agent.is_empty() {
             me = self.session.kept().unwrap_or(me);
         }
-        let inquiry = Inquiry { postbox, me: &me };
+        let inquiry = Inquiry { post_office, me: &me };
         if me.agent.is_empty() || !inquiry.is_known().await? {
             me = inquiry.register(self.client.program, &self.input.model).await?;
             if !self.input.session_id.is_empty() {
@@ -140,14 +140,14 @@ impl Happening<'_> {
         }
         drop(turn);
         tell_shells(&me.agent)?;
-        let parts = Inquiry { postbox, me: &me }.parts().await?;
+        let parts = Inquiry { post_office, me: &me }.parts().await?;
         let me = Me { name: &me.agent, project: &me.project, door: Door::Tools };
         Ok(Reply::Context(digest::text(me, &parts)))
     }
 
     /// What somebody else's lease says about the files that are about to be written.
     async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<Reply>> {
-        let held = leases::read(inquiry.postbox, &self.me.project).await?;
+        let held = leases::read(inquiry.post_office, &self.me.project).await?;
         if held.is_empty() {
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use super::digest::Part;
 use super::news::News;
 use super::session::Kept;
 use crate::commands::leases;
-use crate::postbox::{Postbox, Refused, resource};
+use crate::post_office::{PostOffice, Refused, resource};
 
 /// How many new messages are taken at once. More stay for the next time.
 const MOST_NEWS: usize = 100;
@@ -24,7 +24,7 @@ const MOST_SENT: usize = 100;
 /// An agent of a project, at its post office.
 pub struct Inquiry<'a> {
     /// The office.
-    pub postbox: &'a Postbox,
+    pub post_office: &'a PostOffice,
     /// Who asks, and where.
     pub me: &'a Kept,
 }
@@ -64,7 +64,7 @@ impl Inquiry<'_> {
     /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
     pub async fn is_known(&self) -> Result<bool, Refused> {
         let whois = json!({ "project_key": self.me.project, "agent_name": self.me.agent });
-        match self.postbox.call("whois", whois).await {
+        match self.post_office.call("whois", whois).await {
             Ok(about) => Ok(about["retired_ts"].is_null()),
             Err(refused) if is_nobody(&refused) => Ok(false),
             Err(refused) => Err(refused),
@@ -76,7 +76,7 @@ impl Inquiry<'_> {
         let Kept { agent, token, project } = self.me;
         // Only a path can become a project; a slug names one that is there.
         if project.starts_with('/') {
-            self.postbox.call("ensure_project", json!({ "human_key": project })).await?;
+            self.post_office.call("ensure_project", json!({ "human_key": project })).await?;
         }
         let mut profile = json!({ "project_key": project, "program": program });
         for (member, value) in
@@ -86,7 +86,7 @@ impl Inquiry<'_> {
                 profile[member] = value.as_str().into();
             }
         }
-        let answer = self.postbox.call("register_agent", profile).await?;
+        let answer = self.post_office.call("register_agent", profile).await?;
         let text = |member: &str| answer[member].as_str().map(str::to_owned);
         let agent = text("name").unwrap_or_else(|| agent.clone());
         Ok(Kept { agent, token: text("registration_token"), project: project.clone() })
@@ -110,7 +110,7 @@ impl Inquiry<'_> {
         let unread = self.unread().await?;
         let at_least = unread.len() == MOST_UNREAD;
         let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
-        let leases = leases::read(self.postbox, &self.me.project).await?;
+        let leases = leases::read(self.post_office, &self.me.project).await?;
         let mine = leases.iter().filter(|lease| lease.holder == self.me.agent);
         let held = mine.map(|lease| format!("{} until {}", lease.pattern.as_str(), rfc3339(lease.ends_at))).collect();
         Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
@@ -122,7 +122,7 @@ impl Inquiry<'_> {
         if project.starts_with('/') {
             return Ok(project.clone());
         }
-        let about = self.postbox.read(&resource("agents", project, &[("limit", Some("1"))])).await?;
+        let about = self.post_office.read(&resource("agents", project, &[("limit", Some("1"))])).await?;
         Ok(about["project"]["human_key"].as_str().unwrap_or(project).to_owned())
     }
 
@@ -133,7 +133,7 @@ impl Inquiry<'_> {
             ("include_bodies", Some("false")),
             ("registration_token", self.me.token.as_deref()),
         ];
-        let page = self.postbox.read(&resource("outbox", &self.me.agent, &keys)).await?;
+        let page = self.post_office.read(&resource("outbox", &self.me.agent, &keys)).await?;
         let waiting = entries(&page["messages"]).into_iter().filter_map(|Sent { news, recipients }| {
             let silent: Vec<String> =
                 recipients.into_iter().filter(|one| one.ack_ts.is_none()).map(|one| one.name).collect();
@@ -148,7 +148,7 @@ impl Inquiry<'_> {
         let (mut asked, mut at_least) = (Vec::new(), false);
         // Who has waited too long stands in a state of its own, and comes first.
         for state in ["overdue", "help_wanted"] {
-            let page = self.postbox.read(&resource("work", &self.me.project, &[("state", Some(state))])).await?;
+            let page = self.post_office.read(&resource("work", &self.me.project, &[("state", Some(state))])).await?;
             at_least |= page["next"].is_string();
             asked.extend(entries(&page["items"]).into_iter().filter_map(|Stuck { work_id, help }| {
                 let Help { from, question, problem } = help?;
@@ -175,7 +175,7 @@ impl Inquiry<'_> {
         if let Some(token) = token {
             arguments["registration_token"] = token.as_str().into();
         }
-        match self.postbox.call(tool, arguments).await {
+        match self.post_office.call(tool, arguments).await {
             Err(refused) if is_nobody(&refused) => Ok(Value::Null),
             answer => answer,
         }

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use crate::commands::guard::in_project;
-use crate::postbox::Tree;
+use crate::post_office::Tree;
 
 /// The longest path that a system takes, and how many links it follows.
 const LONGEST: usize = 4096;

@@ -19,7 +19,7 @@ use super::ago::ago;
 use super::letter::Seen;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::{self, Screen};
-use crate::postbox::{Postbox, resource};
+use crate::post_office::{PostOffice, resource};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -104,7 +104,7 @@ impl Outbox {
 
 /// A letter as whoever asks sees it.
 pub async fn seen(visit: &Visit<'_>, letter: Letter) -> anyhow::Result<Seen> {
-    let copies = match (visit.mailbox.postbox(), CopyId::parse(&letter.id)) {
+    let copies = match (visit.mailbox.post_office(), CopyId::parse(&letter.id)) {
         (Some(office), Some(id)) if letter.from == visit.who.name => {
             copies(visit, office, &id.message.to_string()).await?
         }
@@ -114,7 +114,7 @@ pub async fn seen(visit: &Visit<'_>, letter: Letter) -> anyhow::Result<Seen> {
 }
 
 /// What the recipients of a message did with it. Blind copies are not among them.
-pub async fn copies(visit: &Visit<'_>, office: &Postbox, message: &str) -> anyhow::Result<Vec<Copy>> {
+pub async fn copies(visit: &Visit<'_>, office: &PostOffice, message: &str) -> anyhow::Result<Vec<Copy>> {
     let answer = office.read(&resource("message", message, &[("project", Some(visit.project))])).await?;
     let followed: Followed = serde_json::from_value(answer).context("what became of a message cannot be read")?;
     Ok(followed.noted().recipients)

@@ -129,7 +129,7 @@ pub async fn count(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
 /// Prints how much is unread; nothing at all if nothing is.
 pub async fn check(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
     // Our own office counts without loading the mail; others may not be able to count.
-    let unread = match visit.mailbox.postbox() {
+    let unread = match visit.mailbox.post_office() {
         Some(_) => visit.provider().count(&visit.who.name).await?.unread,
         None => visit.provider().check(&visit.who.name).await?.len(),
     };

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use api::AcknowledgeMessage;
 use clap::Args;
 use mail::mailboxes::CopyId;
 use mail::provider::ProviderError;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Ids, Visit};
 use crate::output::{self, text};
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 /// What stands below the help of `archive`.
 pub const ARCHIVE_EXAMPLES: &str = "\
@@ -53,10 +54,14 @@ impl Ack {
         let copy = CopyId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
         // The office acknowledges messages: that a copy of somebody else was named, it cannot know.
         visit.own(id).await?;
-        let ask = visit.ask(json!({
-            "agent_name": visit.who.name, "message_id": copy.message.0, "ack_body": self.message,
-        }));
-        office.call("acknowledge_message", ask).await?;
+        let request = AcknowledgeMessage {
+            project_key: visit.project.to_owned(),
+            agent_name: visit.who.name.clone(),
+            message_id: copy.message.0,
+            ack_body: self.message.clone(),
+            registration_token: visit.who.token.clone(),
+        };
+        office.ask(request).await?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::following::seen;
 use super::letter::Seen;
 use super::{ALL, Visit};
 use crate::output::{self, text};
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 /// What stands between two letters.
 const BETWEEN: &str = "\n\n----------------------------------------\n\n";

@@ -23,7 +23,7 @@ use super::letter::Seen;
 use super::waiting::Ended;
 use super::{Visit, waiting};
 use crate::output::{self, text};
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -137,7 +137,7 @@ impl Send {
 
     /// Sends it, and waits for the answer if that is wanted.
     pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
-        let sent = match visit.mailbox.postbox() {
+        let sent = match visit.mailbox.post_office() {
             Some(office) => Sent::of_office(office.call("send_message", self.arguments(visit, body)).await?)?,
             None => self.elsewhere(visit, body).await?,
         };
@@ -220,7 +220,7 @@ impl Send {
 impl Reply {
     /// Sends the answer, and waits for one to it if that is wanted.
     pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
-        let sent = match visit.mailbox.postbox() {
+        let sent = match visit.mailbox.post_office() {
             Some(office) => Sent::of_office(office.call("reply_message", self.arguments(visit, body).await?).await?)?,
             None => self.elsewhere(visit, body).await?,
         };

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::following::Copy;
 use super::sending::Sent;
 use super::{Visit, following};
-use crate::postbox::{Postbox, resource};
+use crate::post_office::{PostOffice, resource};
 
 /// How late a look is at most that no ring brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub enum Ended {
 
 /// Waits for the answer.
 pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Ended> {
-    let waited = match visit.mailbox.postbox() {
+    let waited = match visit.mailbox.post_office() {
         Some(office) => timeout(Duration::from_secs(seconds), rung(visit, office, sent)).await,
         None => timeout(Duration::from_secs(seconds), asked(visit, sent)).await,
     };
@@ -55,7 +55,7 @@ enum Found {
 }
 
 /// The answer, looked for whenever mail arrives.
-async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Result<Found> {
+async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Found> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
     let ask = visit.ask(json!({
@@ -84,7 +84,7 @@ async fn rung(visit: &Visit<'_>, office: &Postbox, sent: &Sent) -> anyhow::Resul
 }
 
 /// The first copy that was acknowledged.
-async fn acknowledged(visit: &Visit<'_>, office: &Postbox, message: &str) -> anyhow::Result<Option<Copy>> {
+async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message: &str) -> anyhow::Result<Option<Copy>> {
     let copies = following::copies(visit, office, message).await?;
     Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
 }

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
 
-use crate::postbox::desk::Desk;
-use crate::postbox::message::Message;
+use crate::post_office::connection::Connection;
+use crate::post_office::message::Message;
 pub use acquaintance::Agent;
 use mailbox::Mailbox;
 
 /// The channel of one client.
 pub struct Channel {
-    desk: Arc<Desk>,
+    connection: Arc<Connection>,
     /// The agent that the settings name.
     preset: Option<Agent>,
     state: Mutex<State>,
@@ -37,9 +37,9 @@ struct State {
 }
 
 impl Channel {
-    /// A channel that nobody was offered yet. It speaks through `desk`, for `preset` until another agent registers.
-    pub fn new(desk: Arc<Desk>, preset: Option<Agent>) -> Self {
-        Self { desk, preset, state: Mutex::default() }
+    /// A channel that nobody was offered yet. It speaks through `connection`, for `preset` until another agent registers.
+    pub fn new(connection: Arc<Connection>, preset: Option<Agent>) -> Self {
+        Self { connection, preset, state: Mutex::default() }
     }
 
     /// Takes note of a message and its answer. Returns the answer that the client is to have.
@@ -63,7 +63,7 @@ impl Channel {
         let mut state = self.state();
         let Some(mailbox) = state.unwatched.take() else { return };
         state.watchers.abort_all();
-        state.watchers.spawn(mailbox.watch(self.desk.clone()));
+        state.watchers.spawn(mailbox.watch(self.connection.clone()));
         while state.watchers.try_join_next().is_some() {}
     }
 
@@ -91,7 +91,7 @@ impl Channel {
             return;
         }
         let mailbox = Arc::new(Mailbox::of(agent));
-        mailbox.pass_over_what_is_there(&self.desk).await;
+        mailbox.pass_over_what_is_there(&self.connection).await;
         let mut state = self.state();
         state.mailbox = Some(mailbox.clone());
         state.unwatched = Some(mailbox);

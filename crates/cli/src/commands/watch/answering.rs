@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::put_off::MOST_WAITING;
 use super::reading::Place;
 use super::watching::Watching;
-use crate::postbox::Refused;
+use crate::post_office::Refused;
 
 /// What the office says of a key that was used for another text: the message was answered before.
 const ANSWERED_BEFORE: &str = "IDEMPOTENCY_CONFLICT";

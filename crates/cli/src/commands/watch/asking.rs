@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use super::failures::asked;
 use super::log::Log;
 use crate::mailbox::Who;
-use crate::postbox::{Postbox, Refused};
+use crate::post_office::{PostOffice, Refused};
 
 /// The code of the refusal that ends a watcher in whose place another watches.
 pub const REPLACED: &str = "WATCHER_REPLACED";
 
 /// An agent's way to the office.
 pub struct Asking<'a> {
-    postbox: &'a Postbox,
+    post_office: &'a PostOffice,
     project: &'a str,
     who: Who,
     /// How long after each other an office that is away is asked; once only without it.
@@ -32,8 +32,22 @@ pub struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     /// Asks in the name of `who`.
-    pub fn new(postbox: &'a Postbox, project: &'a str, who: Who, patience: Option<Duration>, log: &'a Log) -> Self {
-        Self { postbox, project, who, patience, log, is_away: Cell::new(false), shown: RefCell::new(START.to_owned()) }
+    pub fn new(
+        post_office: &'a PostOffice,
+        project: &'a str,
+        who: Who,
+        patience: Option<Duration>,
+        log: &'a Log,
+    ) -> Self {
+        Self {
+            post_office,
+            project,
+            who,
+            patience,
+            log,
+            is_away: Cell::new(false),
+            shown: RefCell::new(START.to_owned()),
+        }
     }
 
     /// The agent's name.
@@ -52,8 +66,8 @@ impl<'a> Asking<'a> {
     }
 
     /// The office.
-    pub fn postbox(&self) -> &'a Postbox {
-        self.postbox
+    pub fn post_office(&self) -> &'a PostOffice {
+        self.post_office
     }
 
     /// Calls a tool in the agent's name.
@@ -62,18 +76,18 @@ impl<'a> Asking<'a> {
         if let Some(token) = &self.who.token {
             arguments["registration_token"] = json!(token);
         }
-        self.patiently(async || self.postbox.call(tool, arguments.clone()).await).await
+        self.patiently(async || self.post_office.call(tool, arguments.clone()).await).await
     }
 
     /// Reads a resource.
     pub async fn read(&self, uri: &str) -> Result<Value, Refused> {
-        self.patiently(async || self.postbox.read(uri).await).await
+        self.patiently(async || self.post_office.read(uri).await).await
     }
 
     /// Asks the tool for watchers.
     pub async fn watch(&self, verb: &str, more: Value) -> Result<Value, Refused> {
         let ask = asked(verb, self.project, &self.who, more);
-        self.patiently(async || self.postbox.call("watch", ask.clone()).await).await
+        self.patiently(async || self.post_office.call("watch", ask.clone()).await).await
     }
 
     /// How many watchers answered each other on the way to a message.
@@ -88,7 +102,7 @@ impl<'a> Asking<'a> {
         let is_unknown = Cell::new(false);
         let taken = self
             .patiently(async || {
-                let answer = self.postbox.call("watch", ask.clone()).await;
+                let answer = self.post_office.call("watch", ask.clone()).await;
                 is_unknown.set(is_unknown.get() || answer.as_ref().is_err_and(|refused| refused.code != "UNREACHABLE"));
                 answer
             })
@@ -140,14 +154,16 @@ impl<'a> Asking<'a> {
         if let Some(channel) = channel {
             sign["channel"] = json!(channel);
         }
-        if let Err(refused) = self.postbox.call("presence", sign).await {
+        if let Err(refused) = self.post_office.call("presence", sign).await {
             tracing::debug!(%refused, "presence is not noted");
         }
     }
 
     /// Says that the agent is not there any more.
     pub async fn leave(&self) {
-        if let Err(refused) = self.postbox.call("presence", asked("leave", self.project, &self.who, json!({}))).await {
+        if let Err(refused) =
+            self.post_office.call("presence", asked("leave", self.project, &self.who, json!({}))).await
+        {
             tracing::debug!(%refused, "presence is not noted");
         }
     }

@@ -13,7 +13,7 @@ use super::super::mail::ago::ago;
 use crate::mailbox::Who;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::{self, Screen};
-use crate::postbox::Postbox;
+use crate::post_office::PostOffice;
 
 const COLUMNS: [Column; 4] = [
     Column { head: "ID", most: 24 },
@@ -47,8 +47,14 @@ struct Run {
 
 impl Failed {
     /// Prints the list.
-    pub async fn run(&self, postbox: &Postbox, project: &str, who: &Who, as_json: bool) -> anyhow::Result<ExitCode> {
-        let answer = postbox.call("watch", asked("runs", project, who, json!({ "state": "failed" }))).await?;
+    pub async fn run(
+        &self,
+        post_office: &PostOffice,
+        project: &str,
+        who: &Who,
+        as_json: bool,
+    ) -> anyhow::Result<ExitCode> {
+        let answer = post_office.call("watch", asked("runs", project, who, json!({ "state": "failed" }))).await?;
         let runs = Vec::<Run>::deserialize(&answer["runs"]).context("what failed cannot be read")?;
         if runs.is_empty() && !as_json {
             output::note("Nothing failed.");
@@ -72,9 +78,15 @@ impl Run {
 
 impl Retry {
     /// Gives the runs back, and says which they are.
-    pub async fn run(&self, postbox: &Postbox, project: &str, who: &Who, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub async fn run(
+        &self,
+        post_office: &PostOffice,
+        project: &str,
+        who: &Who,
+        as_json: bool,
+    ) -> anyhow::Result<ExitCode> {
         let wanted: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
-        let answer = postbox.call("watch", asked("retry", project, who, json!({ "message_ids": wanted }))).await?;
+        let answer = post_office.call("watch", asked("retry", project, who, json!({ "message_ids": wanted }))).await?;
         let again = Vec::<i64>::deserialize(&answer["message_ids"]).context("what is tried again cannot be read")?;
         output::answer(as_json, &json!({ "message_ids": again }), || {
             let named: Vec<String> = again.iter().map(ToString::to_string).collect();

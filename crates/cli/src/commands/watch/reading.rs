@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use crate::postbox::{Refused, Watch, resource};
+use crate::post_office::{Refused, Watch, resource};
 
 /// How many messages are read at a time.
 const PAGE: &str = "100";
@@ -129,7 +129,7 @@ impl Place {
             true => resource("inbox", asking.agent(), &keys),
             false => resource("channel", &self.channel, &keys),
         };
-        asking.postbox().watch(&uri)
+        asking.post_office().watch(&uri)
     }
 
     /// The next messages behind the position, the oldest first; none if there are none.

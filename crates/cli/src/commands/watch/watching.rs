@@ -27,7 +27,7 @@ use super::log::Log;
 use super::put_off::PutOff;
 use super::reading::Place;
 use crate::mailbox::Who;
-use crate::postbox::{Postbox, Refused, Watch};
+use crate::post_office::{PostOffice, Refused, Watch};
 
 /// How often a watcher says that it is still there.
 const BEAT: Duration = Duration::from_secs(30);
@@ -78,11 +78,11 @@ pub struct Watching<'a> {
 
 impl<'a> Watching<'a> {
     /// A watcher that has not begun.
-    pub fn new(postbox: &'a Postbox, plan: &'a Plan) -> Self {
+    pub fn new(post_office: &'a PostOffice, plan: &'a Plan) -> Self {
         let patience = (!plan.once).then_some(plan.poll);
         Self {
             plan,
-            asking: Asking::new(postbox, &plan.project, plan.who.clone(), patience, &plan.log),
+            asking: Asking::new(post_office, &plan.project, plan.who.clone(), patience, &plan.log),
             breaker: Breaker::new(plan.max_hops),
             put_off: PutOff::default(),
             has_failed: false,

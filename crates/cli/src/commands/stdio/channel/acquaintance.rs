@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::postbox::message::Message;
+use crate::post_office::message::Message;
 
 /// The experimental capability that makes Claude Code listen.
 const CAPABILITY: &str = "claude/channel";

@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::acquaintance::Agent;
 use super::telling::{self, Mail};
-use crate::postbox::desk::Desk;
-use crate::postbox::message::Message;
-use crate::postbox::resource;
+use crate::post_office::connection::Connection;
+use crate::post_office::message::Message;
+use crate::post_office::resource;
 
 /// How many messages are told at once. Of older ones only the number is told.
 const MOST_AT_ONCE: usize = 20;
@@ -66,8 +66,8 @@ impl Mailbox {
     }
 
     /// Counts what is there now as told. Returns whether the office could say what that is.
-    pub async fn pass_over_what_is_there(&self, desk: &Arc<Desk>) -> bool {
-        let newest = match self.list(desk, json!({ "limit": 1, "include_bodies": false })).await {
+    pub async fn pass_over_what_is_there(&self, connection: &Arc<Connection>) -> bool {
+        let newest = match self.list(connection, json!({ "limit": 1, "include_bodies": false })).await {
             Ok(newest) => newest.first().map_or(0, |mail| mail.id),
             Err(NoList::NobodyThere) => 0,
             Err(NoList::Refused) => return false,
@@ -77,26 +77,26 @@ impl Mailbox {
     }
 
     /// Tells of mail as it comes, until it is dropped.
-    pub async fn watch(self: Arc<Self>, desk: Arc<Desk>) {
+    pub async fn watch(self: Arc<Self>, connection: Arc<Connection>) {
         let mut pause = SHORTEST_PAUSE;
         loop {
-            while !self.look(&desk).await {
+            while !self.look(&connection).await {
                 let _ = timeout(pause, self.registered.notified()).await;
                 pause = (pause * 2).min(LOOK_AGAIN);
             }
             pause = SHORTEST_PAUSE;
             let next_stream = Instant::now() + SHORTEST_PAUSE;
-            self.look_when_called(&desk).await;
+            self.look_when_called(&connection).await;
             sleep_until(next_stream).await;
         }
     }
 
     /// Looks whenever the office says that something changed. Returns when it says nothing any more, or nothing good.
-    async fn look_when_called(&self, desk: &Arc<Desk>) {
+    async fn look_when_called(&self, connection: &Arc<Connection>) {
         // The first notice says that the stream is open, so what came before that is looked for too.
         let (bell, mut rung) = mpsc::channel(1);
         let request = self.listening();
-        let listening = desk.listen(&request, &bell);
+        let listening = connection.listen(&request, &bell);
         tokio::pin!(listening);
         loop {
             tokio::select! {
@@ -104,38 +104,38 @@ impl Mailbox {
                 _ = rung.recv() => {}
                 () = sleep(LOOK_AGAIN) => {}
             }
-            if !self.look(desk).await {
+            if !self.look(connection).await {
                 return;
             }
         }
     }
 
     /// Tells what has not been told. Returns whether the office could say what there is.
-    async fn look(&self, desk: &Arc<Desk>) -> bool {
+    async fn look(&self, connection: &Arc<Connection>) -> bool {
         let Some(told) = *held(&self.told) else {
-            return self.pass_over_what_is_there(desk).await;
+            return self.pass_over_what_is_there(connection).await;
         };
-        let newest = self.list(desk, json!({ "limit": MOST_AT_ONCE + 1, "include_bodies": false })).await;
+        let newest = self.list(connection, json!({ "limit": MOST_AT_ONCE + 1, "include_bodies": false })).await;
         let Ok(mut news) = newest else { return false };
         news.retain(|mail| mail.id > told);
         let has_more = news.len() > MOST_AT_ONCE;
         news.truncate(MOST_AT_ONCE);
         let Some(first) = news.last().map(|mail| mail.id) else { return true };
-        let more = if has_more { self.count_between(desk, told, first).await } else { String::new() };
+        let more = if has_more { self.count_between(connection, told, first).await } else { String::new() };
         for mail in news.into_iter().rev() {
-            let mail = self.with_body(desk, mail).await;
-            desk.say(telling::of_mail(&mail)).await;
+            let mail = self.with_body(connection, mail).await;
+            connection.say(telling::of_mail(&mail)).await;
             *held(&self.told) = Some(mail.id);
         }
         if has_more {
-            desk.say(telling::of_more(&more, first)).await;
+            connection.say(telling::of_more(&more, first)).await;
         }
         true
     }
 
-    async fn count_between(&self, desk: &Arc<Desk>, told: i64, first: i64) -> String {
+    async fn count_between(&self, connection: &Arc<Connection>, told: i64, first: i64) -> String {
         let older = json!({ "before_id": first, "limit": MOST_COUNTED, "include_bodies": false });
-        let older = self.list(desk, older).await.unwrap_or_default();
+        let older = self.list(connection, older).await.unwrap_or_default();
         match older.iter().filter(|mail| mail.id > told).count() {
             0 => "some".to_owned(),
             MOST_COUNTED => format!("at least {MOST_COUNTED}"),
@@ -144,20 +144,20 @@ impl Mailbox {
     }
 
     /// The message with its body. One at a time, because twenty large ones would be too much for one answer.
-    async fn with_body(&self, desk: &Arc<Desk>, mail: Mail) -> Mail {
+    async fn with_body(&self, connection: &Arc<Connection>, mail: Mail) -> Mail {
         let this = json!({ "before_id": mail.id.saturating_add(1), "limit": 1, "include_bodies": true });
-        let found = self.list(desk, this).await.unwrap_or_default();
+        let found = self.list(connection, this).await.unwrap_or_default();
         found.into_iter().find(|found| found.id == mail.id).unwrap_or(mail)
     }
 
-    async fn list(&self, desk: &Arc<Desk>, mut arguments: Value) -> Result<Vec<Mail>, NoList> {
+    async fn list(&self, connection: &Arc<Connection>, mut arguments: Value) -> Result<Vec<Mail>, NoList> {
         arguments["project_key"] = self.project.as_str().into();
         arguments["agent_name"] = self.agent.as_str().into();
         if let Some(token) = &*held(&self.token) {
             arguments["registration_token"] = token.as_str().into();
         }
         let call = Message::inquiry("tools/call", json!({ "name": "fetch_inbox", "arguments": arguments }));
-        let answer = desk.answer(&call).await.ok_or(NoList::Refused)?;
+        let answer = connection.answer(&call).await.ok_or(NoList::Refused)?;
         read(&answer)
     }
 

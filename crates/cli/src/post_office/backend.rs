@@ -21,21 +21,21 @@ use crate::wiring::Post;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
 const PATIENCE_WITH_SERVERS: Duration = Duration::from_millis(1500);
-/// How long an owner is waited for that is no server: it may be putting another database in place of this one.
+/// How long an owner is waited for that is no server: it may be putting another database in finder of this one.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
 /// How soon an owner is looked at again, and how late at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 
 /// A post office.
-pub enum Office {
+pub enum Backend {
     /// Served by another process.
     Joined(Joined),
     /// The database, opened by this process.
-    Own(Own),
+    Own(Arc<Own>),
 }
 
-impl Office {
+impl Backend {
     /// What the log calls it.
     pub fn name(&self) -> &str {
         match self {
@@ -80,6 +80,11 @@ impl Own {
         self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
     }
 
+    /// The office itself.
+    pub fn office(&self) -> &mail::Office {
+        &self.post.office
+    }
+
     /// What does what is due with the folders of channels.
     pub fn relays(&self) -> &Relays {
         &self.relays
@@ -98,7 +103,7 @@ impl Own {
 }
 
 /// Where to look for an office.
-pub struct Place {
+pub struct Finder {
     config: Config,
     url: Option<String>,
     token: Option<String>,
@@ -108,7 +113,7 @@ pub struct Place {
     stays: bool,
 }
 
-impl Place {
+impl Finder {
     /// What the settings say.
     pub fn new(config: Config) -> anyhow::Result<Self> {
         Ok(Self { url: config.url(), token: config.token()?, config, patience: PATIENCE_WITH_OTHERS, stays: false })
@@ -125,16 +130,18 @@ impl Place {
     }
 
     /// Finds the office that is there now. An office of our own says its notices to `outgoing`.
-    pub async fn find(&self, outgoing: &mpsc::Sender<String>) -> anyhow::Result<Office> {
+    pub async fn find(&self, outgoing: &mpsc::Sender<String>) -> anyhow::Result<Backend> {
         if let Some(url) = &self.url {
-            return Ok(Office::Joined(Joined::new(self.client(url)?)));
+            return Ok(Backend::Joined(Joined::new(self.client(url)?)));
         }
         if let Some(client) = self.server().await? {
-            return Ok(Office::Joined(Joined::new(client)));
+            return Ok(Backend::Joined(Joined::new(client)));
         }
         let own = Own::open(&self.config, outgoing.clone(), self.stays).await;
         let home = self.config.home.display();
-        own.map(Office::Own).with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
+        own.map(Arc::new)
+            .map(Backend::Own)
+            .with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
     }
 
     /// The server that owns the database. None if the database may be opened.
@@ -171,20 +178,20 @@ mod tests {
     use super::*;
     use crate::config::File;
 
-    fn place(home: &tempfile::TempDir, patience: Duration) -> Place {
+    fn finder(home: &tempfile::TempDir, patience: Duration) -> Finder {
         let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-        Place { config, url: None, token: None, patience, stays: false }
+        Finder { config, url: None, token: None, patience, stays: false }
     }
 
     #[tokio::test]
     async fn a_database_that_somebody_else_works_on_is_not_opened() {
         let home = tempfile::tempdir().unwrap();
-        let place = place(&home, Duration::ZERO);
-        let database = place.config.database();
+        let finder = finder(&home, Duration::ZERO);
+        let database = finder.config.database();
         for address in ["restore", ""] {
             let owned = Ownership::take(&database, address).unwrap();
             let (outgoing, _lines) = mpsc::channel(1);
-            let refused = place.find(&outgoing).await.err().expect("a refusal").to_string();
+            let refused = finder.find(&outgoing).await.err().expect("a refusal").to_string();
             assert!(refused.contains(&std::process::id().to_string()) && refused.contains(address), "{refused}");
             assert!(!database.exists());
             drop(owned);
@@ -194,8 +201,8 @@ mod tests {
     #[tokio::test]
     async fn a_database_is_opened_when_whoever_worked_on_it_is_done() {
         let home = tempfile::tempdir().unwrap();
-        let place = place(&home, PATIENCE_WITH_OTHERS);
-        let database = place.config.database();
+        let finder = finder(&home, PATIENCE_WITH_OTHERS);
+        let database = finder.config.database();
         let owned = Ownership::take(&database, "restore").unwrap();
         let (outgoing, _lines) = mpsc::channel(1);
         // Finding is polled first, so it has met the owner before the owner goes.
@@ -203,21 +210,21 @@ mod tests {
             assert!(!database.exists());
             drop(owned);
         };
-        let (found, ()) = tokio::join!(place.find(&outgoing), done);
+        let (found, ()) = tokio::join!(finder.find(&outgoing), done);
         let found = found.unwrap();
-        assert!(matches!(found, Office::Own(_)) && database.exists());
+        assert!(matches!(found, Backend::Own(_)) && database.exists());
     }
 
     #[tokio::test]
     async fn a_server_that_says_where_it_is_later_is_joined() {
         let home = tempfile::tempdir().unwrap();
-        let place = place(&home, PATIENCE_WITH_OTHERS);
-        let owned = Ownership::take(&place.config.database(), "").unwrap();
+        let finder = finder(&home, PATIENCE_WITH_OTHERS);
+        let owned = Ownership::take(&finder.config.database(), "").unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (outgoing, _lines) = mpsc::channel(1);
-        let (found, ()) = tokio::join!(place.find(&outgoing), async { owned.announce(&url).unwrap() });
+        let (found, ()) = tokio::join!(finder.find(&outgoing), async { owned.announce(&url).unwrap() });
         assert_eq!(found.unwrap().name(), format!("{url}/mcp"));
-        assert!(!place.config.database().exists());
+        assert!(!finder.config.database().exists());
     }
 }

@@ -1,25 +1,22 @@
-//! `docs/tools.md` and `docs/tools.schema.json` are made from the tools themselves, and checked here to be up to date.
+//! `docs/tools.md` and `docs/tools.schema.json` are made from the verbs themselves, and checked here to be up to date.
 //!
-//! Run `UPDATE_DOCS=1 cargo test -p server` after a tool or an answer changed, and commit what it wrote.
-
-mod no_store;
+//! Run `UPDATE_DOCS=1 cargo test -p api` after a verb changed, and commit what it wrote.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use mcp::{Param, ParamKind, Tool};
+use mcp::{Param, ParamKind};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::{macros, projects};
-use crate::answers::{agents, messages, reservations, threads};
+use crate::{Offered, Verb, Visitor, visit_all};
 
 const INTRODUCTION: &str = "\
 # Tools
 
-Made from the code by `UPDATE_DOCS=1 cargo test -p server`; do not edit. The answers as JSON Schema are in
+Made from the code by `UPDATE_DOCS=1 cargo test -p api`; do not edit. The answers as JSON Schema are in
 [tools.schema.json](tools.schema.json).
 
 An answer comes twice: as JSON in `content[0].text`, and as `structuredContent`, in which a list is wrapped as
@@ -32,47 +29,43 @@ A parameter may be left out unless it is required; `null` counts as left out. On
 `limit` is 20 when it is left out. Times are RFC 3339 in UTC.
 ";
 
-/// The schema of every tool's answer.
-fn answers() -> BTreeMap<&'static str, Value> {
-    type Messages = Vec<messages::MessageAnswer<'static>>;
-    BTreeMap::from([
-        ("health_check", schema::<projects::HealthAnswer>()),
-        ("ensure_project", schema::<agents::ProjectAnswer>()),
-        ("register_agent", schema::<agents::RegisteredAnswer>()),
-        ("whois", schema::<agents::AgentAnswer>()),
-        ("send_message", schema::<messages::SentAnswer<'static>>()),
-        ("reply_message", schema::<messages::SentAnswer<'static>>()),
-        ("fetch_inbox", schema::<Messages>()),
-        ("wait_for_mail", schema::<Messages>()),
-        ("mark_message_read", schema::<messages::MarkedAnswer>()),
-        ("acknowledge_message", schema::<messages::MarkedAnswer>()),
-        ("search_messages", schema::<Vec<threads::FoundAnswer<'static>>>()),
-        ("summarize_thread", schema::<threads::SummaryAnswer<'static>>()),
-        ("file_reservation_paths", schema::<reservations::GrantedAnswer<'static>>()),
-        ("release_file_reservations", schema::<reservations::ReleasedAnswer<'static>>()),
-        ("renew_file_reservations", schema::<reservations::RenewedAnswer<'static>>()),
-        ("macro_start_session", schema::<macros::SessionAnswer<'static>>()),
-        ("macro_prepare_thread", schema::<macros::JoinedAnswer<'static>>()),
-    ])
+/// What is told of a listed verb.
+struct Documented {
+    name: &'static str,
+    about: &'static str,
+    params: &'static [Param],
+    answer: Value,
 }
 
-#[test]
-fn every_tool_has_a_described_answer_and_every_described_answer_a_tool() {
-    let mut tools: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
-    tools.sort_unstable();
-    assert_eq!(tools, answers().into_keys().collect::<Vec<_>>());
+/// Gathers the verbs that agents are told of.
+#[derive(Default)]
+struct Listed(Vec<Documented>);
+
+impl Visitor for Listed {
+    fn verb<V: Verb>(&mut self, offered: Offered) {
+        if offered != Offered::Unlisted {
+            let answer = schema::<V::Answer>();
+            self.0.push(Documented { name: V::NAME, about: V::ABOUT, params: V::PARAMS, answer });
+        }
+    }
+}
+
+fn listed() -> Vec<Documented> {
+    let mut listed = Listed::default();
+    visit_all(&mut listed);
+    listed.0
 }
 
 #[test]
 fn the_page_of_the_tools_is_up_to_date() {
-    let answers = answers();
-    let sections: Vec<String> = tools().iter().map(|tool| section(tool, &answers[tool.name])).collect();
+    let sections: Vec<String> = listed().iter().map(section).collect();
     check("tools.md", &format!("{INTRODUCTION}\n{}", sections.join("\n")));
 }
 
 #[test]
 fn the_schemas_of_the_answers_are_up_to_date() {
-    let text = serde_json::to_string_pretty(&answers()).expect("schemas are JSON");
+    let answers: BTreeMap<&str, Value> = listed().into_iter().map(|verb| (verb.name, verb.answer)).collect();
+    let text = serde_json::to_string_pretty(&answers).expect("schemas are JSON");
     check("tools.schema.json", &format!("{text}\n"));
 }
 
@@ -84,12 +77,7 @@ fn check(name: &str, wanted: &str) {
         std::fs::write(&path, wanted).expect("docs/ can be written to");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "docs/{name} is not up to date: run UPDATE_DOCS=1 cargo test -p server, and commit it");
-}
-
-/// Those that clients are told of.
-fn tools() -> Vec<Tool> {
-    super::all(&no_store::office()).into_iter().filter(|tool| tool.listed).collect()
+    assert!(found == wanted, "docs/{name} is not up to date: run UPDATE_DOCS=1 cargo test -p api, and commit it");
 }
 
 /// The schema of what is sent, which need not be that of what would be read.
@@ -97,13 +85,13 @@ fn schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-fn section(tool: &Tool, answer: &Value) -> String {
-    let mut text = format!("## {}\n\n{}\n\n", tool.name, tool.about);
-    if tool.params.is_empty() {
+fn section(Documented { name, about, params, answer }: &Documented) -> String {
+    let mut text = format!("## {name}\n\n{about}\n\n");
+    if params.is_empty() {
         text.push_str("No parameters.\n");
     } else {
         text.push_str("| parameter | type | required | about |\n|---|---|---|---|\n");
-        tool.params.iter().for_each(|param| text.push_str(&parameter_row(param)));
+        params.iter().for_each(|param| text.push_str(&parameter_row(param)));
     }
     let item = answer.get("items").map(|item| resolved(item, answer));
     text.push_str(if item.is_some() { "\nAnswers a list of:\n\n" } else { "\nAnswers:\n\n" });

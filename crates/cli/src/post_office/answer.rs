@@ -4,12 +4,15 @@
 
 use std::fmt;
 
+use api::Verb;
 use mail::provider::{ProviderError, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// What a program is told when nobody said a code.
 const NO_CODE: &str = "REFUSED";
+/// The code of JSON-RPC for a call that names what there is not.
+const INVALID_PARAMS: i64 = -32602;
 
 /// A request that the office refused, or that never reached one.
 #[derive(Debug)]
@@ -39,6 +42,12 @@ impl Refused {
     fn unreadable() -> Self {
         let hint = "Check that the address is the MCP address of a Postrider server.";
         Self::new("UNEXPECTED_ANSWER", "The post office gave an answer that cannot be read", hint)
+    }
+
+    /// A server that does not know what this program asks is of an earlier version.
+    fn older_server(verb: &str) -> Self {
+        let message = format!("The server is older than this program: it does not know '{verb}'");
+        Self::new("SERVER_OUTDATED", &message, "Update the server, then try again.")
     }
 
     /// What a backend that keeps letters refused.
@@ -125,6 +134,16 @@ impl Refused {
     }
 }
 
+impl From<mail::Error> for Refused {
+    /// What an office of our own refused. What went wrong inside the store is logged here, once.
+    fn from(error: mail::Error) -> Self {
+        server::log_cause(&error);
+        let mut refused = Self::new(error.code(), &error.to_string(), &for_terminal(&error.hint()));
+        refused.more = api::details(&error);
+        refused
+    }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, hint, .. } = self;
@@ -150,9 +169,35 @@ struct Answer {
 #[derive(Deserialize)]
 struct Fault {
     #[serde(default)]
+    code: i64,
+    #[serde(default)]
     message: String,
     #[serde(default)]
     data: Value,
+}
+
+impl Fault {
+    fn is_unknown_tool(&self) -> bool {
+        self.code == INVALID_PARAMS && self.message.starts_with("Unknown tool")
+    }
+}
+
+/// The answer to a verb that a server was asked.
+pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
+    let line = line.ok_or_else(Refused::unanswered)?;
+    let result = match serde_json::from_str(line) {
+        Ok(Answer { error: Some(fault), .. }) if fault.is_unknown_tool() => return Err(Refused::older_server(V::NAME)),
+        _ => result_of(line)?,
+    };
+    if result["isError"] == true {
+        return Err(Refused::of_content(result["structuredContent"].clone()));
+    }
+    // The text is the bare answer; the structured content wraps a list.
+    let text = result["content"][0]["text"].as_str().ok_or_else(Refused::unreadable)?;
+    serde_json::from_str(text).map_err(|error| {
+        tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
+        Refused::unreadable()
+    })
 }
 
 /// The structured content of a tool's answer.

@@ -1,16 +1,16 @@
 //! How a process reaches its post office, and how a command asks it.
 //!
 //! The office is found as every client finds it: a server elsewhere if one is set, else the server that owns the
-//! database, else the database itself. A `Postbox` asks questions of its own there and reads the answers; the desk below
+//! database, else the database itself. A `PostOffice` asks questions of its own there and reads the answers; the connection below
 //! it carries messages, also for those who speak for another client. Deliberately absent: sessions, printing, and any
 //! knowledge of what a tool or a resource means.
 
 mod address;
 mod answer;
-pub mod desk;
+pub mod backend;
+pub mod connection;
 mod join;
 pub mod message;
-pub mod office;
 pub mod pages;
 mod project;
 pub mod refusal;
@@ -20,6 +20,7 @@ mod watch;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use api::Verb;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -27,9 +28,9 @@ use tokio::task::JoinSet;
 use crate::config::Config;
 pub use address::resource;
 pub use answer::Refused;
-use desk::Desk;
+use backend::Finder;
+use connection::Connection;
 use message::Message;
-use office::Place;
 pub use project::InProject;
 pub use repository::Tree;
 pub use watch::Watch;
@@ -38,24 +39,24 @@ pub use watch::Watch;
 const INTERRUPTED: u8 = 130;
 
 /// Where a command asks the post office.
-pub struct Postbox {
-    desk: Arc<Desk>,
+pub struct PostOffice {
+    connection: Arc<Connection>,
     /// Takes lines that nobody asked for, so that no answer waits behind one.
     _unasked: JoinSet<()>,
 }
 
-/// Opens the postbox for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
+/// Opens the post_office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
 /// Ctrl-C ends the errand.
 pub fn visit(
     config: Config,
     project: &str,
-    errand: impl AsyncFnOnce(&Postbox) -> anyhow::Result<ExitCode>,
+    errand: impl AsyncFnOnce(&PostOffice) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     run(async {
-        let postbox = Postbox::open(config.about(project)).await?;
-        let ended = until_interrupted(errand(&postbox)).await;
-        postbox.write_out().await;
-        postbox.close().await;
+        let post_office = PostOffice::open(config.about(project)).await?;
+        let ended = until_interrupted(errand(&post_office)).await;
+        post_office.write_out().await;
+        post_office.close().await;
         ended
     })
 }
@@ -79,62 +80,67 @@ pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitC
     }
 }
 
-impl Postbox {
-    /// Opens the postbox of the office that is there now.
+impl PostOffice {
+    /// Opens the post_office of the office that is there now.
     pub async fn open(config: Config) -> anyhow::Result<Self> {
-        Self::open_at(Place::new(config)?).await
+        Self::open_at(Finder::new(config)?).await
     }
 
     /// The same for a command that stays: an office of its own does all the time what is due from time to time.
     pub async fn open_to_stay(config: Config) -> anyhow::Result<Self> {
-        Self::open_at(Place::new(config)?.staying()).await
+        Self::open_at(Finder::new(config)?.staying()).await
     }
 
-    async fn open_at(place: Place) -> anyhow::Result<Self> {
+    async fn open_at(finder: Finder) -> anyhow::Result<Self> {
         let (outgoing, mut lines) = mpsc::channel(16);
-        let desk = Desk::open(place, outgoing).await?;
+        let connection = Connection::open(finder, outgoing).await?;
         let mut unasked = JoinSet::new();
         unasked.spawn(async move { while lines.recv().await.is_some() {} });
-        Ok(Self { desk, _unasked: unasked })
+        Ok(Self { connection, _unasked: unasked })
+    }
+
+    /// Asks a verb.
+    pub async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, Refused> {
+        self.connection.ask(verb).await
     }
 
     /// Calls a tool and returns its structured answer.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Refused> {
         let request = Message::inquiry("tools/call", json!({ "name": tool, "arguments": arguments }));
-        answer::of_tool(&self.ask(&request).await?)
+        answer::of_tool(&self.carry(&request).await?)
     }
 
     /// Reads a resource, which is JSON.
     pub async fn read(&self, uri: &str) -> Result<Value, Refused> {
         let request = Message::inquiry("resources/read", json!({ "uri": uri }));
-        answer::of_resource(&self.ask(&request).await?)
+        answer::of_resource(&self.carry(&request).await?)
     }
 
     /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
     pub fn watch(&self, uri: &str) -> Watch {
-        Watch::begin(self.desk.clone(), uri)
+        Watch::begin(self.connection.clone(), uri)
     }
 
     /// Brings channels and the folders that they share with others in step, for who is about to read what came.
     pub async fn settle_channels(&self) {
-        self.desk.settle_channels().await;
+        self.connection.settle_channels().await;
     }
 
     /// Writes what was posted into the folders of channels, for who is about to close.
     pub async fn write_out(&self) {
-        self.desk.write_out().await;
+        self.connection.write_out().await;
     }
 
-    /// Closes the postbox. What is still being watched is over.
+    /// Closes the post_office. What is still being watched is over.
     pub async fn close(self) {
-        self.desk.leave();
-        if let Some(engine) = self.desk.close() {
+        self.connection.leave();
+        if let Some(engine) = self.connection.close() {
             engine.close().await;
         }
     }
 
-    async fn ask(&self, request: &Message) -> Result<String, Refused> {
-        self.desk.answer(request).await.ok_or_else(Refused::unanswered)
+    async fn carry(&self, request: &Message) -> Result<String, Refused> {
+        self.connection.answer(request).await.ok_or_else(Refused::unanswered)
     }
 }
 
@@ -149,66 +155,66 @@ mod tests {
         Config { home: home.path().to_owned(), source: None, file: File::default() }
     }
 
-    async fn with_an_agent(home: &tempfile::TempDir) -> Postbox {
-        let postbox = Postbox::open(config(home)).await.unwrap();
-        postbox.call("ensure_project", json!({ "human_key": "/data/p" })).await.unwrap();
+    async fn with_an_agent(home: &tempfile::TempDir) -> PostOffice {
+        let post_office = PostOffice::open(config(home)).await.unwrap();
+        post_office.call("ensure_project", json!({ "human_key": "/data/p" })).await.unwrap();
         let agent = json!({ "project_key": "/data/p", "name": "Anna" });
-        assert_eq!(postbox.call("register_agent", agent).await.unwrap()["name"], "Anna");
-        postbox
+        assert_eq!(post_office.call("register_agent", agent).await.unwrap()["name"], "Anna");
+        post_office
     }
 
     #[tokio::test]
     async fn a_call_and_a_reading_bring_what_the_office_says() {
         let home = tempfile::tempdir().unwrap();
-        let postbox = with_an_agent(&home).await;
-        let agents = postbox.read("resource://agents/data-p").await.unwrap();
+        let post_office = with_an_agent(&home).await;
+        let agents = post_office.read("resource://agents/data-p").await.unwrap();
         assert_eq!(agents["agents"][0]["name"], "Anna");
-        postbox.close().await;
+        post_office.close().await;
     }
 
     #[tokio::test]
     async fn a_refusal_keeps_its_code_its_hint_and_what_stands_beside_them() {
         let home = tempfile::tempdir().unwrap();
-        let postbox = with_an_agent(&home).await;
+        let post_office = with_an_agent(&home).await;
         let whois = json!({ "project_key": "/data/p", "agent_name": "Ana" });
-        let refused = postbox.call("whois", whois).await.unwrap_err();
+        let refused = post_office.call("whois", whois).await.unwrap_err();
         assert_eq!(refused.code, "AGENT_NOT_FOUND");
         assert_eq!(refused.to_json()["suggestions"], json!(["Anna"]));
         assert!(refused.to_string().contains("'Ana'") && refused.to_string().contains(&refused.hint), "{refused}");
-        let refused = postbox.read("resource://agents/data-q").await.unwrap_err();
+        let refused = post_office.read("resource://agents/data-q").await.unwrap_err();
         assert_eq!(refused.code, "PROJECT_NOT_FOUND");
         assert_eq!(refused.to_string().matches("PROJECT_NOT_FOUND").count(), 1, "{refused}");
-        let refused = postbox.read("resource://agents/data-p?limit=0").await.unwrap_err();
+        let refused = post_office.read("resource://agents/data-p?limit=0").await.unwrap_err();
         assert_eq!((refused.code.as_str(), refused.hint.as_str()), ("INVALID_ARGUMENT", "Correct it and read again."));
-        postbox.close().await;
+        post_office.close().await;
     }
 
     #[tokio::test]
     async fn a_watch_rings_when_mail_comes() {
         let home = tempfile::tempdir().unwrap();
-        let postbox = with_an_agent(&home).await;
-        let watch = postbox.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
+        let post_office = with_an_agent(&home).await;
+        let watch = post_office.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
         let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         rings().await.expect("the first ring says that somebody listens now");
         let letter = json!({
             "project_key": "/data/p", "sender_name": "Anna", "to": ["Anna"], "subject": "s", "body_md": "b",
         });
-        postbox.call("send_message", letter).await.unwrap();
+        post_office.call("send_message", letter).await.unwrap();
         rings().await.expect("mail came");
-        postbox.close().await;
+        post_office.close().await;
     }
 
     #[tokio::test]
     async fn a_watched_channel_rings_when_something_is_said_there_and_not_elsewhere() {
         let home = tempfile::tempdir().unwrap();
-        let postbox = with_an_agent(&home).await;
+        let post_office = with_an_agent(&home).await;
         let say = async |channel: &str| {
             let words = json!({
                 "project_key": "/data/p", "sender_name": "Anna", "to": [channel], "subject": "s", "body_md": "b",
             });
-            postbox.call("send_message", words).await.unwrap()
+            post_office.call("send_message", words).await.unwrap()
         };
-        let watch = postbox.watch("resource://channel/dev?project=%2Fdata%2Fp");
+        let watch = post_office.watch("resource://channel/dev?project=%2Fdata%2Fp");
         let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         rings().await.expect("the first ring says that somebody listens now");
         say("#ops").await;
@@ -216,19 +222,19 @@ mod tests {
         rings().await.expect("something was said");
         let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(again.is_err(), "what was said elsewhere is no news here");
-        postbox.close().await;
+        post_office.close().await;
     }
 
     #[test]
     fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();
-        let ended = visit(config(&home), "/data/p", async |postbox| {
-            postbox.read("resource://projects").await?;
+        let ended = visit(config(&home), "/data/p", async |post_office| {
+            post_office.read("resource://projects").await?;
             Ok(ExitCode::from(7))
         });
         assert_eq!(format!("{:?}", ended.unwrap()), format!("{:?}", ExitCode::from(7)));
-        let failed = visit(config(&home), "/data/p", async |postbox| {
-            postbox.read("resource://nothing").await?;
+        let failed = visit(config(&home), "/data/p", async |post_office| {
+            post_office.read("resource://nothing").await?;
             Ok(ExitCode::SUCCESS)
         });
         assert!(failed.unwrap_err().downcast_ref::<Refused>().is_some());

@@ -1,6 +1,6 @@
 //! A post office that another process serves: messages go there over HTTP, and come back as lines.
 //!
-//! Nothing is decided here about where else to go when the server is gone; that is the desk's business.
+//! Nothing is decided here about where else to go when the server is gone; that is the connection's business.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The desk that one client stands at: it knows which post office its messages go to, and finds another when that one
+//! The connection that one client stands at: it knows which post office its messages go to, and finds another when that one
 //! is gone.
 //!
 //! The office is a server elsewhere if one is set, else the server that owns the database, else the database itself. A
@@ -10,14 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use api::Verb;
 use serde_json::json;
 use store::Engine;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use super::answer::{self, Refused};
+use super::backend::{Backend, Finder, Own};
 use super::join::{Joined, NoStream, one_line};
 use super::message::Message;
-use super::office::{Office, Place};
 use super::refusal::Refusal;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
@@ -35,11 +37,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A move to another office. Boxed, because a move begins to follow notices, and losing them can begin a move.
 type Moving = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send>>;
 
-/// The desk of one client.
-pub struct Desk {
-    place: Place,
+/// The connection of one client.
+pub struct Connection {
+    finder: Finder,
     outgoing: mpsc::Sender<String>,
-    office: Mutex<Arc<Office>>,
+    office: Mutex<Arc<Backend>>,
     /// Held by whoever looks for another office, so that one is found and not many.
     looking: tokio::sync::Mutex<()>,
     session: Mutex<Session>,
@@ -56,12 +58,12 @@ struct Session {
     uris: BTreeSet<String>,
 }
 
-impl Desk {
-    /// Opens the desk at the office that is there now. Lines for the client go to `outgoing`.
-    pub async fn open(place: Place, outgoing: mpsc::Sender<String>) -> anyhow::Result<Arc<Self>> {
-        let office = place.find(&outgoing).await?;
+impl Connection {
+    /// Opens the connection at the office that is there now. Lines for the client go to `outgoing`.
+    pub async fn open(finder: Finder, outgoing: mpsc::Sender<String>) -> anyhow::Result<Arc<Self>> {
+        let office = finder.find(&outgoing).await?;
         Ok(Arc::new(Self {
-            place,
+            finder,
             outgoing,
             office: Mutex::new(Arc::new(office)),
             looking: tokio::sync::Mutex::default(),
@@ -96,49 +98,49 @@ impl Desk {
     /// Has the office of now send notices to `notices`. Returns when it sends no more.
     pub async fn listen(&self, request: &Message, notices: &mpsc::Sender<String>) {
         let is_over = match &*self.office() {
-            Office::Own(own) => own.answer_to(request, notices.clone()).await.is_some(),
-            Office::Joined(joined) => joined.ask(request, notices).await.is_ok(),
+            Backend::Own(own) => own.answer_to(request, notices.clone()).await.is_some(),
+            Backend::Joined(joined) => joined.ask(request, notices).await.is_ok(),
         };
         tracing::debug!(is_over, "the stream of notices ended");
     }
 
     /// Whether the office is served by another process.
     pub fn is_joined(&self) -> bool {
-        matches!(&*self.office(), Office::Joined(_))
+        matches!(&*self.office(), Backend::Joined(_))
     }
 
     /// Takes in what is in the folders of channels, and writes what is not. A server does that by itself.
     pub async fn settle_channels(&self) {
-        if let Office::Own(own) = &*self.office() {
+        if let Backend::Own(own) = &*self.office() {
             own.relays().settle().await;
         }
     }
 
     /// Writes what was posted into the folders of channels. A server does that by itself.
     pub async fn write_out(&self) {
-        if let Office::Own(own) = &*self.office() {
+        if let Backend::Own(own) = &*self.office() {
             own.relays().write_out().await;
         }
     }
 
     /// Ends what would go on for as long as the client is there. An office of our own keeps nobody waiting any more.
     pub fn leave(&self) {
-        if let Office::Own(own) = &*self.office() {
+        if let Backend::Own(own) = &*self.office() {
             own.close();
         }
         self.leaving.send_replace(true);
     }
 
-    /// Closes the desk. Returns the store that is still open, if the desk was an office of its own.
+    /// Closes the connection. Returns the store that is still open, if the connection was an office of its own.
     pub fn close(&self) -> Option<Engine> {
         held(&self.followers).abort_all();
         match &*self.office() {
-            Office::Own(own) => Some(own.engine()),
-            Office::Joined(_) => None,
+            Backend::Own(own) => Some(own.engine()),
+            Backend::Joined(_) => None,
         }
     }
 
-    fn office(&self) -> Arc<Office> {
+    fn office(&self) -> Arc<Backend> {
         held(&self.office).clone()
     }
 
@@ -162,63 +164,84 @@ impl Desk {
         held(&self.session).opening.clone().map_or_else(Message::initialize, Message::read)
     }
 
+    /// Asks a verb: of an office of our own by calling it, of a server by `tools/call`.
+    pub async fn ask<V: Verb>(self: &Arc<Self>, verb: V) -> Result<V::Answer, Refused> {
+        if let Backend::Own(own) = &*self.office() {
+            return verb.run(own.office()).await.map_err(Refused::from);
+        }
+        let call = Message::inquiry("tools/call", json!({ "name": V::NAME, "arguments": &verb }));
+        match self.carry_to_server(&call).await {
+            Ok(line) => answer::of_verb::<V>(line.as_deref()),
+            Err(Instead::Own(own)) => verb.run(own.office()).await.map_err(Refused::from),
+            Err(Instead::Nobody(why)) => Err(Refusal::unreachable(&why).told()),
+        }
+    }
+
     async fn carry(self: &Arc<Self>, message: &Message) -> Option<String> {
+        match self.carry_to_server(message).await {
+            Ok(line) => line,
+            Err(Instead::Own(own)) => own.answer(message).await,
+            Err(Instead::Nobody(why)) => Refusal::unreachable(&why).line(message),
+        }
+    }
+
+    /// Carries a message to the server that is there, or says who is there instead.
+    async fn carry_to_server(self: &Arc<Self>, message: &Message) -> Result<Option<String>, Instead> {
         let mut why = anyhow::anyhow!("each one that was found was gone again");
         for _ in 0..MOST_TRIES {
             let office = self.office();
-            match &*office {
-                Office::Own(own) => return own.answer(message).await,
-                Office::Joined(joined) => {
-                    if message.subscribes().is_some() {
-                        self.follow(&office).await;
-                    }
-                    match joined.ask(message, &self.outgoing).await {
-                        Ok(answer) => {
-                            self.is_known_gone.store(false, Ordering::Relaxed);
-                            return answer;
-                        }
-                        // Whoever waits for it asks again and again.
-                        Err(error) if self.is_known_gone.swap(true, Ordering::Relaxed) => {
-                            tracing::debug!(url = joined.url(), error = %error.0, "the server is still gone");
-                        }
-                        Err(error) => tracing::warn!(url = joined.url(), error = %error.0, "the server is gone"),
-                    }
+            let joined = match &*office {
+                Backend::Own(own) => return Err(Instead::Own(own.clone())),
+                Backend::Joined(joined) => joined,
+            };
+            if message.subscribes().is_some() {
+                self.follow(&office).await;
+            }
+            match joined.ask(message, &self.outgoing).await {
+                Ok(answer) => {
+                    self.is_known_gone.store(false, Ordering::Relaxed);
+                    return Ok(answer);
                 }
+                // Whoever waits for it asks again and again.
+                Err(error) if self.is_known_gone.swap(true, Ordering::Relaxed) => {
+                    tracing::debug!(url = joined.url(), error = %error.0, "the server is still gone");
+                }
+                Err(error) => tracing::warn!(url = joined.url(), error = %error.0, "the server is gone"),
             }
             if let Err(error) = self.look_again(&office).await {
                 why = error;
                 break;
             }
         }
-        Refusal::unreachable(&why).line(message)
+        Err(Instead::Nobody(why))
     }
 
     /// Finds another office than `gone`, unless somebody has found one already.
-    fn look_again(self: &Arc<Self>, gone: &Arc<Office>) -> Moving {
-        let (desk, gone) = (self.clone(), gone.clone());
+    fn look_again(self: &Arc<Self>, gone: &Arc<Backend>) -> Moving {
+        let (connection, gone) = (self.clone(), gone.clone());
         // On its own, because a client that takes back its request must not leave a move half done.
-        Box::pin(async { tokio::spawn(async move { desk.move_from(&gone).await }).await? })
+        Box::pin(async { tokio::spawn(async move { connection.move_from(&gone).await }).await? })
     }
 
-    async fn move_from(self: &Arc<Self>, gone: &Arc<Office>) -> anyhow::Result<()> {
+    async fn move_from(self: &Arc<Self>, gone: &Arc<Backend>) -> anyhow::Result<()> {
         let _turn = self.looking.lock().await;
         if !Arc::ptr_eq(&self.office(), gone) {
             return Ok(());
         }
-        if let (Some(url), Office::Joined(_)) = (self.place.url(), &**gone) {
+        if let (Some(url), Backend::Joined(_)) = (self.finder.url(), &**gone) {
             anyhow::bail!("nobody answers at '{url}'");
         }
-        let office = Arc::new(self.place.find(&self.outgoing).await?);
+        let office = Arc::new(self.finder.find(&self.outgoing).await?);
         tracing::warn!(to = office.name(), "moved to another post office");
         *held(&self.office) = office.clone();
         match &*office {
-            Office::Own(own) => {
+            Backend::Own(own) => {
                 own.answer(&self.opening()).await;
                 if *self.leaving.borrow() {
                     own.close();
                 }
             }
-            Office::Joined(joined) => joined.ensure_session(&self.opening(), &self.outgoing).await,
+            Backend::Joined(joined) => joined.ensure_session(&self.opening(), &self.outgoing).await,
         }
         if !held(&self.session).uris.is_empty() {
             self.follow(&office).await;
@@ -228,13 +251,13 @@ impl Desk {
     }
 
     /// Makes the client's subscriptions at an office that does not know them.
-    async fn subscribe_again(&self, office: &Office) {
+    async fn subscribe_again(&self, office: &Backend) {
         let uris = held(&self.session).uris.clone();
         for uri in &uris {
             let message = Message::subscribe(uri);
             let made = match office {
-                Office::Own(own) => own.answer(&message).await.is_some(),
-                Office::Joined(joined) => joined.ask(&message, &self.outgoing).await.is_ok(),
+                Backend::Own(own) => own.answer(&message).await.is_some(),
+                Backend::Joined(joined) => joined.ask(&message, &self.outgoing).await.is_ok(),
             };
             if made {
                 // Nobody knows what changed while nobody watched, and a notice too many costs one look.
@@ -246,23 +269,23 @@ impl Desk {
     }
 
     /// Sees to it that the notices of a server reach the client. Returns when its stream is open, or will not open.
-    async fn follow(self: &Arc<Self>, office: &Arc<Office>) {
-        let Office::Joined(joined) = &**office else { return };
+    async fn follow(self: &Arc<Self>, office: &Arc<Backend>) {
+        let Backend::Joined(joined) = &**office else { return };
         if !joined.begin_to_follow() {
             return;
         }
         let (opened, is_open) = oneshot::channel();
-        let (desk, office) = (self.clone(), office.clone());
+        let (connection, office) = (self.clone(), office.clone());
         held(&self.followers).spawn(async move {
-            if let Office::Joined(joined) = &*office {
-                desk.pass_on_notices(&office, joined, opened).await;
+            if let Backend::Joined(joined) = &*office {
+                connection.pass_on_notices(&office, joined, opened).await;
                 joined.is_followed.store(false, Ordering::SeqCst);
             }
         });
         let _ = is_open.await;
     }
 
-    async fn pass_on_notices(self: &Arc<Self>, office: &Arc<Office>, joined: &Joined, opened: oneshot::Sender<()>) {
+    async fn pass_on_notices(self: &Arc<Self>, office: &Arc<Backend>, joined: &Joined, opened: oneshot::Sender<()>) {
         let (mut opened, mut pause) = (Some(opened), FIRST_PAUSE);
         while Arc::ptr_eq(&self.office(), office) {
             joined.ensure_session(&self.opening(), &self.outgoing).await;
@@ -293,6 +316,12 @@ impl Desk {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
+}
+
+/// Who is there when no server is.
+enum Instead {
+    Own(Arc<Own>),
+    Nobody(anyhow::Error),
 }
 
 /// Locks what no panic can leave half changed.

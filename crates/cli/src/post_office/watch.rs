@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::desk::Desk;
+use super::connection::Connection;
 use super::message::Message;
 
 /// How long after each other streams are opened.
@@ -25,12 +25,12 @@ pub struct Watch {
 
 impl Watch {
     /// Begins to watch. The first ring comes when the stream is open, for what changed before went unseen.
-    pub(super) fn begin(desk: Arc<Desk>, uri: &str) -> Self {
+    pub(super) fn begin(connection: Arc<Connection>, uri: &str) -> Self {
         let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
         let request = Message::inquiry("subscriptions/listen", wanted);
         let rung = Arc::new(Notify::new());
         let mut listening = JoinSet::new();
-        listening.spawn(listen(desk, request, rung.clone()));
+        listening.spawn(listen(connection, request, rung.clone()));
         Self { rung, _listening: listening }
     }
 
@@ -40,11 +40,11 @@ impl Watch {
     }
 }
 
-async fn listen(desk: Arc<Desk>, request: Message, rung: Arc<Notify>) {
+async fn listen(connection: Arc<Connection>, request: Message, rung: Arc<Notify>) {
     loop {
         let next_stream = Instant::now() + SHORTEST_PAUSE;
         let (bell, mut notices) = mpsc::channel(1);
-        let stream = desk.listen(&request, &bell);
+        let stream = connection.listen(&request, &bell);
         tokio::pin!(stream);
         loop {
             tokio::select! {

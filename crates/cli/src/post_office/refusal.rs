@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::answer::Refused;
 use super::message::Message;
 
 /// The code of JSON-RPC for a failure that is not the caller's.
@@ -56,6 +57,11 @@ impl Refusal {
         }
         let hint = "Check that the address is the MCP address of a Postrider server.";
         Self::new("UNEXPECTED_ANSWER", format!("'{url}' answered with HTTP {status} and no message"), hint)
+    }
+
+    /// The same as a command is told it.
+    pub fn told(&self) -> Refused {
+        Refused::new(&self.code, &self.message, &self.hint)
     }
 
     /// The line that says so to the client; none if the message wanted no answer.

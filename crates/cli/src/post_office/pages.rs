@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Postbox, Refused};
+use super::{PostOffice, Refused};
 
 /// How many entries are asked for at a time.
 pub const PAGE: &str = "500";
@@ -23,12 +23,12 @@ pub struct Pages {
 }
 
 /// Reads the list called `name` from the page at `first` on.
-pub async fn read(postbox: &Postbox, first: String, name: &str) -> Result<Pages, Refused> {
+pub async fn read(post_office: &PostOffice, first: String, name: &str) -> Result<Pages, Refused> {
     let mut pages = Pages { last: Value::Null, entries: Vec::new(), has_more: false };
     let mut next = Some(first);
     for _ in 0..MOST_PAGES {
         let Some(uri) = next else { break };
-        pages.last = postbox.read(&uri).await?;
+        pages.last = post_office.read(&uri).await?;
         if let Some(Value::Array(entries)) = pages.last.get_mut(name).map(Value::take) {
             pages.entries.extend(entries);
         }

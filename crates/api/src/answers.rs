@@ -1,0 +1,21 @@
+//! What answers show of each noun.
+//!
+//! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
+
+mod agents;
+mod messages;
+mod reservations;
+mod threads;
+
+use std::borrow::Cow;
+
+pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use messages::{
+    CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
+    WarningAnswer,
+};
+pub use reservations::ReservationAnswer;
+pub use threads::{ActionAnswer, FoundAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer};
+
+/// One of few words: ours when an answer is made, whatever came when it is read.
+pub type Word = Cow<'static, str>;

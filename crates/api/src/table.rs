@@ -1,0 +1,42 @@
+//! The table of all verbs: to whom each is offered, in the order in which agents are shown them.
+
+use super::*;
+
+/// To whom a verb is offered. Every verb can be called by whoever knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// In every list of tools.
+    Lean,
+    /// In the full list.
+    Full,
+    /// In no list, so that it costs agents no context: for our own programs.
+    Unlisted,
+}
+
+/// Somebody who goes through the table, such as a door that makes a tool of each verb.
+pub trait Visitor {
+    /// Is told of one verb.
+    fn verb<V: Verb>(&mut self, offered: Offered);
+}
+
+/// Shows the whole table to a visitor.
+pub fn visit_all(visitor: &mut impl Visitor) {
+    use Offered::{Full, Lean};
+    visitor.verb::<HealthCheck>(Full);
+    visitor.verb::<EnsureProject>(Full);
+    visitor.verb::<RegisterAgent>(Full);
+    visitor.verb::<Whois>(Full);
+    visitor.verb::<SendMessage>(Lean);
+    visitor.verb::<ReplyMessage>(Lean);
+    visitor.verb::<FetchInbox>(Lean);
+    visitor.verb::<WaitForMail>(Lean);
+    visitor.verb::<MarkMessageRead>(Full);
+    visitor.verb::<AcknowledgeMessage>(Lean);
+    visitor.verb::<SearchMessages>(Lean);
+    visitor.verb::<SummarizeThread>(Full);
+    visitor.verb::<FileReservationPaths>(Lean);
+    visitor.verb::<ReleaseFileReservations>(Lean);
+    visitor.verb::<RenewFileReservations>(Full);
+    visitor.verb::<MacroStartSession>(Lean);
+    visitor.verb::<MacroPrepareThread>(Full);
+}
