@@ -12,7 +12,7 @@ use mail::messages::{About, InboxQuery, MessageStore};
 use mail::reservations::{ReservationStore, Reserved};
 use mail::search::SearchStore;
 use mail::search::query::Query;
-use store::{Sqlite, upkeep};
+use store::{Engine, upkeep};
 use team::{at, open, send, team};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -141,7 +141,7 @@ async fn what_another_process_changed_is_seen_by_the_next_request() {
     assert!(granted(one.reserve(&team.request(1, "a.txt"), at(7)).await.unwrap()), "given back by the other process");
 }
 
-async fn stamp(store: &Sqlite) -> i64 {
+async fn stamp(store: &Engine) -> i64 {
     store.changes(None, Duration::ZERO).await.unwrap().stamp
 }
 
