@@ -12,7 +12,7 @@ use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking};
 use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
 use mail::projects::{Project, ProjectStore};
 use serde_json::{Value, json};
-use store::{Options, Sqlite};
+use store::{Engine, Options, Sqlite};
 use tokio::task::JoinSet;
 
 use crate::setting::{Setting, progress};
@@ -104,7 +104,7 @@ impl FilledHome {
 }
 
 /// Registers the project and its agents, all numbered from 1, and returns the project.
-async fn move_in(store: &Sqlite) -> anyhow::Result<Project> {
+async fn move_in(store: &Engine) -> anyhow::Result<Project> {
     let now = Timestamp::now();
     let project = store.ensure_project(PROJECT, now).await?;
     for name in agents() {
@@ -119,11 +119,11 @@ pub fn make(database: &Path, count: usize, cases: usize) -> anyhow::Result<()> {
     let store = Arc::new(Sqlite::open(database, &Options::default())?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(fill(&store, count, cases))?;
-    store.close();
+    store.close().await;
     Ok(())
 }
 
-async fn fill(store: &Arc<Sqlite>, count: usize, cases: usize) -> anyhow::Result<()> {
+async fn fill(store: &Arc<Engine>, count: usize, cases: usize) -> anyhow::Result<()> {
     let project = move_in(store).await?;
     let agents = store.agents(project.id, None, AGENTS).await?;
     ensure!(agents.len() == AGENTS, "{} agents were registered instead of {AGENTS}", agents.len());

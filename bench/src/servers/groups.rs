@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mail::agents::Agent;
 use mail::messages::MessageStore;
-use store::{Postgres, PostgresOptions};
+use store::{Engine, Postgres, PostgresOptions};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
@@ -74,7 +74,7 @@ fn run(url: &str, projects: usize, is_alone: bool, pace: Pace) -> anyhow::Result
 
 /// What the callers share.
 struct Hall {
-    store: Arc<Postgres>,
+    store: Arc<Engine>,
     residents: Vec<Vec<Agent>>,
     /// One for each project, when its messages go one by one.
     turns: Option<Vec<Mutex<()>>>,

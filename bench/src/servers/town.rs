@@ -12,7 +12,7 @@ use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking};
 use mail::messages::{MessageStore, NewMessage};
 use mail::projects::ProjectStore;
 use serde_json::json;
-use store::{Postgres, PostgresOptions};
+use store::{Engine, Postgres, PostgresOptions};
 use tokio::task::JoinSet;
 
 use crate::cluster::{Cluster, Session};
@@ -119,7 +119,7 @@ pub fn move_in(url: &str) -> anyhow::Result<()> {
 }
 
 /// The agents of the first so many projects, as the store knows them.
-pub async fn residents(store: &Postgres, projects: usize) -> anyhow::Result<Vec<Vec<Agent>>> {
+pub async fn residents(store: &Engine, projects: usize) -> anyhow::Result<Vec<Vec<Agent>>> {
     let mut all = Vec::with_capacity(projects);
     for number in 0..projects {
         let home = store.ensure_project(&project(number), Timestamp::now()).await?;

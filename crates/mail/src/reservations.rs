@@ -4,6 +4,7 @@
 //! crashed cannot release one. Who gets what is decided by the [`LeaseBook`], inside the store's transaction.
 
 mod book;
+mod granting;
 pub mod pattern;
 pub mod pattern_index;
 
@@ -16,6 +17,7 @@ use crate::clock::after_seconds;
 use crate::error::{StoreError, rfc3339};
 use crate::ids::{AgentId, LeaseId, ProjectId, TicketId};
 pub use book::{Decision, LeaseBook};
+pub use granting::renewed;
 use pattern::Pattern;
 
 /// The shortest and the longest lease, in seconds.

@@ -1,13 +1,22 @@
-//! An open store, whichever engine it is of.
+//! An open store, whichever engine it is of: the one type that serves every port of `mail`.
+//!
+//! Each noun's file says what its methods read and write; this one says where that runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use mail::clock::{Clock, SystemClock};
+use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::pace::PaceStore;
 use mail::{Store, StoreError};
 
-use crate::postgres::address;
+use crate::error::Outcome;
+use crate::job::Work;
+use crate::postgres::{PostgresTx, address};
+use crate::row::values;
+use crate::sqlite::Slot;
+use crate::tx::Tx;
 use crate::{Options, Postgres, PostgresOptions, Sqlite};
 
 /// Where mail is kept.
@@ -28,33 +37,34 @@ pub enum Engine {
     Postgres(Arc<Postgres>),
 }
 
+/// The project that a job writes in, or how it is found. Whoever writes in a project of PostgreSQL locks it.
+pub(crate) enum Home {
+    Project(ProjectId),
+    Agent(AgentId),
+    Message(MessageId),
+    Nobody,
+}
+
 impl Engine {
     /// Opens the store, and makes what is missing.
     pub async fn open(location: &Location) -> Result<Self, StoreError> {
-        Ok(match location {
-            Location::File(path) => Self::Sqlite(Arc::new(Sqlite::open(path, &Options::default())?)),
-            Location::Postgres(url) => {
-                Self::Postgres(Arc::new(Postgres::open(url, &PostgresOptions::default()).await?))
-            }
-        })
+        match location {
+            Location::File(path) => Sqlite::open(path, &Options::default()),
+            Location::Postgres(url) => Postgres::open(url, &PostgresOptions::default()).await,
+        }
     }
 
     /// Opens a store that is there, to read it alone: nothing is made or brought up to date.
     pub async fn open_read_only(location: &Location) -> Result<Self, StoreError> {
         match location {
-            Location::File(path) => Ok(Self::Sqlite(Arc::new(Sqlite::open_read_only(path)?))),
-            Location::Postgres(url) => {
-                Ok(Self::Postgres(Arc::new(Postgres::open_as_it_is(url, &PostgresOptions::default()).await?)))
-            }
+            Location::File(path) => Sqlite::open_read_only(path),
+            Location::Postgres(url) => Postgres::open_as_it_is(url, &PostgresOptions::default()).await,
         }
     }
 
     /// What the office and its relays use.
     pub fn store(&self) -> Arc<dyn Store> {
-        match self {
-            Self::Sqlite(store) => store.clone(),
-            Self::Postgres(store) => store.clone(),
-        }
+        Arc::new(self.clone())
     }
 
     /// The clock that all servers over the store agree on.
@@ -79,6 +89,145 @@ impl Engine {
             Self::Sqlite(store) => store.close(),
             Self::Postgres(store) => store.close().await,
         }
+    }
+
+    /// Runs `work` on a connection that only reads: in SQLite here and now, in PostgreSQL unless the database goes away.
+    pub(crate) async fn read<T>(
+        &self,
+        doing: &'static str,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
+    ) -> Result<T, StoreError> {
+        let reading = async {
+            let mut reader = self.reader().await?;
+            work(&mut reader.tx()).await
+        };
+        self.answered(reading).await.map_err(|error| error.told(doing))
+    }
+
+    /// Runs `work` if that waits for nothing, as in SQLite.
+    pub(crate) fn read_at_once<T>(
+        &self,
+        doing: &'static str,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
+    ) -> Option<Result<T, StoreError>> {
+        match self {
+            Self::Sqlite(_) => self.read(doing, work).now_or_never(),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// Runs `work`, which may read much, where it holds up nobody else. SQLite gives it up at its deadline.
+    pub(crate) async fn read_long<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl Work<T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.read_long(doing, work).await,
+            Self::Postgres(_) => self.read(doing, async |tx| work(tx).await).await,
+        }
+    }
+
+    /// Runs `work` in a transaction of its own or with others, and returns when it is on disk.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        home: impl Into<Home>,
+        work: impl Work<T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.write(doing, work).await,
+            Self::Postgres(store) => {
+                let project = match home.into() {
+                    Home::Project(project) => project,
+                    Home::Agent(agent) => store.home(doing, agent).await?,
+                    Home::Message(message) => self.home_of_message(doing, message).await?,
+                    Home::Nobody => NOBODY,
+                };
+                store.write(doing, project, work).await
+            }
+        }
+    }
+
+    /// Runs `work` in a transaction while nobody else writes, and returns when it is on disk.
+    pub(crate) async fn write_alone<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl Work<T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.write(doing, work).await,
+            Self::Postgres(store) => store.write_alone(doing, work).await,
+        }
+    }
+
+    /// Has `work` done with what is written next, and waits for nothing.
+    pub(crate) fn write_soon(
+        &self,
+        doing: &'static str,
+        project: ProjectId,
+        work: impl Work<()>,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.hand_in(doing, work).map(drop),
+            Self::Postgres(store) => store.hand_in(doing, project, work).map(drop),
+        }
+    }
+
+    async fn home_of_message(&self, doing: &'static str, message: MessageId) -> Result<ProjectId, StoreError> {
+        let sql = "SELECT project_id FROM message WHERE id = ?1";
+        let found = self.read(doing, async |tx| tx.one(sql, values![message]).await).await?;
+        Ok(found.unwrap_or(NOBODY))
+    }
+
+    async fn reader(&self) -> Outcome<Reader<'_>> {
+        Ok(match self {
+            Self::Sqlite(store) => Reader::Sqlite(store.reader().await?),
+            Self::Postgres(store) => Reader::Postgres(Box::new(store.reader().await?)),
+        })
+    }
+
+    async fn answered<T>(&self, reading: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+        match self {
+            Self::Sqlite(_) => reading.await,
+            Self::Postgres(store) => store.unless_away(reading).await,
+        }
+    }
+}
+
+/// No project has this number: whoever writes in it locks none.
+const NOBODY: ProjectId = ProjectId(0);
+
+/// A connection that reads.
+enum Reader<'e> {
+    Sqlite(Slot<'e>),
+    Postgres(Box<PostgresTx>),
+}
+
+impl Reader<'_> {
+    fn tx(&mut self) -> Tx<'_> {
+        match self {
+            Self::Sqlite(slot) => slot.tx(),
+            Self::Postgres(tx) => Tx::Postgres(tx),
+        }
+    }
+}
+
+impl From<ProjectId> for Home {
+    fn from(project: ProjectId) -> Self {
+        Self::Project(project)
+    }
+}
+
+impl From<AgentId> for Home {
+    fn from(agent: AgentId) -> Self {
+        Self::Agent(agent)
+    }
+}
+
+impl From<MessageId> for Home {
+    fn from(message: MessageId) -> Self {
+        Self::Message(message)
     }
 }
 

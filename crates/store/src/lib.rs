@@ -6,19 +6,38 @@
 //! which [`postgres_upkeep`] looks at; [`moving`] takes all mail from one engine to the other. [`Beads`] and [`Exec`] are
 //! no engines but providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
 
+mod agents;
 mod beads;
 mod books;
+mod channels;
+mod dialect;
 mod engine;
+mod error;
+mod events;
 mod exec;
+mod job;
+mod mailboxes;
+mod messages;
 mod migration;
 pub mod moving;
+mod overview;
 pub mod ownership;
 mod placed;
 mod postgres;
+mod presence;
+mod projects;
+mod reservations;
+mod row;
+mod search;
 mod sqlite;
+mod threads;
 mod times;
+mod transfer;
+mod tx;
 mod values;
+mod watches;
 mod words;
+mod work;
 
 pub use beads::Beads;
 pub use engine::{Engine, Location};

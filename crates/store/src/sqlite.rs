@@ -1,41 +1,37 @@
 //! The SQLite engine: one file, one writer that commits in groups, and a few readers.
 //!
-//! Each noun's file holds its SQL and serves its port. A write is answered only after its transaction is on disk; a
-//! read runs where it is called, on a connection that cannot write. Other processes may use the same file at the same
+//! Here is what is SQLite's own; nouns stand beside this file. A write is answered only after its transaction is on disk;
+//! a read runs where it is called, on a connection that cannot write. Other processes may use the same file at the same
 //! time, so nothing that a transaction needs is remembered from the one before (but for the lease books, which carry a
 //! version).
 
-mod agents;
-mod channels;
+mod append;
+mod changes;
 mod connection;
-mod events;
-mod mailboxes;
-mod messages;
 mod migrations;
 pub(crate) mod moving;
-mod overview;
-mod presence;
-mod projects;
 mod readers;
-mod reservations;
-mod search;
-mod threads;
-mod transfer;
+pub(crate) mod search;
+mod tx;
 pub mod upkeep;
-mod watches;
-mod work;
 mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mail::StoreError;
-use rusqlite::Connection;
+use mail::messages::{Appended, NewMessage};
 
+use crate::Engine;
+use crate::error::{Outcome, SqlError, failure};
+use crate::job::{Answer, Work, work};
 pub(crate) use connection::make_file;
 use readers::Readers;
-use writer::{Desk, Writer};
+pub(crate) use readers::Slot;
+pub(crate) use tx::{SqliteTx, now};
+use writer::Writer;
 
 /// How many searches run at once. Few, because one may read the whole index.
 const SEARCHERS: usize = 2;
@@ -76,7 +72,7 @@ struct Searchers {
 
 impl Sqlite {
     /// Opens the file, makes it (and its folder) if it is not there, and brings its schema up to date.
-    pub fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
+    pub fn open(path: &Path, options: &Options) -> Result<Engine, StoreError> {
         let doing = "open the database";
         let path = absolute(path)?;
         connection::make_file(&path).map_err(|cause| failure(doing, cause))?;
@@ -88,7 +84,7 @@ impl Sqlite {
     }
 
     /// Opens a file that is there and up to date, to read it alone. Every write fails.
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: &Path) -> Result<Engine, StoreError> {
         let doing = "open the database for reading";
         let path = absolute(path)?;
         let connection = connection::reading(&path).map_err(failed(doing))?;
@@ -104,8 +100,8 @@ impl Sqlite {
         }
     }
 
-    fn over(path: PathBuf, writer: Option<Writer>, options: &Options) -> Self {
-        Self {
+    fn over(path: PathBuf, writer: Option<Writer>, options: &Options) -> Engine {
+        let store = Self {
             writer,
             readers: Readers::new(path.clone(), options.readers),
             watcher: Readers::new(path.clone(), 1),
@@ -114,40 +110,50 @@ impl Sqlite {
                 turns: Arc::new(tokio::sync::Semaphore::new(SEARCHERS)),
                 deadline: options.search_deadline,
             },
-        }
+        };
+        Engine::Sqlite(Arc::new(store))
     }
 
     /// Runs `work` in a transaction of its own or with others, and returns when it is on disk.
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnOnce(&mut Desk<'_>) -> rusqlite::Result<T> + Send + 'static,
+        work: impl Work<T>,
     ) -> Result<T, StoreError> {
-        match &self.writer {
-            Some(writer) => writer.submit(doing, work).await,
-            None => Err(failure(doing, "the database was opened for reading only")),
-        }
+        self.writer(doing)?.submit(doing, work).await
     }
 
-    /// Has `work` done with what is written next, and waits for nothing.
-    fn write_soon(
+    /// Queues `work`, which is done whether or not anybody waits for its answer.
+    pub(crate) fn hand_in<T: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnOnce(&mut Desk<'_>) -> rusqlite::Result<()> + Send + 'static,
-    ) -> Result<(), StoreError> {
-        match &self.writer {
-            Some(writer) => writer.hand_in(doing, work).map(drop),
-            None => Err(failure(doing, "the database was opened for reading only")),
-        }
+        work: impl Work<T>,
+    ) -> Result<Answer<T>, StoreError> {
+        self.writer(doing)?.hand_in(doing, work)
     }
 
-    /// Runs `work` here and now on a connection that cannot write.
-    fn read<T>(
+    /// Keeps a message, and returns when it is on disk.
+    pub(crate) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
+        let keeping = work(move |tx| async move { append::append(tx, message) }.boxed());
+        self.write("append a message", keeping).await
+    }
+
+    /// A connection that cannot write.
+    pub(crate) async fn reader(&self) -> Outcome<Slot<'_>> {
+        Ok(self.readers.slot().await?)
+    }
+
+    /// Runs `work`, which may read much, on a thread that may block, and gives up at the deadline.
+    pub(crate) async fn read_long<T: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl Work<T>,
     ) -> Result<T, StoreError> {
-        self.readers.with(|connection| work(connection)).map_err(failed(doing))
+        self.searchers.run(doing, work).await
+    }
+
+    fn writer(&self, doing: &'static str) -> Result<&Writer, StoreError> {
+        self.writer.as_ref().ok_or_else(|| failure(doing, "the database was opened for reading only"))
     }
 }
 
@@ -163,21 +169,23 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|cause| failure("find the database", cause))
 }
 
-fn failure(doing: &'static str, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-    StoreError::Failed { doing, cause: cause.into() }
-}
-
-/// Turns an error of SQLite into the store's. A file that stayed locked is only busy: nothing was written.
+/// Turns an error of SQLite into the store's.
 fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    move |cause| match cause.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseBusy) => StoreError::Busy,
-        _ => failure(doing, cause),
-    }
+    move |error| SqlError::from(error).told(doing)
 }
 
-/// A limit as SQLite takes it.
-fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
+/// A database that ends with the test.
+#[cfg(test)]
+pub(crate) fn in_memory() -> rusqlite::Connection {
+    let mut connection = rusqlite::Connection::open_in_memory().unwrap();
+    migrations::migrate(&mut connection, migrations::ALL).unwrap();
+    connection
+}
+
+/// Runs `work` on such a database.
+#[cfg(test)]
+pub(crate) fn reading<T>(connection: &mut rusqlite::Connection, work: impl FnOnce(&mut crate::tx::Tx<'_>) -> T) -> T {
+    work(&mut crate::tx::Tx::Sqlite(SqliteTx::reading(connection)))
 }
 
 #[cfg(test)]
@@ -196,8 +204,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&folder.path().join("mail.db"), &Options::default()).unwrap();
         store.ensure_project("/a", jiff::Timestamp::UNIX_EPOCH).await.unwrap();
-        store.close();
-        store.close();
+        store.close().await;
+        store.close().await;
         let refused = store.ensure_project("/b", jiff::Timestamp::UNIX_EPOCH).await;
         assert!(matches!(refused, Err(StoreError::Failed { .. })), "{refused:?}");
         assert_eq!(store.projects(None, 10).await.unwrap().len(), 1);

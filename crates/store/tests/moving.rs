@@ -51,7 +51,7 @@ async fn everything() -> Shop {
         .unwrap();
     leases_and_watches(&shop, &question).await;
     shop.store.advance_cursor("nats", shop.team.project, 3).await.unwrap();
-    shop.store.close();
+    shop.store.close().await;
     shop
 }
 

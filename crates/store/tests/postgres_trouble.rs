@@ -10,20 +10,19 @@ use mail::agents::{AgentName, AgentStore, Profile, Taking};
 use mail::clock::{Clock, SystemClock};
 use mail::ids::ProjectId;
 use mail::messages::About;
-use mail::pace::PaceStore;
 use mail::projects::ProjectStore;
 use mail::search::SearchStore;
 use mail::search::query::Query;
 use mail::threads::ThreadStore;
 use mail::transfer::TransferStore;
-use store::{Postgres, PostgresOptions};
+use store::{Engine, Postgres, PostgresOptions};
 use testing::postgres::{Private, fresh_url};
 
 fn options() -> PostgresOptions {
     PostgresOptions { statement_deadline: Duration::from_secs(1), ..PostgresOptions::default() }
 }
 
-async fn register(store: &Postgres, project: ProjectId, name: &str) -> Result<(), StoreError> {
+async fn register(store: &Engine, project: ProjectId, name: &str) -> Result<(), StoreError> {
     let (name, now) = (AgentName::parse(name).unwrap(), SystemClock.now());
     store.register(project, &name, &Profile::default(), None, Taking::NewOrKnown, now).await.map(drop)
 }
@@ -79,12 +78,16 @@ async fn a_bucket_is_shared_by_all_who_take_from_it() {
     // Too few for anything to be filled again while they are taken.
     for _ in 0..4 {
         for store in &stores {
-            taken += store.take("192.0.2.1", 2, 3).await.unwrap();
+            taken += store.pace().unwrap().take("192.0.2.1", 2, 3).await.unwrap();
         }
     }
     assert!((3..=4).contains(&taken), "{taken} of 3 were taken");
-    assert_eq!(stores[1].take("192.0.2.2", 2, 3).await.unwrap(), 2, "another address has its own");
-    assert_eq!(stores[0].take("192.0.2.3", 5, 3).await.unwrap(), 3, "a lot is never more than the limit");
+    assert_eq!(stores[1].pace().unwrap().take("192.0.2.2", 2, 3).await.unwrap(), 2, "another address has its own");
+    assert_eq!(
+        stores[0].pace().unwrap().take("192.0.2.3", 5, 3).await.unwrap(),
+        3,
+        "a lot is never more than the limit"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

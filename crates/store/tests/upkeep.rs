@@ -20,7 +20,7 @@ async fn filled(path: &Path, messages: usize) -> team::Team {
     for number in 0..messages {
         send(&store, &team.message(0, &[1], &format!("body {number}"))).await;
     }
-    store.close();
+    store.close().await;
     team
 }
 

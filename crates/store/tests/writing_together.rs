@@ -6,7 +6,7 @@ use std::time::Duration;
 use mail::events::{EventKind, EventStore};
 use mail::messages::{InboxQuery, MessageStore};
 use mail::reservations::{ReservationStore, Reserved};
-use store::{Sqlite, upkeep};
+use store::{Engine, upkeep};
 
 use crate::team::{at, open, send, team};
 
@@ -87,7 +87,7 @@ async fn what_another_process_changed_is_seen_by_the_next_request() {
     assert!(granted(one.reserve(&team.request(1, "a.txt"), at(7)).await.unwrap()), "given back by the other process");
 }
 
-async fn stamp(store: &Sqlite) -> i64 {
+async fn stamp(store: &Engine) -> i64 {
     store.changes(None, Duration::ZERO).await.unwrap().stamp
 }
 

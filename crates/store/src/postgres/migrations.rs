@@ -1,11 +1,11 @@
 //! How the schema came to be what it is: numbered steps, each applied once, under a lock that servers which start at the
 //! same time wait for.
 //!
-//! Steps are added, never changed. There is no way back: an older program refuses a newer database.
+//! Steps are added, never changed. There is no link back: an older program refuses a newer database.
 
 use tokio_postgres::Client;
 
-use super::rows::{Outcome, Trouble};
+use crate::error::{Outcome, SqlError};
 use crate::migration::{Migration, UNFINISHED, applied};
 use crate::moving::MARK;
 
@@ -57,11 +57,11 @@ async fn apply(client: &Client, all: &[Migration]) -> Outcome<()> {
 pub(super) async fn check_newest(client: &Client, all: &[Migration]) -> Outcome<()> {
     match (done(client, all).await?, Migration::newest(all)) {
         (done, newest) if done == newest => Ok(()),
-        (0, _) => Err(Trouble::Unknown("no mail was kept in it yet".to_owned())),
+        (0, _) => Err(SqlError::Unknown("no mail was kept in it yet".to_owned())),
         (done, newest) => {
             let why =
                 format!("it has schema version {done}, and this program uses {newest}; start a server of this version");
-            Err(Trouble::Unknown(why))
+            Err(SqlError::Unknown(why))
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) async fn check_newest(client: &Client, all: &[Migration]) -> Outcome<
 /// Succeeds unless mail is still being moved into the database.
 pub(super) async fn check_finished(client: &Client) -> Outcome<()> {
     match is_unfinished(client).await? {
-        true => Err(Trouble::Unknown(UNFINISHED.to_owned())),
+        true => Err(SqlError::Unknown(UNFINISHED.to_owned())),
         false => Ok(()),
     }
 }
@@ -92,9 +92,9 @@ pub(super) async fn done(client: &Client, all: &[Migration]) -> Outcome<i64> {
     let (tables, ours): (i64, i64) = (tables.try_get(0)?, tables.try_get(1)?);
     if ours == 0 {
         let foreign = "the database has tables, but none that keep mail; use an empty one";
-        return if tables == 0 { Ok(0) } else { Err(Trouble::Unknown(foreign.to_owned())) };
+        return if tables == 0 { Ok(0) } else { Err(SqlError::Unknown(foreign.to_owned())) };
     }
     let kept = client.query("SELECT version, checksum FROM migration ORDER BY version", &[]).await?;
     let kept = kept.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Outcome<Vec<_>>>()?;
-    applied(all, &kept).map_err(|error| Trouble::Unknown(error.to_string()))
+    applied(all, &kept).map_err(|error| SqlError::Unknown(error.to_string()))
 }

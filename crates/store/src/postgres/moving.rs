@@ -14,9 +14,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls};
 
 use super::address::Address;
-use super::rows::{Outcome, Trouble, refused};
-use super::transfer::ALONE;
+use super::tx::ALONE;
 use super::{in_use, migrations};
+use crate::error::{Outcome, SqlError, refused};
 use crate::moving::{Kind, MARK, MoveError, PAGE_BYTES, PAGE_ROWS, Row, Side, Table, Value, size_of};
 use crate::words::kept_words;
 
@@ -80,9 +80,9 @@ impl Database {
     async fn alone(url: &str, place: &str) -> Result<Self, MoveError> {
         let doing = "connect to the database";
         let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
-        let (client, driving) = address.connect().await.map_err(Trouble::from).map_err(refused(doing))?;
+        let (client, driving) = address.connect().await.map_err(SqlError::from).map_err(refused(doing))?;
         let this = Self { client, driving, is_locked: false, wanted: PAGE_ROWS };
-        let is_alone = in_use::take_alone(&this.client).await.map_err(Trouble::from).map_err(refused(doing))?;
+        let is_alone = in_use::take_alone(&this.client).await.map_err(SqlError::from).map_err(refused(doing))?;
         if is_alone {
             return Ok(this);
         }
@@ -224,7 +224,7 @@ impl Side for Database {
 
     async fn finish(&mut self) -> Result<(), StoreError> {
         let dropped = self.client.batch_execute(&format!("DROP TABLE {MARK}")).await;
-        dropped.map_err(Trouble::from).map_err(refused(WRITING))
+        dropped.map_err(SqlError::from).map_err(refused(WRITING))
     }
 
     async fn release(&mut self) {

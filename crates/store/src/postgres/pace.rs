@@ -9,21 +9,22 @@ use async_trait::async_trait;
 use mail::StoreError;
 use mail::pace::PaceStore;
 
-use super::rows::{self, only};
-use super::{Postgres, taken};
+use super::Postgres;
+use crate::error::refused;
+use crate::row::values;
 
 /// After how many questions the rows are swept up that say nothing any more.
 const SWEEP_AFTER: u32 = 1024;
 
-/// `$1` is the address, `$2` the lot, `$3` how many a second, and `$4` now. Who had to wait for the row may find a time in
+/// `?1` is the address, `?2` the lot, `?3` how many a second, and `?4` now. Who had to wait for the row may find a time in
 /// it that is later than its own.
 const TAKE: &str = "
     INSERT INTO pace AS known (address, used_until, granted)
-    VALUES ($1, $4::bigint - 1000000 + ($2::bigint * 1000000 + $3::bigint - 1) / $3, $2)
+    VALUES (?1, ?4::bigint - 1000000 + (?2::bigint * 1000000 + ?3::bigint - 1) / ?3, ?2)
     ON CONFLICT (address) DO UPDATE SET (used_until, granted) = (
-        SELECT since + (lot * 1000000 + $3 - 1) / $3, lot FROM (
-            SELECT since, least($2, greatest($4 - since, 0) * $3 / 1000000) AS lot
-            FROM (SELECT greatest(known.used_until, $4 - 1000000) AS since) AS used
+        SELECT since + (lot * 1000000 + ?3 - 1) / ?3, lot FROM (
+            SELECT since, least(?2, greatest(?4 - since, 0) * ?3 / 1000000) AS lot
+            FROM (SELECT greatest(known.used_until, ?4 - 1000000) AS since) AS used
         ) AS free
     )
     RETURNING granted";
@@ -35,13 +36,14 @@ impl PaceStore for Postgres {
         let lot = i64::from(lot).min(per_second);
         let now = self.clock().now().as_microsecond();
         let taking = async {
-            let client = taken(&self.readers).await?;
+            let mut reader = self.reader().await?;
+            let tx = &mut reader.tx();
             if self.paced.fetch_add(1, Ordering::Relaxed) % SWEEP_AFTER == SWEEP_AFTER - 1 {
-                rows::execute(&client, "DELETE FROM pace WHERE used_until < $1", &[&(now - 60_000_000)]).await?;
+                tx.execute("DELETE FROM pace WHERE used_until < ?1", values![now - 60_000_000]).await?;
             }
-            let granted: Option<i64> = only(&rows::rows(&client, TAKE, &[&address, &lot, &per_second, &now]).await?)?;
-            Ok(granted.and_then(|granted| u32::try_from(granted).ok()).unwrap_or_default())
+            tx.one::<i64>(TAKE, values![address, lot, per_second, now]).await
         };
-        self.answered("share a rate limit", taking).await
+        let granted = self.unless_away(taking).await.map_err(refused("share a rate limit"))?;
+        Ok(granted.and_then(|granted| u32::try_from(granted).ok()).unwrap_or_default())
     }
 }

@@ -7,19 +7,19 @@
 mod lowering;
 mod reading;
 
-use async_trait::async_trait;
-use deadpool_postgres::Object;
 use formats::Kind;
-use futures_util::FutureExt;
 use mail::StoreError;
-use mail::ids::{AgentId, MessageId, ProjectId};
+use mail::ids::{MessageId, ProjectId};
 use mail::messages::{About, Message, PAGE_BYTES};
-use mail::search::SearchStore;
 use mail::search::query::Query;
-use tokio_postgres::Row;
 
-use super::rows::{self, AFTER_BODY, BODY, COLUMNS, Outcome, limit_of, message_of};
+use super::tx::PostgresTx;
 use super::{Postgres, taken};
+use crate::error::{Outcome, refused};
+use crate::messages::{AFTER_BODY, BODY, COLUMNS, message_of};
+use crate::row::{Row, values};
+use crate::search::senders;
+use crate::tx::Tx;
 use crate::words::{MORE, quoted};
 use lowering::Lowered;
 
@@ -28,9 +28,9 @@ const BODY_SHOWN: usize = 64 * 1024;
 /// How many messages that may match are fetched at once.
 const AT_ONCE: usize = 100;
 
-#[async_trait]
-impl SearchStore for Postgres {
-    async fn search(
+impl Postgres {
+    /// The newest messages that match.
+    pub(crate) async fn search(
         &self,
         project: ProjectId,
         query: &Query,
@@ -38,15 +38,12 @@ impl SearchStore for Postgres {
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let found = self.find(project, query, about, before, limit).map(rows::nothing_has_nul);
+        let found = self.find(project, query, about, before, limit);
         let in_time = tokio::time::timeout(self.options.search_deadline, found);
-        self.answered("search", async { in_time.await.map_or(Ok(None), |found| found.map(Some)) })
-            .await?
-            .ok_or(StoreError::TooSlow)
+        let found = self.unless_away(async { in_time.await.map_or(Ok(None), |found| found.map(Some)) }).await;
+        found.map_err(refused("search"))?.ok_or(StoreError::TooSlow)
     }
-}
 
-impl Postgres {
     async fn find(
         &self,
         project: ProjectId,
@@ -55,17 +52,14 @@ impl Postgres {
         before: Option<MessageId>,
         limit: usize,
     ) -> Outcome<Vec<Message>> {
-        let client = taken(&self.searchers).await?;
-        let names = lowering::senders(query);
-        let sql = "SELECT lower(name), id FROM agent WHERE project_id = $1 AND lower(name) = ANY ($2)";
-        let senders = rows::rows(&client, sql, &[&project.0, &names]).await?;
-        let senders: Vec<(String, AgentId)> =
-            senders.iter().map(|row| Ok((row.try_get(0)?, AgentId(row.try_get(1)?)))).collect::<Outcome<_>>()?;
+        let mut reader = PostgresTx::reading(taken(&self.searchers).await?);
+        let tx = &mut reader.tx();
+        let senders = senders(tx, project, query).await?;
         let wanted = lowering::lower(query, project, &senders);
         let ask = Ask { project, query, wanted, about, before: before.map_or(i64::MAX, |id| id.0), limit };
         // Words of nearly every message are in the newest ones too; the index would have to name all that have them.
-        let newest = ask.answer(&client, &among_newest(limit)).await?;
-        if newest.len() >= limit { Ok(newest) } else { ask.answer(&client, ALL).await }
+        let newest = ask.answer(tx, &among_newest(limit)).await?;
+        if newest.len() >= limit { Ok(newest) } else { ask.answer(tx, ALL).await }
     }
 }
 
@@ -85,21 +79,20 @@ const ALL: &str = "message m";
 /// The newest messages of a project, some for each that is wanted.
 fn among_newest(limit: usize) -> String {
     let some = limit.saturating_mul(5).min(AT_ONCE * 5);
-    format!("(SELECT * FROM message WHERE project_id = $1 AND id < $3 ORDER BY id DESC LIMIT {some}) m")
+    format!("(SELECT * FROM message WHERE project_id = ?1 AND id < ?3 ORDER BY id DESC LIMIT {some}) m")
 }
 
 impl Ask<'_> {
     /// The newest of the messages in `place` that match.
-    async fn answer(&self, client: &Object, place: &str) -> Outcome<Vec<Message>> {
+    async fn answer(&self, tx: &mut Tx<'_>, place: &str) -> Outcome<Vec<Message>> {
         let sql = candidates_sql(&self.wanted, place);
         let (kind, mut before) = (self.about.kind.map(Kind::as_str), self.before);
         let (mut found, mut bytes) = (Vec::new(), 0);
         loop {
-            let at_once = limit_of(AT_ONCE.min(self.limit));
-            let values: super::Values<'_> =
-                &[&self.project.0, &self.wanted.text, &before, &at_once, &kind, &self.about.work_id];
+            let at_once = AT_ONCE.min(self.limit);
+            let values = values![self.project, &self.wanted.text, before, at_once, kind, &self.about.work_id];
             let mut seen = 0;
-            let candidates = rows::page(client, &sql, values, candidate_of, |one| one.message.body.len()).await?;
+            let candidates = tx.page(&sql, values, candidate_of, |one| one.message.body.len()).await?;
             for candidate in candidates {
                 seen += 1;
                 before = candidate.message.id.0;
@@ -128,8 +121,8 @@ struct Candidate {
     has_more: bool,
 }
 
-fn candidate_of(row: &Row) -> Outcome<Candidate> {
-    Ok(Candidate { message: message_of(row)?, has_more: row.try_get(AFTER_BODY)? })
+fn candidate_of(row: &Row<'_>) -> Outcome<Candidate> {
+    Ok(Candidate { message: message_of(row)?, has_more: row.get(AFTER_BODY)? })
 }
 
 /// A body is read whole only where it is read to decide.
@@ -142,9 +135,9 @@ fn candidates_sql(wanted: &Lowered, place: &str) -> String {
     };
     format!(
         "SELECT {COLUMNS}, {body}, {more} FROM {place}
-         WHERE m.project_id = $1 AND m.words @@ $2::text::tsquery AND m.id < $3
-         AND ($5::text IS NULL OR m.kind = $5) AND ($6::text IS NULL OR m.work_id = $6)
-         ORDER BY m.id DESC LIMIT $4"
+         WHERE m.project_id = ?1 AND m.words @@ ?2::text::tsquery AND m.id < ?3
+         AND (?5::text IS NULL OR m.kind = ?5) AND (?6::text IS NULL OR m.work_id = ?6)
+         ORDER BY m.id DESC LIMIT ?4"
     )
 }
 

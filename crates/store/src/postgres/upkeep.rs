@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 
 use super::address::Address;
 use super::migrations;
-use super::rows::{Outcome, Trouble, refused};
+use crate::error::{Outcome, SqlError, refused};
 use crate::migration::Migration;
 
 /// What a database is found to be.
@@ -39,7 +39,7 @@ pub struct Condition {
 pub async fn examine(url: &str) -> Result<Condition, StoreError> {
     let doing = "look at the database";
     let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
-    let (client, driving) = address.connect().await.map_err(Trouble::from).map_err(refused(doing))?;
+    let (client, driving) = address.connect().await.map_err(SqlError::from).map_err(refused(doing))?;
     let condition = condition(&client).await.map_err(refused(doing));
     driving.abort();
     condition

@@ -10,7 +10,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, ToSql, params_from_iter};
 
 use super::search::{Words, index, scope_of};
-use super::{absolute, connection, failed, failure, migrations};
+use super::{absolute, connection, failed, migrations};
+use crate::error::failure;
 use crate::moving::{Findable, MARK, MoveError, PAGE_BYTES, PAGE_ROWS, Row, Side, Table, Value, size_of};
 use crate::ownership::{Ownership, Taken};
 

@@ -6,11 +6,13 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rusqlite::Connection;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::connection;
+use super::tx::SqliteTx;
+use crate::tx::Tx;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
@@ -23,38 +25,53 @@ pub(super) struct Readers {
     slots: Vec<Mutex<Option<Connection>>>,
 }
 
+/// A connection that nobody else uses meanwhile.
+pub(crate) struct Slot<'r>(MutexGuard<'r, Option<Connection>>);
+
 impl Readers {
     /// Up to `count` connections to the file.
     pub(super) fn new(path: PathBuf, count: usize) -> Self {
         Self { path, slots: (0..count.max(1)).map(|_| Mutex::new(None)).collect() }
     }
 
-    /// Runs `work` on a connection that nobody else uses meanwhile.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let mut slot = self.free_slot();
+    /// A connection that is free. Waits only if there is none.
+    pub(super) async fn slot(&self) -> rusqlite::Result<Slot<'_>> {
+        let start = START.get() % self.slots.len();
+        let (behind, ahead) = self.slots.split_at(start);
+        let free = ahead.iter().chain(behind).find_map(|slot| slot.try_lock().ok());
+        let mut slot = match free {
+            Some(slot) => slot,
+            None => self.slots[start].lock().await,
+        };
         if slot.is_none() {
             *slot = Some(connection::reading(&self.path)?);
         }
-        work(slot.as_mut().expect("the slot was filled above"))
+        Ok(Slot(slot))
+    }
+}
+
+impl Slot<'_> {
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        self.0.as_mut().expect("a slot is filled before it is given out")
     }
 
-    fn free_slot(&self) -> MutexGuard<'_, Option<Connection>> {
-        let start = START.get() % self.slots.len();
-        let (behind, ahead) = self.slots.split_at(start);
-        for slot in ahead.iter().chain(behind) {
-            match slot.try_lock() {
-                Ok(guard) => return guard,
-                // A read that panicked left nothing behind: its statements were reset as it unwound.
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => {}
-            }
+    pub(crate) fn tx(&mut self) -> Tx<'_> {
+        Tx::Sqlite(SqliteTx::reading(self.connection()))
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        // A snapshot ends with whoever read in it.
+        if !self.connection().is_autocommit() && self.connection().execute_batch("ROLLBACK").is_err() {
+            *self.0 = None;
         }
-        self.slots[start].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::now;
     use super::*;
 
     fn readers(count: usize) -> (tempfile::TempDir, Readers) {
@@ -65,31 +82,34 @@ mod tests {
         (folder, Readers::new(path, count))
     }
 
+    fn read(readers: &Readers) -> i64 {
+        let mut slot = now(readers.slot()).unwrap();
+        slot.connection().query_row("SELECT x FROM t", [], |row| row.get(0)).unwrap()
+    }
+
     #[test]
     fn a_reader_cannot_write() {
         let (_folder, readers) = readers(1);
-        assert!(readers.with(|connection| connection.execute("INSERT INTO t VALUES (2)", [])).is_err());
+        assert!(now(readers.slot()).unwrap().connection().execute("INSERT INTO t VALUES (2)", []).is_err());
     }
 
     #[test]
     fn a_read_within_a_read_gets_another_connection() {
         let (_folder, readers) = readers(2);
-        let sum = readers.with(|outer| {
-            let one: i64 = outer.query_row("SELECT x FROM t", [], |row| row.get(0))?;
-            let other: i64 = readers.with(|inner| inner.query_row("SELECT x FROM t", [], |row| row.get(0)))?;
-            Ok(one + other)
-        });
-        assert_eq!(sum.unwrap(), 2);
+        let _outer = now(readers.slot()).unwrap();
+        assert_eq!(read(&readers), 1);
     }
 
     #[test]
     fn a_read_that_panics_leaves_the_connection_usable() {
         let (_folder, readers) = readers(1);
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            readers.with(|_| -> rusqlite::Result<()> { panic!("as the test wants") })
+            let mut slot = now(readers.slot()).unwrap();
+            slot.connection().execute_batch("BEGIN").unwrap();
+            panic!("as the test wants")
         }));
         assert!(panicked.is_err());
-        let one = readers.with(|connection| connection.query_row("SELECT x FROM t", [], |row| row.get::<_, i64>(0)));
-        assert_eq!(one.unwrap(), 1);
+        assert_eq!(read(&readers), 1);
+        assert!(now(readers.slot()).unwrap().connection().is_autocommit(), "its snapshot is over");
     }
 }

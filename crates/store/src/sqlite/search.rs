@@ -7,17 +7,21 @@ mod lowering;
 
 use std::time::Instant;
 
-use async_trait::async_trait;
 use formats::Kind;
+use futures_util::FutureExt;
 use mail::StoreError;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{About, Message};
-use mail::search::SearchStore;
 use mail::search::query::Query;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
-use super::messages::rows::{COLUMNS, page_of};
-use super::{Searchers, Sqlite, failed, failure, limit_of};
+use super::{Searchers, Sqlite, now};
+use crate::error::{Outcome, failure, refused};
+use crate::job::{Work, work};
+use crate::messages::{COLUMNS, message_of, size_of};
+use crate::row::values;
+use crate::search::senders;
+use crate::tx::Tx;
 
 /// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
 const BODY_SHOWN: usize = 64 * 1024;
@@ -50,9 +54,9 @@ pub(super) fn index(connection: &Connection, words: &[Words]) -> rusqlite::Resul
     Ok(())
 }
 
-#[async_trait]
-impl SearchStore for Sqlite {
-    async fn search(
+impl Sqlite {
+    /// The newest messages that match.
+    pub(crate) async fn search(
         &self,
         project: ProjectId,
         query: &Query,
@@ -61,7 +65,7 @@ impl SearchStore for Sqlite {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
         let (query, about) = (query.clone(), about.clone());
-        let found = move |connection: &Connection| find(connection, project, &query, &about, before, limit);
+        let found = work(move |tx| async move { find(tx, project, &query, &about, before, limit).await }.boxed());
         self.searchers.run("search", found).await
     }
 }
@@ -71,7 +75,7 @@ impl Searchers {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl Work<T>,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + self.deadline;
         let (turns, connections) = (self.turns.clone(), self.connections.clone());
@@ -80,15 +84,12 @@ impl Searchers {
             let done = tokio::task::spawn_blocking(move || {
                 // Held until the work is done, even when nobody waits for it any more.
                 let _turn = turn;
-                connections.with(|connection| {
-                    give_up_at(connection, deadline)?;
-                    work(connection)
-                })
+                // There are as many connections as turns, so that one is free.
+                let mut slot = now(connections.slot())?;
+                give_up_at(slot.connection(), deadline)?;
+                now(work(&mut slot.tx()))
             });
-            done.await.map_err(|panicked| failure(doing, panicked))?.map_err(|error| match error.sqlite_error_code() {
-                Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
-                _ => failed(doing)(error),
-            })
+            done.await.map_err(|panicked| failure(doing, panicked))?.map_err(refused(doing))
         };
         // SQLite's machine takes no step while FTS5 merges long lists, so the caller is released by a clock of its own.
         tokio::time::timeout_at(deadline.into(), running).await.unwrap_or(Err(StoreError::TooSlow))
@@ -99,32 +100,25 @@ fn give_up_at(connection: &mut Connection, deadline: Instant) -> rusqlite::Resul
     connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))
 }
 
-fn find(
-    connection: &Connection,
+async fn find(
+    tx: &mut Tx<'_>,
     project: ProjectId,
     query: &Query,
     about: &About,
     before: Option<MessageId>,
     limit: usize,
-) -> rusqlite::Result<Vec<Message>> {
-    let wanted = lowering::lower(query, project, |name| senders_named(connection, project, name))?;
+) -> Outcome<Vec<Message>> {
+    let senders = senders(tx, project, query).await?;
+    let wanted = lowering::lower(query, project, &senders);
     let sql = format!(
         "SELECT {COLUMNS}, substr(m.body, 1, {BODY_SHOWN}) FROM message_fts f
          CROSS JOIN message m ON m.id = f.rowid
          WHERE message_fts MATCH ?1 AND f.rowid < ?2
          AND (?4 IS NULL OR m.kind = ?4) AND (?5 IS NULL OR m.work_id = ?5) ORDER BY f.rowid DESC LIMIT ?3"
     );
-    let (kind, work_id) = (about.kind.map(Kind::as_str), &about.work_id);
-    let values = (wanted, before.map_or(i64::MAX, |id| id.0), limit_of(limit), kind, work_id);
-    page_of(&mut *connection.prepare_cached(&sql)?, values)
-}
-
-/// The agents whose whole name is this one, whatever the case of its ASCII letters.
-fn senders_named(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<Vec<AgentId>> {
-    connection
-        .prepare_cached("SELECT id FROM agent WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE")?
-        .query_map((project.0, name), |row| row.get(0).map(AgentId))?
-        .collect()
+    let kind = about.kind.map(Kind::as_str);
+    let values = values![&wanted, before.map_or(i64::MAX, |id| id.0), limit, kind, &about.work_id];
+    tx.page(&sql, values, message_of, size_of).await
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use mail::StoreError;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{absolute, connection, failed, failure, migrations};
+use super::{absolute, connection, failed, migrations};
+use crate::error::failure;
 
 /// How many pages are copied between two reports of progress: 2 MiB.
 const PAGES: i32 = 512;

@@ -12,7 +12,7 @@ use mail::messages::Importance;
 use mail::office::{Chance, Claim, Draft, Registration, Rules};
 use mail::wake::{Signal, Wake};
 use mail::{Office, Store};
-use store::Sqlite;
+use store::Engine;
 
 use crate::team::{Team, at, open, team};
 
@@ -22,7 +22,7 @@ pub const PROJECT: &str = "/projects/shop";
 /// The office and what it works with.
 pub struct Shop {
     folder: tempfile::TempDir,
-    pub store: Arc<Sqlite>,
+    pub store: Arc<Engine>,
     pub office: Arc<Office>,
     pub clock: Arc<ManualClock>,
     pub heard: Arc<Heard>,

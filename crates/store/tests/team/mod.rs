@@ -11,14 +11,14 @@ use mail::messages::{Appended, Importance, MessageStore, NewMessage, Role, Vouch
 use mail::projects::ProjectStore;
 use mail::reservations::Request;
 use mail::reservations::pattern::Pattern;
-use store::{Options, Sqlite};
+use store::{Engine, Options, Sqlite};
 
 /// A time so many microseconds after all of this began.
 pub fn at(micros: i64) -> Timestamp {
     from_micros(1_700_000_000_000_000 + micros)
 }
 
-pub fn open(path: &Path) -> Arc<Sqlite> {
+pub fn open(path: &Path) -> Arc<Engine> {
     Arc::new(Sqlite::open(path, &Options::default()).unwrap())
 }
 
@@ -29,7 +29,7 @@ pub struct Team {
     pub agents: Vec<AgentId>,
 }
 
-pub async fn team(store: &Sqlite, size: usize) -> Team {
+pub async fn team(store: &Engine, size: usize) -> Team {
     let project = store.ensure_project("/projects/shop", at(0)).await.unwrap().id;
     let mut agents = Vec::new();
     for number in 0..size {
@@ -81,7 +81,7 @@ impl Team {
 }
 
 /// Sends a message that has to be new.
-pub async fn send(store: &Sqlite, message: &NewMessage) -> (MessageId, Timestamp) {
+pub async fn send(store: &Engine, message: &NewMessage) -> (MessageId, Timestamp) {
     match store.append(message).await.unwrap() {
         Appended::New { id, created_at } => (id, created_at),
         other => panic!("{other:?}"),

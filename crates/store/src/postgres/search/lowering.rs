@@ -25,18 +25,6 @@ pub(super) fn lower(query: &Query, project: ProjectId, senders: &[(String, Agent
     Lowered { text, is_exact: wanted.is_exact }
 }
 
-/// The names that a query asks for, in small letters.
-pub(super) fn senders(query: &Query) -> Vec<String> {
-    match query {
-        // Nobody is called so, and PostgreSQL would not even ask.
-        Query::From(name) if name.contains('\0') => Vec::new(),
-        Query::From(name) => vec![name.to_ascii_lowercase()],
-        Query::And(parts) | Query::Or(parts) => parts.iter().flat_map(senders).collect(),
-        Query::Not(inner) => senders(inner),
-        Query::Word { .. } | Query::Prefix { .. } | Query::Phrase { .. } => Vec::new(),
-    }
-}
-
 struct Lowering<'a> {
     senders: &'a [(String, AgentId)],
 }

@@ -9,7 +9,7 @@ use mail::ids::ProjectId;
 use mail::messages::{Appended, NewMessage};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Job;
+use crate::job::Job;
 
 /// The most jobs of one transaction.
 const MOST_TOGETHER: usize = 256;
@@ -18,28 +18,28 @@ const MOST_BYTES: usize = 8 << 20;
 
 /// The jobs of one writer.
 pub(super) struct Queue {
-    jobs: mpsc::Receiver<Errand>,
+    jobs: mpsc::Receiver<Queued>,
     /// Those that were looked at and left for the next transaction.
-    left: VecDeque<Errand>,
+    left: VecDeque<Queued>,
 }
 
 impl Queue {
     /// An empty one that is filled through this channel.
-    pub(super) fn new(jobs: mpsc::Receiver<Errand>) -> Self {
+    pub(super) fn new(jobs: mpsc::Receiver<Queued>) -> Self {
         Self { jobs, left: VecDeque::new() }
     }
 
     /// The next job, as soon as there is one.
-    pub(super) async fn next(&mut self) -> Option<Errand> {
+    pub(super) async fn next(&mut self) -> Option<Queued> {
         match self.left.pop_front() {
-            Some(errand) => Some(errand),
+            Some(queued) => Some(queued),
             None => self.jobs.recv().await,
         }
     }
 
     /// Adds every job that waits and is wanted, as far as one transaction takes them.
-    pub(super) fn join(&mut self, batch: &mut Vec<Errand>, is_wanted: impl Fn(&Errand) -> bool) {
-        let mut bytes: usize = batch.iter().map(Errand::bytes).sum();
+    pub(super) fn join(&mut self, batch: &mut Vec<Queued>, is_wanted: impl Fn(&Queued) -> bool) {
+        let mut bytes: usize = batch.iter().map(Queued::bytes).sum();
         let mut left = VecDeque::new();
         while batch.len() < MOST_TOGETHER && bytes < MOST_BYTES && left.len() < MOST_TOGETHER {
             let Some(next) = self.left.pop_front().or_else(|| self.jobs.try_recv().ok()) else { break };
@@ -56,9 +56,10 @@ impl Queue {
 }
 
 /// Something to write.
-pub(super) enum Errand {
+pub(super) enum Queued {
     Append(Box<Append>),
-    Other(Box<dyn Job>),
+    /// Anything else, and the project it writes in.
+    Other(ProjectId, Box<dyn Job>),
 }
 
 pub(super) struct Append {
@@ -67,12 +68,12 @@ pub(super) struct Append {
     pub(super) caller: oneshot::Sender<Result<Appended, StoreError>>,
 }
 
-impl Errand {
+impl Queued {
     /// How much text it holds.
     fn bytes(&self) -> usize {
         match self {
             Self::Append(append) => append.message.body.len(),
-            Self::Other(_) => 0,
+            Self::Other(..) => 0,
         }
     }
 
@@ -87,55 +88,39 @@ impl Errand {
     pub(super) fn project(&self) -> ProjectId {
         match self {
             Self::Append(append) => append.message.project,
-            Self::Other(job) => job.project(),
+            Self::Other(project, _) => *project,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
+    use futures_util::FutureExt;
 
-    use super::super::super::desk::Desk;
-    use super::super::Lost;
     use super::*;
-
-    /// A job of a project that is never done.
-    struct Idle(i64);
-
-    #[async_trait]
-    impl Job for Idle {
-        fn project(&self) -> ProjectId {
-            ProjectId(self.0)
-        }
-
-        async fn run(&mut self, _: &mut Desk) -> bool {
-            true
-        }
-
-        fn answer(self: Box<Self>, _: &Result<(), Lost>) {}
-    }
+    use crate::job::job;
 
     /// A queue with a job for each of these projects.
     fn queue(projects: impl IntoIterator<Item = i64>) -> Queue {
         let (sender, jobs) = mpsc::channel(1_000);
         for project in projects {
-            assert!(sender.try_send(Errand::Other(Box::new(Idle(project)))).is_ok());
+            let (idle, _) = job("do nothing", |_| async { Ok(()) }.boxed());
+            assert!(sender.try_send(Queued::Other(ProjectId(project), idle)).is_ok());
         }
         Queue::new(jobs)
     }
 
-    fn projects(batch: &[Errand]) -> Vec<i64> {
-        batch.iter().map(|errand| errand.project().0).collect()
+    fn projects(batch: &[Queued]) -> Vec<i64> {
+        batch.iter().map(|queued| queued.project().0).collect()
     }
 
     #[tokio::test]
     async fn what_is_not_wanted_stays_in_front_and_in_order() {
         let mut queue = queue([1, 2, 1, 3, 2]);
         let mut batch = vec![queue.next().await.unwrap()];
-        queue.join(&mut batch, |errand| errand.project().0 == 1);
+        queue.join(&mut batch, |queued| queued.project().0 == 1);
         assert_eq!(projects(&batch), [1, 1]);
-        queue.join(&mut batch, |errand| errand.project().0 == 3);
+        queue.join(&mut batch, |queued| queued.project().0 == 3);
         assert_eq!(projects(&batch), [1, 1, 3]);
         let mut next = vec![queue.next().await.unwrap()];
         queue.join(&mut next, |_| true);
@@ -146,7 +131,7 @@ mod tests {
     async fn a_transaction_takes_only_so_many_and_the_rest_comes_next() {
         let mut queue = queue((0..600).map(|number| number % 2));
         let mut batch = vec![queue.next().await.unwrap()];
-        queue.join(&mut batch, |errand| errand.project().0 == 0);
+        queue.join(&mut batch, |queued| queued.project().0 == 0);
         assert!(batch.len() <= MOST_TOGETHER && projects(&batch).iter().all(|project| *project == 0));
         let mut all = batch.len();
         while all < 600 {

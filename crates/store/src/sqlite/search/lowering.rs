@@ -9,20 +9,17 @@ use std::cmp::Reverse;
 use mail::ids::{AgentId, ProjectId};
 use mail::search::query::{Field, Query};
 
-/// Writes `query` for FTS5, within the walls of `project`. `senders` tells who has a name.
-pub(super) fn lower<E>(
-    query: &Query,
-    project: ProjectId,
-    senders: impl Fn(&str) -> Result<Vec<AgentId>, E>,
-) -> Result<String, E> {
+/// Writes `query` for FTS5, within the walls of `project`. `senders` are those who have the names it asks for, in small
+/// letters.
+pub(super) fn lower(query: &Query, project: ProjectId, senders: &[(String, AgentId)]) -> String {
     let lowering = Lowering { project: Lowered::leaf(format!("scope : \"p{project}\"")), senders };
-    let wanted = lowering.matching(query)?;
-    Ok(joined(" AND ", vec![wanted, lowering.project]).text)
+    let wanted = lowering.matching(query);
+    joined(" AND ", vec![wanted, lowering.project]).text
 }
 
-struct Lowering<S> {
+struct Lowering<'a> {
     project: Lowered,
-    senders: S,
+    senders: &'a [(String, AgentId)],
 }
 
 /// A part that stands for itself wherever it is put, and how deep its parentheses go.
@@ -38,40 +35,40 @@ impl Lowered {
     }
 }
 
-impl<E, S: Fn(&str) -> Result<Vec<AgentId>, E>> Lowering<S> {
-    fn matching(&self, query: &Query) -> Result<Lowered, E> {
-        Ok(match query {
+impl Lowering<'_> {
+    fn matching(&self, query: &Query) -> Lowered {
+        match query {
             Query::Word { text, field } | Query::Phrase { text, field } => {
                 Lowered::leaf(format!("{} : {}", column(*field), quoted(text)))
             }
             Query::Prefix { text, field } => Lowered::leaf(format!("{} : {} *", column(*field), quoted(text))),
-            Query::From(name) => self.written_by(name)?,
-            Query::And(parts) => self.all(parts)?,
-            Query::Or(parts) => self.any(parts)?,
+            Query::From(name) => self.written_by(name),
+            Query::And(parts) => self.all(parts),
+            Query::Or(parts) => self.any(parts),
             Query::Not(inner) => match &**inner {
-                Query::Not(twice) => self.matching(twice)?,
-                Query::And(parts) => self.any(&negated(parts))?,
-                Query::Or(parts) => self.all(&negated(parts))?,
-                word => self.without(Vec::new(), vec![self.matching(word)?]),
+                Query::Not(twice) => self.matching(twice),
+                Query::And(parts) => self.any(&negated(parts)),
+                Query::Or(parts) => self.all(&negated(parts)),
+                word => self.without(Vec::new(), vec![self.matching(word)]),
             },
-        })
+        }
     }
 
-    fn any(&self, parts: &[Query]) -> Result<Lowered, E> {
-        Ok(joined(" OR ", parts.iter().map(|part| self.matching(part)).collect::<Result<_, E>>()?))
+    fn any(&self, parts: &[Query]) -> Lowered {
+        joined(" OR ", parts.iter().map(|part| self.matching(part)).collect())
     }
 
-    fn all(&self, parts: &[Query]) -> Result<Lowered, E> {
+    fn all(&self, parts: &[Query]) -> Lowered {
         let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
                 Query::Not(inner) if !matches!(**inner, Query::Not(_) | Query::And(_) | Query::Or(_)) => {
-                    unwanted.push(self.matching(inner)?);
+                    unwanted.push(self.matching(inner));
                 }
-                other => wanted.push(self.matching(other)?),
+                other => wanted.push(self.matching(other)),
             }
         }
-        Ok(if unwanted.is_empty() { joined(" AND ", wanted) } else { self.without(wanted, unwanted) })
+        if unwanted.is_empty() { joined(" AND ", wanted) } else { self.without(wanted, unwanted) }
     }
 
     /// What matches all that is wanted, or just belongs to the project, and nothing of what is unwanted.
@@ -86,14 +83,14 @@ impl<E, S: Fn(&str) -> Result<Vec<AgentId>, E>> Lowering<S> {
         }
     }
 
-    fn written_by(&self, name: &str) -> Result<Lowered, E> {
-        let senders = (self.senders)(name)?;
-        if senders.is_empty() {
+    fn written_by(&self, name: &str) -> Lowered {
+        let theirs = self.senders.iter().filter(|(known, _)| name.eq_ignore_ascii_case(known));
+        let scopes: Vec<Lowered> = theirs.map(|(_, sender)| Lowered::leaf(format!("scope : \"a{sender}\""))).collect();
+        if scopes.is_empty() {
             // No scope holds this word, so that it finds nothing, and `NOT` it finds everything.
-            return Ok(Lowered::leaf("scope : \"nobody\"".to_owned()));
+            return Lowered::leaf("scope : \"nobody\"".to_owned());
         }
-        let scopes = senders.iter().map(|sender| Lowered::leaf(format!("scope : \"a{sender}\"")));
-        Ok(joined(" OR ", scopes.collect()))
+        joined(" OR ", scopes)
     }
 }
 
@@ -133,8 +130,8 @@ mod tests {
     use super::*;
 
     fn lowered(query: &str) -> String {
-        let nobody = |name: &str| Ok::<_, ()>(if name == "bob" { vec![AgentId(7), AgentId(9)] } else { vec![] });
-        lower(&Query::parse(query).unwrap(), ProjectId(3), nobody).unwrap()
+        let senders = [("bob".to_owned(), AgentId(7)), ("bob".to_owned(), AgentId(9))];
+        lower(&Query::parse(query).unwrap(), ProjectId(3), &senders)
     }
 
     #[test]

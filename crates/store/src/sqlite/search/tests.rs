@@ -9,14 +9,18 @@ use mail::messages::{About, Importance, MessageStore, NewMessage, PAGE_BYTES, Ro
 use mail::projects::ProjectStore;
 use mail::search::query::{DEEPEST, Field, MOST_TERMS};
 
+use mail::search::SearchStore;
+use rusqlite::ErrorCode;
+
 use super::super::Options;
 use super::*;
+use crate::Engine;
 
 const WORDS: [&str; 6] = ["red", "green", "blue", "round", "rounder", "square"];
 
 struct Corpus {
     _folder: tempfile::TempDir,
-    store: Sqlite,
+    store: Engine,
     project: ProjectId,
     senders: Vec<(&'static str, AgentId)>,
 }
@@ -197,7 +201,8 @@ async fn a_page_of_long_bodies_ends_early() {
 #[tokio::test]
 async fn a_search_that_does_not_get_its_turn_in_time_is_given_up() {
     let corpus = corpus(&Options { search_deadline: Duration::from_millis(20), ..Options::default() }).await;
-    let turns = corpus.store.searchers.turns.acquire_many(2).await.unwrap();
+    let Engine::Sqlite(sqlite) = &corpus.store else { panic!("it is SQLite's") };
+    let turns = sqlite.searchers.turns.acquire_many(2).await.unwrap();
     let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), &About::default(), None, 10).await;
     assert!(matches!(answer, Err(StoreError::TooSlow)), "{answer:?}");
     drop(turns);
@@ -217,17 +222,9 @@ fn work_in_the_database_is_given_up_at_its_deadline() {
 #[tokio::test]
 async fn results_come_in_the_order_of_the_index_without_sorting() {
     let corpus = corpus(&Options::default()).await;
-    let plan: Vec<String> = corpus
-        .store
-        .read("explain", |connection| {
-            connection
-                .prepare(
-                    "EXPLAIN QUERY PLAN SELECT m.body FROM message_fts f CROSS JOIN message m ON m.id = f.rowid
-                     WHERE message_fts MATCH 'red' AND f.rowid < 9 ORDER BY f.rowid DESC LIMIT 3",
-                )?
-                .query_map([], |row| row.get(3))?
-                .collect()
-        })
-        .unwrap();
+    let sql = "EXPLAIN QUERY PLAN SELECT m.body FROM message_fts f CROSS JOIN message m ON m.id = f.rowid
+               WHERE message_fts MATCH 'red' AND f.rowid < 9 ORDER BY f.rowid DESC LIMIT 3";
+    let plan = corpus.store.read("explain", async |tx| tx.rows(sql, &[], |row| row.get::<String>(3)).await);
+    let plan = plan.await.unwrap();
     assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
 }

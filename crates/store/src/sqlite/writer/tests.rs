@@ -5,8 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
 use super::super::connection;
+use super::super::search::Words;
 use super::*;
+use crate::row::values;
 
 struct Bench {
     _folder: tempfile::TempDir,
@@ -42,7 +47,7 @@ impl Bench {
         let held = self.writer.submit("hold the writer", move |_| {
             tell.send(()).unwrap();
             let _ = wait.recv();
-            Ok(())
+            async { Ok(()) }.boxed()
         });
         begin(held);
         begun.recv().unwrap();
@@ -55,20 +60,28 @@ fn begin(future: impl Future) {
     let _ = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
 }
 
-fn insert(desk: &mut Desk<'_>, x: i64) -> rusqlite::Result<()> {
-    desk.connection.execute("INSERT INTO t VALUES (?1)", [x]).map(drop)
+fn insert<'a>(tx: &'a mut Tx<'_>, x: i64) -> BoxFuture<'a, Outcome<()>> {
+    async move { tx.execute("INSERT INTO t VALUES (?1)", values![x]).await.map(drop) }.boxed()
+}
+
+fn push(tx: &mut Tx<'_>, words: Words) {
+    let Tx::Sqlite(tx) = tx else { panic!("it is SQLite's") };
+    tx.words().push(words);
 }
 
 #[tokio::test]
 async fn a_job_that_fails_takes_back_only_its_own_work() {
     let bench = bench(16);
     let go_on = bench.hold();
-    let good = bench.writer.submit("insert", |desk| insert(desk, 1));
-    let bad = bench.writer.submit("insert twice", |desk| {
-        insert(desk, 2)?;
-        insert(desk, 1)
+    let good = bench.writer.submit("insert", |tx| insert(tx, 1));
+    let bad = bench.writer.submit("insert twice", |tx| {
+        async {
+            insert(tx, 2).await?;
+            insert(tx, 1).await
+        }
+        .boxed()
     });
-    let other = bench.writer.submit("insert", |desk| insert(desk, 3));
+    let other = bench.writer.submit("insert", |tx| insert(tx, 3));
     let (good, bad, other, ()) = tokio::join!(good, bad, other, async { drop(go_on) });
     good.unwrap();
     other.unwrap();
@@ -80,32 +93,35 @@ async fn a_job_that_fails_takes_back_only_its_own_work() {
 async fn a_job_that_panics_takes_back_only_its_own_work() {
     let bench = bench(16);
     let go_on = bench.hold();
-    let bad = bench.writer.submit("panic", |desk| -> rusqlite::Result<()> {
-        insert(desk, 2)?;
-        panic!("as the test wants")
+    let bad = bench.writer.submit::<()>("panic", |tx| {
+        async {
+            insert(tx, 2).await?;
+            panic!("as the test wants")
+        }
+        .boxed()
     });
-    let good = bench.writer.submit("insert", |desk| insert(desk, 1));
+    let good = bench.writer.submit("insert", |tx| insert(tx, 1));
     let (bad, good, ()) = tokio::join!(bad, good, async { drop(go_on) });
     good.unwrap();
     assert_eq!(bad.unwrap_err().to_string(), "cannot panic: it panicked: as the test wants");
     assert_eq!(bench.kept(), [1]);
-    bench.writer.submit("insert", |desk| insert(desk, 9)).await.unwrap();
+    bench.writer.submit("insert", |tx| insert(tx, 9)).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_commit_that_fails_keeps_nothing_and_tells_everybody() {
     let bench = bench(16);
     let go_on = bench.hold();
-    let good = bench.writer.submit("insert", |desk| insert(desk, 1));
+    let good = bench.writer.submit("insert", |tx| insert(tx, 1));
     // A foreign key that is checked only at the end makes the commit itself fail.
-    let orphan = bench
-        .writer
-        .submit("orphan a row", |desk| desk.connection.execute("INSERT INTO child VALUES (77)", []).map(drop));
+    let orphan = bench.writer.submit("orphan a row", |tx| {
+        async { tx.execute("INSERT INTO child VALUES (77)", &[]).await.map(drop) }.boxed()
+    });
     let (good, orphan, ()) = tokio::join!(good, orphan, async { drop(go_on) });
     assert!(orphan.is_err());
     assert!(good.unwrap_err().to_string().starts_with("cannot insert: nothing was kept: "));
     assert!(bench.kept().is_empty());
-    bench.writer.submit("insert", |desk| insert(desk, 5)).await.unwrap();
+    bench.writer.submit("insert", |tx| insert(tx, 5)).await.unwrap();
     assert_eq!(bench.kept(), [5]);
 }
 
@@ -113,9 +129,9 @@ async fn a_commit_that_fails_keeps_nothing_and_tells_everybody() {
 async fn one_more_job_than_may_wait_is_refused_at_once() {
     let bench = bench(2);
     let go_on = bench.hold();
-    begin(bench.writer.submit("insert", |desk| insert(desk, 1)));
-    begin(bench.writer.submit("insert", |desk| insert(desk, 2)));
-    let refused = bench.writer.submit("insert", |desk| insert(desk, 3)).await;
+    begin(bench.writer.submit("insert", |tx| insert(tx, 1)));
+    begin(bench.writer.submit("insert", |tx| insert(tx, 2)));
+    let refused = bench.writer.submit("insert", |tx| insert(tx, 3)).await;
     assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
     drop(go_on);
     bench.writer.close();
@@ -132,14 +148,14 @@ async fn what_failed_leaves_no_words_behind_to_be_found() {
     let writer = Writer::start(writing, 4).unwrap();
     let words = |message| Words { message, scope: "p1".into(), subject: "hello".into(), body: String::new() };
     let failing = words(1);
-    let failed = writer.submit("fail", move |desk| {
-        desk.words.push(failing);
-        Err::<(), _>(rusqlite::Error::QueryReturnedNoRows)
+    let failed = writer.submit("fail", move |tx| {
+        push(tx, failing);
+        async { Err::<(), _>(rusqlite::Error::QueryReturnedNoRows.into()) }.boxed()
     });
     let kept = words(2);
-    let done = writer.submit("index", move |desk| {
-        desk.words.push(kept);
-        Ok(())
+    let done = writer.submit("index", move |tx| {
+        push(tx, kept);
+        async { Ok(()) }.boxed()
     });
     let (failed, done) = tokio::join!(failed, done);
     assert!(failed.is_err() && done.is_ok());

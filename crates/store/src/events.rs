@@ -1,0 +1,115 @@
+//! The event log and its cursors. How a reader hears of changes stands with each engine.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use mail::StoreError;
+use mail::events::{Changes, Cursor, Event, EventKind, EventStore};
+use mail::ids::{MessageId, ProjectId};
+
+use crate::Engine;
+use crate::engine::Home;
+use crate::error::Outcome;
+use crate::job::work;
+use crate::row::{Row, values};
+use crate::tx::Tx;
+use crate::values::unknown;
+
+#[async_trait]
+impl EventStore for Engine {
+    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let sql = "SELECT seq, kind, reference, agent_id, at FROM event
+                   WHERE project_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let values = values![project, seq, limit];
+        self.read("read the event log", async |tx| tx.rows(sql, values, event_of).await).await
+    }
+
+    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO cursor (sink, project_id, seq) VALUES (?1, ?2, ?3)
+                   ON CONFLICT (sink, project_id) DO UPDATE SET seq = excluded.seq WHERE cursor.seq < excluded.seq";
+        let sink = sink.to_owned();
+        let moving =
+            work(move |tx| async move { tx.execute(sql, values![&sink, project, seq]).await.map(drop) }.boxed());
+        self.write("move a cursor", project, moving).await
+    }
+
+    async fn cursors(&self) -> Result<Vec<Cursor>, StoreError> {
+        let sql = "SELECT c.sink, p.slug, c.seq, p.next_seq - 1 FROM cursor c JOIN project p ON p.id = c.project_id
+                   ORDER BY c.sink, p.slug";
+        let cursor_of = |row: &Row<'_>| {
+            Ok(Cursor { sink: row.get(0)?, project: row.get(1)?, seq: row.get(2)?, newest: row.get(3)? })
+        };
+        self.read("list cursors", async |tx| tx.rows(sql, &[], cursor_of).await).await
+    }
+
+    async fn hold_cursor(
+        &self,
+        sink: &str,
+        project: ProjectId,
+        holder: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let doing = "hold a cursor";
+        // Whoever asks in vain writes nothing and waits for no disk.
+        let held = "SELECT 1 FROM cursor WHERE sink = ?1 AND project_id = ?2 AND holder <> ?3 AND held_until > ?4";
+        let values = values![sink, project, holder, now];
+        if self.read(doing, async |tx| tx.exists(held, values).await).await? {
+            return Ok(None);
+        }
+        let sql = "INSERT INTO cursor (sink, project_id, seq, holder, held_until) VALUES (?1, ?2, 0, ?3, ?4)
+                   ON CONFLICT (sink, project_id) DO UPDATE SET holder = ?3, held_until = ?4
+                   WHERE cursor.holder = ?3 OR cursor.held_until <= ?5 RETURNING seq";
+        let (sink, holder) = (sink.to_owned(), holder.to_owned());
+        let holding =
+            work(move |tx| async move { tx.one(sql, values![&sink, project, &holder, until, now]).await }.boxed());
+        // Nothing of the project is written, so its lock is not needed.
+        self.write(doing, Home::Nobody, holding).await
+    }
+
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.changes(after, at_most).await,
+            Self::Postgres(store) => Ok(store.changes(after, at_most).await),
+        }
+    }
+}
+
+/// The event in the first columns.
+pub(crate) fn event_of(row: &Row<'_>) -> Outcome<Event> {
+    let kind: &str = row.get(1)?;
+    Ok(Event {
+        seq: row.get(0)?,
+        kind: EventKind::parse(kind).ok_or_else(|| unknown("kind of event", kind))?,
+        reference: row.get(2)?,
+        agent: row.get(3)?,
+        at: row.get(4)?,
+    })
+}
+
+/// The last message of a project that was sent before that time, and the number of its event; 0 if there is none. Times
+/// rise with the numbers, and there is no index of times: the log is halved until it is found.
+pub(crate) async fn last_sent_before(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    time: Timestamp,
+) -> Outcome<(i64, MessageId)> {
+    let newest = tx.one("SELECT next_seq - 1 FROM project WHERE id = ?1", values![project]).await?;
+    let last_sent = "SELECT seq, reference, at FROM event
+                     WHERE project_id = ?1 AND seq > ?2 AND seq <= ?3 AND kind = 'message.sent'
+                     ORDER BY seq DESC LIMIT 1";
+    let (mut low, mut high, mut found) = (0_i64, newest.unwrap_or(0), (0, MessageId(0)));
+    // Whatever was sent up to `low` came before that time, and whatever was sent above `high` did not.
+    while low < high {
+        let middle = high - (high - low) / 2;
+        let sent = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get(1)?, row.get::<Timestamp>(2)?));
+        match tx.row(last_sent, values![project, low, middle], sent).await? {
+            Some((seq, _, at)) if at >= time => high = seq - 1,
+            Some((seq, message, _)) => (low, found) = (middle, (seq, message)),
+            None => low = middle,
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,130 @@
+//! What a person asks who looks after many agents.
+
+mod listing;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use jiff::{SignedDuration, Timestamp};
+use mail::StoreError;
+use mail::ids::{AgentId, ProjectId};
+use mail::overview::{AuditEntry, Correspondence, Listed, Listing, MOST_COUNTED, OverviewStore};
+
+use crate::Engine;
+use crate::error::Outcome;
+use crate::events::{event_of, last_sent_before};
+use crate::row::{Row, Value, values};
+use crate::tx::Tx;
+
+#[async_trait]
+impl OverviewStore for Engine {
+    async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError> {
+        self.read("list mail", async |tx| listing::listed(tx, listing).await).await
+    }
+
+    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError> {
+        let whose = if agent.is_some() { "a.id = ?3" } else { "CAST(?3 AS BIGINT) IS NULL AND d.role < 2" };
+        let sql = format!(
+            "SELECT count(*) FROM (
+                 SELECT 1 FROM agent a CROSS JOIN delivery d INDEXED BY delivery_unread ON d.recipient_id = a.id
+                 WHERE a.project_id = ?1 AND d.read_at IS NULL AND d.archived_at IS NULL AND {whose} LIMIT ?2
+             ) unread"
+        );
+        let values = values![project, most, agent];
+        Ok(self.read("count unread mail", async |tx| tx.one(&sql, values).await).await?.unwrap_or_default())
+    }
+
+    async fn traffic(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        step: SignedDuration,
+        steps: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        // Many events are read, which would hold up whoever else is served by this thread.
+        self.read_long("count traffic", move |tx| traffic(tx, project, since, step, steps).boxed()).await
+    }
+
+    async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError> {
+        self.read_long("count who wrote to whom", move |tx| correspondence(tx, project, newest).boxed()).await
+    }
+
+    async fn audit(
+        &self,
+        project: ProjectId,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        let values = values![project, before.unwrap_or(i64::MAX), limit];
+        self.read("read what happened", async |tx| tx.rows(AUDIT, values, entry_of).await).await
+    }
+}
+
+async fn traffic(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    since: Timestamp,
+    step: SignedDuration,
+    steps: usize,
+) -> Outcome<Vec<u64>> {
+    let mut counts = vec![0; steps];
+    let Some(length) = i64::try_from(step.as_micros()).ok().filter(|length| *length > 0) else { return Ok(counts) };
+    let (before, _) = last_sent_before(tx, project, since).await?;
+    let sql = "SELECT (at - ?2) / ?3, count(*) FROM event
+               WHERE project_id = ?1 AND kind = 'message.sent' AND at >= ?2 AND seq > ?4
+               AND seq > (SELECT next_seq - 1 - ?5 FROM project WHERE id = ?1) GROUP BY 1";
+    let values = values![project, since, length, before, MOST_COUNTED];
+    for (place, count) in tx.rows(sql, values, |row| Ok((row.get::<usize>(0)?, row.get(1)?))).await? {
+        if let Some(counted) = counts.get_mut(place) {
+            *counted = count;
+        }
+    }
+    Ok(counts)
+}
+
+async fn correspondence(tx: &mut Tx<'_>, project: ProjectId, newest: usize) -> Outcome<Vec<Correspondence>> {
+    tx.begin_snapshot().await?;
+    let messages = listing::newest(tx, &Listing::newest(project, newest)).await?;
+    let messages: Vec<Value<'_>> = messages.into_iter().map(Value::from).collect();
+    let copies = "SELECT m.sender_id, d.recipient_id FROM message m
+                  CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id
+                  WHERE m.id = ?1 AND d.role < 2";
+    let pair_of = |row: &Row<'_>| Ok((row.get::<AgentId>(0)?, row.get::<AgentId>(1)?));
+    let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
+    for pair in tx.rows_many(copies, 1, &messages, pair_of).await? {
+        *counts.entry(pair).or_default() += 1;
+    }
+    let names = "SELECT id, name FROM agent WHERE project_id = ?1";
+    let name_of = |row: &Row<'_>| Ok((row.get::<AgentId>(0)?, row.get::<String>(1)?));
+    let names: HashMap<AgentId, String> = tx.rows(names, values![project], name_of).await?.into_iter().collect();
+    tx.end_snapshot().await?;
+    let name = |agent| names.get(&agent).cloned().unwrap_or_default();
+    let counted =
+        counts.into_iter().map(|((from, to), count)| Correspondence { from: name(from), to: name(to), count });
+    let mut counted: Vec<Correspondence> = counted.collect();
+    counted.sort_by(|one, other| (other.count, &one.from, &one.to).cmp(&(one.count, &other.from, &other.to)));
+    Ok(counted)
+}
+
+/// The page is taken before anything else is looked up, and what would tell of a blind copy is not on it.
+const AUDIT: &str = "
+    SELECT e.seq, e.kind, e.reference, e.agent_id, e.at, who.name, coalesce(m.subject, r.pattern, whom.name), m.thread
+    FROM (
+        SELECT seq, kind, reference, agent_id, at FROM event
+        WHERE project_id = ?1 AND seq < ?2 AND NOT (
+            kind LIKE 'message.%' AND kind <> 'message.sent' AND EXISTS (
+                SELECT 1 FROM delivery d WHERE d.recipient_id = agent_id AND d.message_id = reference AND d.role = 2
+            )
+        )
+        ORDER BY seq DESC LIMIT ?3
+    ) e
+    LEFT JOIN agent who ON who.id = e.agent_id
+    LEFT JOIN message m ON m.id = e.reference AND e.kind LIKE 'message.%'
+    LEFT JOIN reservation r ON r.id = e.reference AND e.kind LIKE 'lease.%'
+    LEFT JOIN agent whom ON whom.id = e.reference AND (e.kind LIKE 'agent.%' OR e.kind LIKE 'presence.%')
+    ORDER BY e.seq DESC";
+
+fn entry_of(row: &Row<'_>) -> Outcome<AuditEntry> {
+    Ok(AuditEntry { event: event_of(row)?, agent: row.get(5)?, subject: row.get(6)?, thread: row.get(7)? })
+}

@@ -1,0 +1,245 @@
+//! The values that go into a statement and come out of its rows, whichever engine runs it.
+//!
+//! Both directions go through one small enum, so that a noun is compiled once. Nothing is copied on the way in.
+
+use bytes::BytesMut;
+use jiff::Timestamp;
+use mail::clock::from_micros;
+use mail::ids::{AgentId, LeaseId, MessageId, ProjectId, TicketId};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+use crate::error::{Outcome, SqlError};
+
+/// A value of a statement or of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Null,
+    Int(i64),
+    Bool(bool),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
+/// The values of a statement, in the order of its parameters.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::row::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(value: &'a Option<String>) -> Self {
+        value.as_deref().into()
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
+    fn from(value: &'a [u8; N]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+/// A limit or a count that does not fit is as good as none.
+impl From<usize> for Value<'_> {
+    fn from(value: usize) -> Self {
+        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+macro_rules! from {
+    ($($type:ty: $value:ident => $made:expr),* $(,)?) => {$(
+        impl<'a> From<$type> for Value<'a> {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        }
+    )*};
+}
+
+from! {
+    i64: value => Self::Int(value),
+    i32: value => Self::Int(value.into()),
+    i16: value => Self::Int(value.into()),
+    u32: value => Self::Int(value.into()),
+    bool: value => Self::Bool(value),
+    &'a str: value => Self::Text(value),
+    Timestamp: value => Self::Int(value.as_microsecond()),
+    ProjectId: value => Self::Int(value.0),
+    AgentId: value => Self::Int(value.0),
+    MessageId: value => Self::Int(value.0),
+    LeaseId: value => Self::Int(value.0),
+    TicketId: value => Self::Int(value.0),
+}
+
+impl rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Bool(is) => ValueRef::Integer((*is).into()),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, wanted: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match (self, wanted) {
+            (Self::Null, _) => Ok(IsNull::Yes),
+            (Self::Int(number), &Type::INT2) => i16::try_from(*number)?.to_sql(wanted, out),
+            (Self::Int(number), &Type::INT4) => i32::try_from(*number)?.to_sql(wanted, out),
+            (Self::Int(number), &Type::INT8) => number.to_sql(wanted, out),
+            (Self::Bool(is), &Type::BOOL) => is.to_sql(wanted, out),
+            (Self::Text(text), &Type::TEXT | &Type::VARCHAR) => text.to_sql(wanted, out),
+            (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(wanted, out),
+            (value, wanted) => Err(format!("{value:?} is no {wanted}").into()),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        // What does not fit is refused with the value.
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A row of either engine.
+pub(crate) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl<'r> Row<'r> {
+    /// The value in a column.
+    pub(crate) fn get<T: Column<'r>>(&self, column: usize) -> Outcome<T> {
+        let value = self.value(column)?;
+        T::of(value).ok_or_else(|| SqlError::Unknown(format!("column {column} holds {value:?}")))
+    }
+
+    fn value(&self, column: usize) -> Outcome<Value<'r>> {
+        match self {
+            Self::Sqlite(row) => Ok(match row.get_ref(column)? {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(number) => Value::Int(number),
+                ValueRef::Blob(bytes) => Value::Bytes(bytes),
+                ValueRef::Text(text) => Value::Text(utf8(text)?),
+                ValueRef::Real(number) => return Err(SqlError::Unknown(format!("unknown number '{number}'"))),
+            }),
+            Self::Postgres(row) => postgres_value(row, column),
+        }
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Outcome<&str> {
+    str::from_utf8(bytes).map_err(|error| SqlError::Unknown(format!("a text is not UTF-8: {error}")))
+}
+
+fn postgres_value(row: &tokio_postgres::Row, column: usize) -> Outcome<Value<'_>> {
+    let value = match *row.columns()[column].type_() {
+        Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(Value::Int),
+        Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(Value::from),
+        Type::INT2 => row.try_get::<_, Option<i16>>(column)?.map(Value::from),
+        Type::BOOL => row.try_get::<_, Option<bool>>(column)?.map(Value::Bool),
+        Type::BYTEA => row.try_get::<_, Option<&[u8]>>(column)?.map(Value::Bytes),
+        _ => row.try_get::<_, Option<&str>>(column)?.map(Value::Text),
+    };
+    Ok(value.unwrap_or(Value::Null))
+}
+
+/// What a column can be read as.
+pub(crate) trait Column<'r>: Sized {
+    /// `None` if the value is something else.
+    fn of(value: Value<'r>) -> Option<Self>;
+}
+
+macro_rules! column {
+    ($($type:ty: $pattern:pat => $made:expr),* $(,)?) => {$(
+        impl<'r> Column<'r> for $type {
+            fn of(value: Value<'r>) -> Option<Self> {
+                match value {
+                    $pattern => $made,
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+column! {
+    i64: Value::Int(number) => Some(number),
+    u32: Value::Int(number) => u32::try_from(number).ok(),
+    // Counts and sizes, which are never negative.
+    u64: Value::Int(number) => Some(number.unsigned_abs()),
+    usize: Value::Int(number) => Some(usize::try_from(number).unwrap_or(0)),
+    &'r str: Value::Text(text) => Some(text),
+    String: Value::Text(text) => Some(text.to_owned()),
+    [u8; 32]: Value::Bytes(bytes) => bytes.try_into().ok(),
+    Timestamp: Value::Int(micros) => Some(from_micros(micros)),
+    ProjectId: Value::Int(number) => Some(Self(number)),
+    AgentId: Value::Int(number) => Some(Self(number)),
+    MessageId: Value::Int(number) => Some(Self(number)),
+    LeaseId: Value::Int(number) => Some(Self(number)),
+    TicketId: Value::Int(number) => Some(Self(number)),
+}
+
+impl<'r> Column<'r> for bool {
+    fn of(value: Value<'r>) -> Option<Self> {
+        match value {
+            Value::Bool(is) => Some(is),
+            // As SQLite keeps it.
+            Value::Int(number) => Some(number != 0),
+            _ => None,
+        }
+    }
+}
+
+impl<'r, T: Column<'r>> Column<'r> for Option<T> {
+    fn of(value: Value<'r>) -> Option<Self> {
+        match value {
+            Value::Null => Some(None),
+            value => T::of(value).map(Some),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_written_as_wide_as_the_column_and_refused_where_it_does_not_fit() {
+        for (wanted, bytes) in [(Type::INT2, 2), (Type::INT4, 4), (Type::INT8, 8)] {
+            let mut out = BytesMut::new();
+            ToSql::to_sql(&Value::Int(7), &wanted, &mut out).unwrap();
+            assert_eq!(out.len(), bytes, "{wanted}");
+        }
+        let mut out = BytesMut::new();
+        assert!(ToSql::to_sql(&Value::Int(1 << 40), &Type::INT4, &mut out).is_err());
+        assert!(ToSql::to_sql(&Value::Int(1), &Type::TEXT, &mut out).is_err());
+        assert!(matches!(ToSql::to_sql(&Value::Null, &Type::TEXT, &mut out), Ok(IsNull::Yes)));
+    }
+
+    #[test]
+    fn a_column_is_read_as_what_it_holds_and_nothing_else() {
+        assert_eq!(<Option<i64>>::of(Value::Null), Some(None));
+        assert_eq!(i64::of(Value::Null), None);
+        assert_eq!(i64::of(Value::Text("1")), None);
+        assert_eq!([0, 1].map(|number| bool::of(Value::Int(number))), [Some(false), Some(true)]);
+        assert_eq!(bool::of(Value::Bool(true)), Some(true));
+        assert_eq!(<[u8; 32]>::of(Value::Bytes(&[1; 31])), None);
+    }
+}
