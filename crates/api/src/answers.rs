@@ -4,6 +4,7 @@
 
 mod agents;
 mod messages;
+mod presence;
 mod reservations;
 mod threads;
 
@@ -14,6 +15,7 @@ pub use messages::{
     CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
     WarningAnswer,
 };
+pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::ReservationAnswer;
 pub use threads::{ActionAnswer, FoundAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer};
 

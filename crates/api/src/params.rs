@@ -9,6 +9,8 @@ use mcp::{Param, ParamKind};
 pub(crate) const LONGEST_WAIT: i64 = 50;
 /// How many entries a list of mail has when nobody says.
 pub(crate) const DEFAULT_LIMIT: u32 = 20;
+/// How many entries a list has that agents do not ask for.
+pub(crate) const LONG_LIMIT: u32 = 100;
 
 pub(crate) const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path")
     .mistaken_for(&["project", "project_path", "human_key", "project_slug"]);
@@ -18,6 +20,7 @@ pub(crate) const AGENT: Param =
 pub const TOKEN: Param = Param::optional("registration_token", ParamKind::Text, "").rare();
 pub(crate) const KIND: Param = Param::optional("kind", ParamKind::Text, "e.g. HELP_REQUEST, task_completion").rare();
 pub(crate) const WORK: Param = Param::optional("work_id", ParamKind::Text, "").rare();
+pub(crate) const AFTER: Param = Param::optional("after", ParamKind::Id, "The cursor of this page");
 pub(crate) const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 pub(crate) const MESSAGE: Param =
     Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "message", "message_ids"]);
@@ -48,6 +51,11 @@ pub(crate) fn filled<'a>(what: &'static str, text: &'a str) -> Result<&'a str, E
 /// How many entries are wanted.
 pub(crate) fn limit(given: Option<u32>, default: u32) -> usize {
     given.unwrap_or(default) as usize
+}
+
+/// The cursor of the page that follows these entries, if there may be more.
+pub(crate) fn next<T>(entries: &[T], limit: usize, number: impl Fn(&T) -> i64) -> Option<i64> {
+    entries.last().filter(|_| entries.len() >= limit).map(number)
 }
 
 /// A time that a caller gave.

@@ -13,6 +13,9 @@ pub enum Offered {
     Unlisted,
 }
 
+/// Tools of earlier versions that are gone: a terminal that calls one is older than this server.
+pub const RETIRED: &[&str] = &["presence"];
+
 /// Somebody who goes through the table, such as a door that makes a tool of each verb.
 pub trait Visitor {
     /// Is told of one verb.
@@ -21,7 +24,7 @@ pub trait Visitor {
 
 /// Shows the whole table to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
-    use Offered::{Full, Lean};
+    use Offered::{Full, Lean, Unlisted};
     visitor.verb::<HealthCheck>(Full);
     visitor.verb::<EnsureProject>(Full);
     visitor.verb::<RegisterAgent>(Full);
@@ -39,4 +42,11 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.verb::<RenewFileReservations>(Full);
     visitor.verb::<MacroStartSession>(Lean);
     visitor.verb::<MacroPrepareThread>(Full);
+    visitor.verb::<EndSession>(Unlisted);
+    visitor.verb::<FindConflicts>(Unlisted);
+    visitor.verb::<Leave>(Unlisted);
+    visitor.verb::<ListAgents>(Unlisted);
+    visitor.verb::<ListProjects>(Unlisted);
+    visitor.verb::<ListReservations>(Unlisted);
+    visitor.verb::<SetPresence>(Unlisted);
 }

@@ -35,12 +35,12 @@ fn letter(from: &str, to: &str) -> Value {
     })
 }
 
-fn presence(verb: &str, more: Value) -> Value {
-    harness::mcp::with(as_agent("GreenDog", json!({ "verb": verb })), more)
+fn green(more: Value) -> Value {
+    as_agent("GreenDog", more)
 }
 
 fn beat(substate: &str) -> Value {
-    presence("beat", json!({ "substate": substate, "watcher_pid": 7, "channel": "dev" }))
+    green(json!({ "substate": substate, "watcher_pid": 7, "channel": "dev" }))
 }
 
 /// An office where nobody has done anything: a program made the mailboxes.
@@ -72,7 +72,7 @@ fn whatever_an_agent_calls_says_that_it_is_awake() {
     ];
     let server = quiet_office();
     for (tool, arguments) in calls {
-        server.call("presence", presence("leave", json!({})));
+        server.call("leave", green(json!({})));
         assert_eq!(shown(&server, "GreenDog"), "OFFLINE");
         server.call(tool, arguments);
         assert_eq!(shown(&server, "GreenDog"), "AWAKE", "{tool}");
@@ -83,19 +83,19 @@ fn whatever_an_agent_calls_says_that_it_is_awake() {
 #[test]
 fn a_watcher_says_what_its_agent_is_at_until_it_leaves() {
     let server = quiet_office();
-    assert_eq!(server.call("presence", beat("IDLE")), json!({ "changed": true }));
-    assert_eq!(server.call("presence", beat("IDLE")), json!({ "changed": false }));
-    assert_eq!(server.call("presence", beat("WORKING")), json!({ "changed": true }));
+    assert_eq!(server.call("set_presence", beat("IDLE")), json!({ "changed": true }));
+    assert_eq!(server.call("set_presence", beat("IDLE")), json!({ "changed": false }));
+    assert_eq!(server.call("set_presence", beat("WORKING")), json!({ "changed": true }));
     server.call("fetch_inbox", as_agent("GreenDog", json!({})));
     let told = server.place.json(&who(&["GreenDog"]))["agents"][0]["presence"].clone();
     let fields = ["shown", "state", "substate", "source", "channel"].map(|field| told[field].as_str().unwrap());
     assert_eq!(fields, ["AWAKE/WORKING", "AWAKE", "WORKING", "watcher", "dev"], "{told}");
     assert_eq!(told["watcher_pid"], 7);
-    server.call("presence", presence("end_session", json!({})));
+    server.call("end_session", green(json!({})));
     assert_eq!(shown(&server, "GreenDog"), "AWAKE/WORKING", "the watcher is still there");
-    server.call("presence", presence("leave", json!({})));
+    server.call("leave", green(json!({})));
     assert_eq!(shown(&server, "GreenDog"), "OFFLINE");
-    let refused = server.refused("presence", presence("beat", json!({ "state": "asleep" })));
+    let refused = server.refused("set_presence", green(json!({ "state": "asleep" })));
     assert_eq!(refused.code, "INVALID_ARGUMENT");
     assert!(refused.message.contains("'asleep'"), "{}", refused.message);
 }
@@ -103,7 +103,7 @@ fn a_watcher_says_what_its_agent_is_at_until_it_leaves() {
 #[test]
 fn awake_but_silent_for_over_five_minutes_is_stale() {
     let server = quiet_office();
-    server.call("presence", beat("WORKING"));
+    server.call("set_presence", beat("WORKING"));
     silent_for(&server.place, 200);
     assert_eq!(shown(&server, "GreenDog"), "AWAKE/WORKING");
     silent_for(&server.place, 101);
@@ -159,7 +159,7 @@ fn the_session_of_an_agent_that_nobody_knows_ends_without_a_word() {
 #[test]
 fn the_table_and_the_shape_for_programs() {
     let server = quiet_office();
-    server.call("presence", beat("WORKING"));
+    server.call("set_presence", beat("WORKING"));
     server.call("file_reservation_paths", as_agent("GreenDog", json!({ "paths": ["src/**", "docs/**"] })));
     insta::assert_snapshot!("table", server.place.done(&who(&[])));
     let mut told = server.place.json(&who(&[]));
@@ -231,12 +231,12 @@ fn a_watched_table_is_printed_again_when_somebody_comes_or_goes_and_not_for_a_si
     let server = quiet_office();
     let watching = Watching::start(&server.place);
     assert_eq!(watching.next(), "OFFLINE (no presence file)");
-    server.call("presence", beat("IDLE"));
+    server.call("set_presence", beat("IDLE"));
     assert_eq!(watching.next(), "AWAKE/IDLE");
-    server.call("presence", beat("IDLE"));
-    server.call("presence", beat("WORKING"));
+    server.call("set_presence", beat("IDLE"));
+    server.call("set_presence", beat("WORKING"));
     assert_eq!(watching.next(), "AWAKE/WORKING", "that it was seen again is no news");
-    server.call("presence", presence("leave", json!({})));
+    server.call("leave", green(json!({})));
     assert_eq!(watching.next(), "OFFLINE");
 }
 
@@ -246,7 +246,7 @@ fn whoever_watches_the_agents_of_a_project_is_told_when_one_changes() {
     let address = "resource://agents/data-projects-app";
     let mut stream = server.subscribe(&[address]);
     stream.event().expect("the stream is open");
-    server.call("presence", beat("IDLE"));
+    server.call("set_presence", beat("IDLE"));
     let told = stream.event().expect("it is told");
     assert!(told.to_string().contains(address), "{told:?}");
 }

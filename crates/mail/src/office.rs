@@ -40,7 +40,7 @@ pub use overview::ListingAsk;
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
-pub use reservations::ReserveAsk;
+pub use reservations::{MOST_PATHS, ReserveAsk};
 pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
 pub use watches::Watcher;
 pub use work::{WorkAsk, WorkPage, WorkStory};

@@ -111,6 +111,15 @@ impl fmt::Display for Conflict {
     }
 }
 
+/// The reservation that speaks against writing `path`: of those that others than `me` hold exclusively, the one that ends
+/// last. Without `me`, every reservation is another's.
+pub fn held_by_another<'a>(held: &'a [Lease], me: Option<&str>, path: &str) -> Option<&'a Lease> {
+    held.iter()
+        .filter(|lease| lease.exclusive && me != Some(lease.holder_name.as_str()))
+        .filter(|lease| lease.pattern.matches(path))
+        .max_by_key(|lease| lease.ends_at)
+}
+
 /// What an agent asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -204,4 +213,43 @@ pub trait ReservationStore: Send + Sync {
 
     /// Those who stand in line in a project and have not lost their place at `now`, in their order.
     async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(holder: &str, pattern: &str, exclusive: bool, minute: u32) -> Lease {
+        let ends_at = format!("2026-01-11T16:{minute:02}:00Z").parse().unwrap();
+        Lease {
+            id: LeaseId(1),
+            holder: AgentId(1),
+            holder_name: holder.to_owned(),
+            pattern: Pattern::parse(pattern).unwrap(),
+            exclusive,
+            reason: String::new(),
+            granted_at: Timestamp::UNIX_EPOCH,
+            ends_at,
+        }
+    }
+
+    fn patterns<'a>(held: &'a [Lease], me: Option<&str>, paths: &[&str]) -> Vec<Option<&'a str>> {
+        paths.iter().map(|path| held_by_another(held, me, path).map(|lease| lease.pattern.as_str())).collect()
+    }
+
+    #[test]
+    fn only_what_another_holds_for_itself_speaks_against_a_write() {
+        let held = [lease("Ann", "src/**", true, 30), lease("Ann", "docs/**", false, 30)];
+        let paths = ["src/a.rs", "docs/a.md", "README.md"];
+        assert_eq!(patterns(&held, Some("Bob"), &paths), [Some("src/**"), None, None]);
+        assert_eq!(patterns(&held, None, &paths), [Some("src/**"), None, None], "whoever is not known is another");
+        assert_eq!(patterns(&held, Some("Ann"), &paths), [None; 3]);
+    }
+
+    #[test]
+    fn of_several_reservations_of_a_path_the_one_that_ends_last_is_told() {
+        let held =
+            [lease("Ann", "src/**", true, 30), lease("Ann", "src/a.rs", true, 50), lease("Ann", "*/a.rs", true, 40)];
+        assert_eq!(patterns(&held, None, &["src/a.rs"]), [Some("src/a.rs")]);
+    }
 }

@@ -11,9 +11,10 @@ mod watching;
 
 use std::sync::Arc;
 
+use api::{ListAgents, ListProjects, ListReservations, Verb};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::ids::MessageId;
 use mail::messages::{About, PAGE_BYTES};
 use mail::office::{Claim, InboxAsk, ThreadAsk, WorkAsk};
 use mail::{Error, Office};
@@ -21,10 +22,7 @@ use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resource
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answers::agents::ProjectAnswer;
 use crate::answers::messages::{FollowedAnswer, MessageAnswer};
-use crate::answers::presence::PresentAnswer;
-use crate::answers::reservations::leases;
 use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
 use address::Address;
@@ -40,6 +38,10 @@ impl Shelves {
     /// The resources of this office.
     pub fn new(office: Arc<Office>) -> Self {
         Self { office }
+    }
+
+    async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, ReadError> {
+        verb.run(&self.office).await.map_err(refused)
     }
 
     async fn read_address(&self, address: &Address) -> Result<String, ReadError> {
@@ -59,21 +61,15 @@ impl Shelves {
     }
 
     async fn projects(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, after) = (address.limit(100)?, address.number("after")?);
-        let projects = self.office.projects(after.map(ProjectId), limit).await.map_err(refused)?;
-        let answers: Vec<_> = projects.iter().map(ProjectAnswer::from).collect();
-        let next = address.next("after", limit, projects.last().map(|project| project.id.0), projects.len());
-        Ok(text(&json!({ "projects": answers, "next": next })))
+        let request = ListProjects { after: address.number("after")?, limit: address.opt_limit()? };
+        Ok(page(address, "after", &self.ask(request).await?))
     }
 
     async fn agents(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, after) = (address.limit(100)?, address.number("after")?);
-        let key = address.project_or_name()?;
-        let (project, present) = self.office.present(key, after.map(AgentId), limit).await.map_err(refused)?;
-        let now = self.office.now();
-        let answers: Vec<_> = present.iter().map(|one| PresentAnswer::new(one, now)).collect();
-        let next = address.next("after", limit, present.last().map(|one| one.agent.id.0), present.len());
-        Ok(text(&json!({ "project": ProjectAnswer::from(&project), "agents": answers, "next": next })))
+        let (limit, after) = (address.opt_limit()?, address.number("after")?);
+        let project_key = address.project_or_name()?.to_owned();
+        let request = ListAgents { project_key, agent_name: None, after, limit };
+        Ok(page(address, "after", &self.ask(request).await?))
     }
 
     async fn inbox(&self, address: &Address) -> Result<String, ReadError> {
@@ -140,11 +136,9 @@ impl Shelves {
     }
 
     async fn reservations(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, after) = (address.limit(100)?, address.number("after")?);
-        let key = address.project_or_name()?;
-        let (project, held) = self.office.leases(key, after.map(LeaseId), limit).await.map_err(refused)?;
-        let next = address.next("after", limit, held.last().map(|lease| lease.id.0), held.len());
-        Ok(text(&json!({ "project": project.slug, "reservations": leases(&held), "next": next })))
+        let (limit, after) = (address.opt_limit()?, address.number("after")?);
+        let request = ListReservations { project_key: address.project_or_name()?.to_owned(), after, limit };
+        Ok(page(address, "after", &self.ask(request).await?))
     }
 
     async fn work(&self, address: &Address) -> Result<String, ReadError> {
@@ -215,6 +209,15 @@ fn refused(error: Error) -> ReadError {
         | Error::UnknownWork { .. } => ReadError::NotFound(refusal(error)),
         other => ReadError::Refused(refusal(other)),
     }
+}
+
+/// A page of a list. The cursor of the next page becomes the address of that page.
+fn page(address: &Address, key: &str, answer: &impl Serialize) -> String {
+    let mut json = serde_json::to_value(answer).expect("answers are plain structs and always serialise");
+    if let Some(cursor) = json["next"].as_i64() {
+        json["next"] = address.page_at(key, cursor).into();
+    }
+    text(&json)
 }
 
 fn text(answer: &impl Serialize) -> String {

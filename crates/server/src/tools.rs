@@ -5,7 +5,6 @@
 
 mod channels;
 mod mailboxes;
-mod presence;
 mod watches;
 
 use std::future::Future;
@@ -38,7 +37,6 @@ impl Tools {
         let desk = Desk { office: office.clone() };
         tools.tools.push(mailboxes::tool(&desk));
         tools.tools.push(watches::tool(&desk));
-        tools.tools.push(presence::tool(&desk));
         tools.tools.push(channels::tool(&desk));
         tools
     }

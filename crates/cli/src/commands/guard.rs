@@ -1,10 +1,10 @@
 //! `postrider guard`: a git hook that refuses a commit of files which another agent has reserved.
 //!
 //! The guard is advice and no lock. Whatever goes wrong while it looks, the commit goes on, with one line that says why
-//! nobody looked. Nothing here changes mail or leases.
+//! nobody looked. Nothing here changes mail or reservations.
 
+mod asking;
 mod hook;
-mod leases;
 mod refusal;
 mod repository;
 
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use api::ConflictAnswer;
 use clap::{Args, Subcommand};
 use mail::clock::{Clock, SystemClock};
 use serde_json::json;
 
-use super::leases::Conflict;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
@@ -136,7 +136,7 @@ impl Check {
         }
     }
 
-    fn code_for(&self, found: &[Conflict]) -> ExitCode {
+    fn code_for(&self, found: &[ConflictAnswer]) -> ExitCode {
         match (found, self.hook) {
             ([], _) => ExitCode::SUCCESS,
             (_, true) => ExitCode::from(hook::RESERVED),
@@ -145,17 +145,16 @@ impl Check {
     }
 
     /// What is staged and held by others.
-    fn look(&self, config: Config, agent: Option<&str>) -> anyhow::Result<Vec<Conflict>> {
+    fn look(&self, config: Config, agent: Option<&str>) -> anyhow::Result<Vec<ConflictAnswer>> {
         let repository = here()?;
         let root = InProject::of(None).key_at(&repository.top)?;
         let project = self.acting.project.key()?;
         let staged = repository.staged()?;
-        let names = staged.iter().filter_map(|path| in_project(path, &root, &project));
-        let paths: Vec<Vec<String>> = names.map(|name| vec![name]).collect();
+        let paths: Vec<String> = staged.iter().filter_map(|path| in_project(path, &root, &project)).collect();
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        leases::find_conflicts(config, project, paths, agent.map(str::to_owned))
+        asking::find_conflicts(config, project, paths, agent.map(str::to_owned))
     }
 }
 
@@ -171,7 +170,7 @@ pub fn in_project(path: &str, root: &str, project: &str) -> Option<String> {
     }
 }
 
-fn told(found: &[Conflict], agent: Option<&str>, as_json: bool) {
+fn told(found: &[ConflictAnswer], agent: Option<&str>, as_json: bool) {
     output::answer(as_json, &refusal::json(found, agent), || {
         refusal::text(found, agent, SystemClock.now(), &Screen::of_stdout())
     });

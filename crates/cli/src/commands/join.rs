@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use api::{EnsureProject, FetchInbox, RegisterAgent};
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::config::Config;
 use crate::identity::Acting;
@@ -35,11 +37,13 @@ pub struct Join {
 }
 
 /// Somebody who joined.
+#[derive(Serialize)]
 struct Joined {
     name: String,
     project: String,
     /// What proves the name, where that has to be proved.
-    token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_token: Option<String>,
 }
 
 impl Join {
@@ -61,7 +65,7 @@ impl Join {
                 });
                 return Ok(ExitCode::SUCCESS);
             };
-            let joined = join(office, &project, name.as_deref(), token.as_deref()).await;
+            let joined = join(office, &project, name, token).await;
             let joined = joined.map_err(|refused| self.advised(refused))?;
             // A folder of another machine cannot be looked for.
             if project.starts_with('/') && !is_elsewhere && !Path::new(&project).exists() {
@@ -69,7 +73,7 @@ impl Join {
                     "Note: there is no folder '{project}'; the project has that name."
                 )));
             }
-            output::answer(as_json, &joined.to_value(), || joined.to_text());
+            output::answer(as_json, &json!(joined), || joined.to_text());
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -87,46 +91,49 @@ impl Join {
     }
 }
 
-async fn join(office: &PostOffice, project: &str, name: Option<&str>, token: Option<&str>) -> Result<Joined, Refused> {
-    match office.call("ensure_project", json!({ "human_key": project })).await {
+async fn join(
+    office: &PostOffice,
+    project: &str,
+    name: Option<String>,
+    token: Option<String>,
+) -> Result<Joined, Refused> {
+    match office.ask(EnsureProject { human_key: project.to_owned() }).await {
         // Only a path makes a project; whether there is one of that slug is told by what comes next.
         Err(refused) if refused.code != "INVALID_PROJECT_KEY" => return Err(refused),
         _ => {}
     }
-    let mut ask = json!({ "project_key": project, "program": "terminal" });
-    for (key, value) in [("name", name), ("registration_token", token)] {
-        if let Some(value) = value {
-            ask[key] = value.into();
-        }
-    }
-    let registered = office.call("register_agent", ask).await?;
-    let said = |key: &str| registered[key].as_str().unwrap_or_default().to_owned();
-    let name = said("name");
+    let request = RegisterAgent {
+        project_key: project.to_owned(),
+        name,
+        program: Some("terminal".to_owned()),
+        registration_token: token,
+        ..RegisterAgent::default()
+    };
+    let registered = office.ask(request).await?;
+    let name = registered.agent.name;
     // The office does not say whether names have to be proved; that one without proof is refused says it.
-    let unproved = json!({ "project_key": project, "verb": "count", "recipient": name });
-    let is_strict = match office.call("mailbox", unproved).await {
+    let unproved = FetchInbox {
+        project_key: project.to_owned(),
+        agent_name: name.clone(),
+        limit: Some(1),
+        include_bodies: Some(false),
+        ..FetchInbox::default()
+    };
+    let is_strict = match office.ask(unproved).await {
         Ok(_) => false,
         Err(refused) if refused.code == "IDENTITY_REQUIRED" => true,
         Err(refused) => return Err(refused),
     };
-    let token = is_strict.then(|| said("registration_token"));
-    Ok(Joined { name, project: said("project"), token })
+    let registration_token = is_strict.then_some(registered.registration_token);
+    Ok(Joined { name, project: registered.project, registration_token })
 }
 
 impl Joined {
-    fn to_value(&self) -> Value {
-        let mut value = json!({ "name": self.name, "project": self.project });
-        if let Some(token) = &self.token {
-            value["registration_token"] = json!(token);
-        }
-        value
-    }
-
     fn to_text(&self) -> String {
         let Self { name, project, .. } = self;
         let mut told =
             format!("You are '{name}' in the project '{project}'. Set POSTRIDER_AGENT, or pass --as, to act so.");
-        if let Some(token) = &self.token {
+        if let Some(token) = &self.registration_token {
             told.push_str(&format!(
                 "\nNames have to be proved here. Keep this token, and set POSTRIDER_REGISTRATION_TOKEN to it:\n{token}"
             ));

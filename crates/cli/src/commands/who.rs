@@ -6,18 +6,21 @@ mod table;
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use api::ListAgents;
+use api::answers::PresentAnswer;
 use clap::Args;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::watching::{self, Answer, Question};
+use super::watching::{self, Question};
 use crate::config::Config;
 use crate::output::Screen;
-use crate::post_office::pages::{self, Pages};
 use crate::post_office::{self, InProject, PostOffice, Refused, resource};
-use table::Agent;
+
+/// How many agents are asked for at a time, and how many are read at most.
+const PAGE: u32 = 500;
+const MOST_AGENTS: usize = 10_000;
 
 const EXAMPLES: &str = "\
 Whatever an agent does says that it is awake: a call of a tool, a hook, a command here. Its watcher, or the
@@ -62,29 +65,37 @@ struct Everybody {
     agent: Option<String>,
 }
 
+/// What programs are told.
+#[derive(Serialize)]
+struct Answer {
+    /// The slug of the project.
+    project: String,
+    agents: Vec<PresentAnswer>,
+    /// Whether there are more than are worth reading.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_more: bool,
+}
+
 impl Question for Everybody {
+    type Answer = Answer;
+
     async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         // Agents elsewhere tell of themselves in the folder.
         post_office.settle_channels().await;
-        let before = match &self.agent {
-            Some(agent) => Some(number_before(post_office, &self.project, agent).await?),
-            None => None,
-        };
-        let limit = if before.is_some() { "1" } else { pages::PAGE };
-        let keys = [("after", before.as_deref()), ("limit", Some(limit))];
-        let uri = resource("agents", &self.project, &keys);
-        let Pages { last, entries, has_more } = match before {
-            Some(_) => one_page(post_office.read(&uri).await?),
-            None => pages::read(post_office, uri, "agents").await?,
-        };
-        // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
-        let is_told = |agent: &Value| self.agent.is_some() || agent["retired_ts"].is_null();
-        let entries: Vec<Value> = entries.into_iter().filter(is_told).collect();
-        let mut json = json!({ "project": last["project"]["slug"], "agents": entries });
-        if has_more {
-            json["has_more"] = true.into();
+        let (project_key, agent_name) = (self.project.clone(), self.agent.clone());
+        let mut request = ListAgents { project_key, agent_name, after: None, limit: Some(PAGE) };
+        let mut agents = Vec::new();
+        loop {
+            let page = post_office.ask(request.clone()).await?;
+            agents.extend(page.agents);
+            request.after = page.next;
+            let has_more = page.next.is_some();
+            if !has_more || agents.len() >= MOST_AGENTS {
+                // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
+                agents.retain(|one| self.agent.is_some() || one.agent.retired_ts.is_none());
+                return Ok(Answer { project: page.project.slug, agents, has_more });
+            }
         }
-        Ok(Answer { json, has_more })
     }
 
     fn watched(&self) -> String {
@@ -92,13 +103,12 @@ impl Question for Everybody {
     }
 
     fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
-        let agents = Vec::<Agent>::deserialize(&answer.json["agents"]).context("the list of agents cannot be read")?;
-        if agents.is_empty() {
+        if answer.agents.is_empty() {
             return Ok(
                 "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned()
             );
         }
-        let mut text = table::text(agents, now, screen);
+        let mut text = table::text(&answer.agents, now, screen);
         if answer.has_more {
             text.push_str("\nThere are more agents; name one to see it.");
         }
@@ -107,27 +117,13 @@ impl Question for Everybody {
 
     /// That somebody was seen again is no news.
     fn news(&self, answer: &Answer) -> Value {
-        let mut json = answer.json.clone();
+        let mut json = json!(answer);
         for agent in json["agents"].as_array_mut().into_iter().flatten() {
             agent["last_active_ts"].take();
             agent["presence"]["seen_ts"].take();
         }
         json
     }
-}
-
-/// The number before an agent's own: the list goes on with that agent.
-async fn number_before(post_office: &PostOffice, project: &str, agent: &str) -> Result<String, Refused> {
-    let about = post_office.call("whois", json!({ "project_key": project, "agent_name": agent })).await?;
-    Ok((about["id"].as_i64().unwrap_or(1) - 1).to_string())
-}
-
-fn one_page(mut last: Value) -> Pages {
-    let entries = match last["agents"].take() {
-        Value::Array(entries) => entries,
-        _ => Vec::new(),
-    };
-    Pages { last, entries, has_more: false }
 }
 
 /// Adds what somebody at a terminal can do about a refusal.

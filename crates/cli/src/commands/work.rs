@@ -12,10 +12,10 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::watching::{self, Answer, Question};
+use super::watching::{self, Question};
 use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::post_office::pages::{self, Pages};
@@ -112,7 +112,18 @@ struct Items {
     agent: Option<String>,
 }
 
+/// What the office says, and whether there is more.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer {
+    json: Value,
+    #[serde(skip)]
+    has_more: bool,
+}
+
 impl Question for Items {
+    type Answer = Answer;
+
     async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         let keys = [("state", self.state.as_deref()), ("agent", self.agent.as_deref()), ("limit", Some(pages::PAGE))];
         let Pages { last, entries, has_more } =

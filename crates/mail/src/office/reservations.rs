@@ -8,10 +8,12 @@ use crate::error::{Error, check_text, shown};
 use crate::ids::LeaseId;
 use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS};
+use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS, held_by_another};
 
 /// The most paths in one request.
-const MOST_PATHS: usize = 1_000;
+pub const MOST_PATHS: usize = 1_000;
+/// How many reservations are compared with paths at a time.
+const PAGE: usize = 1_000;
 /// The most plain globs that the patterns of one request may stand for, braces written out. Comparing two requests takes
 /// as many steps as the product of theirs.
 const MOST_ALTERNATIVES: usize = 1_024;
@@ -151,12 +153,41 @@ impl Office {
         let leases = self.store.leases(project.id, after, limit, self.clock.now()).await?;
         Ok((project, leases))
     }
+
+    /// Those of the paths that others than `me` hold, each with the reservation that [speaks against](held_by_another)
+    /// writing it.
+    pub async fn held_by_others<'p>(
+        &self,
+        project_key: &str,
+        me: Option<&str>,
+        paths: &'p [String],
+    ) -> Result<Vec<(&'p str, Lease)>, Error> {
+        if paths.len() > MOST_PATHS {
+            return Err(wrong_count(paths));
+        }
+        let project = self.project(project_key).await?;
+        let (mut found, mut after) = (vec![None; paths.len()], None);
+        loop {
+            let page = self.store.leases(project.id, after, PAGE, self.clock.now()).await?;
+            for (path, found) in paths.iter().zip(&mut found) {
+                if let Some(held) = held_by_another(&page, me, path)
+                    && found.as_ref().is_none_or(|known: &Lease| known.ends_at <= held.ends_at)
+                {
+                    *found = Some(held.clone());
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => after = Some(last.id),
+                _ => break,
+            }
+        }
+        Ok(paths.iter().zip(found).filter_map(|(path, held)| Some((path.as_str(), held?))).collect())
+    }
 }
 
 fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Vec<Pattern>, Error> {
     if paths.is_empty() || paths.len() > MOST_PATHS {
-        let wanted = format!("1 to {MOST_PATHS} paths");
-        return Err(Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted });
+        return Err(wrong_count(paths));
     }
     let mut patterns: Vec<Pattern> = Vec::with_capacity(paths.len());
     let mut known = std::collections::HashSet::new();
@@ -174,6 +205,11 @@ fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Ve
         }
     }
     Ok(patterns)
+}
+
+fn wrong_count(paths: &[String]) -> Error {
+    let wanted = format!("1 to {MOST_PATHS} paths");
+    Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted }
 }
 
 fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use api::{ConflictAnswer, Time};
 use jiff::Timestamp;
-use mail::clock::rfc3339;
 use serde_json::{Value, json};
 
-use crate::commands::leases::Conflict;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::text::unbroken;
@@ -23,18 +22,12 @@ const GIVING: [(usize, usize); 4] = [(2, 11), (1, 12), (0, 20), (3, 20)];
 const MOST_ROWS: usize = 20;
 
 /// What programs are told: `{"agent", "conflicts"}`.
-pub fn json(found: &[Conflict], agent: Option<&str>) -> Value {
-    let conflict = |conflict: &Conflict| {
-        let Conflict { path, holder, pattern, ends_at, reason } = conflict;
-        json!({
-            "path": path, "holder": holder, "path_pattern": pattern, "expires_ts": rfc3339(*ends_at), "reason": reason,
-        })
-    };
-    json!({ "agent": agent, "conflicts": found.iter().map(conflict).collect::<Vec<_>>() })
+pub fn json(found: &[ConflictAnswer], agent: Option<&str>) -> Value {
+    json!({ "agent": agent, "conflicts": found })
 }
 
 /// What people are told.
-pub fn text(found: &[Conflict], agent: Option<&str>, now: Timestamp, screen: &Screen) -> String {
+pub fn text(found: &[ConflictAnswer], agent: Option<&str>, now: Timestamp, screen: &Screen) -> String {
     let rows: Vec<[Cell; 4]> = found.iter().take(MOST_ROWS).map(|conflict| row(conflict, now)).collect();
     let mut lines =
         vec!["Not committed: another agent has reserved what this commit changes.".to_owned(), String::new()];
@@ -60,12 +53,12 @@ pub fn text(found: &[Conflict], agent: Option<&str>, now: Timestamp, screen: &Sc
     lines.join("\n")
 }
 
-fn row(conflict: &Conflict, now: Timestamp) -> [Cell; 4] {
-    let Conflict { path, holder, pattern, ends_at, .. } = conflict;
+fn row(conflict: &ConflictAnswer, now: Timestamp) -> [Cell; 4] {
+    let ConflictAnswer { path, holder, path_pattern, expires_ts: Time(ends_at), .. } = conflict;
     // A minute that has begun is still to be waited for, and a clock that differs from the office's says nothing odd.
     let seconds = ends_at.as_second().saturating_sub(now.as_second()).max(1);
     let until = format!("{} (in {} min)", ends_at.strftime("%Y-%m-%d %H:%M:%SZ"), (seconds + 59) / 60);
-    [path.clone().into(), holder.clone().into(), pattern.clone().into(), until.into()]
+    [path.clone().into(), holder.clone().into(), path_pattern.clone().into(), until.into()]
 }
 
 /// A name as a shell reads it.
@@ -81,17 +74,17 @@ mod tests {
 
     const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
 
-    fn conflict(path: &str, holder: &str) -> Conflict {
-        Conflict {
+    fn conflict(path: &str, holder: &str) -> ConflictAnswer {
+        ConflictAnswer {
             path: path.to_owned(),
             holder: holder.to_owned(),
-            pattern: "src/**".to_owned(),
-            ends_at: "2026-01-11T16:40:00Z".parse().unwrap(),
+            path_pattern: "src/**".to_owned(),
+            expires_ts: Time("2026-01-11T16:40:00Z".parse().unwrap()),
             reason: String::new(),
         }
     }
 
-    fn told(found: &[Conflict], now: &str) -> String {
+    fn told(found: &[ConflictAnswer], now: &str) -> String {
         text(found, Some("Bob"), now.parse().unwrap(), &PIPE)
     }
 
@@ -107,7 +100,7 @@ mod tests {
     #[test]
     fn one_holder_is_asked_by_name_and_any_name_can_be_pasted() {
         let asked = |holders: &[&str]| {
-            let found: Vec<Conflict> = holders.iter().map(|holder| conflict("src/a.rs", holder)).collect();
+            let found: Vec<ConflictAnswer> = holders.iter().map(|holder| conflict("src/a.rs", holder)).collect();
             let text = told(&found, "2026-01-11T16:30:00Z");
             text.split("mail send ").nth(1).and_then(|rest| rest.split(" -s ").next()).unwrap().to_owned()
         };
@@ -118,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_thousand_files_are_counted_and_not_all_shown() {
-        let found: Vec<Conflict> = (0..1000).map(|at| conflict(&format!("src/{at}.rs\x1b[2J"), "Ann")).collect();
+        let found: Vec<ConflictAnswer> = (0..1000).map(|at| conflict(&format!("src/{at}.rs\x1b[2J"), "Ann")).collect();
         let text = told(&found, "2026-01-11T16:30:00Z");
         assert!(text.contains("… and 980 more") && text.lines().count() < 30 && !text.contains('\x1b'), "{text}");
         assert_eq!(json(&found, None)["conflicts"].as_array().unwrap().len(), 1000);

@@ -16,13 +16,12 @@ use mail::provider::Provider;
 use super::digest::{self, Me, Part};
 use super::input::Input;
 use super::inquiry::Inquiry;
-use super::leases::objection;
 use super::news::{self, Door, News};
+use super::objection::objection;
 use super::open::Open;
 use super::paths;
 use super::session::{self, Kept, Session};
 use crate::clients::{self, Client, Event, Reply};
-use crate::commands::leases;
 use crate::config::{Reserved, set};
 use crate::mailbox::Who;
 use crate::post_office::PostOffice;
@@ -99,7 +98,7 @@ impl Happening<'_> {
         }
     }
 
-    /// Nobody else's program keeps leases, or knows what presses.
+    /// Nobody else's program keeps reservations, or knows what presses.
     async fn reply_from(self, provider: &dyn Provider) -> anyhow::Result<Option<Reply>> {
         let Kept { agent, project, .. } = &self.me;
         if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
@@ -145,18 +144,13 @@ impl Happening<'_> {
         Ok(Reply::Context(digest::text(me, &parts)))
     }
 
-    /// What somebody else's lease says about the files that are about to be written.
+    /// What somebody else's reservation says about the files that are about to be written.
     async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<Reply>> {
-        let held = leases::read(inquiry.post_office, &self.me.project).await?;
-        if held.is_empty() {
-            return Ok(None);
-        }
-        let root = inquiry.root().await?;
+        let Some(root) = inquiry.root().await? else { return Ok(None) };
         let written = self.input.written(self.client).into_iter();
         let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, &path));
         let written: Vec<Vec<String>> = written.filter(|names| !names.is_empty()).collect();
-        let held = leases::conflicts(&held, Some(&self.me.agent), &written);
-        Ok(objection(&held).map(|why| match self.reserved {
+        Ok(objection(&inquiry.conflicts(&written).await?).map(|why| match self.reserved {
             Reserved::Deny => Reply::Refuse(why),
             Reserved::Warn => Reply::Warn(why),
         }))

@@ -1,25 +1,32 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `news` and `end_session` change anything: what the one returns is not returned again, after the other the agent is
-//! gone. What becomes of the answers is for `events`.
+//! Only `register`, `news` and `end_session` change anything: what `news` returns is not returned again, after `end_session` the
+//! agent is gone. What becomes of the answers is for `events`.
 
+use api::answers::{FollowedAnswer, ReservationAnswer};
+use api::{
+    ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, RegisterAgent, Verb,
+    WaitForMail, Whois,
+};
 use jiff::Timestamp;
 use mail::clock::rfc3339;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::digest::Part;
 use super::news::News;
 use super::session::Kept;
-use crate::commands::leases;
+use crate::commands::conflicts;
 use crate::post_office::{PostOffice, Refused, resource};
 
 /// How many new messages are taken at once. More stay for the next time.
-const MOST_NEWS: usize = 100;
+const MOST_NEWS: u32 = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
-const MOST_UNREAD: usize = 1_000;
+const MOST_UNREAD: u32 = 1_000;
 const MOST_SENT: usize = 100;
+/// How many reservations are read at a time.
+const PAGE: u32 = 1_000;
 
 /// An agent of a project, at its post office.
 pub struct Inquiry<'a> {
@@ -27,21 +34,6 @@ pub struct Inquiry<'a> {
     pub post_office: &'a PostOffice,
     /// Who asks, and where.
     pub me: &'a Kept,
-}
-
-/// A message that was sent, and what its recipients did.
-#[derive(Deserialize)]
-struct Sent {
-    #[serde(flatten)]
-    news: News,
-    #[serde(default)]
-    recipients: Vec<Recipient>,
-}
-
-#[derive(Deserialize)]
-struct Recipient {
-    name: String,
-    ack_ts: Option<String>,
 }
 
 /// A work item that waits for help.
@@ -63,67 +55,101 @@ struct Help {
 impl Inquiry<'_> {
     /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
     pub async fn is_known(&self) -> Result<bool, Refused> {
-        let whois = json!({ "project_key": self.me.project, "agent_name": self.me.agent });
-        match self.post_office.call("whois", whois).await {
-            Ok(about) => Ok(about["retired_ts"].is_null()),
-            Err(refused) if is_nobody(&refused) => Ok(false),
-            Err(refused) => Err(refused),
-        }
+        let Kept { agent, project, .. } = self.me.clone();
+        let about = self.ask(Whois { project_key: project, agent_name: agent }).await?;
+        Ok(about.is_some_and(|about| about.retired_ts.is_none()))
     }
 
     /// Registers the agent, under the name that it has or a new one. Returns who it is now.
     pub async fn register(&self, program: &str, model: &str) -> Result<Kept, Refused> {
-        let Kept { agent, token, project } = self.me;
+        let Kept { agent, token, project } = self.me.clone();
         // Only a path can become a project; a slug names one that is there.
         if project.starts_with('/') {
-            self.post_office.call("ensure_project", json!({ "human_key": project })).await?;
+            self.post_office.ask(EnsureProject { human_key: project.clone() }).await?;
         }
-        let mut profile = json!({ "project_key": project, "program": program });
-        for (member, value) in
-            [("name", Some(agent)), ("model", Some(&model.to_owned())), ("registration_token", token.as_ref())]
-        {
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                profile[member] = value.as_str().into();
-            }
-        }
-        let answer = self.post_office.call("register_agent", profile).await?;
-        let text = |member: &str| answer[member].as_str().map(str::to_owned);
-        let agent = text("name").unwrap_or_else(|| agent.clone());
-        Ok(Kept { agent, token: text("registration_token"), project: project.clone() })
+        let said = |text: String| Some(text).filter(|text| !text.is_empty());
+        let request = RegisterAgent {
+            project_key: project.clone(),
+            name: said(agent),
+            program: Some(program.to_owned()),
+            model: said(model.to_owned()),
+            task_description: None,
+            registration_token: token.and_then(said),
+        };
+        let registered = self.post_office.ask(request).await?;
+        Ok(Kept { agent: registered.agent.name, token: Some(registered.registration_token), project })
     }
 
     /// Unread mail that was never returned before, oldest first. Nothing is taken after `not_after`, however long the office
     /// is held up: nobody would tell it.
     pub async fn news(&self, not_after: Timestamp) -> Result<Vec<News>, Refused> {
-        let not_after = rfc3339(not_after);
-        self.list("wait_for_mail", json!({ "timeout_seconds": 0, "limit": MOST_NEWS, "not_after": not_after })).await
+        let Kept { agent, token, project } = self.me.clone();
+        let request = WaitForMail {
+            project_key: project,
+            agent_name: agent,
+            timeout_seconds: Some(0),
+            limit: Some(MOST_NEWS),
+            not_after: Some(rfc3339(not_after)),
+            registration_token: token,
+            ..WaitForMail::default()
+        };
+        Ok(self.ask(request).await?.into_iter().flatten().map(News::from).collect())
     }
 
     /// Unread mail without its text, newest first.
     pub async fn unread(&self) -> Result<Vec<News>, Refused> {
-        let unread = json!({ "unread_only": true, "include_bodies": false, "limit": MOST_UNREAD });
-        self.list("fetch_inbox", unread).await
+        let Kept { agent, token, project } = self.me.clone();
+        let request = FetchInbox {
+            project_key: project,
+            agent_name: agent,
+            limit: Some(MOST_UNREAD),
+            unread_only: Some(true),
+            include_bodies: Some(false),
+            registration_token: token,
+            ..FetchInbox::default()
+        };
+        Ok(self.ask(request).await?.into_iter().flatten().map(News::from).collect())
     }
 
     /// What waits for the agent when its session begins.
-    pub async fn parts(&self) -> anyhow::Result<Vec<Part>> {
+    pub async fn parts(&self) -> Result<Vec<Part>, Refused> {
         let unread = self.unread().await?;
-        let at_least = unread.len() == MOST_UNREAD;
+        let at_least = unread.len() == MOST_UNREAD as usize;
         let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
-        let leases = leases::read(self.post_office, &self.me.project).await?;
-        let mine = leases.iter().filter(|lease| lease.holder == self.me.agent);
-        let held = mine.map(|lease| format!("{} until {}", lease.pattern.as_str(), rfc3339(lease.ends_at))).collect();
+        let mine = self.reservations().await?;
+        let held = mine.iter().map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
         Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
     }
 
-    /// The folder of the project.
-    pub async fn root(&self) -> Result<String, Refused> {
-        let project = &self.me.project;
-        if project.starts_with('/') {
-            return Ok(project.clone());
+    /// The agent's own reservations.
+    async fn reservations(&self) -> Result<Vec<ReservationAnswer>, Refused> {
+        let mut mine = Vec::new();
+        let mut request = ListReservations { project_key: self.me.project.clone(), after: None, limit: Some(PAGE) };
+        while let Some(page) = self.ask(request.clone()).await? {
+            mine.extend(page.reservations.into_iter().filter(|one| one.agent == self.me.agent));
+            request.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
         }
-        let about = self.post_office.read(&resource("agents", project, &[("limit", Some("1"))])).await?;
-        Ok(about["project"]["human_key"].as_str().unwrap_or(project).to_owned())
+        Ok(mine)
+    }
+
+    /// The folder of the project; none if there is no such project.
+    pub async fn root(&self) -> Result<Option<String>, Refused> {
+        let project = self.me.project.clone();
+        if project.starts_with('/') {
+            return Ok(Some(project));
+        }
+        let request = ListAgents { project_key: project, limit: Some(1), ..ListAgents::default() };
+        Ok(self.ask(request).await?.map(|page| page.project.human_key))
+    }
+
+    /// Which of some files others hold. A file may have several names; it is told by the first.
+    pub async fn conflicts(&self, files: &[Vec<String>]) -> Result<Vec<ConflictAnswer>, Refused> {
+        let Kept { agent, project, .. } = self.me;
+        let held = conflicts::find(self.post_office, project, Some(agent), &files.concat()).await?;
+        Ok(of_files(&held, files))
     }
 
     async fn unacknowledged(&self) -> Result<Part, Refused> {
@@ -134,11 +160,11 @@ impl Inquiry<'_> {
             ("registration_token", self.me.token.as_deref()),
         ];
         let page = self.post_office.read(&resource("outbox", &self.me.agent, &keys)).await?;
-        let waiting = entries(&page["messages"]).into_iter().filter_map(|Sent { news, recipients }| {
+        let waiting = entries(&page["messages"]).into_iter().filter_map(|FollowedAnswer { message, recipients }| {
             let silent: Vec<String> =
                 recipients.into_iter().filter(|one| one.ack_ts.is_none()).map(|one| one.name).collect();
-            let is_waiting = news.ack_required && !silent.is_empty();
-            is_waiting.then(|| format!("#{} to {}: {}", news.id, silent.join(", "), news.subject))
+            let is_waiting = message.ack_required && !silent.is_empty();
+            is_waiting.then(|| format!("#{} to {}: {}", message.id, silent.join(", "), message.subject))
         });
         let part = Part::of("You wait for an acknowledgement of", waiting.collect());
         Ok(Part { at_least: page["next"].is_string(), ..part })
@@ -160,30 +186,32 @@ impl Inquiry<'_> {
 
     /// Says that the agent's last session ended.
     pub async fn end_session(&self) -> Result<(), Refused> {
-        self.call("presence", json!({ "verb": "end_session" })).await.map(drop)
+        let Kept { agent, token, project } = self.me.clone();
+        let request = EndSession { project_key: project, agent_name: agent, registration_token: token };
+        self.ask(request).await.map(drop)
     }
 
-    async fn list(&self, tool: &str, arguments: Value) -> Result<Vec<News>, Refused> {
-        Ok(entries(&self.call(tool, arguments).await?["result"]))
-    }
-
-    /// Calls a tool for the agent. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
-    async fn call(&self, tool: &str, mut arguments: Value) -> Result<Value, Refused> {
-        let Kept { agent, token, project } = self.me;
-        arguments["project_key"] = project.as_str().into();
-        arguments["agent_name"] = agent.as_str().into();
-        if let Some(token) = token {
-            arguments["registration_token"] = token.as_str().into();
-        }
-        match self.post_office.call(tool, arguments).await {
-            Err(refused) if is_nobody(&refused) => Ok(Value::Null),
-            answer => answer,
+    /// Asks a verb. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
+    async fn ask<V: Verb>(&self, verb: V) -> Result<Option<V::Answer>, Refused> {
+        match self.post_office.ask(verb).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(refused) if is_nobody(&refused) => Ok(None),
+            Err(refused) => Err(refused),
         }
     }
 }
 
+/// Of each file the conflict that ends last, whichever of its names it is on, told by its first name.
+fn of_files(held: &[ConflictAnswer], files: &[Vec<String>]) -> Vec<ConflictAnswer> {
+    let conflict = |names: &Vec<String>| {
+        let last = held.iter().filter(|one| names.contains(&one.path)).max_by_key(|one| one.expires_ts)?;
+        Some(ConflictAnswer { path: names.first()?.clone(), ..last.clone() })
+    };
+    files.iter().filter_map(conflict).collect()
+}
+
 /// Whether there is no such agent or project yet.
-pub fn is_nobody(refused: &Refused) -> bool {
+fn is_nobody(refused: &Refused) -> bool {
     matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND")
 }
 
@@ -191,4 +219,24 @@ pub fn is_nobody(refused: &Refused) -> bool {
 fn entries<T: DeserializeOwned>(list: &Value) -> Vec<T> {
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
     list.iter().filter_map(|entry| T::deserialize(entry).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_held_by_any_of_its_names_until_the_last_of_them_is_free() {
+        let held = |path: &str, minute: u32| ConflictAnswer {
+            path: path.to_owned(),
+            holder: "Ann".to_owned(),
+            path_pattern: path.to_owned(),
+            expires_ts: api::Time(format!("2026-01-11T16:{minute:02}:00Z").parse().unwrap()),
+            reason: String::new(),
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let files = [names(&["link.rs", "real.rs", "src/real.rs"]), names(&["free.rs"])];
+        let found = of_files(&[held("src/real.rs", 40), held("real.rs", 50)], &files);
+        assert_eq!(found, [ConflictAnswer { path: "link.rs".to_owned(), ..held("real.rs", 50) }]);
+    }
 }

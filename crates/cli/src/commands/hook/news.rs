@@ -3,11 +3,13 @@
 //! A few messages are told with their text, oldest first; of more only the number is told. What is too long is cut, and
 //! how to read the rest is said.
 
+use std::borrow::Cow;
+
+use api::answers::MessageAnswer;
 use mail::agents::signed;
 use mail::messages::Vouched;
 use mail::provider::Letter;
 use relay::fence;
-use serde::Deserialize;
 
 /// How many messages are told with their text.
 pub const MOST_TOLD: usize = 5;
@@ -18,16 +20,14 @@ const ANSWER: usize = 150;
 const NOTE: usize = 100;
 
 /// A message, as far as it is told.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default)]
 pub struct News {
     /// Its number; another backend may have other ids.
-    #[serde(deserialize_with = "as_text")]
     pub id: String,
     /// Who wrote it.
     pub from: String,
-    /// Who vouched for that; empty if only the sender did.
-    pub vouched: String,
+    /// Whether that is a person.
+    pub is_human: bool,
     /// What about.
     pub subject: String,
     /// How urgent it is; empty if nobody says.
@@ -37,7 +37,6 @@ pub struct News {
     /// What kind of typed message it is.
     pub kind: Option<String>,
     /// The body.
-    #[serde(rename = "body_md")]
     pub body: String,
 }
 
@@ -75,7 +74,7 @@ impl News {
         let ack = self.ack_required.then_some("ack required");
         let marks: Vec<&str> = [importance, ack, self.kind.as_deref()].into_iter().flatten().collect();
         let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
-        let from = signed(&self.from, self.vouched == Vouched::Human.as_str());
+        let from = signed(&self.from, self.is_human);
         format!("#{} {}: {}{}", fence::line(&self.id), fence::line(&from), fence::line(&self.subject), marks)
     }
 }
@@ -83,8 +82,22 @@ impl News {
 impl From<Letter> for News {
     fn from(letter: Letter) -> Self {
         let Letter { id, from, is_human, subject, body, .. } = letter;
-        let vouched = if is_human { Vouched::Human.as_str().to_owned() } else { String::new() };
-        Self { id, from, vouched, subject, body, ..Self::default() }
+        Self { id, from, is_human, subject, body, ..Self::default() }
+    }
+}
+
+impl From<MessageAnswer> for News {
+    fn from(message: MessageAnswer) -> Self {
+        Self {
+            id: message.id.to_string(),
+            from: message.from,
+            is_human: message.vouched.as_deref() == Some(Vouched::Human.as_str()),
+            subject: message.subject,
+            importance: message.importance.into_owned(),
+            ack_required: message.ack_required,
+            kind: message.kind.map(Cow::into_owned),
+            body: message.body_md.unwrap_or_default(),
+        }
     }
 }
 
@@ -143,14 +156,6 @@ fn quoted(body: &str) -> String {
         .join("\n")
 }
 
-/// An id, which is a number on one wire and text on others.
-fn as_text<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String, D::Error> {
-    Ok(match serde_json::Value::deserialize(source)? {
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,10 +182,15 @@ mod tests {
 
     #[test]
     fn mail_of_a_person_is_told_as_such() {
-        let human = News { from: "Anna".to_owned(), vouched: "human".to_owned(), ..news(7, "Stop", "") };
-        assert_eq!(human.headline(), "#7 Anna (human): Stop");
-        let told: News = serde_json::from_str(r#"{"id": 7, "from": "Anna", "subject": "Stop"}"#).unwrap();
-        assert_eq!(told.headline(), "#7 Anna: Stop", "who only says so is none");
+        let headline = |vouched: Option<&str>| {
+            let message = serde_json::json!({
+                "id": 7, "from": "Anna", "vouched": vouched, "to": [], "subject": "Stop", "importance": "normal",
+                "created_ts": "2026-01-11T16:33:15Z", "ack_required": false, "thread_id": "7",
+            });
+            News::from(serde_json::from_value::<MessageAnswer>(message).unwrap()).headline()
+        };
+        assert_eq!(headline(Some("human")), "#7 Anna (human): Stop");
+        assert_eq!(headline(None), "#7 Anna: Stop", "who only says so is none");
     }
 
     #[test]

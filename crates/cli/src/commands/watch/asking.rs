@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use api::{Leave, SetPresence};
 use formats::presence::{AWAKE, START, may_follow};
 use mail::watches::Taken;
 use serde::Deserialize;
@@ -149,21 +150,26 @@ impl<'a> Asking<'a> {
         if last != shown && !may_follow(&last, &shown) {
             tracing::warn!(last, shown, "one presence does not follow the other");
         }
-        let mut sign = asked("beat", self.project, &self.who, json!({ "state": "AWAKE", "substate": substate }));
-        sign["watcher_pid"] = json!(std::process::id());
-        if let Some(channel) = channel {
-            sign["channel"] = json!(channel);
-        }
-        if let Err(refused) = self.post_office.call("presence", sign).await {
+        let Who { name, token } = self.who.clone();
+        let request = SetPresence {
+            project_key: self.project.to_owned(),
+            agent_name: name,
+            state: Some(AWAKE.to_owned()),
+            substate: Some(substate.to_owned()),
+            watcher_pid: Some(std::process::id().into()),
+            channel: channel.map(str::to_owned),
+            registration_token: token,
+        };
+        if let Err(refused) = self.post_office.ask(request).await {
             tracing::debug!(%refused, "presence is not noted");
         }
     }
 
     /// Says that the agent is not there any more.
     pub async fn leave(&self) {
-        if let Err(refused) =
-            self.post_office.call("presence", asked("leave", self.project, &self.who, json!({}))).await
-        {
+        let Who { name, token } = self.who.clone();
+        let request = Leave { project_key: self.project.to_owned(), agent_name: name, registration_token: token };
+        if let Err(refused) = self.post_office.ask(request).await {
             tracing::debug!(%refused, "presence is not noted");
         }
     }

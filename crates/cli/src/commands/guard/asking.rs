@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
+use api::ConflictAnswer;
 
-use crate::commands::leases::{self, Conflict};
+use crate::commands::conflicts;
 use crate::config::Config;
 use crate::post_office;
 
@@ -23,23 +24,22 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn find_conflicts(
     config: Config,
     project: String,
-    paths: Vec<Vec<String>>,
+    paths: Vec<String>,
     agent: Option<String>,
-) -> anyhow::Result<Vec<Conflict>> {
-    // Where there is no mail there are no leases, and looking makes nothing.
+) -> anyhow::Result<Vec<ConflictAnswer>> {
+    // Where there is no mail there are no reservations, and looking makes nothing.
     if config.url().is_none() && !config.database().exists() {
         return Ok(Vec::new());
     }
     let (answer, answered) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        let mut found = Ok(Vec::new());
+        let mut found = Vec::new();
         let visited = post_office::visit(config, &project, async |post_office| {
-            let held = leases::read(post_office, &project).await;
-            found = held.map(|held| leases::conflicts(&held, agent.as_deref(), &paths));
+            found = conflicts::find(post_office, &project, agent.as_deref(), &paths).await?;
             Ok(ExitCode::SUCCESS)
         });
         // Nobody takes an answer that is too late.
-        let _ = answer.send(visited.and(found));
+        let _ = answer.send(visited.map(|_| found));
     });
     match answered.recv_timeout(PATIENCE) {
         Ok(found) => found,

@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 use mail::presence::{OFFLINE, Present};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::agents::AgentAnswer;
-use super::rfc3339;
+use super::{AgentAnswer, Word};
+use crate::Time;
 
 /// An agent, whether it is there, and what it has to do with others.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PresentAnswer {
     /// The agent.
     #[serde(flatten)]
@@ -17,13 +18,14 @@ pub struct PresentAnswer {
     pub presence: PresenceAnswer,
     /// When it last wrote or got a message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_mail_ts: Option<String>,
+    pub last_mail_ts: Option<Time>,
     /// How many files or patterns it has reserved now.
     pub reservations: u64,
 }
 
 /// Whether an agent is there.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PresenceAnswer {
     /// What people are shown: state and substate, or that it is stale, or that it was never heard of.
     pub shown: String,
@@ -34,13 +36,13 @@ pub struct PresenceAnswer {
     pub substate: Option<String>,
     /// When it came into this state.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
+    pub since: Option<Time>,
     /// When it last gave a sign of life.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seen_ts: Option<String>,
+    pub seen_ts: Option<Time>,
     /// How that is known: `activity`, `watcher`, `file` or `nats`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<&'static str>,
+    pub source: Option<Word>,
     /// The channel that its watcher watches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
@@ -49,8 +51,9 @@ pub struct PresenceAnswer {
     pub watcher_pid: Option<i64>,
 }
 
-/// That a word about a presence was taken.
-#[derive(Serialize)]
+/// What a report about a presence did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotedAnswer {
     /// Whether it changed more than the time of the last sign of life.
     pub changed: bool,
@@ -58,11 +61,11 @@ pub struct NotedAnswer {
 
 impl PresentAnswer {
     /// How it looks to whoever asks at `now`.
-    pub fn new(present: &Present, now: Timestamp) -> Self {
+    pub fn new(present: Present, now: Timestamp) -> Self {
         Self {
-            agent: AgentAnswer::from(&present.agent),
-            presence: PresenceAnswer::new(present, now),
-            last_mail_ts: present.last_mail_at.map(rfc3339),
+            presence: PresenceAnswer::new(&present, now),
+            agent: present.agent.into(),
+            last_mail_ts: present.last_mail_at.map(Time),
             reservations: present.leases,
         }
     }
@@ -75,9 +78,9 @@ impl PresenceAnswer {
             shown: present.shown(now),
             state: known.map_or(OFFLINE, |known| &known.state).to_owned(),
             substate: known.and_then(|known| known.substate.clone()),
-            since: known.map(|known| rfc3339(known.since)),
-            seen_ts: known.map(|known| rfc3339(known.seen_at)),
-            source: known.map(|known| known.source.as_str()),
+            since: known.map(|known| known.since.into()),
+            seen_ts: known.map(|known| known.seen_at.into()),
+            source: known.map(|known| known.source.as_str().into()),
             channel: known.and_then(|known| known.channel.clone()),
             watcher_pid: known.and_then(|known| known.watcher_pid),
         }
