@@ -56,7 +56,7 @@ pub use reply_message::ReplyMessage;
 pub use search_messages::SearchMessages;
 pub use send_message::SendMessage;
 pub use summarize_thread::SummarizeThread;
-pub use table::{Offered, Visitor, visit_all};
+pub use table::{Offered, RETIRED, Visitor, visit_all};
 pub use time::Time;
 pub use wait_for_mail::WaitForMail;
 pub use whois::Whois;

@@ -16,7 +16,7 @@ use mail::office::Claim;
 use mail::{Error, Office};
 use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
 
-use crate::refusal::refusal;
+use crate::refusal::{outdated, refusal};
 
 const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path");
 const AGENT: Param = Param::required("agent_name", ParamKind::Text, "");
@@ -35,6 +35,7 @@ impl Tools {
     pub fn of(office: &Arc<Office>) -> Self {
         let mut tools = Self { office: office.clone(), tools: Vec::new(), lean: Vec::new() };
         api::visit_all(&mut tools);
+        tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
         let desk = Desk { office: office.clone() };
         tools.tools.push(mailboxes::tool(&desk));
         tools.tools.push(watches::tool(&desk));
