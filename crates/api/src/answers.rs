@@ -3,6 +3,7 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 mod agents;
+mod deliveries;
 mod messages;
 mod reservations;
 mod threads;
@@ -10,6 +11,7 @@ mod threads;
 use std::borrow::Cow;
 
 pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
     CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
     WarningAnswer,

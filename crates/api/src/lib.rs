@@ -9,16 +9,22 @@
 
 mod acknowledge_message;
 pub mod answers;
+mod count_deliveries;
+mod deliver_message;
 #[cfg(test)]
 mod documented;
 mod ensure_project;
 mod fetch_inbox;
 mod file_reservation_paths;
 mod health_check;
+mod list_deliveries;
+mod list_thread_deliveries;
 mod macro_prepare_thread;
 mod macro_start_session;
+mod mark_delivery;
 mod mark_message_read;
 mod params;
+mod read_delivery;
 mod refusal;
 mod register_agent;
 mod release_file_reservations;
@@ -40,14 +46,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use acknowledge_message::AcknowledgeMessage;
+pub use count_deliveries::CountDeliveries;
+pub use deliver_message::DeliverMessage;
 pub use ensure_project::EnsureProject;
 pub use fetch_inbox::FetchInbox;
 pub use file_reservation_paths::{FileReservationPaths, GrantedAnswer};
 pub use health_check::{HealthAnswer, HealthCheck};
+pub use list_deliveries::ListDeliveries;
+pub use list_thread_deliveries::ListThreadDeliveries;
 pub use macro_prepare_thread::{JoinedAnswer, MacroPrepareThread};
 pub use macro_start_session::{MacroStartSession, ReservationsAnswer, SessionAnswer};
+pub use mark_delivery::{Mark, MarkDelivery};
 pub use mark_message_read::MarkMessageRead;
-pub use params::TOKEN;
+pub use params::{Reader, TOKEN};
+pub use read_delivery::ReadDelivery;
 pub use refusal::details;
 pub use register_agent::RegisterAgent;
 pub use release_file_reservations::{ReleaseFileReservations, ReleasedAnswer};

@@ -4,7 +4,6 @@
 
 pub mod agents;
 pub mod channels;
-pub mod mailboxes;
 pub mod messages;
 pub mod presence;
 pub mod reservations;

@@ -4,7 +4,6 @@
 //! that MCP wants. No rule lives here.
 
 mod channels;
-mod mailboxes;
 mod presence;
 mod watches;
 
@@ -37,7 +36,6 @@ impl Tools {
         api::visit_all(&mut tools);
         tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
         let desk = Desk { office: office.clone() };
-        tools.tools.push(mailboxes::tool(&desk));
         tools.tools.push(watches::tool(&desk));
         tools.tools.push(presence::tool(&desk));
         tools.tools.push(channels::tool(&desk));

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use api::{CountDeliveries, Reader};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -103,8 +104,8 @@ async fn join(office: &PostOffice, project: &str, name: Option<&str>, token: Opt
     let said = |key: &str| registered[key].as_str().unwrap_or_default().to_owned();
     let name = said("name");
     // The office does not say whether names have to be proved; that one without proof is refused says it.
-    let unproved = json!({ "project_key": project, "verb": "count", "recipient": name });
-    let is_strict = match office.call("mailbox", unproved).await {
+    let reader = Reader { project_key: project.to_owned(), ..Reader::default() };
+    let is_strict = match office.ask(CountDeliveries { reader, recipient: name.clone() }).await {
         Ok(_) => false,
         Err(refused) if refused.code == "IDENTITY_REQUIRED" => true,
         Err(refused) => return Err(refused),
