@@ -3,6 +3,7 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 mod agents;
+mod deliveries;
 mod messages;
 mod presence;
 mod reservations;
@@ -11,6 +12,7 @@ mod threads;
 use std::borrow::Cow;
 
 pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
     CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
     WarningAnswer,

@@ -9,6 +9,8 @@
 
 mod acknowledge_message;
 pub mod answers;
+mod count_deliveries;
+mod deliver_message;
 #[cfg(test)]
 mod documented;
 mod end_session;
@@ -21,10 +23,14 @@ mod leave;
 mod list_agents;
 mod list_projects;
 mod list_reservations;
+mod list_deliveries;
+mod list_thread_deliveries;
 mod macro_prepare_thread;
 mod macro_start_session;
+mod mark_delivery;
 mod mark_message_read;
 mod params;
+mod read_delivery;
 mod refusal;
 mod register_agent;
 mod release_file_reservations;
@@ -48,6 +54,8 @@ use serde::de::DeserializeOwned;
 
 pub use acknowledge_message::AcknowledgeMessage;
 pub use end_session::EndSession;
+pub use count_deliveries::CountDeliveries;
+pub use deliver_message::DeliverMessage;
 pub use ensure_project::EnsureProject;
 pub use fetch_inbox::FetchInbox;
 pub use file_reservation_paths::{FileReservationPaths, GrantedAnswer};
@@ -57,10 +65,14 @@ pub use leave::Leave;
 pub use list_agents::{AgentsAnswer, ListAgents};
 pub use list_projects::{ListProjects, ProjectsAnswer};
 pub use list_reservations::{ListReservations, ReservedAnswer};
+pub use list_deliveries::ListDeliveries;
+pub use list_thread_deliveries::ListThreadDeliveries;
 pub use macro_prepare_thread::{JoinedAnswer, MacroPrepareThread};
 pub use macro_start_session::{MacroStartSession, ReservationsAnswer, SessionAnswer};
+pub use mark_delivery::{Mark, MarkDelivery};
 pub use mark_message_read::MarkMessageRead;
-pub use params::TOKEN;
+pub use params::{Reader, TOKEN};
+pub use read_delivery::ReadDelivery;
 pub use refusal::details;
 pub use register_agent::RegisterAgent;
 pub use release_file_reservations::{ReleaseFileReservations, ReleasedAnswer};

@@ -1,9 +1,11 @@
 //! The parameters that several verbs share, and how they are read.
 
-use mail::Error;
 use mail::messages::About;
 use mail::office::Claim;
+use mail::provider::native::{Names, Native};
+use mail::{Error, Office};
 use mcp::{Param, ParamKind};
+use serde::{Deserialize, Serialize};
 
 /// The longest that a call may wait, in seconds: clients give up on a call after a minute.
 pub(crate) const LONGEST_WAIT: i64 = 50;
@@ -11,6 +13,8 @@ pub(crate) const LONGEST_WAIT: i64 = 50;
 pub(crate) const DEFAULT_LIMIT: u32 = 20;
 /// How many entries a list has that agents do not ask for.
 pub(crate) const LONG_LIMIT: u32 = 100;
+/// How many deliveries a page has when nobody says.
+pub(crate) const PAGE: u32 = 500;
 
 pub(crate) const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path")
     .mistaken_for(&["project", "project_path", "human_key", "project_slug"]);
@@ -29,6 +33,31 @@ pub(crate) const THREAD: Param =
 pub(crate) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code").rare();
 pub(crate) const MODEL: Param = Param::optional("model", ParamKind::Text, "").rare();
 pub(crate) const TASK: Param = Param::optional("task_description", ParamKind::Text, "");
+pub(crate) const READER: Param = Param::optional("agent_name", ParamKind::Text, "Who asks");
+pub(crate) const ANY_NAME: Param = Param::optional("any_name", ParamKind::Flag, "Every name gets a mailbox");
+pub(crate) const RECIPIENT: Param = Param::optional("recipient", ParamKind::Text, "");
+pub(crate) const DELIVERY: Param = Param::required("id", ParamKind::Text, "A delivery, such as 17.2");
+pub(crate) const AFTER: Param = Param::optional("after", ParamKind::Text, "Deliveries behind this one");
+
+/// Who asks for deliveries, and in which project.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reader {
+    pub project_key: String,
+    /// A number that several have a delivery of means the reader's own.
+    pub agent_name: Option<String>,
+    /// Callers own their names: whoever writes or is written to gets a mailbox.
+    pub any_name: bool,
+    pub registration_token: Option<String>,
+}
+
+impl Reader {
+    pub(crate) fn native<'a>(&self, office: &'a Office) -> Native<&'a Office> {
+        let (names, door) = if self.any_name { (Names::Any, "exec") } else { (Names::Known, "terminal") };
+        let native = Native::new(office, &self.project_key, names, door);
+        native.read_by(self.agent_name.as_deref(), self.registration_token.as_deref())
+    }
+}
 
 /// Who acts: a name, and what proves it.
 pub(crate) fn claim<'a>(name: &'a str, token: Option<&'a str>) -> Claim<'a> {

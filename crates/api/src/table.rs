@@ -22,6 +22,9 @@ pub trait Visitor {
     fn verb<V: Verb>(&mut self, offered: Offered);
 }
 
+/// Names that earlier versions of our own programs call. A server refuses them, and says that the caller is older than it is.
+pub const RETIRED: &[&str] = &["mailbox"];
+
 /// Shows the whole table to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
     use Offered::{Full, Lean, Unlisted};
@@ -49,4 +52,34 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.verb::<ListProjects>(Unlisted);
     visitor.verb::<ListReservations>(Unlisted);
     visitor.verb::<SetPresence>(Unlisted);
+    visitor.verb::<CountDeliveries>(Unlisted);
+    visitor.verb::<DeliverMessage>(Unlisted);
+    visitor.verb::<ListDeliveries>(Unlisted);
+    visitor.verb::<ListThreadDeliveries>(Unlisted);
+    visitor.verb::<MarkDelivery>(Unlisted);
+    visitor.verb::<ReadDelivery>(Unlisted);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    struct Declarations;
+
+    impl Visitor for Declarations {
+        fn verb<V: Verb>(&mut self, _: Offered) {
+            let empty: V = serde_json::from_str("{}").expect("every field has a default");
+            let request = serde_json::to_value(empty).expect("a request is JSON");
+            let fields: BTreeSet<&str> = request.as_object().into_iter().flatten().map(|(name, _)| &**name).collect();
+            let params: BTreeSet<&str> = V::PARAMS.iter().map(|param| param.name).collect();
+            assert_eq!(fields, params, "{}", V::NAME);
+        }
+    }
+
+    #[test]
+    fn the_fields_of_a_request_are_its_parameters() {
+        visit_all(&mut Declarations);
+    }
 }

@@ -65,6 +65,18 @@ pub enum Error {
         /// What was given.
         id: MessageId,
     },
+    /// No delivery of that id, such as `17.2`, that the caller may know of.
+    #[error("Message '{id}' not found")]
+    UnknownDelivery {
+        /// What was given.
+        id: String,
+    },
+    /// A delivery that was archived before.
+    #[error("'{id}' is already archived")]
+    AlreadyArchived {
+        /// What was given.
+        id: String,
+    },
     /// The agent has no copy of the message.
     #[error("Message '{id}' was not sent to '{agent}'")]
     NotARecipient {
@@ -206,7 +218,8 @@ impl Error {
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
             Self::Retired { .. } => "AGENT_RETIRED",
             Self::NameTaken { .. } => "NAME_TAKEN",
-            Self::UnknownMessage { .. } => "MESSAGE_NOT_FOUND",
+            Self::UnknownMessage { .. } | Self::UnknownDelivery { .. } => "MESSAGE_NOT_FOUND",
+            Self::AlreadyArchived { .. } => "ALREADY_ARCHIVED",
             Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
             Self::SeveralCopies { .. } => "SEVERAL_COPIES",
             Self::UnknownThread { .. } => "THREAD_NOT_FOUND",
@@ -261,6 +274,8 @@ impl Error {
             Self::Retired { .. } => "Write to another agent; it comes back when it registers again.",
             Self::NameTaken { .. } => "Choose another name for yourself.",
             Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
+            Self::UnknownDelivery { .. } => "Take the id from the inbox.",
+            Self::AlreadyArchived { .. } => "Nothing is left to do: it can still be read by its id.",
             Self::NotARecipient { .. } => "Name the agent that received it.",
             Self::SeveralCopies { .. } => "Name one of the copies, or say who you are.",
             Self::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",

@@ -13,6 +13,7 @@ pub mod suite;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::StoreError;
 pub use crate::mailboxes::Count;
 
 /// One recipient's letter.
@@ -131,6 +132,19 @@ impl ProviderError {
             Self::Office(error) => error.hint(),
             Self::Refused(refusal) => refusal.hint.clone(),
             Self::Failed { .. } => String::new(),
+        }
+    }
+}
+
+impl From<ProviderError> for crate::Error {
+    /// What our own office refused.
+    fn from(error: ProviderError) -> Self {
+        match error {
+            ProviderError::Office(error) => error,
+            ProviderError::AlreadyArchived { id } => Self::AlreadyArchived { id },
+            ProviderError::NotFound { id } => Self::UnknownDelivery { id },
+            // Only a backend elsewhere says these.
+            other => StoreError::Failed { doing: "ask the mail provider", cause: other.into() }.into(),
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Tool {
     pub hints: Hints,
     /// Whether clients are told of it. Whoever knows a tool that is not listed can call it.
     pub listed: bool,
+    /// Whether there was such a tool once. Its arguments are not read.
+    retired: bool,
     handler: Handler,
 }
 
@@ -93,7 +95,14 @@ impl Tool {
         H: Fn(Call) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Output, Refusal>> + Send + 'static,
     {
-        Tool { name, about, params, hints, listed: true, handler: Box::new(move |call| handler(call).boxed()) }
+        let handler: Handler = Box::new(move |call| handler(call).boxed());
+        Tool { name, about, params, hints, listed: true, retired: false, handler }
+    }
+
+    /// A tool that is gone: every call is refused, whatever its arguments are.
+    pub fn retired(name: &'static str, refusal: Refusal) -> Tool {
+        let refuse = move |_: Call| std::future::ready(Err(refusal.clone()));
+        Tool { listed: false, retired: true, ..Tool::new(name, "", &[], Hints::READS, refuse) }
     }
 
     /// The same tool, for callers of our own alone: it is in no list, and costs no agent any context.
@@ -115,7 +124,7 @@ impl Tool {
 
     /// Checks the arguments, then runs the handler. A handler that panics is a refusal like any other.
     pub async fn call(&self, arguments: Option<&str>, context: Context) -> Result<Output, Refusal> {
-        let arguments = Arguments::parse(self.params, arguments)?;
+        let arguments = Arguments::parse(self.params, arguments.filter(|_| !self.retired))?;
         let call = Call { arguments, context };
         // The handler's own body may panic before its future exists, hence the block around both.
         let running = async { (self.handler)(call).await };
@@ -245,6 +254,16 @@ mod tests {
         assert_eq!(output.as_str(), "\"Hello Ada\"");
         let refusal = call("greet", Some("{}")).await.expect_err("no name");
         assert_eq!(refusal.code, "INVALID_ARGUMENT");
+    }
+
+    #[tokio::test]
+    async fn a_retired_tool_is_in_no_list_and_refuses_whatever_it_is_called_with() {
+        let gone = Tool::retired("gone", Refusal::new("CLIENT_OUTDATED", "Gone"));
+        for arguments in [None, Some("{}"), Some(r#"{"verb":"get","id":7}"#)] {
+            let refusal = gone.call(arguments, Context::default()).await.expect_err("it is gone");
+            assert_eq!(refusal.code, "CLIENT_OUTDATED");
+        }
+        assert!(!gone.listed);
     }
 
     #[tokio::test]

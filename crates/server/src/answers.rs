@@ -3,7 +3,6 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 pub mod channels;
-pub mod mailboxes;
 pub mod messages;
 pub mod watches;
 pub mod work;

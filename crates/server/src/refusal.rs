@@ -21,3 +21,9 @@ pub fn refusal(error: Error) -> Refusal {
     let details = api::details(&error);
     Refusal { data: (!details.is_empty()).then_some(details), ..refusal }
 }
+
+/// The refusal of a tool that only earlier versions of our own programs call.
+pub fn outdated(tool: &str) -> Refusal {
+    let message = format!("The program that called '{tool}' is older than this server");
+    Refusal::new("CLIENT_OUTDATED", message).hint("Update that program to the server's version, then try again.")
+}

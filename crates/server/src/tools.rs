@@ -4,7 +4,6 @@
 //! that MCP wants. No rule lives here.
 
 mod channels;
-mod mailboxes;
 mod watches;
 
 use std::future::Future;
@@ -15,7 +14,7 @@ use mail::office::Claim;
 use mail::{Error, Office};
 use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
 
-use crate::refusal::refusal;
+use crate::refusal::{outdated, refusal};
 
 const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path");
 const AGENT: Param = Param::required("agent_name", ParamKind::Text, "");
@@ -34,8 +33,8 @@ impl Tools {
     pub fn of(office: &Arc<Office>) -> Self {
         let mut tools = Self { office: office.clone(), tools: Vec::new(), lean: Vec::new() };
         api::visit_all(&mut tools);
+        tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
         let desk = Desk { office: office.clone() };
-        tools.tools.push(mailboxes::tool(&desk));
         tools.tools.push(watches::tool(&desk));
         tools.tools.push(channels::tool(&desk));
         tools

@@ -3,6 +3,7 @@
 //! What the verbs mean is decided by the office; this translates. A typed message that is sent here joins the thread of its
 //! work, as at every door, and so has no thread of its own.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -31,9 +32,9 @@ pub enum Names {
     Any,
 }
 
-/// Letters of one project.
-pub struct Native {
-    office: Arc<Office>,
+/// Letters of one project. The office is borrowed or shared.
+pub struct Native<O = Arc<Office>> {
+    office: O,
     project_key: String,
     reader: Option<String>,
     token: Option<String>,
@@ -41,9 +42,9 @@ pub struct Native {
     door: &'static str,
 }
 
-impl Native {
+impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// The letters of a project, for callers at `door`.
-    pub fn new(office: Arc<Office>, project_key: &str, names: Names, door: &'static str) -> Self {
+    pub fn new(office: O, project_key: &str, names: Names, door: &'static str) -> Self {
         Self { office, project_key: project_key.to_owned(), reader: None, token: None, names, door }
     }
 
@@ -299,7 +300,7 @@ impl Native {
 }
 
 #[async_trait]
-impl Provider for Native {
+impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
     async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
         self.make_mailboxes(words.from, Some(to)).await?;
         let sent = self.office.send(self.draft(to, words)).await?;

@@ -42,9 +42,21 @@ impl<'de> Deserializer<'de> for Given {
         visitor.visit_some(self)
     }
 
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Self::Text(choice) => choice.into_deserializer().deserialize_enum(name, variants, visitor),
+            other => other.deserialize_any(visitor),
+        }
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -56,8 +68,17 @@ mod tests {
     use crate::params::{Param, ParamKind};
 
     #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Size {
+        #[default]
+        Small,
+        Large,
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
     #[serde(default)]
     struct Asked {
+        size: Size,
         name: String,
         to: Vec<String>,
         id: i64,
@@ -73,6 +94,7 @@ mod tests {
         Param::optional("limit", ParamKind::Number { min: 1, max: 9 }, ""),
         Param::optional("flag", ParamKind::Flag, ""),
         Param::optional("paths", ParamKind::Names, ""),
+        Param::optional("size", ParamKind::Choice(&["small", "large"]), ""),
     ];
 
     fn asked(json: &str) -> Asked {
@@ -82,8 +104,9 @@ mod tests {
     #[test]
     fn a_request_has_what_was_given_and_the_defaults_of_the_rest() {
         assert_eq!(asked(r#"{"name":"a"}"#), Asked { name: "a".to_owned(), ..Asked::default() });
-        let all = asked(r#"{"name":"a","to":"b","id":"17","limit":2,"flag":true,"paths":[]}"#);
+        let all = asked(r#"{"name":"a","to":"b","id":"17","limit":2,"flag":true,"paths":[],"size":"large"}"#);
         let wanted = Asked {
+            size: Size::Large,
             name: "a".to_owned(),
             to: vec!["b".to_owned()],
             id: 17,
