@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::DeliveriesAnswer;
-use crate::params::{AFTER, ANY_NAME, LIMIT, PAGE, PROJECT, READER, RECIPIENT, Reader, TOKEN, limit};
+use crate::params::{AFTER_DELIVERY, ANY_NAME, LIMIT, PAGE, PROJECT, READER, RECIPIENT, Reader, TOKEN, limit};
 
 /// Asks what is open, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Verb for ListDeliveries {
         ANY_NAME,
         RECIPIENT,
         Param::optional("unread_only", ParamKind::Flag, ""),
-        AFTER,
+        AFTER_DELIVERY,
         LIMIT,
         TOKEN,
     ];

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::DeliveriesAnswer;
-use crate::params::{AFTER, ANY_NAME, LIMIT, PAGE, PROJECT, READER, Reader, THREAD, TOKEN, limit};
+use crate::params::{AFTER_DELIVERY, ANY_NAME, LIMIT, PAGE, PROJECT, READER, Reader, THREAD, TOKEN, limit};
 
 /// Asks for a thread, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct ListThreadDeliveries {
 impl Verb for ListThreadDeliveries {
     const NAME: &'static str = "list_thread_deliveries";
     const ABOUT: &'static str = "A thread, oldest first.";
-    const PARAMS: &'static [Param] = &[PROJECT, READER, ANY_NAME, THREAD, AFTER, LIMIT, TOKEN];
+    const PARAMS: &'static [Param] = &[PROJECT, READER, ANY_NAME, THREAD, AFTER_DELIVERY, LIMIT, TOKEN];
     const HINTS: Hints = Hints::READS;
     type Answer = DeliveriesAnswer;
 

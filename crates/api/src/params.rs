@@ -37,7 +37,7 @@ pub(crate) const READER: Param = Param::optional("agent_name", ParamKind::Text, 
 pub(crate) const ANY_NAME: Param = Param::optional("any_name", ParamKind::Flag, "Every name gets a mailbox");
 pub(crate) const RECIPIENT: Param = Param::optional("recipient", ParamKind::Text, "");
 pub(crate) const DELIVERY: Param = Param::required("id", ParamKind::Text, "A delivery, such as 17.2");
-pub(crate) const AFTER: Param = Param::optional("after", ParamKind::Text, "Deliveries behind this one");
+pub(crate) const AFTER_DELIVERY: Param = Param::optional("after", ParamKind::Text, "Deliveries behind this one");
 
 /// Who asks for deliveries, and in which project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

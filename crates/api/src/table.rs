@@ -13,9 +13,6 @@ pub enum Offered {
     Unlisted,
 }
 
-/// Tools of earlier versions that are gone: a terminal that calls one is older than this server.
-pub const RETIRED: &[&str] = &["presence"];
-
 /// Somebody who goes through the table, such as a door that makes a tool of each verb.
 pub trait Visitor {
     /// Is told of one verb.
@@ -23,7 +20,7 @@ pub trait Visitor {
 }
 
 /// Names that earlier versions of our own programs call. A server refuses them, and says that the caller is older than it is.
-pub const RETIRED: &[&str] = &["mailbox"];
+pub const RETIRED: &[&str] = &["mailbox", "presence"];
 
 /// Shows the whole table to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
