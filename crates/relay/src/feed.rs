@@ -238,13 +238,13 @@ fn chance() -> u64 {
 #[cfg(test)]
 mod tests {
     use mail::clock::from_micros;
-    use store::{Options, Sqlite};
+    use store::{Engine, Options, Sqlite};
 
     use super::*;
 
     struct Log {
         _home: tempfile::TempDir,
-        store: Arc<Sqlite>,
+        store: Arc<Engine>,
         project: Project,
     }
 

@@ -14,7 +14,7 @@ use mail::ids::MessageId;
 use mail::office::{Arrival, Chance, Claim, PostDraft, Rules};
 use mail::presence::Source;
 use serde_json::json;
-use store::{Options, Sqlite};
+use store::{Engine, Options, Sqlite};
 
 use super::*;
 use crate::wake::Bells;
@@ -37,7 +37,7 @@ impl Chance for Dice {
 /// A post office with a database of its own.
 struct Town {
     _home: tempfile::TempDir,
-    store: Arc<Sqlite>,
+    store: Arc<Engine>,
     office: Arc<Office>,
 }
 
