@@ -86,6 +86,11 @@ impl Address {
         self.values.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
+    /// The value of a key, for a request.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).map(str::to_owned)
+    }
+
     /// The project, which every mailbox and thread needs.
     pub fn project(&self) -> Result<&str, ReadError> {
         self.get("project").ok_or_else(|| {
@@ -126,14 +131,19 @@ impl Address {
 
     /// The address of the page that follows one of `got` entries, if there may be more.
     pub fn next(&self, key: &str, limit: usize, last: Option<i64>, got: usize) -> Option<String> {
-        let last = last.filter(|_| got >= limit)?.to_string();
+        Some(self.page(key, last.filter(|_| got >= limit)?))
+    }
+
+    /// The address of the page that begins behind a cursor.
+    pub fn page(&self, key: &str, cursor: i64) -> String {
+        let cursor = cursor.to_string();
         let kept = self.values.iter().filter(|(known, _)| known != key && known != "registration_token");
         let pairs: Vec<String> = kept
             .map(|(known, value)| (known.as_str(), value.as_str()))
-            .chain([(key, last.as_str())])
+            .chain([(key, cursor.as_str())])
             .map(|(known, value)| format!("{known}={}", encode(value)))
             .collect();
-        Some(format!("{}?{}", address_of(self.kind, &self.name), pairs.join("&")))
+        format!("{}?{}", address_of(self.kind, &self.name), pairs.join("&"))
     }
 
     /// That nothing is there.
