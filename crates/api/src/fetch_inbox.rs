@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::MessageAnswer;
-use crate::params::{AGENT, DEFAULT_LIMIT, KIND, LIMIT, PROJECT, TOKEN, WORK, about, claim, filled, limit};
+use crate::params::{
+    AGENT, BEFORE, BODIES, DEFAULT_LIMIT, KIND, LIMIT, PROJECT, TOKEN, WORK, about, claim, filled, limit,
+};
 
 /// Asks for the mail of an agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -43,8 +45,8 @@ impl Verb for FetchInbox {
         Param::optional("thread_id", ParamKind::Text, "").rare(),
         KIND,
         WORK,
-        Param::optional("include_bodies", ParamKind::Flag, "Default true").rare(),
-        Param::optional("before_id", ParamKind::Id, "Older than this message").rare(),
+        BODIES,
+        BEFORE,
         TOKEN,
     ];
     const HINTS: Hints = Hints::READS;

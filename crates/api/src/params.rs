@@ -1,6 +1,6 @@
 //! The parameters that several verbs share, and how they are read.
 
-use mail::messages::About;
+use mail::messages::{About, PAGE_BYTES};
 use mail::office::Claim;
 use mail::provider::native::{Names, Native};
 use mail::{Error, Office};
@@ -33,6 +33,8 @@ pub(crate) const THREAD: Param =
 pub(crate) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code").rare();
 pub(crate) const MODEL: Param = Param::optional("model", ParamKind::Text, "").rare();
 pub(crate) const TASK: Param = Param::optional("task_description", ParamKind::Text, "");
+pub(crate) const BODIES: Param = Param::optional("include_bodies", ParamKind::Flag, "Default true").rare();
+pub(crate) const BEFORE: Param = Param::optional("before_id", ParamKind::Id, "Older than this message").rare();
 pub(crate) const READER: Param = Param::optional("agent_name", ParamKind::Text, "Who asks");
 pub(crate) const ANY_NAME: Param = Param::optional("any_name", ParamKind::Flag, "Every name gets a mailbox");
 pub(crate) const RECIPIENT: Param = Param::optional("recipient", ParamKind::Text, "");
@@ -85,6 +87,13 @@ pub(crate) fn limit(given: Option<u32>, default: u32) -> usize {
 /// The cursor of the page that follows these entries, if there may be more.
 pub(crate) fn next<T>(entries: &[T], limit: usize, number: impl Fn(&T) -> i64) -> Option<i64> {
     entries.last().filter(|_| entries.len() >= limit).map(number)
+}
+
+/// The cursor of the next page, behind one of messages with bodies of these sizes, of which `last` is the last; none if
+/// nothing comes behind it. A page that ended early because its bodies are long may have a next, as a full one has.
+pub fn next_cursor(limit: usize, sizes: impl ExactSizeIterator<Item = usize>, last: Option<i64>) -> Option<i64> {
+    let is_full = sizes.len() >= limit;
+    last.filter(|_| is_full || sizes.sum::<usize>() > PAGE_BYTES)
 }
 
 /// A time that a caller gave.

@@ -55,6 +55,9 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.verb::<ListThreadDeliveries>(Unlisted);
     visitor.verb::<MarkDelivery>(Unlisted);
     visitor.verb::<ReadDelivery>(Unlisted);
+    visitor.verb::<ReadMessage>(Unlisted);
+    visitor.verb::<ReadOutbox>(Unlisted);
+    visitor.verb::<ReadThread>(Unlisted);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod address;
 mod channels;
 mod listing;
+mod messages;
 mod watching;
 
 use std::sync::Arc;
@@ -15,14 +16,13 @@ use api::{ListAgents, ListProjects, ListReservations, Verb};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::ids::MessageId;
-use mail::messages::{About, PAGE_BYTES};
-use mail::office::{Claim, InboxAsk, ThreadAsk, WorkAsk};
+use mail::messages::PAGE_BYTES;
+use mail::office::WorkAsk;
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answers::messages::{FollowedAnswer, MessageAnswer};
 use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
 use address::Address;
@@ -70,69 +70,6 @@ impl Shelves {
         let project_key = address.project_or_name()?.to_owned();
         let request = ListAgents { project_key, agent_name: None, after, limit };
         Ok(page(address, "after", &self.ask(request).await?))
-    }
-
-    async fn inbox(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, with_bodies) = (address.limit(20)?, address.flag("include_bodies", true)?);
-        let ask = InboxAsk {
-            project_key: address.project()?,
-            agent: claim(address),
-            unread_only: address.flag("unread_only", false)?,
-            ack_required_only: address.flag("urgent_only", false)?,
-            thread: address.get("thread_id"),
-            about: About::parse(address.get("kind"), address.get("work_id")).map_err(refused)?,
-            before: address.number("before")?.map(MessageId),
-            limit,
-            with_bodies,
-        };
-        let entries = self.office.inbox(ask).await.map_err(refused)?;
-        let messages: Vec<_> = entries.iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect();
-        let got = counted(limit, entries.iter().map(|entry| entry.message.body.len()));
-        let next = address.next("before", limit, entries.last().map(|entry| entry.message.id.0), got);
-        Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
-    }
-
-    async fn outbox(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, with_bodies) = (address.limit(20)?, address.flag("include_bodies", true)?);
-        let before = address.number("before")?.map(MessageId);
-        let outbox = self.office.outbox(address.project()?, claim(address), before, limit, with_bodies);
-        let sent = outbox.await.map_err(refused)?;
-        let messages: Vec<_> =
-            sent.iter().map(|(message, copies)| FollowedAnswer::new(message, copies, with_bodies, true)).collect();
-        let got = counted(limit, sent.iter().map(|(message, _)| message.body.len()));
-        let next = address.next("before", limit, sent.last().map(|(message, _)| message.id.0), got);
-        Ok(text(&json!({ "agent": address.name(), "count": messages.len(), "messages": messages, "next": next })))
-    }
-
-    async fn thread(&self, address: &Address) -> Result<String, ReadError> {
-        if let (Some(_), Some(before)) = (address.get("after"), address.get("before")) {
-            return Err(address.wrong("before", before, "given without after"));
-        }
-        let (limit, with_bodies) = (address.limit(100)?, address.flag("include_bodies", false)?);
-        let ask = ThreadAsk {
-            project_key: address.project()?,
-            thread: address.name(),
-            after: address.number("after")?.map(MessageId),
-            before: address.number("before")?.map(MessageId),
-            limit,
-            with_bodies,
-        };
-        let page = self.office.thread(ask).await.map_err(refused)?;
-        let messages: Vec<_> = page.messages.iter().map(|message| MessageAnswer::new(message, with_bodies)).collect();
-        let got = counted(limit, page.messages.iter().map(|message| message.body.len()));
-        let (key, last) = match address.get("before") {
-            Some(_) => ("before", page.messages.first()),
-            None => ("after", page.messages.last()),
-        };
-        let next = address.next(key, limit, last.map(|message| message.id.0), got);
-        let total = page.total;
-        Ok(text(&json!({ "thread_id": page.thread, "total": total, "messages": messages, "next": next })))
-    }
-
-    async fn message(&self, address: &Address) -> Result<String, ReadError> {
-        let Ok(id) = address.name().parse() else { return Err(address.unknown()) };
-        let (message, copies) = self.office.message(address.project()?, MessageId(id)).await.map_err(refused)?;
-        Ok(text(&FollowedAnswer::new(&message, &copies, true, false)))
     }
 
     async fn reservations(&self, address: &Address) -> Result<String, ReadError> {
@@ -193,10 +130,6 @@ fn counted(limit: usize, bytes: impl ExactSizeIterator<Item = usize>) -> usize {
     let count = bytes.len();
     let bytes: usize = bytes.sum();
     if bytes > PAGE_BYTES { limit } else { count }
-}
-
-fn claim(address: &Address) -> Claim<'_> {
-    Claim { token: address.get("registration_token"), ..Claim::of(address.name()) }
 }
 
 /// What is not there is not found; everything else is refused with its reason.

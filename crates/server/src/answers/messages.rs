@@ -1,7 +1,7 @@
 //! Messages, as answers show them.
 
 use mail::error::Problem;
-use mail::messages::{Delivery, InboxEntry, Message, Role, Vouched};
+use mail::messages::{Message, Vouched};
 use mail::office::{Secret, Sent};
 use serde::Serialize;
 
@@ -75,16 +75,6 @@ impl<'a> MessageAnswer<'a> {
             role: None,
             read_ts: None,
             ack_ts: None,
-        }
-    }
-
-    /// A message as its recipient sees it.
-    pub fn received(entry: &'a InboxEntry, with_body: bool) -> Self {
-        Self {
-            role: (entry.role != Role::To).then(|| role_name(entry.role)),
-            read_ts: entry.state.read_at.map(rfc3339),
-            ack_ts: entry.state.acked_at.map(rfc3339),
-            ..Self::new(&entry.message, with_body)
         }
     }
 }
@@ -186,61 +176,7 @@ impl From<&Secret> for WarningAnswer {
     }
 }
 
-/// What one recipient did with a message, as the sender or an onlooker sees it.
-#[derive(Serialize)]
-pub struct CopyAnswer<'a> {
-    /// The recipient.
-    pub name: &'a str,
-    /// `to`, `cc` or `bcc`.
-    pub role: &'static str,
-    /// When it was marked read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_ts: Option<String>,
-    /// When it was acknowledged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_ts: Option<String>,
-    /// What was said with the acknowledgement.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub ack_body: &'a str,
-}
-
-/// A message with every recipient's copy.
-#[derive(Serialize)]
-pub struct FollowedAnswer<'a> {
-    /// The message.
-    #[serde(flatten)]
-    pub message: MessageAnswer<'a>,
-    /// The copies.
-    pub recipients: Vec<CopyAnswer<'a>>,
-}
-
-impl<'a> FollowedAnswer<'a> {
-    /// With `blind`, blind copies are shown too: only the sender may ask for that.
-    pub fn new(message: &'a Message, copies: &'a [Delivery], with_body: bool, blind: bool) -> Self {
-        let recipients = copies
-            .iter()
-            .filter(|copy| blind || copy.role != Role::Bcc)
-            .map(|copy| CopyAnswer {
-                name: &copy.recipient,
-                role: role_name(copy.role),
-                read_ts: copy.state.read_at.map(rfc3339),
-                ack_ts: copy.state.acked_at.map(rfc3339),
-                ack_body: &copy.state.ack_note,
-            })
-            .collect();
-        Self { message: MessageAnswer::new(message, with_body), recipients }
-    }
-}
-
 /// Who vouched for the sender, where that is more than its own word.
 pub fn vouched(message: &Message) -> Option<&'static str> {
     (message.vouched != Vouched::Claimed).then(|| message.vouched.as_str())
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::To => "to",
-        Role::Cc => "cc",
-        Role::Bcc => "bcc",
-    }
 }

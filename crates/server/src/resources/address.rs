@@ -86,6 +86,11 @@ impl Address {
         self.values.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
+    /// The value of a key, for a request.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).map(str::to_owned)
+    }
+
     /// The project, which every mailbox and thread needs.
     pub fn project(&self) -> Result<&str, ReadError> {
         self.get("project").ok_or_else(|| {
