@@ -112,13 +112,8 @@ async fn join(
     let registered = office.ask(request).await?;
     let name = registered.agent.name;
     // The office does not say whether names have to be proved; that one without proof is refused says it.
-    let unproved = FetchInbox {
-        project_key: project.to_owned(),
-        agent_name: name.clone(),
-        limit: Some(1),
-        include_bodies: Some(false),
-        ..FetchInbox::default()
-    };
+    let (project_key, agent_name) = (project.to_owned(), name.clone());
+    let unproved = FetchInbox { project_key, agent_name, limit: Some(1), ..FetchInbox::default() };
     let is_strict = match office.ask(unproved).await {
         Ok(_) => false,
         Err(refused) if refused.code == "IDENTITY_REQUIRED" => true,

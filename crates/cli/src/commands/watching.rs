@@ -22,7 +22,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A question whose answer is a table that can stay.
 pub trait Question {
-    /// What the office answers, as programs are told it.
+    /// The answer, as programs are shown it.
     type Answer: Serialize;
 
     /// Asks the office.
@@ -32,7 +32,7 @@ pub trait Question {
     fn watched(&self) -> String;
 
     /// The answer for people.
-    fn text(&self, answer: &Self::Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String>;
+    fn text(&self, answer: &Self::Answer, now: Timestamp, screen: &Screen) -> String;
 
     /// What of an answer is news when it changed, where one table is printed behind the other.
     fn news(&self, answer: &Self::Answer) -> Value {
@@ -45,8 +45,7 @@ pub async fn show(post_office: &PostOffice, question: &impl Question, as_json: b
     let answer = question.ask(post_office).await?;
     // Only a table that stays in its place has to fit the height of the screen.
     let screen = Screen { height: None, ..Screen::of_stdout() };
-    let text = question.text(&answer, SystemClock.now(), &screen)?;
-    output::answer(as_json, &json!(answer), || text);
+    output::answer(as_json, &json!(answer), || question.text(&answer, SystemClock.now(), &screen));
     Ok(())
 }
 
@@ -103,7 +102,7 @@ impl<Q: Question> Drawing<'_, Q> {
 
     fn draw(&mut self, answer: Q::Answer) -> anyhow::Result<()> {
         let screen = Screen::of_stdout();
-        match self.next(answer, SystemClock.now(), &screen)? {
+        match self.next(&answer, SystemClock.now(), &screen) {
             Some(text) if self.is_in_place(&screen) => Ok(output::redraw(&text)?),
             Some(text) => Ok(output::print(&text)?),
             None => Ok(()),
@@ -111,18 +110,20 @@ impl<Q: Question> Drawing<'_, Q> {
     }
 
     /// What is to be drawn now; none if that would say the same again.
-    fn next(&mut self, answer: Q::Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<Option<String>> {
-        let text =
-            if self.as_json { text::json_line(&json!(answer)) } else { self.question.text(&answer, now, screen)? };
+    fn next(&mut self, answer: &Q::Answer, now: Timestamp, screen: &Screen) -> Option<String> {
+        let text = match self.as_json {
+            true => text::json_line(&json!(answer)),
+            false => self.question.text(answer, now, screen),
+        };
         let is_in_place = self.is_in_place(screen);
         let covers_complaint = self.complaint.take().is_some() && is_in_place;
-        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(self.question.news(&answer)) };
+        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(self.question.news(answer)) };
         if self.drawn.as_ref() == Some(&drawing) && !covers_complaint {
-            return Ok(None);
+            return None;
         }
         let is_first = self.drawn.replace(drawing).is_none();
         let stands_apart = !is_first && !is_in_place && !self.as_json;
-        Ok(Some(if stands_apart { format!("\n{text}") } else { text }))
+        Some(if stands_apart { format!("\n{text}") } else { text })
     }
 
     fn is_in_place(&self, screen: &Screen) -> bool {
@@ -169,9 +170,9 @@ mod tests {
             String::new()
         }
 
-        fn text(&self, answer: &Value, now: Timestamp, _: &Screen) -> anyhow::Result<String> {
-            let began: Timestamp = "2026-01-11T16:00:00Z".parse()?;
-            Ok(format!("{} {}m", answer["state"], (now.as_second() - began.as_second()) / 60))
+        fn text(&self, answer: &Value, now: Timestamp, _: &Screen) -> String {
+            let began: Timestamp = "2026-01-11T16:00:00Z".parse().unwrap();
+            format!("{} {}m", answer["state"], (now.as_second() - began.as_second()) / 60)
         }
 
         fn news(&self, answer: &Value) -> Value {
@@ -190,8 +191,7 @@ mod tests {
     /// What is drawn, one look after the other.
     fn drawn(as_json: bool, screen: &Screen, looks: &[(Value, &str)]) -> Vec<Option<String>> {
         let mut drawing = new(as_json);
-        let mut look = |(answer, now): &(Value, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
-        looks.iter().map(|at| look(at).unwrap()).collect()
+        looks.iter().map(|(answer, now)| drawing.next(answer, now.parse().unwrap(), screen)).collect()
     }
 
     #[test]
@@ -225,12 +225,12 @@ mod tests {
         let now = "2026-01-11T16:05:00Z".parse().unwrap();
         for (screen, is_covered) in [(TERMINAL, true), (PIPE, false)] {
             let mut drawing = new(false);
-            assert!(drawing.next(answer("asked"), now, &screen).unwrap().is_some());
+            assert!(drawing.next(&answer("asked"), now, &screen).is_some());
             let told = drawing.news_of(gone()).expect("it is news");
             assert!(told.contains("as soon as there is an answer") && !told.contains("Try again"), "{told}");
             assert_eq!(drawing.news_of(gone()), None, "it is no news any more");
-            assert_eq!(drawing.next(answer("asked"), now, &screen).unwrap().is_some(), is_covered);
-            assert_eq!(drawing.next(answer("asked"), now, &screen).unwrap(), None);
+            assert_eq!(drawing.next(&answer("asked"), now, &screen).is_some(), is_covered);
+            assert_eq!(drawing.next(&answer("asked"), now, &screen), None);
             assert!(drawing.news_of(gone()).is_some(), "it came back, and is gone again");
         }
     }

@@ -16,11 +16,7 @@ use serde_json::{Value, json};
 use super::watching::{self, Question};
 use crate::config::Config;
 use crate::output::Screen;
-use crate::post_office::{self, InProject, PostOffice, Refused, resource};
-
-/// How many agents are asked for at a time, and how many are read at most.
-const PAGE: u32 = 500;
-const MOST_AGENTS: usize = 10_000;
+use crate::post_office::{self, InProject, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
 Whatever an agent does says that it is awake: a call of a tool, a hook, a command here. Its watcher, or the
@@ -82,37 +78,33 @@ impl Question for Everybody {
     async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         // Agents elsewhere tell of themselves in the folder.
         post_office.settle_channels().await;
-        let (project_key, agent_name) = (self.project.clone(), self.agent.clone());
-        let mut request = ListAgents { project_key, agent_name, after: None, limit: Some(PAGE) };
-        let mut agents = Vec::new();
-        loop {
-            let page = post_office.ask(request.clone()).await?;
-            agents.extend(page.agents);
-            request.after = page.next;
-            let has_more = page.next.is_some();
-            if !has_more || agents.len() >= MOST_AGENTS {
-                // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
-                agents.retain(|one| self.agent.is_some() || one.agent.retired_ts.is_none());
-                return Ok(Answer { project: page.project.slug, agents, has_more });
-            }
-        }
+        let mut project = String::new();
+        let read = pages::all(async |after| {
+            let (project_key, agent_name) = (self.project.clone(), self.agent.clone());
+            let request = ListAgents { project_key, agent_name, after, limit: Some(pages::MOST_AT_ONCE) };
+            let page = post_office.ask(request).await?;
+            project = page.project.slug;
+            Ok((page.agents, page.next))
+        });
+        let (mut agents, has_more) = read.await?;
+        // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
+        agents.retain(|one| self.agent.is_some() || one.agent.retired_ts.is_none());
+        Ok(Answer { project, agents, has_more })
     }
 
     fn watched(&self) -> String {
         resource("agents", &self.project, &[])
     }
 
-    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
+    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> String {
         if answer.agents.is_empty() {
-            return Ok(
-                "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned()
-            );
+            return "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned();
         }
         let mut text = table::text(&answer.agents, now, screen);
         if answer.has_more {
             text.push_str("\nThere are more agents; name one to see it.");
         }
-        Ok(text)
+        text
     }
 
     /// That somebody was seen again is no news.

@@ -8,7 +8,7 @@ mod story;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
@@ -140,16 +140,19 @@ impl Question for Items {
         resource("work", &self.project, &[])
     }
 
-    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String> {
-        let items = Vec::<Item>::deserialize(&answer.json["items"]).context("the list of work cannot be read")?;
+    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> String {
+        let items = match Vec::<Item>::deserialize(&answer.json["items"]) {
+            Ok(items) => items,
+            Err(error) => return format!("The list of work cannot be read: {error}"),
+        };
         if items.is_empty() {
-            return Ok(self.nothing());
+            return self.nothing();
         }
         let mut text = board::text(&items, now, screen);
         if answer.has_more {
             text.push_str("\nThese changed last; there are more. Narrow them down with --state or --agent.");
         }
-        Ok(text)
+        text
     }
 }
 

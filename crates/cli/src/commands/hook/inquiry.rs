@@ -18,15 +18,13 @@ use super::digest::Part;
 use super::news::News;
 use super::session::Kept;
 use crate::commands::conflicts;
-use crate::post_office::{PostOffice, Refused, resource};
+use crate::post_office::{PostOffice, Refused, pages, resource};
 
 /// How many new messages are taken at once. More stay for the next time.
 const MOST_NEWS: u32 = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
 const MOST_UNREAD: u32 = 1_000;
 const MOST_SENT: usize = 100;
-/// How many reservations are read at a time.
-const PAGE: u32 = 1_000;
 
 /// An agent of a project, at its post office.
 pub struct Inquiry<'a> {
@@ -123,16 +121,15 @@ impl Inquiry<'_> {
 
     /// The agent's own reservations.
     async fn reservations(&self) -> Result<Vec<ReservationAnswer>, Refused> {
-        let mut mine = Vec::new();
-        let mut request = ListReservations { project_key: self.me.project.clone(), after: None, limit: Some(PAGE) };
-        while let Some(page) = self.ask(request.clone()).await? {
-            mine.extend(page.reservations.into_iter().filter(|one| one.agent == self.me.agent));
-            request.after = page.next;
-            if page.next.is_none() {
-                break;
-            }
-        }
-        Ok(mine)
+        let read = pages::all(async |after| {
+            let project_key = self.me.project.clone();
+            let request = ListReservations { project_key, after, limit: Some(pages::MOST_AT_ONCE) };
+            let page = self.post_office.ask(request).await?;
+            Ok((page.reservations, page.next))
+        });
+        let (mut reservations, _) = read.await?;
+        reservations.retain(|one| one.agent == self.me.agent);
+        Ok(reservations)
     }
 
     /// The folder of the project; none if there is no such project.
