@@ -1,12 +1,12 @@
 //! Messages by address: the inbox and the outbox of an agent, a thread, and one message.
 
-use api::{FetchInbox, ReadMessage, ReadOutbox, ReadThread, Verb};
+use api::{FetchInbox, ReadMessage, ReadOutbox, ReadThread};
 use mcp::ReadError;
 use serde::Serialize;
 use serde_json::json;
 
 use super::address::Address;
-use super::{Shelves, refused, text};
+use super::{Shelves, text};
 
 impl Shelves {
     pub(super) async fn inbox(&self, address: &Address) -> Result<String, ReadError> {
@@ -66,15 +66,11 @@ impl Shelves {
         let request = ReadMessage { project_key: address.project()?.to_owned(), message_id };
         Ok(text(&self.ask(request).await?))
     }
-
-    async fn ask<V: Verb>(&self, request: V) -> Result<V::Answer, ReadError> {
-        request.run(&self.office).await.map_err(refused)
-    }
 }
 
 /// The text of a page, in which `next` is the address of the page behind the cursor.
 fn page(address: &Address, answer: &impl Serialize, key: &str, next: Option<i64>) -> String {
     let mut page = json!(answer);
-    page["next"] = json!(next.map(|cursor| address.page(key, cursor)));
+    page["next"] = json!(next.map(|cursor| address.page_at(key, cursor)));
     page.to_string()
 }
