@@ -119,7 +119,7 @@ pub fn make(database: &Path, count: usize, cases: usize) -> anyhow::Result<()> {
     let store = Arc::new(Sqlite::open(database, &Options::default())?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(fill(&store, count, cases))?;
-    store.close().await;
+    runtime.block_on(store.close());
     Ok(())
 }
 
