@@ -314,7 +314,7 @@ async fn taken_in(tx: &mut Tx<'_>, channel: i64, key: &str) -> Outcome<Option<Me
 async fn note(tx: &mut Tx<'_>, channel: i64, keys: &[String], message: MessageId) -> Outcome<()> {
     let sql = "INSERT INTO arrival (channel_id, key, message_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     let values: Vec<Value<'_>> = keys.iter().flat_map(|key| *values![channel, key, message]).collect();
-    tx.execute_many(sql, 3, &values).await
+    tx.execute_many(sql, 3, values).await
 }
 
 fn post_of(row: &Row<'_>) -> Outcome<Post> {

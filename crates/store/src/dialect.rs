@@ -7,11 +7,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio_postgres::types::Type;
+
 /// How many statements a thread remembers. There are fewer, unless somebody writes values into statements.
 const MOST_REMEMBERED: usize = 1_024;
 
+type Remembered = HashMap<Box<str>, Arc<str>>;
+
 thread_local! {
-    static KNOWN: RefCell<HashMap<Box<str>, Arc<str>>> = RefCell::default();
+    static KNOWN: RefCell<Remembered> = RefCell::default();
+    static KNOWN_FOR_MANY: RefCell<Remembered> = RefCell::default();
 }
 
 /// An index hint: PostgreSQL finds its indexes by itself.
@@ -27,15 +32,47 @@ const ANY_CASE: &str = "name = ?2 COLLATE NOCASE";
 
 /// The statement for PostgreSQL, translated at its first use.
 pub(crate) fn for_postgres(sql: &str) -> Arc<str> {
-    KNOWN.with_borrow_mut(|known| {
-        if let Some(translated) = known.get(sql) {
-            return translated.clone();
-        }
-        if known.len() >= MOST_REMEMBERED {
-            known.clear();
-        }
-        known.entry(sql.into()).insert_entry(translated(sql).into()).get().clone()
-    })
+    KNOWN.with_borrow_mut(|known| remembered(known, sql, || translated(sql)))
+}
+
+/// The statement, which inserts or updates one row, for many rows at once: PostgreSQL is given an array for each of its
+/// values. `types` are those of the values.
+pub(crate) fn for_many(sql: &str, types: &[Type]) -> Arc<str> {
+    KNOWN_FOR_MANY.with_borrow_mut(|known| remembered(known, sql, || many(&translated(sql), types)))
+}
+
+fn remembered(known: &mut Remembered, sql: &str, made: impl FnOnce() -> String) -> Arc<str> {
+    if let Some(translated) = known.get(sql) {
+        return translated.clone();
+    }
+    if known.len() >= MOST_REMEMBERED {
+        known.clear();
+    }
+    known.entry(sql.into()).insert_entry(made().into()).get().clone()
+}
+
+/// `INSERT … VALUES (…)` becomes `INSERT … SELECT … FROM new rows`, and `UPDATE … WHERE` an `UPDATE … FROM new rows WHERE`.
+fn many(sql: &str, types: &[Type]) -> String {
+    let arrays: Vec<String> = (1..).zip(types).map(|(at, one)| format!("${at}::{}[]", one.name())).collect();
+    let columns: Vec<String> = (1..=types.len()).map(|at| format!("c{at}")).collect();
+    let rows = format!("FROM unnest({}) AS new ({})", arrays.join(", "), columns.join(", "));
+    let of_new_rows = |text: &str| text.replace('$', "new.c");
+    if let Some((front, rest)) = sql.split_once("VALUES (") {
+        let end = closing(rest);
+        return format!("{front}SELECT {} {rows}{}", of_new_rows(&rest[..end]), &rest[end + 1..]);
+    }
+    let (front, condition) = sql.split_once(" WHERE ").unwrap_or((sql, "true"));
+    format!("{} {rows} WHERE {}", of_new_rows(front), of_new_rows(condition))
+}
+
+/// Where the parenthesis closes that was opened before the text.
+fn closing(text: &str) -> usize {
+    let mut depth = 1;
+    let end = text.find(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0
+    });
+    end.unwrap_or(text.len())
 }
 
 fn translated(sql: &str) -> String {
@@ -83,6 +120,23 @@ mod tests {
             assert_eq!(translated(sqlite), postgres);
             assert_eq!(&*for_postgres(sqlite), postgres);
             assert!(Arc::ptr_eq(&for_postgres(sqlite), &for_postgres(sqlite)), "it is translated once");
+        }
+    }
+
+    #[test]
+    fn a_statement_for_one_row_becomes_one_for_many() {
+        let types = [Type::INT8, Type::TEXT];
+        let rows = "FROM unnest($1::int8[], $2::text[]) AS new (c1, c2)";
+        for (one, many) in [
+            (
+                "INSERT INTO t (a, b, c) VALUES (?1, ?2, (SELECT x FROM y WHERE id = ?1)) ON CONFLICT DO NOTHING",
+                format!(
+                    "INSERT INTO t (a, b, c) SELECT new.c1, new.c2, (SELECT x FROM y WHERE id = new.c1) {rows} ON CONFLICT DO NOTHING"
+                ),
+            ),
+            ("UPDATE t SET b = ?2 WHERE id = ?1", format!("UPDATE t SET b = new.c2 {rows} WHERE id = new.c1")),
+        ] {
+            assert_eq!(&*for_many(one, &types), many);
         }
     }
 }

@@ -17,6 +17,10 @@ use crate::row::{Row, values};
 use crate::tx::Tx;
 use crate::values::unknown;
 
+/// Writes an event.
+pub(crate) const EVENT: &str =
+    "INSERT INTO event (project_id, seq, kind, reference, agent_id, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
 #[async_trait]
 impl EventStore for Engine {
     async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Result<Vec<Event>, StoreError> {

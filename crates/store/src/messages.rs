@@ -1,5 +1,6 @@
 //! Messages and their deliveries. How a message comes in stands with each engine, which keeps many at once in its own way.
 
+pub(crate) mod append;
 mod rows;
 mod unseen;
 

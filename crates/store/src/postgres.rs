@@ -7,7 +7,6 @@
 //! again without a restart.
 
 pub(crate) mod address;
-mod append;
 pub(crate) mod errors;
 mod health;
 mod held;

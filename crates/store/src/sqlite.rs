@@ -5,7 +5,6 @@
 //! time, so nothing that a transaction needs is remembered from the one before (but for the lease books, which carry a
 //! version).
 
-mod append;
 mod changes;
 mod connection;
 mod migrations;
@@ -27,6 +26,7 @@ use mail::messages::{Appended, NewMessage};
 use crate::Engine;
 use crate::error::{Outcome, SqlError, failure};
 use crate::job::{Answer, Work, work};
+use crate::messages::append::append;
 pub(crate) use connection::make_file;
 use readers::Readers;
 pub(crate) use readers::Slot;
@@ -134,7 +134,7 @@ impl Sqlite {
 
     /// Keeps a message, and returns when it is on disk.
     pub(crate) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
-        let keeping = work(move |tx| async move { append::append(tx, message) }.boxed());
+        let keeping = work(move |tx| async move { Ok(append(tx, &[&message]).await?.remove(0)) }.boxed());
         self.write("append a message", keeping).await
     }
 

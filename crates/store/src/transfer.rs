@@ -13,6 +13,7 @@ use mail::transfer::{Counts, Imported, LARGEST_ID, Record, TransferStore};
 
 use crate::error::Outcome;
 use crate::job::work;
+use crate::messages::append::insert;
 use crate::messages::{AFTER_BODY, BODY, COLUMNS, by_id, deliveries, message_of};
 use crate::placed::Placed;
 use crate::row::{Row, values};
@@ -105,12 +106,15 @@ async fn import(tx: &mut Tx<'_>, records: &[Record], now: Timestamp) -> Outcome<
     let (mut known, mut new) = (Known::default(), Vec::new());
     for (record, _) in records.iter().zip(&answers).filter(|(_, answer)| **answer == Imported::New) {
         let (project, agents) = known.people_of(tx, record, now).await?;
-        let seq = tx.take_time(project, record.message.created_at).await?;
+        let (seq, _) = tx.next_place(project, record.message.created_at).await?;
         new.push((record, project, agents, seq));
     }
     let placed: Vec<Placed<'_>> =
         new.iter().map(|(record, project, agents, seq)| Placed::of_record(record, *project, agents, *seq)).collect();
-    tx.insert_numbered(&placed).await?;
+    insert(tx, &placed, []).await?;
+    if let Some(newest) = placed.last() {
+        tx.pass_number(newest.id).await?;
+    }
     for (placed, (record, ..)) in placed.iter().zip(&new) {
         if let Some(post) = &record.post {
             channels::insert(tx, placed, post, now).await?;

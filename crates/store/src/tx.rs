@@ -5,12 +5,11 @@
 
 use jiff::Timestamp;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, LeaseId, ProjectId};
+use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
 use mail::messages::PAGE_BYTES;
 
 use crate::books::LeaseBooks;
 use crate::error::{Outcome, SqlError};
-use crate::placed::Placed;
 use crate::postgres::PostgresTx;
 use crate::row::{Column, Row, Value, values};
 use crate::sqlite::SqliteTx;
@@ -19,6 +18,13 @@ use crate::sqlite::SqliteTx;
 pub(crate) enum Tx<'a> {
     Sqlite(SqliteTx<'a>),
     Postgres(&'a mut PostgresTx),
+}
+
+/// A statement that is run for each `width` values, which concern different rows.
+pub(crate) struct Many<'v> {
+    pub(crate) sql: &'static str,
+    pub(crate) width: usize,
+    pub(crate) values: Vec<Value<'v>>,
 }
 
 /// Is shown each row; `false` ends the reading.
@@ -129,9 +135,22 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement for each `width` values.
-    pub(crate) async fn execute_many(&mut self, sql: &str, width: usize, values: &[Value<'_>]) -> Outcome<()> {
-        self.rows_many(sql, width, values, |_| Ok(())).await.map(drop)
+    /// Runs statements one after the other, and waits once. What comes behind a statement may refer to its rows.
+    pub(crate) async fn execute_all(&mut self, all: &[Many<'_>]) -> Outcome<()> {
+        match self {
+            Self::Sqlite(tx) => all.iter().try_for_each(|many| tx.execute_many(many)),
+            Self::Postgres(tx) => tx.execute_all(all).await,
+        }
+    }
+
+    /// Runs a statement for each `width` values, which concern different rows.
+    pub(crate) async fn execute_many(
+        &mut self,
+        sql: &'static str,
+        width: usize,
+        values: Vec<Value<'_>>,
+    ) -> Outcome<()> {
+        self.execute_all(&[Many { sql, width, values }]).await
     }
 
     /// Lets all that is read from here on be of one moment.
@@ -171,6 +190,42 @@ impl Tx<'_> {
         match self {
             Self::Sqlite(tx) => tx.record(project, kind, reference, agent, at),
             Self::Postgres(tx) => tx.record(project, kind, reference, agent, at),
+        }
+    }
+
+    /// Writes an event whose number was taken from the project in this transaction.
+    pub(crate) async fn record_as(&mut self, project: ProjectId, event: Event) -> Outcome<()> {
+        match self {
+            Self::Sqlite(tx) => tx.record_as(project, event),
+            Self::Postgres(tx) => {
+                tx.record_as(project, event);
+                Ok(())
+            }
+        }
+    }
+
+    /// The number of one more message.
+    pub(crate) async fn next_message(&mut self) -> Outcome<MessageId> {
+        match self {
+            Self::Postgres(tx) => tx.next_message().await,
+            Self::Sqlite(_) => {
+                // Nothing is ever deleted, so that numbers rise in the order of commits.
+                let next = self.one("SELECT coalesce(max(id), 0) + 1 FROM message", &[]).await?;
+                Ok(next.expect("there is always a maximum"))
+            }
+        }
+    }
+
+    /// The number of the event of one more message, and its time: `now`, but later than any before.
+    pub(crate) async fn next_place(&mut self, project: ProjectId, now: Timestamp) -> Outcome<(i64, Timestamp)> {
+        match self {
+            Self::Postgres(tx) => tx.next_place(project, now),
+            Self::Sqlite(_) => {
+                let sql = "UPDATE project SET next_seq = next_seq + 1, last_message_at = max(?2, last_message_at + 1)
+                           WHERE id = ?1 RETURNING next_seq - 1, last_message_at";
+                let place = self.row(sql, values![project, now], |row| Ok((row.get(0)?, row.get(1)?))).await?;
+                place.ok_or_else(|| no_project(project))
+            }
         }
     }
 
@@ -254,19 +309,11 @@ impl Tx<'_> {
         }
     }
 
-    /// Takes the number of an event for a message that comes with its own time, which is later than any before.
-    pub(crate) async fn take_time(&mut self, project: ProjectId, time: Timestamp) -> Outcome<i64> {
+    /// Lets the numbers of new messages begin behind this one.
+    pub(crate) async fn pass_number(&mut self, message: MessageId) -> Outcome<()> {
         match self {
-            Self::Sqlite(tx) => tx.take_time(project, time),
-            Self::Postgres(tx) => tx.take_time(project, time),
-        }
-    }
-
-    /// Writes messages that come with their own numbers.
-    pub(crate) async fn insert_numbered(&mut self, messages: &[Placed<'_>]) -> Outcome<()> {
-        match self {
-            Self::Sqlite(tx) => tx.insert_numbered(messages),
-            Self::Postgres(tx) => tx.insert_numbered(messages).await,
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(tx) => tx.pass_number(message).await,
         }
     }
 

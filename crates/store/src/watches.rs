@@ -232,7 +232,7 @@ async fn retry(tx: &mut Tx<'_>, agent: AgentId, messages: &[MessageId], now: Tim
     }
     let sql = "UPDATE watch_run SET state = 'again', tries = 0, at = ?3 WHERE agent_id = ?1 AND message_id = ?2";
     let values: Vec<Value<'_>> = failed.iter().flat_map(|message| *values![agent, *message, now]).collect();
-    tx.execute_many(sql, 3, &values).await?;
+    tx.execute_many(sql, 3, values).await?;
     Ok(failed)
 }
 

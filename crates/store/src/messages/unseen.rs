@@ -51,6 +51,6 @@ pub(super) async fn take(
         shown.extend(values![agent, entry.message.id, now]);
     }
     let sql = "UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2";
-    tx.execute_many(sql, 3, &shown).await?;
+    tx.execute_many(sql, 3, shown).await?;
     Ok(taken)
 }

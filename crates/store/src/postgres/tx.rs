@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use futures_util::future::{join, join_all, join4};
+use futures_util::future::{join_all, join4};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use mail::clock::from_micros;
@@ -24,11 +24,12 @@ use super::held::Held;
 use super::notices::Notice;
 use super::{Values, only};
 use crate::books::LeaseBooks;
-use crate::dialect::for_postgres;
+use crate::dialect::{for_many, for_postgres};
 use crate::error::Outcome;
+use crate::events::EVENT;
 use crate::job::Lost;
-use crate::row::{self, Value};
-use crate::tx::{Tx, Visit, no_project};
+use crate::row::{self, Value, values};
+use crate::tx::{Many, Tx, Visit, no_project};
 
 /// What a project's row says, and what it is to say after the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +42,15 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// The number of one more event.
-    pub(super) fn next_seq(&mut self) -> i64 {
+    fn next_seq(&mut self) -> i64 {
         self.next_seq += 1;
         self.next_seq - 1
     }
 
     /// The time of one more message: `now`, but later than any before.
-    pub(super) fn next_time(&mut self, now: Timestamp) -> Timestamp {
+    fn next_time(&mut self, now: Timestamp) -> Timestamp {
         self.last_message_at = now.as_microsecond().max(self.last_message_at + 1);
         from_micros(self.last_message_at)
-    }
-
-    /// Takes the time of a message that comes with its own.
-    pub(super) fn has_come_to(&mut self, time: Timestamp) {
-        self.last_message_at = self.last_message_at.max(time.as_microsecond());
     }
 }
 
@@ -89,6 +85,12 @@ pub(crate) struct PostgresTx {
     has_changed: AtomicBool,
     /// Whose mailboxes changed.
     woken: BTreeSet<i64>,
+}
+
+/// What a statement is given: the values of a row, or of each column of many rows.
+enum Params<'v> {
+    Row(&'v [Value<'v>]),
+    Columns(Vec<Vec<Value<'v>>>),
 }
 
 /// How a transaction was before a job.
@@ -177,6 +179,30 @@ impl PostgresTx {
         Ok(())
     }
 
+    /// Sends all statements without waiting for the answers between them, each once for all its rows.
+    pub(crate) async fn execute_all(&self, all: &[Many<'_>]) -> Outcome<()> {
+        let mut sending = Vec::with_capacity(all.len());
+        for Many { sql, width, values } in all.iter().filter(|many| !many.values.is_empty()) {
+            let one = self.client.prepare_cached(&for_postgres(sql)).await?;
+            if values.len() == *width {
+                sending.push((one, Params::Row(values)));
+            } else {
+                let column = |at: usize| values.iter().skip(at).step_by(*width).copied().collect();
+                let many = self.client.prepare_cached(&for_many(sql, one.params())).await?;
+                sending.push((many, Params::Columns((0..*width).map(column).collect())));
+            }
+        }
+        let sent = sending.iter().map(async |(statement, params)| match params {
+            Params::Row(values) => self.client.execute_raw(statement, *values).await,
+            Params::Columns(columns) => self.client.execute_raw(statement, columns).await,
+        });
+        // Whatever comes behind what failed fails too, and says only that: the first error is the one that counts.
+        for changed in join_all(sent).await {
+            self.has_changed.fetch_or(changed? > 0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Sends a statement for each `width` values without waiting for the answers between them.
     pub(crate) async fn each_of_many(
         &mut self,
@@ -217,16 +243,18 @@ impl PostgresTx {
         super::rows(&self.client, sql, values).await
     }
 
-    /// Runs a statement in PostgreSQL's own SQL. Several may be under way at once.
-    pub(super) async fn run(&self, sql: &str, values: Values<'_>) -> Outcome<()> {
-        let statement = self.client.prepare_cached(sql).await?;
-        let changed = self.client.execute(&statement, values).await?;
-        self.has_changed.fetch_or(changed > 0, Ordering::Relaxed);
-        Ok(())
+    pub(crate) fn next_place(&mut self, project: ProjectId, now: Timestamp) -> Outcome<(i64, Timestamp)> {
+        let numbers = self.numbers(project)?;
+        Ok((numbers.next_seq(), numbers.next_time(now)))
+    }
+
+    pub(crate) async fn pass_number(&mut self, message: MessageId) -> Outcome<()> {
+        let sql = "SELECT setval('message_number', greatest($1, (SELECT last_value FROM message_number)))";
+        self.rows(sql, &[&message.0]).await.map(drop)
     }
 
     /// What the row of a project says.
-    pub(super) fn numbers(&mut self, project: ProjectId) -> Outcome<&mut Numbers> {
+    fn numbers(&mut self, project: ProjectId) -> Outcome<&mut Numbers> {
         self.numbers.get_mut(&project.0).ok_or_else(|| no_project(project))
     }
 
@@ -246,7 +274,7 @@ impl PostgresTx {
     }
 
     pub(crate) async fn lock_projects(&mut self) -> Outcome<()> {
-        self.run("SELECT pg_advisory_xact_lock($1)", &[&MAKING]).await
+        self.rows("SELECT pg_advisory_xact_lock($1)", &[&MAKING]).await.map(drop)
     }
 
     /// The newest message such that all before it are there. A number is taken before its message is committed, so this
@@ -294,7 +322,7 @@ impl PostgresTx {
     }
 
     /// The number of one more message.
-    pub(super) async fn next_message(&mut self) -> Outcome<MessageId> {
+    pub(crate) async fn next_message(&mut self) -> Outcome<MessageId> {
         if let Some(number) = self.fresh.pop() {
             return Ok(MessageId(number));
         }
@@ -321,7 +349,7 @@ impl PostgresTx {
     }
 
     /// Tells of something that happened, under a number that was taken before.
-    pub(super) fn record_as(&mut self, project: ProjectId, event: Event) {
+    pub(crate) fn record_as(&mut self, project: ProjectId, event: Event) {
         self.events.push((project, event));
     }
 
@@ -385,53 +413,21 @@ impl PostgresTx {
 
     /// Writes what was gathered, which is the last thing before the commit, in one round trip.
     pub(super) async fn write_gathered(&mut self) -> Outcome<()> {
-        let events = std::mem::take(&mut self.events);
-        let (numbers, events) = join(self.write_numbers(), self.write_events(&events)).await;
-        numbers?;
-        events
-    }
-
-    async fn write_numbers(&self) -> Outcome<()> {
-        let changed: Vec<(&i64, &Numbers)> =
-            self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers)).collect();
-        let column = |of: fn(&Numbers) -> i64| changed.iter().map(|(_, numbers)| of(numbers)).collect::<Vec<i64>>();
-        let ids: Vec<i64> = changed.iter().map(|(id, _)| **id).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let told = column(|numbers| numbers.next_seq);
-        let (times, leases, acks) = (
-            column(|numbers| numbers.last_message_at),
-            column(|numbers| numbers.lease_version),
-            column(|numbers| numbers.acks),
-        );
-        self.run(
-            "UPDATE project SET next_seq = new.next_seq, last_message_at = new.last_message_at,
-                 lease_version = new.lease_version, acks = new.acks
-             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-                 AS new (id, next_seq, last_message_at, lease_version, acks)
-             WHERE project.id = new.id",
-            &[&ids, &told, &times, &leases, &acks],
-        )
-        .await
-    }
-
-    async fn write_events(&self, events: &[(ProjectId, Event)]) -> Outcome<()> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let numbers = |of: fn(&(ProjectId, Event)) -> i64| events.iter().map(of).collect::<Vec<i64>>();
-        let (projects, seqs) = (numbers(|(project, _)| project.0), numbers(|(_, event)| event.seq));
-        let (references, times) =
-            (numbers(|(_, event)| event.reference), numbers(|(_, event)| event.at.as_microsecond()));
-        let kinds: Vec<&str> = events.iter().map(|(_, event)| event.kind.as_str()).collect();
-        let agents: Vec<Option<i64>> = events.iter().map(|(_, event)| event.agent.map(|agent| agent.0)).collect();
-        self.run(
-            "INSERT INTO event (project_id, seq, kind, reference, agent_id, at)
-             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])",
-            &[&projects, &seqs, &kinds, &references, &agents, &times],
-        )
-        .await
+        let changed = self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers));
+        let projects = Many {
+            sql: "UPDATE project SET next_seq = ?2, last_message_at = ?3, lease_version = ?4, acks = ?5 WHERE id = ?1",
+            width: 5,
+            values: changed
+                .flat_map(|(id, of)| *values![*id, of.next_seq, of.last_message_at, of.lease_version, of.acks])
+                .collect(),
+        };
+        let told = self.events.iter().flat_map(|(project, event)| {
+            *values![*project, event.seq, event.kind.as_str(), event.reference, event.agent, event.at]
+        });
+        let events = Many { sql: EVENT, width: 6, values: told.collect() };
+        self.execute_all(&[projects, events]).await?;
+        self.events.clear();
+        Ok(())
     }
 }
 

@@ -21,7 +21,6 @@ use mail::messages::{Appended, NewMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::append::append;
 use super::health::Health;
 use super::held::Held;
 use super::listener::Listener;
@@ -31,6 +30,7 @@ use super::{PostgresOptions, taken};
 use crate::books::LeaseBooks;
 use crate::error::{Outcome, SqlError};
 use crate::job::{Answer, Job, Lost, Work, answer, closed, job};
+use crate::messages::append::append;
 use queue::{Append, Queue, Queued};
 
 /// The queues and the tasks that serve them.
@@ -216,7 +216,7 @@ async fn keep_messages(tx: &mut PostgresTx, appends: &mut [&mut Append]) -> Outc
     tx.mark().await?;
     let saved = tx.save();
     let messages: Vec<&NewMessage> = appends.iter().map(|one| &one.message).collect();
-    match append(tx, &messages).await {
+    match append(&mut tx.tx(), &messages).await {
         Ok(kept) => {
             appends.iter_mut().zip(kept).for_each(|(one, kept)| one.outcome = Some(Ok(kept)));
             return Ok(());
@@ -235,7 +235,7 @@ async fn keep_messages(tx: &mut PostgresTx, appends: &mut [&mut Append]) -> Outc
     for one in appends {
         tx.client.batch_execute("SAVEPOINT message").await?;
         let saved = tx.save();
-        one.outcome = Some(match append(tx, &[&one.message]).await {
+        one.outcome = Some(match append(&mut tx.tx(), &[&one.message]).await {
             Ok(mut kept) => Ok(kept.remove(0)),
             Err(error) => {
                 tx.restore(saved);

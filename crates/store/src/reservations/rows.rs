@@ -86,13 +86,13 @@ pub(super) async fn prolong<'l>(tx: &mut Tx<'_>, leases: impl Iterator<Item = &'
     let sql = "UPDATE reservation SET ends_at = ?2, exclusive = ?3, reason = ?4 WHERE id = ?1";
     let values: Vec<Value<'_>> =
         leases.flat_map(|lease| *values![lease.id, lease.ends_at, lease.exclusive, &lease.reason]).collect();
-    tx.execute_many(sql, 4, &values).await
+    tx.execute_many(sql, 4, values).await
 }
 
 /// Notes that reservations were given back.
 pub(super) async fn release(tx: &mut Tx<'_>, leases: &[Lease], now: Timestamp) -> Outcome<()> {
     let values: Vec<Value<'_>> = leases.iter().flat_map(|lease| *values![lease.id, now]).collect();
-    tx.execute_many("UPDATE reservation SET released_at = ?2 WHERE id = ?1", 2, &values).await
+    tx.execute_many("UPDATE reservation SET released_at = ?2 WHERE id = ?1", 2, values).await
 }
 
 /// Those who stand in line, in their order.

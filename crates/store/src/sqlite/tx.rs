@@ -8,11 +8,13 @@ use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, ProjectId};
 use rusqlite::{Connection, params_from_iter};
 
-use super::search::Words;
+use super::search::{Words, scope_of};
 use crate::books::LeaseBooks;
 use crate::error::Outcome;
+use crate::events::EVENT;
+use crate::placed::Placed;
 use crate::row::{Row, Value, values};
-use crate::tx::{Tx, Visit, no_project};
+use crate::tx::{Many, Tx, Visit, no_project};
 
 /// The result of a future that never waits, as everything does that runs on SQLite.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
@@ -52,11 +54,14 @@ impl<'a> SqliteTx<'a> {
         &mut self.kept().books
     }
 
-    pub(super) fn words(&mut self) -> &mut Vec<Words> {
-        &mut self.kept().words
+    /// Has a message made findable before the commit.
+    pub(crate) fn make_findable(&mut self, message: &Placed<'_>) {
+        let scope = scope_of(message.project, message.sender);
+        let (subject, body) = (message.subject.to_owned(), message.body.to_owned());
+        self.kept().words.push(Words { message: message.id.0, scope, subject, body });
     }
 
-    fn kept(&mut self) -> &mut Writing {
+    pub(super) fn kept(&mut self) -> &mut Writing {
         self.writing.as_deref_mut().expect("only the writer has books and words")
     }
 
@@ -66,6 +71,17 @@ impl<'a> SqliteTx<'a> {
         while let Some(row) = rows.next()?
             && visit(&Row::Sqlite(row))?
         {}
+        Ok(())
+    }
+
+    pub(crate) fn execute_many(&mut self, many: &Many<'_>) -> Outcome<()> {
+        if many.values.is_empty() {
+            return Ok(());
+        }
+        let mut statement = self.connection.prepare_cached(many.sql)?;
+        for values in many.values.chunks(many.width) {
+            statement.execute(params_from_iter(values))?;
+        }
         Ok(())
     }
 
@@ -89,9 +105,8 @@ impl<'a> SqliteTx<'a> {
 
     /// Writes an event whose number was taken from the project in this transaction.
     pub(crate) fn record_as(&mut self, project: ProjectId, event: Event) -> Outcome<()> {
-        let sql = "INSERT INTO event (project_id, seq, kind, reference, agent_id, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let Event { seq, kind, reference, agent, at } = event;
-        self.execute(sql, values![project, seq, kind.as_str(), reference, agent, at]).map(drop)
+        self.execute(EVENT, values![project, seq, kind.as_str(), reference, agent, at]).map(drop)
     }
 
     /// Takes numbers for `events` events and raises the version of the reservations; returns the first number and the

@@ -66,7 +66,7 @@ fn insert<'a>(tx: &'a mut Tx<'_>, x: i64) -> BoxFuture<'a, Outcome<()>> {
 
 fn push(tx: &mut Tx<'_>, words: Words) {
     let Tx::Sqlite(tx) = tx else { panic!("it is SQLite's") };
-    tx.words().push(words);
+    tx.kept().words.push(words);
 }
 
 #[tokio::test]
