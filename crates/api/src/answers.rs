@@ -3,19 +3,25 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 mod agents;
+mod channels;
 mod messages;
+mod presence;
 mod reservations;
 mod threads;
+mod work;
 
 use std::borrow::Cow;
 
 pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use channels::{ChannelAnswer, PostAnswer};
 pub use messages::{
     CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
     WarningAnswer,
 };
+pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::ReservationAnswer;
 pub use threads::{ActionAnswer, FoundAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer};
+pub use work::{DetailAnswer, HelpAnswer, OpenAckAnswer, StoryAnswer, WorkAnswer};
 
 /// One of few words: ours when an answer is made, whatever came when it is read.
 pub type Word = Cow<'static, str>;

@@ -1,14 +1,17 @@
 //! The parameters that several verbs share, and how they are read.
 
 use mail::Error;
-use mail::messages::About;
-use mail::office::Claim;
+use mail::messages::{About, PAGE_BYTES};
+use mail::office::{Claim, Watcher};
 use mcp::{Param, ParamKind};
+use serde::{Deserialize, Serialize};
 
 /// The longest that a call may wait, in seconds: clients give up on a call after a minute.
 pub(crate) const LONGEST_WAIT: i64 = 50;
 /// How many entries a list of mail has when nobody says.
 pub(crate) const DEFAULT_LIMIT: u32 = 20;
+/// How many entries a list has that agents do not ask for.
+pub(crate) const LONG_LIMIT: u32 = 100;
 
 pub(crate) const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path")
     .mistaken_for(&["project", "project_path", "human_key", "project_slug"]);
@@ -23,13 +26,38 @@ pub(crate) const MESSAGE: Param =
     Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "message", "message_ids"]);
 pub(crate) const THREAD: Param =
     Param::required("thread_id", ParamKind::Text, "").mistaken_for(&["thread", "id", "message_id"]);
+/// Where a watcher looks.
+pub(crate) const CHANNEL: Param = Param::optional("channel", ParamKind::Text, "None for the mailbox");
+pub(crate) const HOLDER: Param = Param::required("holder", ParamKind::Text, "Who watches");
 pub(crate) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code").rare();
 pub(crate) const MODEL: Param = Param::optional("model", ParamKind::Text, "").rare();
 pub(crate) const TASK: Param = Param::optional("task_description", ParamKind::Text, "");
+pub(crate) const BODIES: Param = Param::optional("include_bodies", ParamKind::Flag, "Default true").rare();
+pub(crate) const BEFORE: Param = Param::optional("before_id", ParamKind::Id, "Older than this message").rare();
 
 /// Who acts: a name, and what proves it.
 pub(crate) fn claim<'a>(name: &'a str, token: Option<&'a str>) -> Claim<'a> {
     Claim { token, ..Claim::of(name) }
+}
+
+/// Who acts in which project: what the requests of a watcher have in common.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Actor {
+    pub project_key: String,
+    pub agent_name: String,
+    pub registration_token: Option<String>,
+}
+
+impl Actor {
+    pub(crate) fn claim(&self) -> Claim<'_> {
+        claim(&self.agent_name, self.registration_token.as_deref())
+    }
+
+    /// The same as somebody who watches a channel, or the mailbox.
+    pub(crate) fn watcher<'a>(&'a self, channel: &'a str, holder: &'a str) -> Watcher<'a> {
+        Watcher { project_key: &self.project_key, agent: self.claim(), channel, holder }
+    }
 }
 
 /// What kind of mail, about what work, a reader wants.
@@ -48,6 +76,13 @@ pub(crate) fn filled<'a>(what: &'static str, text: &'a str) -> Result<&'a str, E
 /// How many entries are wanted.
 pub(crate) fn limit(given: Option<u32>, default: u32) -> usize {
     given.unwrap_or(default) as usize
+}
+
+/// The cursor of the next page, behind one of messages with bodies of these sizes, of which `last` is the last; none if
+/// nothing comes behind it. A page that ended early because its bodies are long may have a next, as a full one has.
+pub fn next_cursor(limit: usize, sizes: impl ExactSizeIterator<Item = usize>, last: Option<i64>) -> Option<i64> {
+    let is_full = sizes.len() >= limit;
+    last.filter(|_| is_full || sizes.sum::<usize>() > PAGE_BYTES)
 }
 
 /// A time that a caller gave.

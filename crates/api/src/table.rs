@@ -19,9 +19,12 @@ pub trait Visitor {
     fn verb<V: Verb>(&mut self, offered: Offered);
 }
 
+/// Names that earlier versions of our own programs call. A server refuses them, and says that the caller is older than it is.
+pub const RETIRED: &[&str] = &["channel", "watch"];
+
 /// Shows the whole table to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
-    use Offered::{Full, Lean};
+    use Offered::{Full, Lean, Unlisted};
     visitor.verb::<HealthCheck>(Full);
     visitor.verb::<EnsureProject>(Full);
     visitor.verb::<RegisterAgent>(Full);
@@ -39,4 +42,22 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.verb::<RenewFileReservations>(Full);
     visitor.verb::<MacroStartSession>(Lean);
     visitor.verb::<MacroPrepareThread>(Full);
+    visitor.verb::<BeginWatch>(Unlisted);
+    visitor.verb::<CountHops>(Unlisted);
+    visitor.verb::<EndWatch>(Unlisted);
+    visitor.verb::<FinishRun>(Unlisted);
+    visitor.verb::<HoldWatch>(Unlisted);
+    visitor.verb::<Leave>(Unlisted);
+    visitor.verb::<ListChannels>(Unlisted);
+    visitor.verb::<ListRuns>(Unlisted);
+    visitor.verb::<ListWork>(Unlisted);
+    visitor.verb::<PostToChannel>(Unlisted);
+    visitor.verb::<ReadChannel>(Unlisted);
+    visitor.verb::<ReadMessage>(Unlisted);
+    visitor.verb::<ReadOutbox>(Unlisted);
+    visitor.verb::<ReadThread>(Unlisted);
+    visitor.verb::<ReadWork>(Unlisted);
+    visitor.verb::<RetryRuns>(Unlisted);
+    visitor.verb::<SetPresence>(Unlisted);
+    visitor.verb::<TakeMessage>(Unlisted);
 }

@@ -3,13 +3,10 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 pub mod agents;
-pub mod channels;
 pub mod mailboxes;
 pub mod messages;
 pub mod presence;
 pub mod reservations;
-pub mod watches;
-pub mod work;
 
 /// A time as answers show it.
 pub use mail::error::rfc3339;

@@ -5,17 +5,17 @@
 //! Reading changes nothing.
 
 mod address;
-mod channels;
 mod listing;
 mod watching;
 
 use std::sync::Arc;
 
+use api::{ListChannels, ListWork, ReadChannel, ReadWork, Verb};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
 use mail::messages::{About, PAGE_BYTES};
-use mail::office::{Claim, InboxAsk, ThreadAsk, WorkAsk};
+use mail::office::{Claim, InboxAsk, ThreadAsk};
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
 use serde::Serialize;
@@ -25,7 +25,6 @@ use crate::answers::agents::ProjectAnswer;
 use crate::answers::messages::{FollowedAnswer, MessageAnswer};
 use crate::answers::presence::PresentAnswer;
 use crate::answers::reservations::leases;
-use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
 use address::Address;
 
@@ -40,6 +39,10 @@ impl Shelves {
     /// The resources of this office.
     pub fn new(office: Arc<Office>) -> Self {
         Self { office }
+    }
+
+    async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, ReadError> {
+        verb.run(&self.office).await.map_err(refused)
     }
 
     async fn read_address(&self, address: &Address) -> Result<String, ReadError> {
@@ -148,30 +151,33 @@ impl Shelves {
     }
 
     async fn work(&self, address: &Address) -> Result<String, ReadError> {
-        if let Some(id) = address.get("id") {
-            return self.work_story(address, id).await;
+        let (project_key, limit) = (address.project_or_name()?.to_owned(), address.opt_limit()?);
+        let owned = |key| address.get(key).map(str::to_owned);
+        if let Some(work_id) = owned("id") {
+            let request = ReadWork { project_key, work_id, after_id: address.number("after")?, limit };
+            return Ok(page(address, "after", &self.ask(request).await?));
         }
-        let limit = address.limit(100)?;
-        let ask = WorkAsk {
-            project_key: address.project_or_name()?,
-            state: address.get("state"),
-            agent: address.get("agent"),
-            before: address.number("before")?.map(MessageId),
-            limit,
-        };
-        let page = self.office.work(ask).await.map_err(refused)?;
-        let items: Vec<_> = page.items.iter().map(WorkAnswer::from).collect();
-        let next = address.next("before", limit, page.next.map(|id| id.0), limit);
-        Ok(text(&json!({ "project": page.project.slug, "items": items, "next": next })))
+        let (state, agent, before_id) = (owned("state"), owned("agent"), address.number("before")?);
+        let request = ListWork { project_key, state, agent, before_id, limit };
+        Ok(page(address, "before", &self.ask(request).await?))
     }
 
-    async fn work_story(&self, address: &Address, id: &str) -> Result<String, ReadError> {
-        let (limit, after) = (address.limit(100)?, address.number("after")?.map(MessageId));
-        let told = self.office.work_story(address.project_or_name()?, id, after, limit).await.map_err(refused)?;
-        let story: Vec<_> = told.messages.iter().map(StoryAnswer::from).collect();
-        let next = address.next("after", limit, told.next.map(|id| id.0), limit);
-        let item = WorkAnswer::from(&told.item);
-        Ok(text(&json!({ "project": told.project.slug, "item": item, "story": story, "next": next })))
+    async fn channel(&self, address: &Address) -> Result<String, ReadError> {
+        let request = ReadChannel {
+            project_key: address.project()?.to_owned(),
+            channel: address.name().to_owned(),
+            since: address.get("since").map(str::to_owned),
+            before_id: address.number("before")?,
+            thread_id: address.get("thread_id").map(str::to_owned),
+            limit: address.opt_limit()?,
+        };
+        let key = if request.since.is_some() { "since" } else { "before" };
+        Ok(page(address, key, &self.ask(request).await?))
+    }
+
+    async fn channels(&self, address: &Address) -> Result<String, ReadError> {
+        let request = ListChannels { project_key: address.project_or_name()?.to_owned() };
+        Ok(text(&json!(self.ask(request).await?)))
     }
 }
 
@@ -215,6 +221,15 @@ fn refused(error: Error) -> ReadError {
         | Error::UnknownWork { .. } => ReadError::NotFound(refusal(error)),
         other => ReadError::Refused(refusal(other)),
     }
+}
+
+/// A page of a list. The cursor of the next page becomes the address of that page.
+fn page(address: &Address, key: &str, answer: &impl Serialize) -> String {
+    let mut json = serde_json::to_value(answer).expect("answers are plain structs and always serialise");
+    if let Some(cursor) = json["next"].as_i64() {
+        json["next"] = address.page_at(key, cursor).into();
+    }
+    text(&json)
 }
 
 fn text(answer: &impl Serialize) -> String {

@@ -3,10 +3,8 @@
 //! What a tool takes and answers is declared with its verb. Here the answer of the office, or its refusal, gets the form
 //! that MCP wants. No rule lives here.
 
-mod channels;
 mod mailboxes;
 mod presence;
-mod watches;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -37,9 +35,7 @@ impl Tools {
         api::visit_all(&mut tools);
         let desk = Desk { office: office.clone() };
         tools.tools.push(mailboxes::tool(&desk));
-        tools.tools.push(watches::tool(&desk));
         tools.tools.push(presence::tool(&desk));
-        tools.tools.push(channels::tool(&desk));
         tools
     }
 }
@@ -94,12 +90,4 @@ fn claim<'a>(arguments: &'a Arguments, name: &str) -> Claim<'a> {
 
 fn limit(arguments: &Arguments, default: usize) -> usize {
     arguments.number("limit").map_or(default, |limit| limit as usize)
-}
-
-/// Text that has to say something.
-fn filled<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
-    if text.trim().is_empty() {
-        return Err(Error::Invalid { what, value: mail::error::shown(text), wanted: "some text".to_owned() });
-    }
-    Ok(text)
 }

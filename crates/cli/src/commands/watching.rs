@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use crate::output::{self, Screen, text};
@@ -21,28 +22,22 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A question whose answer is a table that can stay.
 pub trait Question {
+    /// What the office answers, as programs are told it.
+    type Answer: Serialize;
+
     /// Asks the office.
-    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused>;
+    async fn ask(&self, post_office: &PostOffice) -> Result<Self::Answer, Refused>;
 
     /// The address of what changes when the answer does.
     fn watched(&self) -> String;
 
     /// The answer for people.
-    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String>;
+    fn text(&self, answer: &Self::Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<String>;
 
     /// What of an answer is news when it changed, where one table is printed behind the other.
-    fn news(&self, answer: &Answer) -> Value {
-        answer.json.clone()
+    fn news(&self, answer: &Self::Answer) -> Value {
+        json!(answer)
     }
-}
-
-/// What the office says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The same for programs.
-    pub json: Value,
-    /// Whether there is more than one wants to hear of.
-    pub has_more: bool,
 }
 
 /// Prints the table once.
@@ -51,7 +46,7 @@ pub async fn show(post_office: &PostOffice, question: &impl Question, as_json: b
     // Only a table that stays in its place has to fit the height of the screen.
     let screen = Screen { height: None, ..Screen::of_stdout() };
     let text = question.text(&answer, SystemClock.now(), &screen)?;
-    output::answer(as_json, &answer.json, || text);
+    output::answer(as_json, &json!(answer), || text);
     Ok(())
 }
 
@@ -106,7 +101,7 @@ impl<Q: Question> Drawing<'_, Q> {
         }
     }
 
-    fn draw(&mut self, answer: Answer) -> anyhow::Result<()> {
+    fn draw(&mut self, answer: Q::Answer) -> anyhow::Result<()> {
         let screen = Screen::of_stdout();
         match self.next(answer, SystemClock.now(), &screen)? {
             Some(text) if self.is_in_place(&screen) => Ok(output::redraw(&text)?),
@@ -116,9 +111,9 @@ impl<Q: Question> Drawing<'_, Q> {
     }
 
     /// What is to be drawn now; none if that would say the same again.
-    fn next(&mut self, answer: Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<Option<String>> {
+    fn next(&mut self, answer: Q::Answer, now: Timestamp, screen: &Screen) -> anyhow::Result<Option<String>> {
         let text =
-            if self.as_json { text::json_line(&answer.json) } else { self.question.text(&answer, now, screen)? };
+            if self.as_json { text::json_line(&json!(answer)) } else { self.question.text(&answer, now, screen)? };
         let is_in_place = self.is_in_place(screen);
         let covers_complaint = self.complaint.take().is_some() && is_in_place;
         let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(self.question.news(&answer)) };
@@ -155,8 +150,6 @@ fn is_closed(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
@@ -166,7 +159,9 @@ mod tests {
     struct OneLine;
 
     impl Question for OneLine {
-        async fn ask(&self, _: &PostOffice) -> Result<Answer, Refused> {
+        type Answer = Value;
+
+        async fn ask(&self, _: &PostOffice) -> Result<Value, Refused> {
             Err(Refused::unanswered())
         }
 
@@ -174,18 +169,18 @@ mod tests {
             String::new()
         }
 
-        fn text(&self, answer: &Answer, now: Timestamp, _: &Screen) -> anyhow::Result<String> {
+        fn text(&self, answer: &Value, now: Timestamp, _: &Screen) -> anyhow::Result<String> {
             let began: Timestamp = "2026-01-11T16:00:00Z".parse()?;
-            Ok(format!("{} {}m", answer.json["state"], (now.as_second() - began.as_second()) / 60))
+            Ok(format!("{} {}m", answer["state"], (now.as_second() - began.as_second()) / 60))
         }
 
-        fn news(&self, answer: &Answer) -> Value {
-            answer.json["state"].clone()
+        fn news(&self, answer: &Value) -> Value {
+            answer["state"].clone()
         }
     }
 
-    fn answer(state: &str) -> Answer {
-        Answer { json: json!({ "state": state, "seen": "whenever" }), has_more: false }
+    fn answer(state: &str) -> Value {
+        json!({ "state": state, "seen": "whenever" })
     }
 
     fn new(as_json: bool) -> Drawing<'static, OneLine> {
@@ -193,15 +188,15 @@ mod tests {
     }
 
     /// What is drawn, one look after the other.
-    fn drawn(as_json: bool, screen: &Screen, looks: &[(Answer, &str)]) -> Vec<Option<String>> {
+    fn drawn(as_json: bool, screen: &Screen, looks: &[(Value, &str)]) -> Vec<Option<String>> {
         let mut drawing = new(as_json);
-        let mut look = |(answer, now): &(Answer, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
+        let mut look = |(answer, now): &(Value, &str)| drawing.next(answer.clone(), now.parse().unwrap(), screen);
         looks.iter().map(|at| look(at).unwrap()).collect()
     }
 
     #[test]
     fn where_text_goes_on_only_news_is_printed() {
-        let seen_again = Answer { json: json!({ "state": "asked", "seen": "again" }), has_more: false };
+        let seen_again = json!({ "state": "asked", "seen": "again" });
         let looks = [
             (answer("asked"), "2026-01-11T16:05:00Z"),
             (seen_again, "2026-01-11T16:20:00Z"),

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::watching::{self, Answer, Question};
+use super::watching::{self, Question};
 use crate::config::Config;
 use crate::output::Screen;
 use crate::post_office::pages::{self, Pages};
@@ -62,7 +62,17 @@ struct Everybody {
     agent: Option<String>,
 }
 
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    json: Value,
+    #[serde(skip)]
+    has_more: bool,
+}
+
 impl Question for Everybody {
+    type Answer = Answer;
+
     async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
         // Agents elsewhere tell of themselves in the folder.
         post_office.settle_channels().await;

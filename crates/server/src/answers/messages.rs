@@ -1,8 +1,6 @@
 //! Messages, as answers show them.
 
-use mail::error::Problem;
 use mail::messages::{Delivery, InboxEntry, Message, Role, Vouched};
-use mail::office::{Secret, Sent};
 use serde::Serialize;
 
 use super::rfc3339;
@@ -85,103 +83,6 @@ impl<'a> MessageAnswer<'a> {
             read_ts: entry.state.read_at.map(rfc3339),
             ack_ts: entry.state.acked_at.map(rfc3339),
             ..Self::new(&entry.message, with_body)
-        }
-    }
-}
-
-/// What a sender is told: the message, and its content once more where older clients look for it.
-#[derive(Serialize)]
-pub struct SentAnswer<'a> {
-    /// The message, without its body, which the sender knows.
-    #[serde(flatten)]
-    pub message: MessageAnswer<'a>,
-    /// The blind copies.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub bcc: &'a [String],
-    /// How many agents it was delivered to.
-    pub count: usize,
-    /// What is wrong with it as a typed message. It was sent all the same.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<ProblemAnswer>,
-    /// What its sender should think about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<WarningAnswer>,
-    /// One entry, whose payload is the message with its body.
-    pub deliveries: [DeliveryAnswer<'a>; 1],
-}
-
-/// One thing that is wrong with a typed message.
-#[derive(Serialize)]
-pub struct ProblemAnswer {
-    /// Which field.
-    pub path: String,
-    /// What stands there, and what should.
-    pub message: String,
-}
-
-/// Something that a sender should think about.
-#[derive(Serialize)]
-pub struct WarningAnswer {
-    /// A stable code.
-    pub code: &'static str,
-    /// The fact.
-    pub message: String,
-    /// The next thing to do.
-    pub hint: &'static str,
-}
-
-/// One entry of what was delivered.
-#[derive(Serialize)]
-pub struct DeliveryAnswer<'a> {
-    /// What was delivered.
-    pub payload: Payload<'a>,
-}
-
-/// The content of a message.
-#[derive(Serialize)]
-pub struct Payload<'a> {
-    /// Its number.
-    pub id: i64,
-    /// The subject.
-    pub subject: &'a str,
-    /// The body.
-    pub body_md: &'a str,
-    /// When it was accepted.
-    pub created_ts: String,
-}
-
-impl<'a> From<&'a Sent> for SentAnswer<'a> {
-    fn from(sent: &'a Sent) -> Self {
-        let message = &sent.message;
-        let payload = Payload {
-            id: message.id.0,
-            subject: &message.subject,
-            body_md: &message.body,
-            created_ts: rfc3339(message.created_at),
-        };
-        Self {
-            message: MessageAnswer::new(message, false),
-            bcc: &sent.bcc,
-            count: message.open_recipients().count() + sent.bcc.len(),
-            problems: sent.notes.problems.iter().map(ProblemAnswer::from).collect(),
-            warnings: sent.notes.secrets.iter().map(WarningAnswer::from).collect(),
-            deliveries: [DeliveryAnswer { payload }],
-        }
-    }
-}
-
-impl From<&Problem> for ProblemAnswer {
-    fn from(problem: &Problem) -> Self {
-        Self { path: problem.path.clone(), message: problem.to_string() }
-    }
-}
-
-impl From<&Secret> for WarningAnswer {
-    fn from(secret: &Secret) -> Self {
-        Self {
-            code: "SECRET_SUSPECTED",
-            message: secret.to_string(),
-            hint: "Mail is kept for good: if this is a real secret, change it.",
         }
     }
 }

@@ -105,11 +105,16 @@ impl Address {
         self.get(key).map(|value| value.parse().map_err(|_| self.wrong(key, value, "a whole number"))).transpose()
     }
 
-    /// How much is asked for: 1 to 1000.
+    /// How much is asked for.
     pub fn limit(&self, default: usize) -> Result<usize, ReadError> {
+        Ok(self.opt_limit()?.map_or(default, |limit| limit as usize))
+    }
+
+    /// How much is asked for, if that is said: 1 to 1000.
+    pub fn opt_limit(&self) -> Result<Option<u32>, ReadError> {
         match self.number("limit")? {
-            None => Ok(default),
-            Some(limit @ 1..=1000) => Ok(limit as usize),
+            None => Ok(None),
+            Some(limit @ 1..=1000) => Ok(Some(limit as u32)),
             Some(limit) => Err(self.wrong("limit", &limit.to_string(), "1 to 1000")),
         }
     }
@@ -126,14 +131,19 @@ impl Address {
 
     /// The address of the page that follows one of `got` entries, if there may be more.
     pub fn next(&self, key: &str, limit: usize, last: Option<i64>, got: usize) -> Option<String> {
-        let last = last.filter(|_| got >= limit)?.to_string();
+        last.filter(|_| got >= limit).map(|last| self.page_at(key, last))
+    }
+
+    /// The address of the page at a cursor.
+    pub fn page_at(&self, key: &str, cursor: i64) -> String {
+        let cursor = cursor.to_string();
         let kept = self.values.iter().filter(|(known, _)| known != key && known != "registration_token");
         let pairs: Vec<String> = kept
             .map(|(known, value)| (known.as_str(), value.as_str()))
-            .chain([(key, last.as_str())])
+            .chain([(key, cursor.as_str())])
             .map(|(known, value)| format!("{known}={}", encode(value)))
             .collect();
-        Some(format!("{}?{}", address_of(self.kind, &self.name), pairs.join("&")))
+        format!("{}?{}", address_of(self.kind, &self.name), pairs.join("&"))
     }
 
     /// That nothing is there.
