@@ -3,15 +3,18 @@
 //! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
 
 mod agents;
+mod channels;
 mod deliveries;
 mod messages;
 mod presence;
 mod reservations;
 mod threads;
+mod work;
 
 use std::borrow::Cow;
 
 pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
     CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
@@ -20,6 +23,7 @@ pub use messages::{
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::ReservationAnswer;
 pub use threads::{ActionAnswer, FoundAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer};
+pub use work::{DetailAnswer, HelpAnswer, OpenAckAnswer, StoryAnswer, WorkAnswer};
 
 /// One of few words: ours when an answer is made, whatever came when it is read.
 pub type Word = Cow<'static, str>;

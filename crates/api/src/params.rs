@@ -1,7 +1,7 @@
 //! The parameters that several verbs share, and how they are read.
 
 use mail::messages::{About, PAGE_BYTES};
-use mail::office::Claim;
+use mail::office::{Claim, Watcher};
 use mail::provider::native::{Names, Native};
 use mail::{Error, Office};
 use mcp::{Param, ParamKind};
@@ -30,6 +30,9 @@ pub(crate) const MESSAGE: Param =
     Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "message", "message_ids"]);
 pub(crate) const THREAD: Param =
     Param::required("thread_id", ParamKind::Text, "").mistaken_for(&["thread", "id", "message_id"]);
+/// Where a watcher looks.
+pub(crate) const CHANNEL: Param = Param::optional("channel", ParamKind::Text, "None for the mailbox");
+pub(crate) const HOLDER: Param = Param::required("holder", ParamKind::Text, "Who watches");
 pub(crate) const PROGRAM: Param = Param::optional("program", ParamKind::Text, "e.g. claude-code").rare();
 pub(crate) const MODEL: Param = Param::optional("model", ParamKind::Text, "").rare();
 pub(crate) const TASK: Param = Param::optional("task_description", ParamKind::Text, "");
@@ -64,6 +67,26 @@ impl Reader {
 /// Who acts: a name, and what proves it.
 pub(crate) fn claim<'a>(name: &'a str, token: Option<&'a str>) -> Claim<'a> {
     Claim { token, ..Claim::of(name) }
+}
+
+/// Who acts in which project: what the requests of a watcher have in common.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Actor {
+    pub project_key: String,
+    pub agent_name: String,
+    pub registration_token: Option<String>,
+}
+
+impl Actor {
+    pub(crate) fn claim(&self) -> Claim<'_> {
+        claim(&self.agent_name, self.registration_token.as_deref())
+    }
+
+    /// The same as somebody who watches a channel, or the mailbox.
+    pub(crate) fn watcher<'a>(&'a self, channel: &'a str, holder: &'a str) -> Watcher<'a> {
+        Watcher { project_key: &self.project_key, agent: self.claim(), channel, holder }
+    }
 }
 
 /// What kind of mail, about what work, a reader wants.

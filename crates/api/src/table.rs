@@ -20,7 +20,7 @@ pub trait Visitor {
 }
 
 /// Names that earlier versions of our own programs call. A server refuses them, and says that the caller is older than it is.
-pub const RETIRED: &[&str] = &["mailbox", "presence"];
+pub const RETIRED: &[&str] = &["channel", "mailbox", "presence", "watch"];
 
 /// Shows the whole table to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
@@ -42,22 +42,35 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.verb::<RenewFileReservations>(Full);
     visitor.verb::<MacroStartSession>(Lean);
     visitor.verb::<MacroPrepareThread>(Full);
+    visitor.verb::<BeginWatch>(Unlisted);
+    visitor.verb::<CountDeliveries>(Unlisted);
+    visitor.verb::<CountHops>(Unlisted);
+    visitor.verb::<DeliverMessage>(Unlisted);
     visitor.verb::<EndSession>(Unlisted);
+    visitor.verb::<EndWatch>(Unlisted);
     visitor.verb::<FindConflicts>(Unlisted);
+    visitor.verb::<FinishRun>(Unlisted);
+    visitor.verb::<HoldWatch>(Unlisted);
     visitor.verb::<Leave>(Unlisted);
     visitor.verb::<ListAgents>(Unlisted);
+    visitor.verb::<ListChannels>(Unlisted);
+    visitor.verb::<ListDeliveries>(Unlisted);
     visitor.verb::<ListProjects>(Unlisted);
     visitor.verb::<ListReservations>(Unlisted);
-    visitor.verb::<SetPresence>(Unlisted);
-    visitor.verb::<CountDeliveries>(Unlisted);
-    visitor.verb::<DeliverMessage>(Unlisted);
-    visitor.verb::<ListDeliveries>(Unlisted);
+    visitor.verb::<ListRuns>(Unlisted);
     visitor.verb::<ListThreadDeliveries>(Unlisted);
+    visitor.verb::<ListWork>(Unlisted);
     visitor.verb::<MarkDelivery>(Unlisted);
+    visitor.verb::<PostToChannel>(Unlisted);
+    visitor.verb::<ReadChannel>(Unlisted);
     visitor.verb::<ReadDelivery>(Unlisted);
     visitor.verb::<ReadMessage>(Unlisted);
     visitor.verb::<ReadOutbox>(Unlisted);
     visitor.verb::<ReadThread>(Unlisted);
+    visitor.verb::<ReadWork>(Unlisted);
+    visitor.verb::<RetryRuns>(Unlisted);
+    visitor.verb::<SetPresence>(Unlisted);
+    visitor.verb::<TakeMessage>(Unlisted);
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ const NUMBER: &str = "cat >/dev/null; echo \"To $POSTRIDER_MESSAGE_ID.\"";
 fn had_its_answers(server: &Server) {
     for number in 0..MOST {
         let answer = json!({
-            "project_key": PROJECT, "verb": "post", "sender_name": "codex", "channel": CHANNEL, "to": ["claude"],
+            "project_key": PROJECT, "sender_name": "codex", "channel": CHANNEL, "to": ["claude"],
             "mode": "watcher", "text": format!("Answer {number}."),
         });
-        server.call("channel", answer);
+        server.call("post_to_channel", answer);
     }
 }
 
@@ -76,10 +76,10 @@ fn an_answer_in_a_channel_counts_once_when_the_mailbox_is_watched_too() {
     let server = Server::start();
     let place = &server.place;
     let ask = json!({
-        "project_key": PROJECT, "verb": "post", "sender_name": "claude", "channel": CHANNEL, "to": ["codex"],
+        "project_key": PROJECT, "sender_name": "claude", "channel": CHANNEL, "to": ["codex"],
         "mode": "watcher",
     });
-    let asks = |text: &str| server.call("channel", with(ask.clone(), json!({ "text": text })));
+    let asks = |text: &str| server.call("post_to_channel", with(ask.clone(), json!({ "text": text })));
     for number in 0..9 {
         asks(&format!("Again {number}."));
     }

@@ -97,10 +97,10 @@ fn a_watcher_gets_ten_answers_and_the_count_survives_a_restart() {
     let server = Server::start();
     let place = &server.place;
     let ask = json!({
-        "project_key": PROJECT, "verb": "post", "sender_name": "claude", "channel": CHANNEL, "to": ["codex"],
+        "project_key": PROJECT, "sender_name": "claude", "channel": CHANNEL, "to": ["codex"],
         "mode": "watcher",
     });
-    let asks = |text: &str| server.call("channel", with(ask.clone(), json!({ "text": text })))["id"].clone();
+    let asks = |text: &str| server.call("post_to_channel", with(ask.clone(), json!({ "text": text })))["id"].clone();
     for number in 0..10 {
         asks(&format!("Again {number}."));
     }

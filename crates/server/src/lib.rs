@@ -6,7 +6,6 @@
 // One binary uses this crate: a comment stands where a name does not say it.
 #![allow(missing_docs)]
 
-mod answers;
 pub mod http;
 mod metrics;
 mod refusal;

@@ -5,25 +5,19 @@
 //! Reading changes nothing.
 
 mod address;
-mod channels;
 mod listing;
 mod messages;
 mod watching;
 
 use std::sync::Arc;
 
-use api::{ListAgents, ListProjects, ListReservations, Verb};
+use api::{ListAgents, ListChannels, ListProjects, ListReservations, ListWork, ReadChannel, ReadWork, Verb};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use mail::ids::MessageId;
-use mail::messages::PAGE_BYTES;
-use mail::office::WorkAsk;
 use mail::{Error, Office};
 use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
 use serde::Serialize;
-use serde_json::json;
 
-use crate::answers::work::{StoryAnswer, WorkAnswer};
 use crate::refusal::refusal;
 use address::Address;
 
@@ -79,30 +73,33 @@ impl Shelves {
     }
 
     async fn work(&self, address: &Address) -> Result<String, ReadError> {
-        if let Some(id) = address.get("id") {
-            return self.work_story(address, id).await;
+        let (project_key, limit) = (address.project_or_name()?.to_owned(), address.opt_limit()?);
+        let owned = |key| address.get(key).map(str::to_owned);
+        if let Some(work_id) = owned("id") {
+            let request = ReadWork { project_key, work_id, after_id: address.number("after")?, limit };
+            return Ok(page(address, "after", &self.ask(request).await?));
         }
-        let limit = address.limit(100)?;
-        let ask = WorkAsk {
-            project_key: address.project_or_name()?,
-            state: address.get("state"),
-            agent: address.get("agent"),
-            before: address.number("before")?.map(MessageId),
-            limit,
-        };
-        let page = self.office.work(ask).await.map_err(refused)?;
-        let items: Vec<_> = page.items.iter().map(WorkAnswer::from).collect();
-        let next = address.next("before", limit, page.next.map(|id| id.0), limit);
-        Ok(text(&json!({ "project": page.project.slug, "items": items, "next": next })))
+        let (state, agent, before_id) = (owned("state"), owned("agent"), address.number("before")?);
+        let request = ListWork { project_key, state, agent, before_id, limit };
+        Ok(page(address, "before", &self.ask(request).await?))
     }
 
-    async fn work_story(&self, address: &Address, id: &str) -> Result<String, ReadError> {
-        let (limit, after) = (address.limit(100)?, address.number("after")?.map(MessageId));
-        let told = self.office.work_story(address.project_or_name()?, id, after, limit).await.map_err(refused)?;
-        let story: Vec<_> = told.messages.iter().map(StoryAnswer::from).collect();
-        let next = address.next("after", limit, told.next.map(|id| id.0), limit);
-        let item = WorkAnswer::from(&told.item);
-        Ok(text(&json!({ "project": told.project.slug, "item": item, "story": story, "next": next })))
+    async fn channel(&self, address: &Address) -> Result<String, ReadError> {
+        let request = ReadChannel {
+            project_key: address.project()?.to_owned(),
+            channel: address.name().to_owned(),
+            since: address.get("since").map(str::to_owned),
+            before_id: address.number("before")?,
+            thread_id: address.get("thread_id").map(str::to_owned),
+            limit: address.opt_limit()?,
+        };
+        let key = if request.since.is_some() { "since" } else { "before" };
+        Ok(page(address, key, &self.ask(request).await?))
+    }
+
+    async fn channels(&self, address: &Address) -> Result<String, ReadError> {
+        let request = ListChannels { project_key: address.project_or_name()?.to_owned() };
+        Ok(text(&self.ask(request).await?))
     }
 }
 
@@ -123,13 +120,6 @@ impl Resources for Shelves {
     async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
         watching::watch(&self.office, &Address::parse(uri)?).await
     }
-}
-
-/// How many messages a page counts as, by their bytes: one that ended early because they are long is as good as full.
-fn counted(limit: usize, bytes: impl ExactSizeIterator<Item = usize>) -> usize {
-    let count = bytes.len();
-    let bytes: usize = bytes.sum();
-    if bytes > PAGE_BYTES { limit } else { count }
 }
 
 /// What is not there is not found; everything else is refused with its reason.

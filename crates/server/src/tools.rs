@@ -3,22 +3,13 @@
 //! What a tool takes and answers is declared with its verb. Here the answer of the office, or its refusal, gets the form
 //! that MCP wants. No rule lives here.
 
-mod channels;
-mod watches;
-
-use std::future::Future;
 use std::sync::Arc;
 
-use api::{Offered, TOKEN, Verb, Visitor};
-use mail::office::Claim;
-use mail::{Error, Office};
-use mcp::{Arguments, Call, Hints, Output, Param, ParamKind, Tool};
+use api::{Offered, Verb, Visitor};
+use mail::Office;
+use mcp::{Call, Output, Tool};
 
 use crate::refusal::{outdated, refusal};
-
-const PROJECT: Param = Param::required("project_key", ParamKind::Text, "Absolute project path");
-const AGENT: Param = Param::required("agent_name", ParamKind::Text, "");
-const LIMIT: Param = Param::optional("limit", ParamKind::Number { min: 1, max: 1000 }, "").rare();
 
 /// All tools, in the order in which they are listed.
 pub struct Tools {
@@ -34,9 +25,6 @@ impl Tools {
         let mut tools = Self { office: office.clone(), tools: Vec::new(), lean: Vec::new() };
         api::visit_all(&mut tools);
         tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
-        let desk = Desk { office: office.clone() };
-        tools.tools.push(watches::tool(&desk));
-        tools.tools.push(channels::tool(&desk));
         tools
     }
 }
@@ -57,46 +45,4 @@ impl Visitor for Tools {
         }
         self.tools.push(if offered == Offered::Unlisted { tool.unlisted() } else { tool });
     }
-}
-/// Where tools are made: it hands each call to the office.
-struct Desk {
-    office: Arc<Office>,
-}
-
-impl Desk {
-    fn tool<F, Answer>(
-        &self,
-        name: &'static str,
-        about: &'static str,
-        params: &'static [Param],
-        hints: Hints,
-        handler: F,
-    ) -> Tool
-    where
-        F: Fn(Arc<Office>, Arguments) -> Answer + Send + Sync + 'static,
-        Answer: Future<Output = Result<Output, Error>> + Send + 'static,
-    {
-        let office = self.office.clone();
-        Tool::new(name, about, params, hints, move |call: Call| {
-            let answer = handler(office.clone(), call.arguments);
-            async move { answer.await.map_err(refusal) }
-        })
-    }
-}
-
-/// Who acts, by the argument `name` and the token beside it.
-fn claim<'a>(arguments: &'a Arguments, name: &str) -> Claim<'a> {
-    Claim { token: arguments.opt_text("registration_token"), ..Claim::of(arguments.text(name)) }
-}
-
-fn limit(arguments: &Arguments, default: usize) -> usize {
-    arguments.number("limit").map_or(default, |limit| limit as usize)
-}
-
-/// Text that has to say something.
-fn filled<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
-    if text.trim().is_empty() {
-        return Err(Error::Invalid { what, value: mail::error::shown(text), wanted: "some text".to_owned() });
-    }
-    Ok(text)
 }

@@ -19,13 +19,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use api::Actor;
 use clap::{Args, Subcommand};
 use mail::projects::slug_of;
 use relay::watch::{AnswerPath, DEFAULT_TEMPLATE, Invocation, Template};
 use serde_json::json;
 
 use crate::config::{Config, EVERYWHERE};
-use crate::mailbox::Who;
 use crate::post_office::{self, InProject, PostOffice};
 use crate::{logging, output};
 use amounts::Since;
@@ -119,12 +119,12 @@ enum Verb {
 }
 
 impl For {
-    fn who(&self, config: &Config) -> anyhow::Result<Who> {
+    fn actor(&self, config: &Config) -> anyhow::Result<Actor> {
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let name = given(&self.agent).or_else(|| given(&config.file.agent));
         let name = name
             .context("nobody said for whom; pass --agent NAME, set POSTRIDER_AGENT, or set agent in postrider.toml")?;
-        Ok(Who { name, token: given(&self.token) })
+        Ok(Actor { project_key: self.project.key()?, agent_name: name, registration_token: given(&self.token) })
     }
 }
 
@@ -136,20 +136,21 @@ impl Watch {
             output::answer(as_json, &json, || DEFAULT_TEMPLATE.trim_end().to_owned());
             return Ok(ExitCode::SUCCESS);
         }
-        let (who, project) = (self.who.who(&config)?, self.who.project.key()?);
+        let actor = self.who.actor(&config)?;
+        let project = actor.project_key.clone();
         if let Some(verb) = self.verb.take() {
             return post_office::visit(config, &project, async |post_office| match verb {
-                Verb::Failed(failed) => failed.run(post_office, &project, &who, as_json).await,
-                Verb::Retry(retry) => retry.run(post_office, &project, &who, as_json).await,
+                Verb::Failed(failed) => failed.run(post_office, actor, as_json).await,
+                Verb::Retry(retry) => retry.run(post_office, actor, as_json).await,
             });
         }
-        let plan = self.plan(who, project, &config, as_json)?;
+        let plan = self.plan(actor, &config, as_json)?;
         logging::start(&config)?;
         post_office::run(async {
             // Before anybody is told that we run: who starts us may stop us at once.
             let stop = watching::asked_to_stop();
             let post_office = if plan.once {
-                let post_office = PostOffice::open(config.about(&plan.project)).await?;
+                let post_office = PostOffice::open(config.about(&project)).await?;
                 post_office.settle_channels().await;
                 post_office
             } else {
@@ -162,7 +163,7 @@ impl Watch {
         })
     }
 
-    fn plan(self, who: Who, project: String, config: &Config, as_json: bool) -> anyhow::Result<watching::Plan> {
+    fn plan(self, actor: Actor, config: &Config, as_json: bool) -> anyhow::Result<watching::Plan> {
         let channel = self.channel.as_deref().map(|name| name.strip_prefix('#').unwrap_or(name).to_owned());
         let mut places: Vec<String> = channel.into_iter().collect();
         places.extend(self.mailbox.then(String::new));
@@ -191,12 +192,11 @@ impl Watch {
                 most_output: self.max_output,
                 answer,
             },
-            log: log::Log::new(as_json, &who.name, log_folder(config, &project)),
-            who,
-            project,
+            log: log::Log::new(as_json, &actor.agent_name, log_folder(config, &actor.project_key)),
+            actor,
             places,
             role: self.role,
-            context: self.context as usize,
+            context: self.context,
             poll: self.poll,
             since: self.since,
             max_hops: self.max_hops,

@@ -6,21 +6,22 @@ mod board;
 mod item;
 mod story;
 
+use std::ops::Not;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use api::answers::{StoryAnswer, WorkAnswer};
+use api::{ListWork, ReadWork};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::watching::{self, Question};
 use crate::config::Config;
 use crate::output::{self, Screen};
-use crate::post_office::pages::{self, Pages};
-use crate::post_office::{self, InProject, PostOffice, Refused, resource};
-use item::Item;
+use crate::post_office::{self, InProject, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
 Items come from typed messages that name them, such as '[bd-42] PROGRESS' or JSON with a task_id; nobody has to make them.
@@ -112,27 +113,34 @@ struct Items {
     agent: Option<String>,
 }
 
-/// What the office says, and whether there is more.
+/// The items that were asked for.
 #[derive(Serialize)]
-#[serde(transparent)]
-struct Answer {
-    json: Value,
-    #[serde(skip)]
+struct Board {
+    project: String,
+    items: Vec<WorkAnswer>,
+    #[serde(skip_serializing_if = "Not::not")]
     has_more: bool,
 }
 
 impl Question for Items {
-    type Answer = Answer;
+    type Answer = Board;
 
-    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
-        let keys = [("state", self.state.as_deref()), ("agent", self.agent.as_deref()), ("limit", Some(pages::PAGE))];
-        let Pages { last, entries, has_more } =
-            pages::read(post_office, resource("work", &self.project, &keys), "items").await?;
-        let mut json = json!({ "project": last["project"], "items": entries });
-        if has_more {
-            json["has_more"] = true.into();
-        }
-        Ok(Answer { json, has_more })
+    async fn ask(&self, post_office: &PostOffice) -> Result<Board, Refused> {
+        let mut project = String::new();
+        let read = pages::all(async |before_id| {
+            let request = ListWork {
+                project_key: self.project.clone(),
+                state: self.state.clone(),
+                agent: self.agent.clone(),
+                before_id,
+                limit: Some(pages::MOST_AT_ONCE),
+            };
+            let page = post_office.ask(request).await?;
+            project = page.project;
+            Ok((page.items, page.next))
+        });
+        let (items, has_more) = read.await?;
+        Ok(Board { project, items, has_more })
     }
 
     /// What is watched: all the work of the project, since what leaves a state changes its table too.
@@ -140,16 +148,12 @@ impl Question for Items {
         resource("work", &self.project, &[])
     }
 
-    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> String {
-        let items = match Vec::<Item>::deserialize(&answer.json["items"]) {
-            Ok(items) => items,
-            Err(error) => return format!("The list of work cannot be read: {error}"),
-        };
-        if items.is_empty() {
+    fn text(&self, board: &Board, now: Timestamp, screen: &Screen) -> String {
+        if board.items.is_empty() {
             return self.nothing();
         }
-        let mut text = board::text(&items, now, screen);
-        if answer.has_more {
+        let mut text = board::text(&board.items, now, screen);
+        if board.has_more {
             text.push_str("\nThese changed last; there are more. Narrow them down with --state or --agent.");
         }
         text
@@ -171,15 +175,29 @@ impl Items {
     }
 }
 
+/// One item, and what was said of it.
+#[derive(Serialize)]
+struct Story {
+    project: String,
+    item: WorkAnswer,
+    story: Vec<StoryAnswer>,
+    #[serde(skip_serializing_if = "Not::not")]
+    has_more: bool,
+}
+
 async fn show(post_office: &PostOffice, key: &str, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let uri = resource("work", key, &[("id", Some(id)), ("limit", Some(pages::PAGE))]);
-    let Pages { last, entries, has_more } = pages::read(post_office, uri, "story").await?;
-    let mut json = json!({ "project": last["project"], "item": last["item"], "story": entries });
-    if has_more {
-        json["has_more"] = true.into();
-    }
-    let text = story::text(&last["item"], &json["story"], has_more, SystemClock.now(), &Screen::of_stdout())?;
-    output::answer(as_json, &json, || text);
+    let mut head = None;
+    let read = pages::all(async |after_id| {
+        let (project_key, work_id) = (key.to_owned(), id.to_owned());
+        let request = ReadWork { project_key, work_id, after_id, limit: Some(pages::MOST_AT_ONCE) };
+        let page = post_office.ask(request).await?;
+        head = Some((page.project, page.item));
+        Ok((page.story, page.next))
+    });
+    let (story, has_more) = read.await?;
+    let (project, item) = head.expect("at least one page was read");
+    let story = Story { project, item, story, has_more };
+    output::answer(as_json, &json!(story), || story::text(&story, SystemClock.now(), &Screen::of_stdout()));
     Ok(())
 }
 

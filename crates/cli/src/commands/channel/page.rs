@@ -3,11 +3,9 @@
 //! Everything in a message was written by somebody else; nothing of it reaches the terminal as it is.
 
 use anstyle::{AnsiColor, Style};
-use jiff::Timestamp;
+use api::answers::PostAnswer;
 use mail::agents::signed;
 use mail::messages::Vouched;
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::output::{Screen, text};
 
@@ -15,25 +13,6 @@ use crate::output::{Screen, text};
 const INDENT: &str = "    ";
 /// How wide a text is at most on a wide screen: longer lines are hard to read.
 const WIDEST: usize = 100;
-
-/// A message in a channel, as the office tells of it.
-#[derive(Debug, Deserialize)]
-pub struct Post {
-    /// Its number.
-    pub id: i64,
-    external_id: String,
-    from: String,
-    vouched: Option<String>,
-    to: Vec<String>,
-    #[serde(rename = "type")]
-    kind: String,
-    text: String,
-    code: Option<String>,
-    artifacts: Vec<Value>,
-    mode: String,
-    in_reply_to: Option<String>,
-    sent_ts: Timestamp,
-}
 
 /// A page that may go on: it knows what stands above.
 #[derive(Debug, Default)]
@@ -55,13 +34,13 @@ impl Page {
     }
 
     /// The text of the next messages, with a line between them; the day where it is another than above.
-    pub fn text(&mut self, posts: &[Post], screen: &Screen) -> String {
+    pub fn text(&mut self, posts: &[PostAnswer], screen: &Screen) -> String {
         let mut lines = Vec::new();
         for post in posts {
             if self.day.is_some() {
                 lines.push(String::new());
             }
-            let day = post.sent_ts.strftime("%Y-%m-%d").to_string();
+            let day = post.sent_ts.0.strftime("%Y-%m-%d").to_string();
             if self.day.as_ref() != Some(&day) {
                 lines.push(screen.paint(&day, Style::new().bold()));
                 self.day = Some(day);
@@ -76,7 +55,7 @@ impl Page {
         lines.join("\n")
     }
 
-    fn head(&self, post: &Post, screen: &Screen) -> String {
+    fn head(&self, post: &PostAnswer, screen: &Screen) -> String {
         let name = |name: &str| screen.paint(&text::unbroken(name), self.style_of(name));
         let to = post.to.iter().map(|to| name(to)).collect::<Vec<_>>().join(", ");
         let mut notes = Vec::new();
@@ -91,13 +70,13 @@ impl Page {
             notes.push(format!("answers {}", text::unbroken(&number.unwrap_or_else(|| answered.clone()))));
         }
         let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
-        let time = screen.paint(&post.sent_ts.strftime("%H:%M:%SZ").to_string(), Style::new().dimmed());
+        let time = screen.paint(&post.sent_ts.0.strftime("%H:%M:%SZ").to_string(), Style::new().dimmed());
         let is_human = post.vouched.as_deref() == Some(Vouched::Human.as_str());
         let mark = if is_human { signed("", true) } else { String::new() };
         format!("{}  {time}  {}{mark} → {to}{notes}", post.id, name(&post.from))
     }
 
-    fn body(&self, post: &Post, screen: &Screen) -> Vec<String> {
+    fn body(&self, post: &PostAnswer, screen: &Screen) -> Vec<String> {
         let width = match screen.width {
             Screen::ENDLESS => Screen::ENDLESS,
             width => width.min(WIDEST) - INDENT.len(),
@@ -142,17 +121,18 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     const PIPE: Screen = Screen { width: Screen::ENDLESS, height: None, is_coloured: false };
     const EVIL: &str = "\x1b[2J\u{9b}1m\u{202e}\r";
 
-    fn post(id: i64, more: Value) -> Post {
+    fn post(id: i64, more: Value) -> PostAnswer {
         let mut post = json!({
             "id": id, "external_id": format!("msg-{id}"), "from": "claude", "to": ["all"], "type": "chat", "text": "Hello",
             "code": null, "artifacts": [], "mode": "chat", "in_reply_to": null, "sent_ts": "2026-01-11T16:33:15.123Z",
+            "hops": 0, "thread_id": "t", "subject": "Hello", "created_ts": "2026-01-11T16:33:15.123Z", "door": "terminal",
         });
         post.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         serde_json::from_value(post).unwrap()

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::answers::SentAnswer;
+use api::{PostToChannel, PostedAnswer};
 use clap::Args;
-use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::given::{recipient, text_of};
@@ -106,11 +106,17 @@ impl Post {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let who = self.acting.who(&config)?;
         let written = written(self.text.as_deref(), "as TEXT")?;
-        let words = json!({
-            "channel": self.channel, "to": self.to, "text": written.text(), "in_reply_to": self.reply_to,
-            "artifacts": self.artifact, "thread_id": self.thread, "idempotency_key": self.idempotency_key,
-        });
-        let said = say(config, &self.acting.project, &who, self.more, words, as_json);
+        let words = PostToChannel {
+            channel: self.channel,
+            to: self.to,
+            text: written.text().to_owned(),
+            in_reply_to: self.reply_to,
+            artifacts: self.artifact,
+            thread_id: self.thread,
+            idempotency_key: self.idempotency_key,
+            ..PostToChannel::default()
+        };
+        let said = say(config, &self.acting.project, who, self.more, words, as_json);
         if said.is_err() {
             written.keep();
         }
@@ -124,91 +130,74 @@ impl SendMessage {
         let agent = self.agent.or_else(|| config.file.agent.clone()).filter(|name| !name.is_empty());
         let name = agent.context("nobody said who says it; pass --agent NAME, or set agent in postrider.toml")?;
         let who = Who { name, token: self.token.filter(|token| !token.is_empty()) };
-        let written = written(Some(&self.text), "with --text TEXT")?;
-        let words = json!({
-            "channel": self.channel, "to": self.to, "text": written.text(), "in_reply_to": self.in_reply_to,
-        });
-        say(config, &self.project, &who, self.more, words, as_json)
+        let words = PostToChannel {
+            channel: self.channel,
+            to: self.to,
+            text: written(Some(&self.text), "with --text TEXT")?.text().to_owned(),
+            in_reply_to: self.in_reply_to,
+            ..PostToChannel::default()
+        };
+        say(config, &self.project, who, self.more, words, as_json)
     }
 }
 
 fn say(
     config: Config,
     project: &InProject,
-    who: &Who,
+    who: Who,
     more: More,
-    mut words: Value,
+    words: PostToChannel,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let code = more.code.as_deref().map(|file| text_of(Some(file))).transpose()?;
     let key = project.key()?;
-    let rest = json!({
-        "project_key": key, "verb": "post", "sender_name": who.name, "registration_token": who.token,
-        "type": more.kind, "code": code,
-    });
-    if let (Value::Object(words), Value::Object(rest)) = (&mut words, rest) {
-        words.extend(rest);
-        words.retain(|_, value| !value.is_null());
-    }
+    let request = PostToChannel {
+        project_key: key.clone(),
+        sender_name: who.name,
+        registration_token: who.token,
+        kind: Some(more.kind),
+        code,
+        ..words
+    };
     post_office::visit(config, &key, async |post_office: &PostOffice| {
-        let answer = post_office.call("channel", words).await.map_err(|refused| advised(refused.into(), project))?;
-        let said: Said = serde_json::from_value(answer).context("what became of the message cannot be read")?;
+        let answer = post_office.ask(request).await.map_err(|refused| advised(refused.into(), project))?;
         if !as_json {
-            said.warn();
+            warn(&answer.sent);
         }
-        output::answer(as_json, &said.to_value(), || said.receipt());
+        output::answer(as_json, &told(&answer), || receipt(&answer));
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// What was said.
-#[derive(Deserialize)]
-struct Said {
-    id: i64,
-    external_id: String,
-    /// The channel, and then whom it is addressed to.
-    to: Vec<String>,
-    #[serde(default)]
-    cc: Vec<String>,
-    /// Those of them whom nobody knew before.
-    #[serde(default)]
-    new_mailboxes: Vec<String>,
-    thread_id: String,
-    created_ts: Timestamp,
-    #[serde(default)]
-    warnings: Vec<Value>,
-    #[serde(default)]
-    problems: Vec<Value>,
+fn warn(sent: &SentAnswer) {
+    let warnings = sent.warnings.iter().map(|warning| (&warning.message, &*warning.hint));
+    for (message, hint) in warnings.chain(sent.problems.iter().map(|problem| (&problem.message, ""))) {
+        let (message, hint) = (text::unbroken(message), text::unbroken(hint));
+        output::note(format!("Warning: {}. {hint}", message.trim_end_matches('.')).trim_end());
+    }
 }
 
-impl Said {
-    fn warn(&self) {
-        for warning in self.warnings.iter().chain(&self.problems) {
-            let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
-            let told = format!("Warning: {}. {}", part("message").trim_end_matches('.'), part("hint"));
-            output::note(told.trim_end());
-        }
-    }
+/// What a program is told.
+fn told(PostedAnswer { sent, external_id, new_mailboxes }: &PostedAnswer) -> Value {
+    let message = &sent.message;
+    json!({
+        "id": message.id.to_string(), "external_id": external_id, "to": message.to, "cc": message.cc,
+        "thread_id": message.thread_id, "created_at": message.created_ts.0.to_string(),
+        "new_mailboxes": new_mailboxes, "warnings": sent.warnings, "problems": sent.problems,
+    })
+}
 
-    fn to_value(&self) -> Value {
-        json!({
-            "id": self.id.to_string(), "external_id": self.external_id, "to": self.to, "cc": self.cc,
-            "thread_id": self.thread_id, "created_at": self.created_ts.to_string(),
-            "new_mailboxes": self.new_mailboxes, "warnings": self.warnings,
-            "problems": self.problems,
-        })
-    }
-
-    /// What a person is told.
-    fn receipt(&self) -> String {
-        let (channel, addressed) = self.to.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-        let called: Vec<&str> = addressed.iter().chain(&self.cc).map(String::as_str).collect();
-        let mail = if called.is_empty() { String::new() } else { format!(" It is mail for {}.", called.join(", ")) };
-        let new = match &self.new_mailboxes[..] {
-            [] => String::new(),
-            [one] => format!(" Nobody knew '{one}' before: it has a mailbox now."),
-            several => format!(" Nobody knew '{}' before: they have mailboxes now.", several.join("', '")),
-        };
-        text::unbroken(&format!("Message {} is said in {channel}.{mail}{new}", self.id))
-    }
+/// What a person is told.
+fn receipt(PostedAnswer { sent, new_mailboxes, .. }: &PostedAnswer) -> String {
+    let message = &sent.message;
+    // The channel, and then whom it is addressed to.
+    let (channel, addressed) = message.to.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let called: Vec<&str> = addressed.iter().chain(&message.cc).map(String::as_str).collect();
+    let mail = if called.is_empty() { String::new() } else { format!(" It is mail for {}.", called.join(", ")) };
+    let new = match &new_mailboxes[..] {
+        [] => String::new(),
+        [one] => format!(" Nobody knew '{one}' before: it has a mailbox now."),
+        several => format!(" Nobody knew '{}' before: they have mailboxes now.", several.join("', '")),
+    };
+    text::unbroken(&format!("Message {} is said in {channel}.{mail}{new}", message.id))
 }

@@ -1,14 +1,14 @@
 //! `postrider channel read`: what was said, and the questions that reading and following ask.
 
+use std::mem;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use api::{ChannelPageAnswer, ReadChannel};
 use clap::Args;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::advised;
-use super::page::{Page, Post};
+use super::page::Page;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen};
@@ -64,51 +64,55 @@ impl Read {
         post_office::visit(config, &question.project, async |post_office: &PostOffice| {
             post_office.settle_channels().await;
             let asked = self.ask(post_office, &question).await;
-            let (json, has_more) = asked.map_err(|refused| advised(refused.into(), &self.acting.project))?;
-            let posts = posts_of(&json)?;
-            if posts.is_empty() && !as_json {
+            let page = asked.map_err(|refused| advised(refused.into(), &self.acting.project))?;
+            let ChannelPageAnswer { project, channel, messages, newest, next } = page;
+            if messages.is_empty() && !as_json {
                 output::note(if self.since.is_some() { "Nothing since then." } else { "Nothing was said there yet." });
                 return Ok(ExitCode::SUCCESS);
             }
-            output::answer(as_json, &json, || Page::new(reader).text(&posts, &Screen::of_stdout()));
-            if let (true, false, Some(last)) = (has_more, as_json, posts.last()) {
-                output::note(&format!("There is more: --since {} goes on.", last.id));
+            let json = json!({ "project": project, "channel": channel, "messages": messages, "newest": newest });
+            output::answer(as_json, &json, || Page::new(reader).text(&messages, &Screen::of_stdout()));
+            if let (Some(last), false, true) = (next, as_json, self.since.is_some()) {
+                output::note(&format!("There is more: --since {last} goes on."));
             }
             Ok(ExitCode::SUCCESS)
         })
     }
 
-    /// `{"project", "channel", "messages", "newest"}`, and whether there is more behind that.
-    async fn ask(&self, post_office: &PostOffice, question: &Question) -> Result<(Value, bool), Refused> {
+    /// What was said last; with `since` all that was said after it, if no limit is given.
+    async fn ask(&self, post_office: &PostOffice, question: &Question) -> Result<ChannelPageAnswer, Refused> {
         let (Some(since), None) = (&self.since, self.limit) else {
-            let limit = self.limit.unwrap_or(USUAL).to_string();
-            let mut answer = post_office.read(&question.address(self.since.as_deref(), &limit)).await?;
-            let next = answer.as_object_mut().and_then(|answer| answer.remove("next"));
-            return Ok((answer, self.since.is_some() && next.is_some_and(|next| !next.is_null())));
+            let limit = self.limit.unwrap_or(USUAL);
+            return post_office.ask(question.request(self.since.clone(), limit)).await;
         };
-        let all = pages::read(post_office, question.address(Some(since), pages::PAGE), "messages").await?;
-        let last = all.last;
-        let json = json!({
-            "project": last["project"], "channel": last["channel"], "messages": all.entries, "newest": last["newest"],
+        let mut last = None;
+        let read = pages::all(async |cursor| {
+            let since = cursor.map_or_else(|| since.clone(), |cursor: i64| cursor.to_string());
+            let mut page = post_office.ask(question.request(Some(since), pages::MOST_AT_ONCE)).await?;
+            let (messages, next) = (mem::take(&mut page.messages), page.next);
+            last = Some(page);
+            Ok((messages, next))
         });
-        Ok((json, all.has_more))
+        let (messages, _) = read.await?;
+        Ok(ChannelPageAnswer { messages, ..last.expect("at least one page was read") })
     }
 }
 
 impl Question {
-    /// The address of the messages after `since`, or else of the newest.
-    pub fn address(&self, since: Option<&str>, limit: &str) -> String {
-        let keys = [
-            ("project", Some(self.project.as_str())),
-            ("since", since),
-            ("limit", Some(limit)),
-            ("thread_id", self.thread.as_deref()),
-        ];
-        resource("channel", &self.channel, &keys)
+    /// Asks for what was said after `since`, or else for the newest.
+    pub fn request(&self, since: Option<String>, limit: u32) -> ReadChannel {
+        ReadChannel {
+            project_key: self.project.clone(),
+            channel: self.channel.clone(),
+            since,
+            before_id: None,
+            thread_id: self.thread.clone(),
+            limit: Some(limit),
+        }
     }
-}
 
-/// The messages of an answer.
-pub fn posts_of(answer: &Value) -> anyhow::Result<Vec<Post>> {
-    Vec::deserialize(&answer["messages"]).context("the messages cannot be read")
+    /// The address of what changes when something is said.
+    pub fn watched(&self) -> String {
+        resource("channel", &self.channel, &[("project", Some(&self.project))])
+    }
 }

@@ -7,13 +7,14 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use api::ChannelPageAnswer;
 use clap::Args;
-use serde_json::Value;
+use serde_json::json;
 use tokio::time::timeout;
 
 use super::advised;
 use super::page::Page;
-use super::read::{Question, posts_of};
+use super::read::Question;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::output::{self, Screen, text};
@@ -69,9 +70,9 @@ struct Following {
 impl Following {
     async fn go_on(&mut self, post_office: &PostOffice, before: u32) -> anyhow::Result<()> {
         post_office.settle_channels().await;
-        let first = post_office.read(&self.question.address(None, &before.max(1).to_string())).await?;
-        let watch = post_office.watch(&self.question.address(None, "1"));
-        self.newest = first["newest"].as_i64().unwrap_or(0);
+        let first = post_office.ask(self.question.request(None, before.max(1))).await?;
+        let watch = post_office.watch(&self.question.watched());
+        self.newest = first.newest.unwrap_or(0);
         if before > 0 && self.show(&first)?.is_closed() {
             return Ok(());
         }
@@ -90,11 +91,11 @@ impl Following {
     async fn look(&mut self, post_office: &PostOffice) -> anyhow::Result<Shown> {
         post_office.settle_channels().await;
         let since = self.newest.to_string();
-        match post_office.read(&self.question.address(Some(&since), pages::PAGE)).await {
-            Ok(answer) => {
+        match post_office.ask(self.question.request(Some(since), pages::MOST_AT_ONCE)).await {
+            Ok(page) => {
                 self.complaint = None;
-                self.newest = answer["newest"].as_i64().unwrap_or(self.newest);
-                self.show(&answer)
+                self.newest = page.newest.unwrap_or(self.newest);
+                self.show(&page)
             }
             // A server that is being started again comes back.
             Err(refused) if refused.is_passing() => {
@@ -105,12 +106,11 @@ impl Following {
         }
     }
 
-    fn show(&mut self, answer: &Value) -> anyhow::Result<Shown> {
+    fn show(&mut self, page: &ChannelPageAnswer) -> anyhow::Result<Shown> {
         let text = if self.as_json {
-            let messages = answer["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-            messages.iter().map(text::json_line).collect::<Vec<_>>().join("\n")
+            page.messages.iter().map(|post| text::json_line(&json!(post))).collect::<Vec<_>>().join("\n")
         } else {
-            self.page.text(&posts_of(answer)?, &Screen::of_stdout())
+            self.page.text(&page.messages, &Screen::of_stdout())
         };
         if !text.is_empty() {
             match output::print(&text) {
@@ -118,7 +118,7 @@ impl Following {
                 printed => printed?,
             }
         }
-        Ok(if answer["next"].is_null() { Shown::Done } else { Shown::Full })
+        Ok(if page.next.is_none() { Shown::Done } else { Shown::Full })
     }
 
     fn complain(&mut self, refused: Refused) {

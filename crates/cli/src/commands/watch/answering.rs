@@ -5,10 +5,12 @@
 
 use std::time::Instant;
 
+use api::{Actor, MarkMessageRead, PostToChannel, ReplyMessage, TakenAnswer};
 use jiff::Timestamp;
+use mail::channels::WATCHER;
 use mail::clock::{Clock, SystemClock, rfc3339};
 use mail::ids::MessageId;
-use mail::watches::{Taken, answer_key};
+use mail::watches::{Outcome, answer_key};
 use relay::watch::{Decision, Prompt, RunError, Said, Verdict, context, decide};
 use serde_json::{Value, json};
 
@@ -45,7 +47,7 @@ impl Watching<'_> {
         }
         let taken = self.asking.take(&place.channel, said.id).await?;
         self.put_off.remove(said.id);
-        if taken == Taken::Already {
+        if taken == TakenAnswer::Already {
             return Ok(());
         }
         if let Verdict::Refuse(reason) = verdict {
@@ -101,7 +103,7 @@ impl Watching<'_> {
             channel: &place.channel,
             role: self.plan.role.as_deref(),
             message: said,
-            context: &context(&around, said, self.asking.agent(), self.plan.context),
+            context: &context(&around, said, self.asking.agent(), self.plan.context as usize),
         };
         let id = said.id.to_string();
         let environment = [
@@ -123,23 +125,12 @@ impl Watching<'_> {
         // What was said in the open is answered there, wherever it was met.
         let channel = if place.is_mailbox() { channel_of(said) } else { Some(place.channel.as_str()) };
         let posted = match channel {
-            None => {
-                let reply = json!({
-                    "message_id": said.id, "sender_name": agent, "body_md": answer, "idempotency_key": key,
-                });
-                self.asking.call("reply_message", reply).await
-            }
-            Some(channel) => {
-                let post = json!({
-                    "verb": "post", "channel": channel, "sender_name": agent, "to": [said.from], "text": answer,
-                    "mode": "watcher", "in_reply_to": said.id.to_string(), "idempotency_key": key,
-                });
-                self.asking.call("channel", post).await
-            }
+            None => self.reply(said, answer, key).await,
+            Some(channel) => self.say(channel, said, answer, key).await,
         };
         let answer_id = match posted {
-            Ok(posted) => posted["id"].clone(),
-            Err(refused) if refused.code == ANSWERED_BEFORE => Value::Null,
+            Ok(id) => Some(id),
+            Err(refused) if refused.code == ANSWERED_BEFORE => None,
             Err(refused) if refused.is_passing() => return Err(refused),
             Err(refused) => {
                 let reason = format!("the answer was refused: {refused}");
@@ -147,7 +138,7 @@ impl Watching<'_> {
             }
         };
         self.breaker.note(&said.thread, &said.from, SystemClock.now());
-        self.asking.finish(said.id, "answered", "").await?;
+        self.asking.finish(said.id, &Outcome::Answered).await?;
         self.mark_read(said).await;
         let seconds = begun.elapsed().as_secs_f64();
         let more = json!({ "answer_id": answer_id, "seconds": seconds });
@@ -156,10 +147,43 @@ impl Watching<'_> {
         Ok(())
     }
 
+    /// Answers a letter; returns the number of the answer.
+    async fn reply(&self, said: &Said, answer: &str, key: String) -> Result<i64, Refused> {
+        let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
+        let reply = ReplyMessage {
+            project_key,
+            sender_name: agent_name,
+            registration_token,
+            message_id: said.id,
+            body_md: answer.to_owned(),
+            idempotency_key: Some(key),
+            ..ReplyMessage::default()
+        };
+        Ok(self.asking.ask(reply).await?.message.id)
+    }
+
+    /// The same in a channel.
+    async fn say(&self, channel: &str, said: &Said, answer: &str, key: String) -> Result<i64, Refused> {
+        let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
+        let post = PostToChannel {
+            project_key,
+            sender_name: agent_name,
+            registration_token,
+            channel: channel.to_owned(),
+            to: vec![said.from.clone()],
+            text: answer.to_owned(),
+            mode: Some(WATCHER.to_owned()),
+            in_reply_to: Some(said.id.to_string()),
+            idempotency_key: Some(key),
+            ..PostToChannel::default()
+        };
+        Ok(self.asking.ask(post).await?.sent.message.id)
+    }
+
     async fn silent(&mut self, place: &Place, said: &Said, begun: Instant) -> Result<(), Refused> {
         // It may have answered by itself.
         self.breaker.note(&said.thread, &said.from, SystemClock.now());
-        self.asking.finish(said.id, "silent", "").await?;
+        self.asking.finish(said.id, &Outcome::Silent).await?;
         self.mark_read(said).await;
         let seconds = begun.elapsed().as_secs_f64();
         let words = format!("nothing to say to {} from {} after {seconds:.1} s", said.id, said.from);
@@ -169,7 +193,7 @@ impl Watching<'_> {
 
     async fn failed(&mut self, place: &Place, said: &Said, error: &RunError) -> Result<(), Refused> {
         self.has_failed = true;
-        self.asking.finish(said.id, "failed", &error.reason).await?;
+        self.asking.finish(said.id, &Outcome::Failed(error.reason.clone())).await?;
         let words = format!("failed to answer {} from {}: {}", said.id, said.from, error.reason);
         let facts = facts(place, said, json!({ "reason": error.reason }));
         self.plan.log.tell("failed", facts, &words, &error.complaint);
@@ -178,8 +202,9 @@ impl Watching<'_> {
 
     /// The agent has dealt with its copy, if it has one.
     async fn mark_read(&self, said: &Said) {
-        let mark = json!({ "agent_name": self.asking.agent(), "message_id": said.id });
-        if let Err(refused) = self.asking.call("mark_message_read", mark).await {
+        let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
+        let mark = MarkMessageRead { project_key, agent_name, registration_token, message_id: said.id };
+        if let Err(refused) = self.asking.ask(mark).await {
             tracing::debug!(%refused, "a message is not marked read");
         }
     }

@@ -2,15 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use api::{Actor, ListRuns, RetryRuns, RunAnswer};
 use clap::Args;
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use mail::watches::RunState;
+use serde_json::json;
 
 use super::super::mail::ago::ago;
-use crate::mailbox::Who;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::{self, Screen};
 use crate::post_office::PostOffice;
@@ -36,58 +35,34 @@ pub struct Retry {
     ids: Vec<i64>,
 }
 
-/// A message that was taken on.
-#[derive(Deserialize)]
-struct Run {
-    message_id: i64,
-    channel: String,
-    note: String,
-    at: Timestamp,
-}
-
 impl Failed {
     /// Prints the list.
-    pub async fn run(
-        &self,
-        post_office: &PostOffice,
-        project: &str,
-        who: &Who,
-        as_json: bool,
-    ) -> anyhow::Result<ExitCode> {
-        let answer = post_office.call("watch", asked("runs", project, who, json!({ "state": "failed" }))).await?;
-        let runs = Vec::<Run>::deserialize(&answer["runs"]).context("what failed cannot be read")?;
+    pub async fn run(self, post_office: &PostOffice, actor: Actor, as_json: bool) -> anyhow::Result<ExitCode> {
+        let state = Some(RunState::Failed.as_str().into());
+        let runs = post_office.ask(ListRuns { actor, state, ..ListRuns::default() }).await?;
         if runs.is_empty() && !as_json {
             output::note("Nothing failed.");
             return Ok(ExitCode::SUCCESS);
         }
-        output::answer(as_json, &answer["runs"], || {
+        output::answer(as_json, &json!(runs), || {
             let now = SystemClock.now();
-            let rows: Vec<[Cell; 4]> = runs.iter().map(|run| run.row(now)).collect();
+            let rows: Vec<[Cell; 4]> = runs.iter().map(|run| row(run, now)).collect();
             grid::lines(&COLUMNS, &GIVING, &rows, &Screen::of_stdout()).join("\n")
         });
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Run {
-    fn row(&self, now: Timestamp) -> [Cell; 4] {
-        let place = if self.channel.is_empty() { "mailbox".to_owned() } else { format!("#{}", self.channel) };
-        [self.message_id.to_string().into(), place.into(), ago(self.at, now).into(), self.note.clone().into()]
-    }
+fn row(run: &RunAnswer, now: Timestamp) -> [Cell; 4] {
+    let place = if run.channel.is_empty() { "mailbox".to_owned() } else { format!("#{}", run.channel) };
+    [run.message_id.to_string().into(), place.into(), ago(run.at.0, now).into(), run.note.clone().into()]
 }
 
 impl Retry {
     /// Gives the runs back, and says which they are.
-    pub async fn run(
-        &self,
-        post_office: &PostOffice,
-        project: &str,
-        who: &Who,
-        as_json: bool,
-    ) -> anyhow::Result<ExitCode> {
-        let wanted: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
-        let answer = post_office.call("watch", asked("retry", project, who, json!({ "message_ids": wanted }))).await?;
-        let again = Vec::<i64>::deserialize(&answer["message_ids"]).context("what is tried again cannot be read")?;
+    pub async fn run(self, post_office: &PostOffice, actor: Actor, as_json: bool) -> anyhow::Result<ExitCode> {
+        let message_ids = self.ids.iter().map(ToString::to_string).collect();
+        let again = post_office.ask(RetryRuns { actor, message_ids }).await?;
         output::answer(as_json, &json!({ "message_ids": again }), || {
             let named: Vec<String> = again.iter().map(ToString::to_string).collect();
             match again.len() {
@@ -95,22 +70,11 @@ impl Retry {
                 _ => format!("Tried again by the watcher: {}", named.join(", ")),
             }
         });
-        let missed: Vec<&str> =
-            self.ids.iter().zip(&wanted).filter(|(id, _)| !again.contains(id)).map(|(_, text)| text.as_str()).collect();
+        let missed: Vec<String> = self.ids.iter().filter(|id| !again.contains(id)).map(ToString::to_string).collect();
         if missed.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
         output::note(&format!("Not among those that failed: {}. See: postrider watch failed", missed.join(", ")));
         Ok(ExitCode::FAILURE)
     }
-}
-
-/// What is asked of the office's tool for watchers.
-pub fn asked(verb: &str, project: &str, who: &Who, more: Value) -> Value {
-    let mut ask = json!({ "verb": verb, "project_key": project, "agent_name": who.name });
-    if let (Some(ask), Value::Object(more)) = (ask.as_object_mut(), more) {
-        ask.extend(more);
-        ask.extend(who.token.clone().map(|token| ("registration_token".to_owned(), json!(token))));
-    }
-    ask
 }

@@ -1,102 +1,60 @@
 //! What a watcher reads: the posts of a channel and the letters of a mailbox, both as what somebody said.
 
-use jiff::Timestamp;
+use api::answers::{MessageAnswer, PostAnswer, Word};
+use api::{Actor, ReadChannel, ReadMessage, ReadOutbox, ReadThread, WaitForMail};
+use mail::agents::EVERYONE;
+use mail::channels::WATCHER;
 use mail::messages::Vouched;
 use relay::watch::Said;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::asking::Asking;
 use crate::post_office::{Refused, Watch, resource};
 
 /// How many messages are read at a time.
-const PAGE: &str = "100";
+const PAGE: u32 = 100;
 /// How many of a channel's newest posts, or of the agent's own letters, are looked at for answers that still count.
-const LOOKED_BACK: &str = "200";
-/// Who is addressed by a message to nobody in particular.
-const EVERYONE: &str = "all";
-/// A post that a watcher had made.
-const WATCHER: &str = "watcher";
+const LOOKED_BACK: u32 = 200;
 
-/// A post, as the office tells it.
-#[derive(Deserialize)]
-struct Post {
-    id: i64,
-    from: String,
-    vouched: Option<String>,
-    to: Vec<String>,
-    #[serde(rename = "type")]
-    kind: String,
-    text: String,
-    code: Option<String>,
-    #[serde(default)]
-    artifacts: Vec<Value>,
-    mode: String,
-    hops: u32,
-    in_reply_to: Option<String>,
-    thread_id: String,
-    created_ts: Timestamp,
-}
-
-/// A letter, as the office tells it.
-#[derive(Deserialize)]
-struct Letter {
-    id: i64,
-    from: String,
-    vouched: Option<String>,
-    to: Vec<String>,
-    subject: String,
-    #[serde(default)]
-    body_md: String,
-    kind: Option<String>,
-    reply_to: Option<i64>,
-    thread_id: String,
-    created_ts: Timestamp,
-}
-
-impl From<Post> for Said {
-    fn from(post: Post) -> Self {
-        let artifacts = post.artifacts.iter().map(|artifact| match artifact {
-            Value::String(text) => format!("\nArtifact: {text}"),
-            other => format!("\nArtifact: {other}"),
-        });
-        let code = post.code.as_deref().map(|code| format!("\n\n{code}")).unwrap_or_default();
-        Self {
-            id: post.id,
-            from: post.from,
-            is_human: is_human(post.vouched.as_deref()),
-            to: post.to.into_iter().filter(|name| name != EVERYONE).collect(),
-            kind: post.kind,
-            text: format!("{}{code}{}", post.text, artifacts.collect::<String>()),
-            thread: post.thread_id,
-            is_answer: post.in_reply_to.is_some(),
-            is_by_watcher: post.mode == WATCHER,
-            hops: post.hops,
-            at: post.created_ts,
-        }
+fn post_said(post: PostAnswer) -> Said {
+    let artifacts = post.artifacts.iter().map(|artifact| match artifact {
+        Value::String(text) => format!("\nArtifact: {text}"),
+        other => format!("\nArtifact: {other}"),
+    });
+    let code = post.code.as_deref().map(|code| format!("\n\n{code}")).unwrap_or_default();
+    Said {
+        id: post.id,
+        from: post.from,
+        is_human: is_human(post.vouched.as_ref()),
+        to: post.to.into_iter().filter(|name| name != EVERYONE).collect(),
+        kind: post.kind,
+        text: format!("{}{code}{}", post.text, artifacts.collect::<String>()),
+        thread: post.thread_id,
+        is_answer: post.in_reply_to.is_some(),
+        is_by_watcher: post.mode == WATCHER,
+        hops: post.hops,
+        at: post.created_ts.0,
     }
 }
 
-impl From<Letter> for Said {
-    fn from(letter: Letter) -> Self {
-        Self {
-            id: letter.id,
-            from: letter.from,
-            is_human: is_human(letter.vouched.as_deref()),
-            to: letter.to,
-            kind: letter.kind.unwrap_or_else(|| "mail".to_owned()),
-            text: format!("Subject: {}\n\n{}", letter.subject, letter.body_md),
-            thread: letter.thread_id,
-            is_answer: letter.reply_to.is_some(),
-            is_by_watcher: false,
-            hops: 0,
-            at: letter.created_ts,
-        }
+fn letter_said(letter: MessageAnswer) -> Said {
+    Said {
+        id: letter.id,
+        from: letter.from,
+        is_human: is_human(letter.vouched.as_ref()),
+        to: letter.to,
+        kind: letter.kind.map_or_else(|| "mail".to_owned(), Word::into_owned),
+        text: format!("Subject: {}\n\n{}", letter.subject, letter.body_md.as_deref().unwrap_or_default()),
+        thread: letter.thread_id,
+        is_answer: letter.reply_to.is_some(),
+        is_by_watcher: false,
+        hops: 0,
+        at: letter.created_ts.0,
     }
 }
 
-fn is_human(vouched: Option<&str>) -> bool {
-    vouched == Some(Vouched::Human.as_str())
+fn is_human(vouched: Option<&Word>) -> bool {
+    vouched.map(|word| &**word) == Some(Vouched::Human.as_str())
 }
 
 /// Where a watcher looks.
@@ -123,39 +81,47 @@ impl Place {
 
     /// Listens for what comes here.
     pub fn listen(&self, asking: &Asking<'_>) -> Watch {
-        let token = if self.is_mailbox() { asking.token() } else { None };
+        let token = asking.actor.registration_token.as_deref().filter(|_| self.is_mailbox());
         let keys = [("project", Some(asking.project())), ("registration_token", token)];
         let uri = match self.is_mailbox() {
             true => resource("inbox", asking.agent(), &keys),
             false => resource("channel", &self.channel, &keys),
         };
-        asking.post_office().watch(&uri)
+        asking.post_office.watch(&uri)
     }
 
     /// The next messages behind the position, the oldest first; none if there are none.
     pub async fn next(&self, asking: &Asking<'_>) -> Result<Vec<Said>, Refused> {
         if self.is_mailbox() {
-            let ask = json!({ "agent_name": asking.agent(), "timeout_seconds": 0, "after_id": self.position });
-            return said::<Letter>(&asking.call("wait_for_mail", ask).await?["result"]);
+            let Actor { project_key, agent_name, registration_token } = asking.actor.clone();
+            let wait = WaitForMail {
+                project_key,
+                agent_name,
+                registration_token,
+                timeout_seconds: Some(0),
+                after_id: Some(self.position),
+                ..WaitForMail::default()
+            };
+            return Ok(asking.ask(wait).await?.into_iter().map(letter_said).collect());
         }
-        let since = self.position.to_string();
-        self.posts(asking, &[("since", Some(&since)), ("limit", Some(PAGE))]).await
+        let since = Some(self.position.to_string());
+        self.posts(asking, ReadChannel { since, limit: Some(PAGE), ..ReadChannel::default() }).await
     }
 
     /// One message that was met here before.
     pub async fn message(&self, asking: &Asking<'_>, id: i64) -> Result<Option<Said>, Refused> {
         if self.is_mailbox() {
-            let uri = resource("message", &id.to_string(), &[("project", Some(asking.project()))]);
-            return Ok(said::<Letter>(&json!([asking.read(&uri).await?]))?.pop());
+            let request = ReadMessage { project_key: asking.project().to_owned(), message_id: id };
+            return Ok(Some(letter_said(asking.ask(request).await?.message)));
         }
-        let before = (id - 1).to_string();
-        let mut found = self.posts(asking, &[("since", Some(&before)), ("limit", Some("1"))]).await?;
+        let since = Some((id - 1).to_string());
+        let mut found = self.posts(asking, ReadChannel { since, limit: Some(1), ..ReadChannel::default() }).await?;
         Ok(found.pop().filter(|said| said.id == id))
     }
 
     /// What was said before a message, and what was said last: in its conversation if it answers something, else in the
     /// channel.
-    pub async fn around(&self, asking: &Asking<'_>, message: &Said, count: usize) -> Result<Vec<Said>, Refused> {
+    pub async fn around(&self, asking: &Asking<'_>, message: &Said, count: u32) -> Result<Vec<Said>, Refused> {
         if count == 0 || (self.is_mailbox() && !message.is_answer) {
             return Ok(Vec::new());
         }
@@ -164,53 +130,45 @@ impl Place {
         Ok(said)
     }
 
-    async fn newest(
-        &self,
-        asking: &Asking<'_>,
-        message: &Said,
-        before: i64,
-        count: usize,
-    ) -> Result<Vec<Said>, Refused> {
-        let (before, limit) = (before.to_string(), count.to_string());
-        let (before, limit) = (("before", Some(before.as_str())), ("limit", Some(limit.as_str())));
+    async fn newest(&self, asking: &Asking<'_>, message: &Said, before: i64, count: u32) -> Result<Vec<Said>, Refused> {
         if self.is_mailbox() {
-            let keys = [("project", Some(asking.project())), before, limit, ("include_bodies", Some("true"))];
-            return said::<Letter>(&asking.read(&resource("thread", &message.thread, &keys)).await?["messages"]);
+            let request = ReadThread {
+                project_key: asking.project().to_owned(),
+                thread_id: message.thread.clone(),
+                limit: Some(count),
+                after_id: None,
+                before_id: Some(before),
+                include_bodies: Some(true),
+            };
+            return Ok(asking.ask(request).await?.messages.into_iter().map(letter_said).collect());
         }
-        let thread = message.is_answer.then_some(message.thread.as_str());
-        self.posts(asking, &[before, limit, ("thread_id", thread)]).await
+        let thread_id = message.is_answer.then(|| message.thread.clone());
+        let request = ReadChannel { before_id: Some(before), limit: Some(count), thread_id, ..ReadChannel::default() };
+        self.posts(asking, request).await
     }
 
     /// The answers that the agent gave here of late, with whom they went to.
     pub async fn answers(&self, asking: &Asking<'_>) -> Result<Vec<Said>, Refused> {
         if self.is_mailbox() {
-            let keys = [
-                ("project", Some(asking.project())),
-                ("limit", Some(LOOKED_BACK)),
-                ("include_bodies", Some("false")),
-                ("registration_token", asking.token()),
-            ];
-            let sent = said::<Letter>(&asking.read(&resource("outbox", asking.agent(), &keys)).await?["messages"])?;
-            return Ok(sent.into_iter().rev().filter(|said| said.is_answer).collect());
+            let Actor { project_key, agent_name, registration_token } = asking.actor.clone();
+            let request = ReadOutbox {
+                project_key,
+                agent_name,
+                registration_token,
+                limit: Some(LOOKED_BACK),
+                include_bodies: Some(false),
+                before_id: None,
+            };
+            let sent = asking.ask(request).await?.messages.into_iter().rev();
+            return Ok(sent.map(|sent| letter_said(sent.message)).filter(|said| said.is_answer).collect());
         }
-        let newest = self.posts(asking, &[("limit", Some(LOOKED_BACK))]).await?;
+        let newest = self.posts(asking, ReadChannel { limit: Some(LOOKED_BACK), ..ReadChannel::default() }).await?;
         Ok(newest.into_iter().filter(|said| said.is_by_watcher && said.from == asking.agent()).collect())
     }
 
-    async fn posts(&self, asking: &Asking<'_>, keys: &[(&str, Option<&str>)]) -> Result<Vec<Said>, Refused> {
-        let keys: Vec<_> = [("project", Some(asking.project()))].into_iter().chain(keys.iter().copied()).collect();
-        said::<Post>(&asking.read(&resource("channel", &self.channel, &keys)).await?["messages"])
+    async fn posts(&self, asking: &Asking<'_>, request: ReadChannel) -> Result<Vec<Said>, Refused> {
+        let (project_key, channel) = (asking.project().to_owned(), self.channel.clone());
+        let page = asking.ask(ReadChannel { project_key, channel, ..request }).await?;
+        Ok(page.messages.into_iter().map(post_said).collect())
     }
-}
-
-fn said<T: Into<Said> + for<'de> Deserialize<'de>>(messages: &Value) -> Result<Vec<Said>, Refused> {
-    let messages = Vec::<T>::deserialize(messages).map_err(|error| {
-        let hint = "Use the same version of postrider here and at the server.";
-        Refused::new(
-            "UNEXPECTED_ANSWER",
-            &format!("The post office told of messages that cannot be read: {error}"),
-            hint,
-        )
-    })?;
-    Ok(messages.into_iter().map(Into::into).collect())
 }

@@ -11,11 +11,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::bail;
+use api::{Actor, BeginWatch, BegunAnswer, EndWatch, TakenAnswer};
 use jiff::Timestamp;
-use mail::clock::{Clock, SystemClock, rfc3339};
-use mail::watches::Taken;
+use mail::clock::{Clock, SystemClock};
+use mail::watches::{Outcome, RunState};
 use relay::watch::{Breaker, Invocation, Template};
-use serde::Deserialize;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, timeout};
@@ -26,7 +26,6 @@ use super::holder;
 use super::log::Log;
 use super::put_off::PutOff;
 use super::reading::Place;
-use crate::mailbox::Who;
 use crate::post_office::{PostOffice, Refused, Watch};
 
 /// How often a watcher says that it is still there.
@@ -36,10 +35,8 @@ const LONGEST_GOODBYE: Duration = Duration::from_secs(5);
 
 /// What a watcher is to do.
 pub struct Plan {
-    /// For whom.
-    pub who: Who,
-    /// The project's key.
-    pub project: String,
+    /// For whom, and in which project.
+    pub actor: Actor,
     /// The channels to watch; an empty one is the mailbox.
     pub places: Vec<String>,
     /// Who the agent is, in the prompt.
@@ -47,7 +44,7 @@ pub struct Plan {
     /// How a prompt is made.
     pub template: Template,
     /// How many messages it tells of that came before.
-    pub context: usize,
+    pub context: u32,
     /// What answers.
     pub invocation: Invocation,
     /// How late a look is at most.
@@ -82,7 +79,7 @@ impl<'a> Watching<'a> {
         let patience = (!plan.once).then_some(plan.poll);
         Self {
             plan,
-            asking: Asking::new(post_office, &plan.project, plan.who.clone(), patience, &plan.log),
+            asking: Asking::new(post_office, &plan.actor, patience, &plan.log),
             breaker: Breaker::new(plan.max_hops),
             put_off: PutOff::default(),
             has_failed: false,
@@ -162,24 +159,30 @@ impl<'a> Watching<'a> {
 
     /// Takes a place, and returns it with the messages there that are given up.
     async fn take_place(&self, channel: &str) -> anyhow::Result<(Place, Vec<i64>)> {
-        let since = rfc3339(self.plan.since.time(SystemClock.now()));
-        let mut ask = json!({ "channel": channel, "holder": self.holder, "since": since });
-        let mut begun = self.asking.watch("begin", ask.clone()).await.map_err(|refused| self.advised(refused))?;
-        if let Some(other) = begun["holder"].as_str().filter(|other| holder::is_gone(other)) {
-            ask["instead_of"] = json!(other);
-            begun = self.asking.watch("begin", ask).await?;
+        let mut begin = BeginWatch {
+            actor: self.plan.actor.clone(),
+            channel: channel.to_owned(),
+            holder: self.holder.clone(),
+            instead_of: None,
+            since: Some(self.plan.since.time(SystemClock.now()).into()),
+        };
+        let mut begun = self.asking.ask(begin.clone()).await.map_err(|refused| self.advised(refused))?;
+        if let BegunAnswer::Held { holder, .. } = &begun
+            && holder::is_gone(holder)
+        {
+            begin.instead_of = Some(holder.clone());
+            begun = self.asking.ask(begin).await?;
         }
-        let first = begun["position"].as_i64().unwrap_or(0);
-        let place = Place { channel: channel.to_owned(), first, position: first };
-        if begun["started"] == true {
-            return Ok((place, Vec::deserialize(&begun["given_up"]).unwrap_or_default()));
-        }
-        let (holder, until) = (begun["holder"].as_str().unwrap_or("?"), begun["until"].as_str().unwrap_or("?"));
+        let place = |position| Place { channel: channel.to_owned(), first: position, position };
+        let (holder, until) = match begun {
+            BegunAnswer::Started { position, given_up } => return Ok((place(position), given_up)),
+            BegunAnswer::Held { holder, until } => (holder, until),
+        };
         bail!(
             "another watcher, {}, watches {} for '{}'; stop it first (one that was killed elsewhere is replaced after \
              {until})",
-            holder::shown(holder),
-            place.name(),
+            holder::shown(&holder),
+            place(0).name(),
             self.asking.agent()
         )
     }
@@ -247,15 +250,18 @@ impl<'a> Watching<'a> {
     /// Deals with what is at a place: first what is to be tried again, then what is new.
     async fn look(&mut self, at: usize) -> Result<(), Refused> {
         let mut place = self.places[at].clone();
-        for run in self.asking.runs(&place.channel, "again").await? {
+        for run in self.asking.runs(&place.channel, RunState::Again).await? {
             if self.put_off.holds(run.message_id) {
                 continue;
             }
             match place.message(&self.asking, run.message_id).await? {
                 // Whoever wants it tried again begins its count anew.
                 Some(said) => self.answer(&place, &said, run.tries == 0).await?,
-                None if self.asking.take(&place.channel, run.message_id).await? == Taken::Already => {}
-                None => self.asking.finish(run.message_id, "failed", "the message is not there any more").await?,
+                None if self.asking.take(&place.channel, run.message_id).await? == TakenAnswer::Already => {}
+                None => {
+                    let outcome = Outcome::Failed("the message is not there any more".to_owned());
+                    self.asking.finish(run.message_id, &outcome).await?;
+                }
             }
         }
         loop {
@@ -304,8 +310,8 @@ impl<'a> Watching<'a> {
             return;
         }
         for place in &self.places {
-            let given_back = json!({ "channel": place.channel, "holder": self.holder });
-            if let Err(refused) = self.asking.watch("end", given_back).await {
+            let (actor, channel, holder) = (self.plan.actor.clone(), place.channel.clone(), self.holder.clone());
+            if let Err(refused) = self.asking.ask(EndWatch { actor, channel, holder }).await {
                 self.plan.log.tell("away", json!({ "code": refused.code }), &refused.to_string(), "");
             }
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
+use api::answers::WorkAnswer;
 use jiff::Timestamp;
 
-use super::item::{Item, age};
+use super::item::{acks, age, is_overdue, what};
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Column};
 use crate::output::text;
@@ -25,7 +26,7 @@ const GIVING: [(usize, usize); 6] = [(3, 16), (5, 4), (2, 6), (0, 8), (1, 5), (3
 const OTHER_LINES: usize = 5;
 
 /// The table and the line that sums it up. Rows for which the screen has no lines are only counted.
-pub fn text(items: &[Item], now: Timestamp, screen: &Screen) -> String {
+pub fn text(items: &[WorkAnswer], now: Timestamp, screen: &Screen) -> String {
     let most_rows = screen.height.map_or(usize::MAX, |height| height.saturating_sub(OTHER_LINES).max(1));
     let rows: Vec<_> = items.iter().take(most_rows).map(|item| row(item, now)).collect();
     let mut lines = grid::lines(&COLUMNS, &GIVING, &rows, screen);
@@ -43,10 +44,10 @@ pub fn state_name(state: &str) -> String {
 }
 
 /// How a state looks.
-pub fn style_of(item: &Item) -> Style {
+pub fn style_of(item: &WorkAnswer) -> Style {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-    match item.state.as_str() {
-        "help_wanted" if item.is_overdue() => colour(AnsiColor::Red).bold(),
+    match &*item.state {
+        "help_wanted" if is_overdue(item) => colour(AnsiColor::Red).bold(),
         "help_wanted" => colour(AnsiColor::Yellow),
         "failed" => colour(AnsiColor::Red),
         "done" => colour(AnsiColor::Green),
@@ -57,26 +58,26 @@ pub fn style_of(item: &Item) -> Style {
     }
 }
 
-fn row(item: &Item, now: Timestamp) -> [Cell; 6] {
-    let what = Cell { text: item.what(now), style: if item.is_overdue() { style_of(item) } else { Style::new() } };
+fn row(item: &WorkAnswer, now: Timestamp) -> [Cell; 6] {
+    let what = Cell { text: what(item, now), style: if is_overdue(item) { style_of(item) } else { Style::new() } };
     [
         item.work_id.clone().into(),
         Cell { text: state_name(&item.state), style: style_of(item) },
         item.agent.clone().into(),
         what,
-        age(&item.changed_ts, now).into(),
-        item.acks().into(),
+        age(item.changed_ts.0, now).into(),
+        acks(item).into(),
     ]
 }
 
 /// How many items there are, and how many in each state.
-fn sum(items: &[Item]) -> String {
+fn sum(items: &[WorkAnswer]) -> String {
     let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     for item in items {
         let known = mail::work::State::NAMES.iter().position(|name| *name == item.state);
         *counts.entry((known.unwrap_or(usize::MAX), &item.state)).or_default() += 1;
     }
-    let overdue = items.iter().filter(|item| item.is_overdue()).count();
+    let overdue = items.iter().filter(|item| is_overdue(item)).count();
     let states = counts.into_iter().map(|((_, state), count)| match state {
         "help_wanted" if overdue > 0 => format!("{count} help wanted ({overdue} overdue)"),
         state => format!("{count} {}", state_name(state)),
@@ -89,13 +90,14 @@ fn sum(items: &[Item]) -> String {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::item::tests::item;
     use super::*;
 
-    fn items(items: Value) -> Vec<Item> {
-        serde_json::from_value(items).unwrap()
+    fn items(told: Value) -> Vec<WorkAnswer> {
+        told.as_array().unwrap().iter().cloned().map(item).collect()
     }
 
-    fn shown(items: &[Item], screen: Screen) -> String {
+    fn shown(items: &[WorkAnswer], screen: Screen) -> String {
         text(items, "2026-01-11T16:30:00Z".parse().unwrap(), &screen)
     }
 
