@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Word;
 
-/// One recipient's delivery of a message.
+/// One recipient's delivery of a message. What says nothing is left out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReceivedAnswer {
@@ -23,6 +23,7 @@ pub struct ReceivedAnswer {
     #[cfg_attr(test, schemars(with = "String"))]
     pub created_at: Timestamp,
     pub read: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thread_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
@@ -30,6 +31,7 @@ pub struct ReceivedAnswer {
     pub priority: Option<i64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cc: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaits_ack: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addressed: Vec<String>,

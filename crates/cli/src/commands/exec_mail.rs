@@ -11,10 +11,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use api::answers::ReceivedAnswer;
 use clap::{Args, CommandFactory};
-use mail::messages::Vouched;
 use mail::provider::{Letter, Provider, ProviderError, Words};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::Cli;
 use crate::config::{Config, Global, set};
@@ -174,8 +174,8 @@ async fn perform(
         "inbox" | "check" => listed(letters.inbox(argument).await?),
         "all" => listed(letters.all(argument).await?),
         "thread" => listed(letters.thread(argument).await?),
-        "get" => one(&letters.get(argument).await?),
-        "read" => one(&letters.read(argument).await?),
+        "get" => one(letters.get(argument).await?),
+        "read" => one(letters.read(argument).await?),
         "count" => {
             let count = letters.count(argument).await?;
             Ok(Answer::Json(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
@@ -183,9 +183,9 @@ async fn perform(
         "send" | "reply" => {
             let words = written.context("there is nothing to send")?.words(who)?;
             if operation == "send" {
-                return one(&letters.send(argument, words).await?);
+                return one(letters.send(argument, words).await?);
             }
-            one(&letters.reply(argument, words).await?)
+            one(letters.reply(argument, words).await?)
         }
         change => {
             match change {
@@ -232,49 +232,13 @@ impl Written {
     }
 }
 
-/// A letter on this wire.
-#[derive(Serialize)]
-struct Shown<'a> {
-    id: &'a str,
-    from: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vouched: Option<&'static str>,
-    to: &'a str,
-    subject: &'a str,
-    body: &'a str,
-    created_at: String,
-    read: bool,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    thread_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reply_to: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    priority: Option<i64>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    cc: &'a [String],
+/// A letter on this wire, which knows fewer members than an answer.
+fn shown(letter: Letter) -> ReceivedAnswer {
+    ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..letter.into() }
 }
 
-impl<'a> From<&'a Letter> for Shown<'a> {
-    fn from(letter: &'a Letter) -> Self {
-        Self {
-            id: &letter.id,
-            from: &letter.from,
-            vouched: letter.is_human.then(|| Vouched::Human.as_str()),
-            to: &letter.to,
-            subject: &letter.subject,
-            body: &letter.body,
-            created_at: letter.created_at.to_string(),
-            read: letter.read,
-            thread_id: &letter.thread,
-            reply_to: letter.reply_to.as_deref(),
-            priority: letter.priority,
-            cc: &letter.cc,
-        }
-    }
-}
-
-fn one(letter: &Letter) -> anyhow::Result<Answer> {
-    Ok(Answer::Json(serde_json::to_string(&Shown::from(letter))?))
+fn one(letter: Letter) -> anyhow::Result<Answer> {
+    Ok(Answer::Json(serde_json::to_string(&shown(letter))?))
 }
 
 /// An empty list is no output at all.
@@ -282,7 +246,7 @@ fn listed(letters: Vec<Letter>) -> anyhow::Result<Answer> {
     if letters.is_empty() {
         return Ok(Answer::Nothing);
     }
-    let shown: Vec<Shown<'_>> = letters.iter().map(Shown::from).collect();
+    let shown: Vec<ReceivedAnswer> = letters.into_iter().map(shown).collect();
     Ok(Answer::Json(serde_json::to_string(&shown)?))
 }
 

@@ -19,7 +19,6 @@ use clap::{Args, CommandFactory, Subcommand};
 use mail::channels::SIGN;
 use mail::error::shown;
 use mail::provider::{Letter, Provider, ProviderError, Refusal};
-use serde_json::{Value, json};
 
 use super::Cli;
 use super::nudge::Notifier;
@@ -209,16 +208,6 @@ impl Visit<'_> {
         let message = format!("Message '{}' was not sent to '{}'", shown(id), shown(&self.who.name));
         let code = "NOT_A_RECIPIENT".to_owned();
         Err(ProviderError::Refused(Refusal { code, message, ..Refusal::default() }))
-    }
-
-    /// What the office is asked: in this project, with the proof of the name if there is one. What is null is not asked.
-    fn ask(&self, more: Value) -> Value {
-        let mut ask = json!({ "project_key": self.project, "registration_token": self.who.token });
-        if let (Value::Object(ask), Value::Object(more)) = (&mut ask, more) {
-            ask.extend(more);
-            ask.retain(|_, value| !value.is_null());
-        }
-        ask
     }
 
     /// Says what somebody at a terminal can do about a refusal.

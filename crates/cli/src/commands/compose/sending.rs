@@ -6,10 +6,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use api::answers::SentAnswer;
+use api::{ReplyMessage, SendMessage};
 use clap::Args;
 use formats::markdown::Written;
 use mail::messages::Importance;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::config::Config;
 use crate::output::{self, text};
@@ -35,8 +37,8 @@ pub struct Sending {
     #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// The message that this one answers; goes to its sender if --to names nobody
-    #[arg(long, global = true, value_name = "ID")]
-    reply_to: Option<u64>,
+    #[arg(long, global = true, value_name = "ID", value_parser = clap::value_parser!(i64).range(0..))]
+    reply_to: Option<i64>,
     /// The thread it belongs to [default: the piece of work]
     #[arg(long, global = true, value_name = "ID")]
     thread: Option<String>,
@@ -103,43 +105,56 @@ fn names(given: &[String]) -> Vec<String> {
 impl Envelope {
     /// Sends the message and prints what became of it.
     pub fn send(self, config: Config, message: &Written, as_json: bool) -> anyhow::Result<ExitCode> {
-        let tool = if self.sending.reply_to.is_some() { "reply_message" } else { "send_message" };
-        let arguments = self.arguments(message);
         post_office::visit(config, &self.key, async |post_office: &PostOffice| {
-            let sent = post_office.call(tool, arguments).await.map_err(|refused| self.advised(refused))?;
-            output::answer(as_json, &sent, || receipt(&sent));
+            let sent = match self.sending.reply_to {
+                Some(id) => post_office.ask(self.reply(message, id)).await,
+                None => post_office.ask(self.message(message)).await,
+            };
+            let sent = sent.map_err(|refused| self.advised(refused))?;
+            output::answer(as_json, &json!(sent), || receipt(&sent));
             Ok(ExitCode::SUCCESS)
         })
     }
 
-    /// What the office is asked to send.
-    fn arguments(&self, message: &Written) -> Value {
-        let Sending { to, cc, token, reply_to, thread, importance, idempotency_key, .. } = &self.sending;
-        let mut arguments = json!({
-            "project_key": self.key, "sender_name": self.from, "cc": cc,
-            "subject": message.subject, "body_md": message.body,
-        });
-        if !to.is_empty() {
-            arguments["to"] = json!(to);
-        }
-        match reply_to {
-            Some(id) => arguments["message_id"] = (*id).into(),
+    fn message(&self, Written { subject, body }: &Written) -> SendMessage {
+        let Sending { to, cc, thread, importance, idempotency_key, .. } = &self.sending;
+        SendMessage {
+            project_key: self.key.clone(),
+            sender_name: self.from.clone(),
+            to: to.clone(),
+            cc: cc.clone(),
+            subject: subject.clone(),
+            body_md: body.clone(),
+            thread_id: thread.clone(),
+            importance: importance.clone(),
+            idempotency_key: idempotency_key.clone(),
+            registration_token: self.token(),
             // What the office reads must be what was written.
-            None => arguments["strict"] = true.into(),
+            strict: Some(true),
+            ..SendMessage::default()
         }
-        // An empty variable of the environment is not set.
-        let token = token.clone().filter(|token| !token.is_empty());
-        for (name, value) in [
-            ("registration_token", &token),
-            ("thread_id", thread),
-            ("importance", importance),
-            ("idempotency_key", idempotency_key),
-        ] {
-            if let Some(value) = value {
-                arguments[name] = value.as_str().into();
-            }
+    }
+
+    fn reply(&self, Written { subject, body }: &Written, message_id: i64) -> ReplyMessage {
+        let Sending { to, cc, importance, idempotency_key, .. } = &self.sending;
+        ReplyMessage {
+            project_key: self.key.clone(),
+            message_id,
+            sender_name: self.from.clone(),
+            to: to.clone(),
+            cc: cc.clone(),
+            subject: Some(subject.clone()),
+            body_md: body.clone(),
+            importance: importance.clone(),
+            idempotency_key: idempotency_key.clone(),
+            registration_token: self.token(),
+            ..ReplyMessage::default()
         }
-        arguments
+    }
+
+    /// An empty variable of the environment is not set.
+    fn token(&self) -> Option<String> {
+        self.sending.token.clone().filter(|token| !token.is_empty())
     }
 
     /// Says what somebody at a terminal can do about a refusal.
@@ -157,19 +172,15 @@ impl Envelope {
 }
 
 /// What a person is told of a message that was sent.
-fn receipt(sent: &Value) -> String {
-    let names = |list: &Value| {
-        let names: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        text::unbroken(&names.join(", "))
-    };
-    let thread = text::unbroken(sent["thread_id"].as_str().unwrap_or_default());
-    let mut receipt = format!("Message {} is sent to {}, in thread '{thread}'.", sent["id"], names(&sent["to"]));
-    if sent["ack_required"] == true {
+fn receipt(SentAnswer { message, warnings, .. }: &SentAnswer) -> String {
+    let (names, thread) = (text::unbroken(&message.to.join(", ")), text::unbroken(&message.thread_id));
+    let mut receipt = format!("Message {} is sent to {names}, in thread '{thread}'.", message.id);
+    if message.ack_required {
         receipt.push_str(" It asks for an acknowledgement.");
     }
-    for warning in sent["warnings"].as_array().into_iter().flatten() {
-        let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
-        receipt.push_str(&format!("\nWarning: {} {}", part("message"), part("hint")));
+    for warning in warnings {
+        let (fact, hint) = (text::unbroken(&warning.message), text::unbroken(&warning.hint));
+        receipt.push_str(&format!("\nWarning: {fact} {hint}"));
     }
     receipt
 }

@@ -1,15 +1,15 @@
 //! How letters look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
 
 use anstyle::{AnsiColor, Style};
+use api::answers::{CopyAnswer, FollowedAnswer, ReceivedAnswer};
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::channels::SIGN;
-use mail::messages::Vouched;
 use mail::provider::Letter;
 use serde_json::{Value, json};
 
 use super::ago::{ago, at, briefly};
-use super::following::Copy;
+use super::following::{copy_to_value, state};
 use super::word;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Column};
@@ -34,29 +34,13 @@ const LABEL: usize = 9;
 
 /// A letter as programs read it.
 pub fn to_value(letter: &Letter) -> Value {
-    let mut value = json!({
-        "id": letter.id, "from": letter.from, "to": letter.to, "subject": letter.subject, "body": letter.body,
-        "created_at": letter.created_at.to_string(), "read": letter.read, "thread_id": letter.thread,
-        "awaits_ack": letter.awaits_ack,
-    });
-    if letter.is_human {
-        value["vouched"] = json!(Vouched::Human.as_str());
+    let mut answer = ReceivedAnswer::from(letter.clone());
+    if answer.addressed == [answer.to.as_str()] {
+        answer.addressed.clear();
     }
-    if let Some(reply_to) = &letter.reply_to {
-        value["reply_to"] = json!(reply_to);
-    }
-    if let Some(priority) = letter.priority {
-        value["priority"] = json!(priority);
-    }
-    if !letter.cc.is_empty() {
-        value["cc"] = json!(letter.cc);
-    }
-    if !letter.addressed.is_empty() && letter.addressed != [letter.to.as_str()] {
-        value["addressed"] = json!(letter.addressed);
-    }
-    if letter.archived {
-        value["archived"] = json!(true);
-    }
+    let mut value = json!(answer);
+    value["thread_id"] = json!(letter.thread);
+    value["awaits_ack"] = json!(letter.awaits_ack);
     value
 }
 
@@ -102,8 +86,8 @@ fn importance(priority: Option<i64>) -> Option<&'static str> {
 pub struct Seen {
     /// The letter.
     pub letter: Letter,
-    /// What the recipients did with it, which its sender sees; empty for others.
-    pub copies: Vec<Copy>,
+    /// What the recipients did with it, which its sender sees.
+    pub sent: Option<FollowedAnswer>,
     /// Whether it is the reader's own copy.
     pub is_own: bool,
 }
@@ -112,8 +96,8 @@ impl Seen {
     /// As programs read it.
     pub fn to_value(&self) -> Value {
         let mut value = to_value(&self.letter);
-        if !self.copies.is_empty() {
-            value["recipients"] = self.copies.iter().map(Copy::to_value).collect();
+        if !self.copies().is_empty() {
+            value["recipients"] = self.copies().iter().map(copy_to_value).collect();
         }
         value
     }
@@ -157,7 +141,7 @@ impl Seen {
         let letter = &self.letter;
         let mut to = self.named([&letter.to]);
         let is_nobodys = letter.to.starts_with(SIGN);
-        if self.copies.is_empty() && !is_nobodys {
+        if self.copies().is_empty() && !is_nobodys {
             to.push_str(if letter.read { " (read)" } else { " (unread)" });
         }
         if !letter.cc.is_empty() {
@@ -174,11 +158,16 @@ impl Seen {
 
     /// Names, each with what it did with its copy, as far as that is known.
     fn named<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> String {
-        let named = |name: &String| match self.copies.iter().find(|copy| copy.name == *name) {
-            Some(copy) => format!("{name} ({})", copy.state()),
+        let wants_ack = self.sent.as_ref().is_some_and(|sent| sent.message.ack_required);
+        let named = |name: &String| match self.copies().iter().find(|copy| copy.name == *name) {
+            Some(copy) => format!("{name} ({})", state(copy, wants_ack)),
             None => name.clone(),
         };
         names.into_iter().map(named).collect::<Vec<_>>().join(", ")
+    }
+
+    fn copies(&self) -> &[CopyAnswer] {
+        self.sent.as_ref().map_or(&[], |sent| &sent.recipients)
     }
 }
 
@@ -198,7 +187,7 @@ mod tests {
     }
 
     fn seen(letter: Letter) -> Seen {
-        Seen { letter, copies: Vec::new(), is_own: true }
+        Seen { letter, sent: None, is_own: true }
     }
 
     fn letter(id: &str) -> Letter {

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use api::SearchMessages;
+use api::answers::FoundAnswer;
 use clap::Args;
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::clock::{Clock, SystemClock};
 use mail::messages::Vouched;
 use mail::provider::{Count, Letter};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ago::ago;
@@ -144,55 +144,44 @@ impl Search {
     /// Prints what was found, the newest last.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
         let office = visit.mailbox.office("search")?;
-        let ask = json!({ "project_key": visit.project, "query": self.query.join(" "), "limit": self.limit });
-        let answer = office.call("search_messages", ask).await?;
-        let mut found = Vec::<Found>::deserialize(&answer["result"]).context("what was found cannot be read")?;
+        let request = SearchMessages {
+            project_key: visit.project.to_owned(),
+            query: self.query.join(" "),
+            limit: Some(self.limit),
+            ..SearchMessages::default()
+        };
+        let mut found = office.ask(request).await?;
         found.reverse();
         if found.is_empty() && !visit.as_json {
             output::note("Nothing was found.");
             return Ok(ExitCode::SUCCESS);
         }
-        let json: Vec<Value> = found.iter().map(Found::to_value).collect();
+        let json: Vec<Value> = found.iter().map(to_value).collect();
         output::answer(visit.as_json, &json.into(), || {
             let now = SystemClock.now();
-            let rows: Vec<_> = found.iter().map(|found| found.row(now)).collect();
+            let rows: Vec<_> = found.iter().map(|found| row(found, now)).collect();
             grid::lines(&FOUND, &FOUND_GIVING, &rows, &Screen::of_stdout()).join("\n")
         });
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A message that a search found.
-#[derive(Deserialize)]
-struct Found {
-    id: i64,
-    from: String,
-    vouched: Option<String>,
-    to: Vec<String>,
-    subject: String,
-    snippet: String,
-    created_ts: Timestamp,
-    thread_id: String,
+fn to_value(found: &FoundAnswer) -> Value {
+    let mut value = json!({
+        "id": found.id.to_string(), "from": found.from, "to": found.to, "subject": found.subject,
+        "snippet": found.snippet, "created_at": found.created_ts.0.to_string(), "thread_id": found.thread_id,
+    });
+    if let Some(vouched) = &found.vouched {
+        value["vouched"] = json!(vouched);
+    }
+    value
 }
 
-impl Found {
-    fn to_value(&self) -> Value {
-        let mut value = json!({
-            "id": self.id.to_string(), "from": self.from, "to": self.to, "subject": self.subject,
-            "snippet": self.snippet, "created_at": self.created_ts.to_string(), "thread_id": self.thread_id,
-        });
-        if let Some(vouched) = &self.vouched {
-            value["vouched"] = json!(vouched);
-        }
-        value
-    }
-
-    fn row(&self, now: Timestamp) -> [Cell; 5] {
-        let Self { subject, snippet, .. } = self;
-        let from = signed(&self.from, self.vouched.as_deref() == Some(Vouched::Human.as_str()));
-        let (id, when) = (self.id.to_string(), ago(self.created_ts, now));
-        [id.into(), from.into(), subject.clone().into(), when.into(), snippet.clone().into()]
-    }
+fn row(found: &FoundAnswer, now: Timestamp) -> [Cell; 5] {
+    let FoundAnswer { subject, snippet, .. } = found;
+    let from = signed(&found.from, found.vouched.as_deref() == Some(Vouched::Human.as_str()));
+    let (id, when) = (found.id.to_string(), ago(found.created_ts.0, now));
+    [id.into(), from.into(), subject.clone().into(), when.into(), snippet.clone().into()]
 }
 
 #[cfg(test)]

@@ -5,20 +5,22 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use api::answers::{ProblemAnswer, SentAnswer, WarningAnswer};
+use api::{ReplyMessage, SendMessage};
 use clap::Args;
-use jiff::Timestamp;
 use mail::agents::EVERYONE;
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
 use mail::messages::Importance;
 use mail::provider::{Letter, ProviderError, Words};
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::given::recipient;
 use super::body::Body;
+use super::following::{copy_to_value, state};
 use super::letter::Seen;
 use super::waiting::Ended;
 use super::{Visit, waiting};
@@ -120,7 +122,17 @@ pub struct Sent {
     created_at: String,
     /// Whether the sender waits for an acknowledgement.
     pub wants_ack: bool,
-    warnings: Vec<Value>,
+    warnings: Vec<Warning>,
+}
+
+/// What its sender should think about, or what is wrong with it as a typed message.
+#[derive(Serialize)]
+struct Warning {
+    #[serde(flatten)]
+    fact: WarningAnswer,
+    /// The field of a typed message that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
 }
 
 impl Send {
@@ -138,7 +150,7 @@ impl Send {
     /// Sends it, and waits for the answer if that is wanted.
     pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
         let sent = match visit.mailbox.post_office() {
-            Some(office) => Sent::of_office(office.call("send_message", self.arguments(visit, body)).await?)?,
+            Some(office) => office.ask(self.request(visit, body)).await?.into(),
             None => self.elsewhere(visit, body).await?,
         };
         sent.told(visit, &self.afterwards).await
@@ -155,13 +167,21 @@ impl Send {
         names
     }
 
-    fn arguments(&self, visit: &Visit<'_>, body: &str) -> Value {
-        let to = if self.all { vec![EVERYONE.to_owned()] } else { self.recipients() };
-        visit.ask(json!({
-            "sender_name": visit.who.name, "to": to, "cc": self.cc, "subject": self.subject, "body_md": body,
-            "ack_required": self.ack.then_some(true), "importance": self.importance, "thread_id": self.thread,
-            "idempotency_key": self.idempotency_key,
-        }))
+    fn request(&self, visit: &Visit<'_>, body: &str) -> SendMessage {
+        SendMessage {
+            project_key: visit.project.to_owned(),
+            sender_name: visit.who.name.clone(),
+            to: if self.all { vec![EVERYONE.to_owned()] } else { self.recipients() },
+            cc: self.cc.clone(),
+            subject: self.subject.clone(),
+            body_md: body.to_owned(),
+            thread_id: self.thread.clone(),
+            importance: self.importance.clone(),
+            ack_required: self.ack.then_some(true),
+            idempotency_key: self.idempotency_key.clone(),
+            registration_token: visit.who.token.clone(),
+            ..SendMessage::default()
+        }
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<Sent> {
@@ -221,22 +241,28 @@ impl Reply {
     /// Sends the answer, and waits for one to it if that is wanted.
     pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
         let sent = match visit.mailbox.post_office() {
-            Some(office) => Sent::of_office(office.call("reply_message", self.arguments(visit, body).await?).await?)?,
+            Some(office) => office.ask(self.request(visit, body).await?).await?.into(),
             None => self.elsewhere(visit, body).await?,
         };
         sent.told(visit, &self.afterwards).await
     }
 
-    async fn arguments(&self, visit: &Visit<'_>, body: &str) -> Result<Value, ProviderError> {
+    async fn request(&self, visit: &Visit<'_>, body: &str) -> Result<ReplyMessage, ProviderError> {
         let copy = CopyId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
         if copy.place.is_some() {
             // The office answers messages: that there is no such copy, it cannot know.
             visit.provider().get(&self.id).await?;
         }
-        Ok(visit.ask(json!({
-            "sender_name": visit.who.name, "message_id": copy.message.0, "subject": self.subject, "body_md": body,
-            "ack_required": self.ack.then_some(true),
-        })))
+        Ok(ReplyMessage {
+            project_key: visit.project.to_owned(),
+            message_id: copy.message.0,
+            sender_name: visit.who.name.clone(),
+            body_md: body.to_owned(),
+            subject: self.subject.clone(),
+            ack_required: self.ack.then_some(true),
+            registration_token: visit.who.token.clone(),
+            ..ReplyMessage::default()
+        })
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> Result<Sent, ProviderError> {
@@ -258,38 +284,25 @@ fn answer_to(subject: &str) -> String {
     if is_answer { subject.to_owned() } else { format!("Re: {subject}") }
 }
 
-impl Sent {
-    fn of_office(answer: Value) -> anyhow::Result<Self> {
-        #[derive(Deserialize)]
-        struct Answer {
-            id: i64,
-            to: Vec<String>,
-            #[serde(default)]
-            cc: Vec<String>,
-            thread_id: String,
-            created_ts: Timestamp,
-            ack_required: bool,
-            #[serde(default)]
-            warnings: Vec<Value>,
-            #[serde(default)]
-            problems: Vec<Value>,
-        }
-        let answer: Answer = serde_json::from_value(answer).context("what became of the message cannot be read")?;
-        let problems = answer.problems.into_iter().map(|mut problem| {
-            problem["code"] = "MALFORMED_MESSAGE".into();
-            problem["hint"] = "".into();
-            problem
+impl From<SentAnswer> for Sent {
+    fn from(SentAnswer { message, warnings, problems, .. }: SentAnswer) -> Self {
+        let problems = problems.into_iter().map(|ProblemAnswer { path, message }| {
+            let fact = WarningAnswer { code: "MALFORMED_MESSAGE".into(), message, hint: "".into() };
+            Warning { fact, path: Some(path) }
         });
-        Ok(Self {
-            ids: vec![answer.id.to_string()],
-            to: answer.to.into_iter().chain(answer.cc).collect(),
-            threads: vec![answer.thread_id],
-            created_at: answer.created_ts.to_string(),
-            wants_ack: answer.ack_required,
-            warnings: answer.warnings.into_iter().chain(problems).collect(),
-        })
+        let warnings = warnings.into_iter().map(|fact| Warning { fact, path: None });
+        Self {
+            ids: vec![message.id.to_string()],
+            to: message.to.into_iter().chain(message.cc).collect(),
+            threads: vec![message.thread_id],
+            created_at: message.created_ts.0.to_string(),
+            wants_ack: message.ack_required,
+            warnings: warnings.chain(problems).collect(),
+        }
     }
+}
 
+impl Sent {
     fn of_letters(letters: &[Letter]) -> Self {
         Self {
             ids: letters.iter().map(|letter| letter.id.clone()).collect(),
@@ -304,9 +317,9 @@ impl Sent {
     /// Tells what was sent, and the answer if that is waited for.
     async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
-            for warning in &self.warnings {
-                let part = |name: &str| text::unbroken(warning[name].as_str().unwrap_or_default());
-                let told = format!("Warning: {}. {}", part("message").trim_end_matches('.'), part("hint"));
+            for Warning { fact, .. } in &self.warnings {
+                let message = text::unbroken(&fact.message);
+                let told = format!("Warning: {}. {}", message.trim_end_matches('.'), text::unbroken(&fact.hint));
                 output::note(told.trim_end());
             }
         }
@@ -332,15 +345,17 @@ impl Sent {
         match ended {
             Ended::Answered(answer) => {
                 let id = answer.id.clone();
-                let answer = Seen { letter: Letter { read: true, ..answer }, copies: Vec::new(), is_own: true };
+                let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
                 json["answer"] = answer.to_value();
                 if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
                     visit.provider().read(&id).await?;
                 }
             }
             Ended::Acknowledged(copy) => {
-                json["acknowledged"] = copy.to_value();
-                output::answer(visit.as_json, &json, || text::unbroken(&format!("{}: {}", copy.name, copy.state())));
+                json["acknowledged"] = copy_to_value(&copy);
+                output::answer(visit.as_json, &json, || {
+                    text::unbroken(&format!("{}: {}", copy.name, state(&copy, true)))
+                });
             }
             Ended::Empty => {
                 if visit.as_json {

@@ -7,29 +7,28 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use api::FetchInbox;
+use api::answers::{CopyAnswer, MessageAnswer};
 use mail::provider::Letter;
-use serde::Deserialize;
-use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::following::Copy;
 use super::sending::Sent;
 use super::{Visit, following};
-use crate::post_office::{PostOffice, resource};
+use crate::post_office::{PostOffice, Refused, resource};
 
 /// How late a look is at most that no ring brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How often a backend is asked that does not ring.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How many of the newest messages in the thread are looked at.
-const LOOKED_AT: usize = 100;
+const LOOKED_AT: u32 = 100;
 
 /// How the wait ended.
 pub enum Ended {
     /// With an answer.
     Answered(Letter),
     /// With an acknowledgement.
-    Acknowledged(Copy),
+    Acknowledged(CopyAnswer),
     /// With nothing in time.
     Empty,
 }
@@ -51,25 +50,31 @@ pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::
 enum Found {
     /// The id of an answer.
     Answer(String),
-    Acknowledgement(Copy),
+    Acknowledgement(CopyAnswer),
 }
 
 /// The answer, looked for whenever mail arrives.
 async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Found> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
-    let ask = visit.ask(json!({
-        "agent_name": visit.who.name, "thread_id": sent.threads[0], "include_bodies": false, "limit": LOOKED_AT,
-    }));
+    let request = FetchInbox {
+        project_key: visit.project.to_owned(),
+        agent_name: visit.who.name.clone(),
+        thread_id: Some(sent.threads[0].clone()),
+        include_bodies: Some(false),
+        limit: Some(LOOKED_AT),
+        registration_token: visit.who.token.clone(),
+        ..FetchInbox::default()
+    };
+    let message_id: i64 = sent.ids[0].parse().context("the office named what was sent by no number")?;
     loop {
-        match office.call("fetch_inbox", ask.clone()).await {
-            Ok(answer) => {
-                let inbox = Vec::<Received>::deserialize(&answer["result"]).context("the inbox cannot be read")?;
-                if let Some(id) = answer_among(&inbox, &sent.ids[0], &sent.to) {
+        match office.ask(request.clone()).await {
+            Ok(inbox) => {
+                if let Some(id) = answer_among(&inbox, message_id, &sent.to) {
                     return Ok(Found::Answer(id.to_string()));
                 }
                 if sent.wants_ack
-                    && let Some(copy) = acknowledged(visit, office, &sent.ids[0]).await?
+                    && let Some(copy) = acknowledged(visit, office, message_id).await?
                 {
                     return Ok(Found::Acknowledgement(copy));
                 }
@@ -84,23 +89,14 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
 }
 
 /// The first copy that was acknowledged.
-async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message: &str) -> anyhow::Result<Option<Copy>> {
-    let copies = following::copies(visit, office, message).await?;
+async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<CopyAnswer>, Refused> {
+    let copies = following::sent(visit, office, message_id).await?.recipients;
     Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
-}
-
-/// A message in the inbox, as far as it counts here.
-#[derive(Deserialize)]
-struct Received {
-    id: i64,
-    from: String,
-    reply_to: Option<i64>,
 }
 
 /// The answer to message `sent`, in an inbox that has the newest first: the first that answers it, else the first that
 /// came after it from one of the recipients.
-fn answer_among(inbox: &[Received], sent: &str, recipients: &[String]) -> Option<i64> {
-    let sent: i64 = sent.parse().ok()?;
+fn answer_among(inbox: &[MessageAnswer], sent: i64, recipients: &[String]) -> Option<i64> {
     let later = || inbox.iter().rev().filter(|message| message.id > sent);
     let answer = later().find(|message| message.reply_to == Some(sent));
     answer.or_else(|| later().find(|message| recipients.contains(&message.from))).map(|message| message.id)
@@ -132,10 +128,16 @@ fn letter_among<'a>(thread: &'a [Letter], sent: &str, me: &str) -> Option<&'a st
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn received(id: i64, from: &str, reply_to: Option<i64>) -> Received {
-        Received { id, from: from.to_owned(), reply_to }
+    fn received(id: i64, from: &str, reply_to: Option<i64>) -> MessageAnswer {
+        let message = json!({
+            "id": id, "from": from, "to": [], "subject": "", "created_ts": "2026-01-11T16:33:15Z", "importance": "normal",
+            "ack_required": false, "kind": null, "thread_id": "t", "reply_to": reply_to,
+        });
+        serde_json::from_value(message).unwrap()
     }
 
     #[test]
@@ -146,11 +148,11 @@ mod tests {
         let aside = received(19, "RedFox", Some(3));
         let answer = received(20, "BlueLake", Some(17));
         let late = received(21, "BlueLake", Some(17));
-        assert_eq!(answer_among(&[late, answer, aside, stranger, old], "17", &to), Some(20));
+        assert_eq!(answer_among(&[late, answer, aside, stranger, old], 17, &to), Some(20));
         let aside = [received(20, "RedFox", None), received(19, "RedFox", Some(3)), received(18, "GreenDog", None)];
-        assert_eq!(answer_among(&aside, "17", &to), Some(19), "the first of them");
-        assert_eq!(answer_among(&aside[2..], "17", &to), None);
-        assert_eq!(answer_among(&[received(17, "BlueLake", None)], "17", &to), None, "what was sent is no answer");
+        assert_eq!(answer_among(&aside, 17, &to), Some(19), "the first of them");
+        assert_eq!(answer_among(&aside[2..], 17, &to), None);
+        assert_eq!(answer_among(&[received(17, "BlueLake", None)], 17, &to), None, "what was sent is no answer");
     }
 
     fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {

@@ -6,13 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use api::FetchInbox;
+use api::answers::MessageAnswer;
+use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::acquaintance::Agent;
-use super::telling::{self, Mail};
+use super::telling;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::Message;
 use crate::post_office::resource;
@@ -20,7 +21,7 @@ use crate::post_office::resource;
 /// How many messages are told at once. Of older ones only the number is told.
 const MOST_AT_ONCE: usize = 20;
 /// How many more are counted: as many as one call lists.
-const MOST_COUNTED: usize = 1_000;
+const MOST_COUNTED: u32 = 1_000;
 /// How long the stream of notices is relied on before a look without being called.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How long after each other streams are opened, and how soon a look that failed is repeated.
@@ -67,7 +68,7 @@ impl Mailbox {
 
     /// Counts what is there now as told. Returns whether the office could say what that is.
     pub async fn pass_over_what_is_there(&self, connection: &Arc<Connection>) -> bool {
-        let newest = match self.list(connection, json!({ "limit": 1, "include_bodies": false })).await {
+        let newest = match self.list(connection, self.newest(1)).await {
             Ok(newest) => newest.first().map_or(0, |mail| mail.id),
             Err(NoList::NobodyThere) => 0,
             Err(NoList::Refused) => return false,
@@ -115,8 +116,7 @@ impl Mailbox {
         let Some(told) = *held(&self.told) else {
             return self.pass_over_what_is_there(connection).await;
         };
-        let newest = self.list(connection, json!({ "limit": MOST_AT_ONCE + 1, "include_bodies": false })).await;
-        let Ok(mut news) = newest else { return false };
+        let Ok(mut news) = self.list(connection, self.newest(MOST_AT_ONCE as u32 + 1)).await else { return false };
         news.retain(|mail| mail.id > told);
         let has_more = news.len() > MOST_AT_ONCE;
         news.truncate(MOST_AT_ONCE);
@@ -134,31 +134,41 @@ impl Mailbox {
     }
 
     async fn count_between(&self, connection: &Arc<Connection>, told: i64, first: i64) -> String {
-        let older = json!({ "before_id": first, "limit": MOST_COUNTED, "include_bodies": false });
+        let older = FetchInbox { before_id: Some(first), ..self.newest(MOST_COUNTED) };
         let older = self.list(connection, older).await.unwrap_or_default();
         match older.iter().filter(|mail| mail.id > told).count() {
             0 => "some".to_owned(),
-            MOST_COUNTED => format!("at least {MOST_COUNTED}"),
+            count if count == MOST_COUNTED as usize => format!("at least {MOST_COUNTED}"),
             count => count.to_string(),
         }
     }
 
     /// The message with its body. One at a time, because twenty large ones would be too much for one answer.
-    async fn with_body(&self, connection: &Arc<Connection>, mail: Mail) -> Mail {
-        let this = json!({ "before_id": mail.id.saturating_add(1), "limit": 1, "include_bodies": true });
+    async fn with_body(&self, connection: &Arc<Connection>, mail: MessageAnswer) -> MessageAnswer {
+        let before_id = Some(mail.id.saturating_add(1));
+        let this = FetchInbox { before_id, include_bodies: Some(true), ..self.newest(1) };
         let found = self.list(connection, this).await.unwrap_or_default();
         found.into_iter().find(|found| found.id == mail.id).unwrap_or(mail)
     }
 
-    async fn list(&self, connection: &Arc<Connection>, mut arguments: Value) -> Result<Vec<Mail>, NoList> {
-        arguments["project_key"] = self.project.as_str().into();
-        arguments["agent_name"] = self.agent.as_str().into();
-        if let Some(token) = &*held(&self.token) {
-            arguments["registration_token"] = token.as_str().into();
+    async fn list(&self, connection: &Arc<Connection>, request: FetchInbox) -> Result<Vec<MessageAnswer>, NoList> {
+        connection.ask(request).await.map_err(|refused| {
+            tracing::debug!(code = refused.code, "the mailbox cannot be read");
+            let is_nobody = matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND");
+            if is_nobody { NoList::NobodyThere } else { NoList::Refused }
+        })
+    }
+
+    /// The question for the newest messages, without their bodies.
+    fn newest(&self, limit: u32) -> FetchInbox {
+        FetchInbox {
+            project_key: self.project.clone(),
+            agent_name: self.agent.clone(),
+            limit: Some(limit),
+            include_bodies: Some(false),
+            registration_token: held(&self.token).clone(),
+            ..FetchInbox::default()
         }
-        let call = Message::inquiry("tools/call", json!({ "name": "fetch_inbox", "arguments": arguments }));
-        let answer = connection.answer(&call).await.ok_or(NoList::Refused)?;
-        read(&answer)
     }
 
     /// The request for notices about this mailbox.
@@ -167,38 +177,6 @@ impl Mailbox {
         let keys = [("project", Some(self.project.as_str())), ("registration_token", token.as_deref())];
         let uri = resource("inbox", &self.agent, &keys);
         Message::inquiry("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
-    }
-}
-
-/// Reads the answer to a call of `fetch_inbox`.
-fn read(answer: &str) -> Result<Vec<Mail>, NoList> {
-    #[derive(Deserialize)]
-    struct Answered {
-        result: Outcome,
-    }
-    #[derive(Deserialize)]
-    struct Outcome {
-        #[serde(rename = "structuredContent")]
-        content: Content,
-    }
-    #[derive(Deserialize)]
-    struct Content {
-        result: Option<Vec<Mail>>,
-        error: Option<Why>,
-    }
-    #[derive(Deserialize)]
-    struct Why {
-        code: String,
-    }
-    let answered: Option<Answered> = serde_json::from_str(answer).ok();
-    match answered.map(|answered| answered.result.content) {
-        Some(Content { result: Some(list), .. }) => Ok(list),
-        Some(Content { error: Some(why), .. }) => {
-            tracing::debug!(code = why.code, "the mailbox cannot be read");
-            let is_nobody = matches!(why.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND");
-            Err(if is_nobody { NoList::NobodyThere } else { NoList::Refused })
-        }
-        _ => Err(NoList::Refused),
     }
 }
 
@@ -214,20 +192,6 @@ mod tests {
     fn mailbox(agent: &str, token: Option<&str>) -> Mailbox {
         let (project, name) = ("/data/p".to_owned(), agent.to_owned());
         Mailbox::of(Agent { project, name, token: token.map(str::to_owned) })
-    }
-
-    #[test]
-    fn nobody_there_is_told_apart_from_a_refusal_whatever_stands_beside_it() {
-        let answer = |content: Value| json!({ "id": 1, "result": { "structuredContent": content } }).to_string();
-        let list = read(&answer(json!({ "result": [{ "id": 7, "from": "Anna", "news": 1 }] })));
-        assert!(list.is_ok_and(|list| list.len() == 1 && list[0].id == 7));
-        let nobody = json!({ "error": { "code": "AGENT_NOT_FOUND" }, "suggestions": ["Anna"] });
-        assert!(matches!(read(&answer(nobody)), Err(NoList::NobodyThere)));
-        let refused = json!({ "error": { "code": "TOKEN_REQUIRED" } });
-        assert!(matches!(read(&answer(refused)), Err(NoList::Refused)));
-        for other in [r#"{"id":1,"error":{"code":-32603}}"#, "", "[]", r#"{"result":{"structuredContent":{}}}"#] {
-            assert!(matches!(read(other), Err(NoList::Refused)), "{other}");
-        }
     }
 
     #[test]
