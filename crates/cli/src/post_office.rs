@@ -1,9 +1,8 @@
 //! How a process reaches its post office, and how a command asks it.
 //!
 //! The office is found as every client finds it: a server elsewhere if one is set, else the server that owns the
-//! database, else the database itself. A `PostOffice` asks questions of its own there and reads the answers; the connection below
-//! it carries messages, also for those who speak for another client. Deliberately absent: sessions, printing, and any
-//! knowledge of what a tool or a resource means.
+//! database, else the database itself. A `PostOffice` asks verbs there; the connection below it also carries the messages of
+//! another client. Deliberately absent: printing, and any knowledge of what a verb means.
 
 mod address;
 mod answer;
@@ -21,7 +20,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use api::Verb;
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -30,7 +28,6 @@ pub use address::resource;
 pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
-use message::Message;
 pub use project::InProject;
 pub use repository::Tree;
 pub use watch::Watch;
@@ -45,7 +42,7 @@ pub struct PostOffice {
     _unasked: JoinSet<()>,
 }
 
-/// Opens the post_office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
+/// Opens the post office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
 /// Ctrl-C ends the errand.
 pub fn visit(
     config: Config,
@@ -81,7 +78,7 @@ pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitC
 }
 
 impl PostOffice {
-    /// Opens the post_office of the office that is there now.
+    /// Opens the office that is there now.
     pub async fn open(config: Config) -> anyhow::Result<Self> {
         Self::open_at(Finder::new(config)?).await
     }
@@ -104,18 +101,6 @@ impl PostOffice {
         self.connection.ask(verb).await
     }
 
-    /// Calls a tool and returns its structured answer.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Refused> {
-        let request = Message::inquiry("tools/call", json!({ "name": tool, "arguments": arguments }));
-        answer::of_tool(&self.carry(&request).await?)
-    }
-
-    /// Reads a resource, which is JSON.
-    pub async fn read(&self, uri: &str) -> Result<Value, Refused> {
-        let request = Message::inquiry("resources/read", json!({ "uri": uri }));
-        answer::of_resource(&self.carry(&request).await?)
-    }
-
     /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
     pub fn watch(&self, uri: &str) -> Watch {
         Watch::begin(self.connection.clone(), uri)
@@ -131,16 +116,12 @@ impl PostOffice {
         self.connection.write_out().await;
     }
 
-    /// Closes the post_office. What is still being watched is over.
+    /// Closes it. What is still being watched is over.
     pub async fn close(self) {
         self.connection.leave();
         if let Some(engine) = self.connection.close() {
             engine.close().await;
         }
-    }
-
-    async fn carry(&self, request: &Message) -> Result<String, Refused> {
-        self.connection.answer(request).await.ok_or_else(Refused::unanswered)
     }
 }
 
@@ -148,8 +129,13 @@ impl PostOffice {
 mod tests {
     use std::time::Duration;
 
+    use api::{EnsureProject, HealthCheck, RegisterAgent, SendMessage, Whois};
+    use serde_json::json;
+
     use super::*;
     use crate::config::File;
+
+    const PROJECT: &str = "/data/p";
 
     fn config(home: &tempfile::TempDir) -> Config {
         Config { home: home.path().to_owned(), source: None, file: File::default() }
@@ -157,35 +143,37 @@ mod tests {
 
     async fn with_an_agent(home: &tempfile::TempDir) -> PostOffice {
         let post_office = PostOffice::open(config(home)).await.unwrap();
-        post_office.call("ensure_project", json!({ "human_key": "/data/p" })).await.unwrap();
-        let agent = json!({ "project_key": "/data/p", "name": "Anna" });
-        assert_eq!(post_office.call("register_agent", agent).await.unwrap()["name"], "Anna");
+        post_office.ask(EnsureProject { human_key: PROJECT.to_owned() }).await.unwrap();
+        let anna = RegisterAgent {
+            project_key: PROJECT.to_owned(),
+            name: Some("Anna".to_owned()),
+            ..RegisterAgent::default()
+        };
+        assert_eq!(post_office.ask(anna).await.unwrap().agent.name, "Anna");
         post_office
     }
 
-    #[tokio::test]
-    async fn a_call_and_a_reading_bring_what_the_office_says() {
-        let home = tempfile::tempdir().unwrap();
-        let post_office = with_an_agent(&home).await;
-        let agents = post_office.read("resource://agents/data-p").await.unwrap();
-        assert_eq!(agents["agents"][0]["name"], "Anna");
-        post_office.close().await;
+    async fn say(post_office: &PostOffice, to: &str) {
+        let words = SendMessage {
+            project_key: PROJECT.to_owned(),
+            sender_name: "Anna".to_owned(),
+            to: vec![to.to_owned()],
+            subject: "s".to_owned(),
+            body_md: "b".to_owned(),
+            ..SendMessage::default()
+        };
+        post_office.ask(words).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_refusal_keeps_its_code_its_hint_and_what_stands_beside_them() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let whois = json!({ "project_key": "/data/p", "agent_name": "Ana" });
-        let refused = post_office.call("whois", whois).await.unwrap_err();
+        let whois = Whois { project_key: PROJECT.to_owned(), agent_name: "Ana".to_owned() };
+        let refused = post_office.ask(whois).await.unwrap_err();
         assert_eq!(refused.code, "AGENT_NOT_FOUND");
         assert_eq!(refused.to_json()["suggestions"], json!(["Anna"]));
         assert!(refused.to_string().contains("'Ana'") && refused.to_string().contains(&refused.hint), "{refused}");
-        let refused = post_office.read("resource://agents/data-q").await.unwrap_err();
-        assert_eq!(refused.code, "PROJECT_NOT_FOUND");
-        assert_eq!(refused.to_string().matches("PROJECT_NOT_FOUND").count(), 1, "{refused}");
-        let refused = post_office.read("resource://agents/data-p?limit=0").await.unwrap_err();
-        assert_eq!((refused.code.as_str(), refused.hint.as_str()), ("INVALID_ARGUMENT", "Correct it and read again."));
         post_office.close().await;
     }
 
@@ -196,10 +184,7 @@ mod tests {
         let watch = post_office.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
         let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         rings().await.expect("the first ring says that somebody listens now");
-        let letter = json!({
-            "project_key": "/data/p", "sender_name": "Anna", "to": ["Anna"], "subject": "s", "body_md": "b",
-        });
-        post_office.call("send_message", letter).await.unwrap();
+        say(&post_office, "Anna").await;
         rings().await.expect("mail came");
         post_office.close().await;
     }
@@ -208,17 +193,11 @@ mod tests {
     async fn a_watched_channel_rings_when_something_is_said_there_and_not_elsewhere() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let say = async |channel: &str| {
-            let words = json!({
-                "project_key": "/data/p", "sender_name": "Anna", "to": [channel], "subject": "s", "body_md": "b",
-            });
-            post_office.call("send_message", words).await.unwrap()
-        };
         let watch = post_office.watch("resource://channel/dev?project=%2Fdata%2Fp");
         let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         rings().await.expect("the first ring says that somebody listens now");
-        say("#ops").await;
-        say("#dev").await;
+        say(&post_office, "#ops").await;
+        say(&post_office, "#dev").await;
         rings().await.expect("something was said");
         let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(again.is_err(), "what was said elsewhere is no news here");
@@ -228,13 +207,13 @@ mod tests {
     #[test]
     fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();
-        let ended = visit(config(&home), "/data/p", async |post_office| {
-            post_office.read("resource://projects").await?;
+        let ended = visit(config(&home), PROJECT, async |post_office| {
+            post_office.ask(HealthCheck {}).await?;
             Ok(ExitCode::from(7))
         });
         assert_eq!(format!("{:?}", ended.unwrap()), format!("{:?}", ExitCode::from(7)));
-        let failed = visit(config(&home), "/data/p", async |post_office| {
-            post_office.read("resource://nothing").await?;
+        let failed = visit(config(&home), PROJECT, async |post_office| {
+            post_office.ask(Whois::default()).await?;
             Ok(ExitCode::SUCCESS)
         });
         assert!(failed.unwrap_err().downcast_ref::<Refused>().is_some());

@@ -44,9 +44,10 @@ impl Refused {
         Self::new("UNEXPECTED_ANSWER", "The post office gave an answer that cannot be read", hint)
     }
 
-    /// A server that does not know what this program asks is of an earlier version.
+    /// A server that does not know all that this program asks, or answers less than it reads, is of an earlier version: both are
+    /// added to, and nothing is taken away.
     fn older_server(verb: &str) -> Self {
-        let message = format!("The server is older than this program: it does not know '{verb}'");
+        let message = format!("The server is older than this program and cannot answer '{verb}'");
         Self::new("SERVER_OUTDATED", &message, "Update the server, then try again.")
     }
 
@@ -190,32 +191,17 @@ pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused>
         _ => result_of(line)?,
     };
     if result["isError"] == true {
-        return Err(Refused::of_content(result["structuredContent"].clone()));
+        let refused = Refused::of_content(result["structuredContent"].clone());
+        // Every program asks with what it knows: what the server does not know came later.
+        let is_news = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
+        return Err(if is_news { Refused::older_server(V::NAME) } else { refused });
     }
     // The text is the bare answer; the structured content wraps a list.
     let text = result["content"][0]["text"].as_str().ok_or_else(Refused::unreadable)?;
     serde_json::from_str(text).map_err(|error| {
         tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
-        Refused::unreadable()
+        Refused::older_server(V::NAME)
     })
-}
-
-/// The structured content of a tool's answer.
-pub(super) fn of_tool(line: &str) -> Result<Value, Refused> {
-    let mut result = result_of(line)?;
-    let is_refused = result["isError"] == true;
-    match result.as_object_mut().and_then(|members| members.remove("structuredContent")) {
-        Some(content) if is_refused => Err(Refused::of_content(content)),
-        Some(content) => Ok(content),
-        None => Err(Refused::unreadable()),
-    }
-}
-
-/// The JSON of a resource.
-pub(super) fn of_resource(line: &str) -> Result<Value, Refused> {
-    let result = result_of(line)?;
-    let text = result["contents"][0]["text"].as_str();
-    text.and_then(|text| serde_json::from_str(text).ok()).ok_or_else(Refused::unreadable)
 }
 
 fn result_of(line: &str) -> Result<Value, Refused> {
@@ -243,9 +229,13 @@ fn without_code(text: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
+    fn answered(line: &str) -> Result<api::HealthAnswer, Refused> {
+        of_verb::<api::HealthCheck>(Some(line))
+    }
+
     fn fault(message: &str, data: Value) -> Refused {
         let line = json!({ "id": 1, "error": { "code": -32602, "message": message, "data": data } });
-        of_resource(&line.to_string()).unwrap_err()
+        answered(&line.to_string()).unwrap_err()
     }
 
     #[test]
@@ -263,8 +253,22 @@ mod tests {
     fn what_is_no_answer_is_refused_and_not_taken_for_one() {
         let empty = [r#"{"result":{}}"#, r#"{"result":[]}"#, r#"{"result":{"contents":[{"text":"{"}]}}"#];
         for line in ["", "[]", "null", "{}", "x"].into_iter().chain(empty) {
-            assert_eq!(of_tool(line).unwrap_err().code, "UNEXPECTED_ANSWER", "{line}");
-            assert_eq!(of_resource(line).unwrap_err().code, "UNEXPECTED_ANSWER", "{line}");
+            assert_eq!(answered(line).unwrap_err().code, "UNEXPECTED_ANSWER", "{line}");
+        }
+        assert_eq!(of_verb::<api::HealthCheck>(None).unwrap_err().code, "UNANSWERED");
+    }
+
+    #[test]
+    fn a_server_that_knows_less_than_this_program_is_to_be_updated() {
+        let unknown = json!({ "code": "INVALID_ARGUMENT", "message": "Unknown argument 'colour'.", "hint": "" });
+        for line in [
+            json!({ "error": { "code": -32602, "message": "Unknown tool 'health_check'." } }),
+            json!({ "result": { "isError": true, "structuredContent": { "error": unknown } } }),
+            json!({ "result": { "content": [{ "text": "{\"status\":\"ready\"}" }] } }),
+        ] {
+            let refused = answered(&line.to_string()).unwrap_err();
+            assert_eq!(refused.code, "SERVER_OUTDATED", "{line}");
+            assert!(refused.to_string().contains("Update the server"), "{refused}");
         }
     }
 
@@ -281,7 +285,7 @@ mod tests {
         let is_passing = |code: &str| {
             let content = json!({ "error": { "code": code, "message": "x", "hint": "" } });
             let line = json!({ "result": { "isError": true, "structuredContent": content } });
-            of_tool(&line.to_string()).unwrap_err().is_passing()
+            answered(&line.to_string()).unwrap_err().is_passing()
         };
         assert!(is_passing("UNREACHABLE") && is_passing("BUSY"));
         assert!(!is_passing("AGENT_NOT_FOUND") && !is_passing("UNAUTHORIZED"));

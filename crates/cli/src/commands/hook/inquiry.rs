@@ -3,28 +3,25 @@
 //! Only `register`, `news` and `end_session` change anything: what `news` returns is not returned again, after `end_session` the
 //! agent is gone. What becomes of the answers is for `events`.
 
-use api::answers::{FollowedAnswer, ReservationAnswer};
+use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
-    ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, RegisterAgent, Verb,
-    WaitForMail, Whois,
+    ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork, ReadOutbox,
+    RegisterAgent, Verb, WaitForMail, Whois,
 };
 use jiff::Timestamp;
 use mail::clock::rfc3339;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::digest::Part;
 use super::news::News;
 use super::session::Kept;
 use crate::commands::conflicts;
-use crate::post_office::{PostOffice, Refused, pages, resource};
+use crate::post_office::{PostOffice, Refused, pages};
 
 /// How many new messages are taken at once. More stay for the next time.
 const MOST_NEWS: u32 = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
 const MOST_UNREAD: u32 = 1_000;
-const MOST_SENT: usize = 100;
+const MOST_SENT: u32 = 100;
 
 /// An agent of a project, at its post office.
 pub struct Inquiry<'a> {
@@ -32,22 +29,6 @@ pub struct Inquiry<'a> {
     pub post_office: &'a PostOffice,
     /// Who asks, and where.
     pub me: &'a Kept,
-}
-
-/// A work item that waits for help.
-#[derive(Deserialize)]
-struct Stuck {
-    work_id: String,
-    help: Option<Help>,
-}
-
-#[derive(Deserialize)]
-struct Help {
-    from: String,
-    #[serde(default)]
-    question: String,
-    #[serde(default)]
-    problem: String,
 }
 
 impl Inquiry<'_> {
@@ -150,31 +131,36 @@ impl Inquiry<'_> {
     }
 
     async fn unacknowledged(&self) -> Result<Part, Refused> {
-        let keys = [
-            ("project", Some(self.me.project.as_str())),
-            ("limit", Some(&*MOST_SENT.to_string())),
-            ("include_bodies", Some("false")),
-            ("registration_token", self.me.token.as_deref()),
-        ];
-        let page = self.post_office.read(&resource("outbox", &self.me.agent, &keys)).await?;
-        let waiting = entries(&page["messages"]).into_iter().filter_map(|FollowedAnswer { message, recipients }| {
+        let Kept { agent, token, project } = self.me.clone();
+        let request = ReadOutbox {
+            project_key: project,
+            agent_name: agent,
+            limit: Some(MOST_SENT),
+            include_bodies: Some(false),
+            registration_token: token,
+            ..ReadOutbox::default()
+        };
+        let page = self.post_office.ask(request).await?;
+        let waiting = page.messages.into_iter().filter_map(|FollowedAnswer { message, recipients }| {
             let silent: Vec<String> =
                 recipients.into_iter().filter(|one| one.ack_ts.is_none()).map(|one| one.name).collect();
             let is_waiting = message.ack_required && !silent.is_empty();
             is_waiting.then(|| format!("#{} to {}: {}", message.id, silent.join(", "), message.subject))
         });
         let part = Part::of("You wait for an acknowledgement of", waiting.collect());
-        Ok(Part { at_least: page["next"].is_string(), ..part })
+        Ok(Part { at_least: page.next.is_some(), ..part })
     }
 
     async fn help_wanted(&self) -> Result<Part, Refused> {
         let (mut asked, mut at_least) = (Vec::new(), false);
         // Who has waited too long stands in a state of its own, and comes first.
         for state in ["overdue", "help_wanted"] {
-            let page = self.post_office.read(&resource("work", &self.me.project, &[("state", Some(state))])).await?;
-            at_least |= page["next"].is_string();
-            asked.extend(entries(&page["items"]).into_iter().filter_map(|Stuck { work_id, help }| {
-                let Help { from, question, problem } = help?;
+            let request =
+                ListWork { project_key: self.me.project.clone(), state: Some(state.to_owned()), ..ListWork::default() };
+            let page = self.post_office.ask(request).await?;
+            at_least |= page.next.is_some();
+            asked.extend(page.items.into_iter().filter_map(|WorkAnswer { work_id, detail, .. }| {
+                let HelpAnswer { from, question, problem, .. } = detail.help?;
                 Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
             }));
         }
@@ -210,12 +196,6 @@ fn of_files(held: &[ConflictAnswer], files: &[Vec<String>]) -> Vec<ConflictAnswe
 /// Whether there is no such agent or project yet.
 fn is_nobody(refused: &Refused) -> bool {
     matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND")
-}
-
-/// The entries of a list that can be read.
-fn entries<T: DeserializeOwned>(list: &Value) -> Vec<T> {
-    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(|entry| T::deserialize(entry).ok()).collect()
 }
 
 #[cfg(test)]
