@@ -11,6 +11,9 @@ pub fn details(error: &Error) -> Map<String, Value> {
     if error.retryable() {
         add("retryable", json!(true));
     }
+    if !error.near().is_empty() {
+        add("suggestions", json!(error.near()));
+    }
     match error {
         Error::Reserved { conflicts } => {
             let conflicts = conflicts.iter().map(|conflict| {
@@ -42,11 +45,6 @@ pub fn details(error: &Error) -> Map<String, Value> {
         }
         Error::Circle { circle } => {
             add("circle", json!(circle));
-        }
-        Error::UnknownAgent { near, .. } | Error::UnknownProject { near, .. } | Error::UnknownWork { near, .. }
-            if !near.is_empty() =>
-        {
-            add("suggestions", json!(near));
         }
         _ => {}
     }

@@ -8,6 +8,7 @@ mod address;
 mod answer;
 pub mod backend;
 pub mod connection;
+mod hints;
 mod join;
 pub mod message;
 pub mod pages;

@@ -1,7 +1,7 @@
 //! What can go wrong, told so that the caller can mend it.
 //!
-//! An error is a fact with its values; its code is for programs and its hint for the reader. How an error looks on a
-//! wire is decided where that wire is spoken.
+//! An error is a fact with its values, and a code for programs. The next step is said by each door in its own language, and how
+//! an error looks on a wire is decided where that wire is spoken.
 
 mod store;
 
@@ -244,65 +244,11 @@ impl Error {
         }
     }
 
-    /// The next thing to try.
-    pub fn hint(&self) -> String {
-        self.near_miss().unwrap_or_else(|| self.advice().to_owned())
-    }
-
-    /// What may have been meant.
-    fn near_miss(&self) -> Option<String> {
-        let (near, otherwise) = match self {
-            Self::UnknownProject { near, .. } => (near, " Else call ensure_project first."),
-            Self::UnknownAgent { near, another: true, .. } => (near, " resource://agents names who is there."),
-            Self::UnknownAgent { near, .. } => (near, " Else call register_agent first."),
-            Self::UnknownWork { near, .. } => (near, ""),
-            _ => return None,
-        };
-        (!near.is_empty()).then(|| format!("Did you mean {}?{otherwise}", quoted(near)))
-    }
-
-    fn advice(&self) -> &'static str {
+    /// What may have been meant instead.
+    pub fn near(&self) -> &[String] {
         match self {
-            Self::UnknownAgent { another: true, .. } => {
-                "It has not registered here, and only it should; resource://agents names who has."
-            }
-            Self::InvalidProjectKey { .. } => {
-                "Use the absolute path of the working directory, such as '/data/projects/app'."
-            }
-            Self::UnknownProject { .. } => "Call ensure_project first.",
-            Self::UnknownAgent { .. } => "Call register_agent first.",
-            Self::Retired { .. } => "Write to another agent; it comes back when it registers again.",
-            Self::NameTaken { .. } => "Choose another name for yourself.",
-            Self::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
-            Self::UnknownDelivery { .. } => "Take the id from the inbox.",
-            Self::AlreadyArchived { .. } => "Nothing is left to do: it can still be read by its id.",
-            Self::NotARecipient { .. } => "Name the agent that received it.",
-            Self::SeveralCopies { .. } => "Name one of the copies, or say who you are.",
-            Self::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",
-            Self::UnknownWork { .. } => "resource://work names the items that there are.",
-            Self::Malformed { .. } => "Correct all of it and send again, or send without strict.",
-            Self::HoldsSecret { .. } => "Take it out and say where it is kept instead. If it is real, change it.",
-            Self::Invalid { .. } => "Correct it and call again.",
-            Self::TooLarge { .. } => "Make it shorter, or send a path to a file instead.",
-            Self::NoRecipients => "Name at least one agent, or 'all'.",
-            Self::KeyTaken { .. } => "Use a new key for new content.",
-            Self::Reserved { .. } => "Wait (wait_seconds), ask the holder, or reserve fewer paths.",
-            Self::Circle { .. } => "Release what others wait for, then ask again.",
-            Self::NotHeld { .. } => "It ended or was released: reserve it again.",
-            Self::LeaseOver { .. } => "Look at what is reserved now.",
-            Self::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
-            Self::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
-            Self::Unproved { .. } => {
-                "Register first if the name is new, and pass the registration_token that register_agent returned."
-            }
-            Self::EverybodysMail => "Ask for one mailbox, with the token of its name.",
-            Self::Store(_) => {
-                "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \
-                 idempotency_key."
-            }
-            Self::Away(_) => "Nothing was changed. Try again in a few seconds: the server looks for it all the time.",
-            Self::Busy => "Nothing was changed. Try again in a moment.",
-            Self::SearchTooSlow => "Add a rarer word.",
+            Self::UnknownProject { near, .. } | Self::UnknownAgent { near, .. } | Self::UnknownWork { near, .. } => near,
+            _ => &[],
         }
     }
 
@@ -338,11 +284,6 @@ pub(crate) fn check_text(what: &'static str, text: &str, limit: usize) -> Result
         return Err(Error::Invalid { what, value: shown(text), wanted: "text without NUL characters".to_owned() });
     }
     Ok(())
-}
-
-fn quoted(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    quoted.join(" or ")
 }
 
 fn told(conflicts: &[Conflict]) -> String {

@@ -123,17 +123,6 @@ impl ProviderError {
         }
     }
 
-    /// The next thing to try; empty if nobody knows.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::AlreadyArchived { .. } => "Nothing is left to do: it can still be read by its id.".to_owned(),
-            Self::NotFound { .. } => "Take the id from the inbox.".to_owned(),
-            Self::Unsupported { .. } => "Keep mail with the native provider to use this.".to_owned(),
-            Self::Office(error) => error.hint(),
-            Self::Refused(refusal) => refusal.hint.clone(),
-            Self::Failed { .. } => String::new(),
-        }
-    }
 }
 
 impl From<ProviderError> for crate::Error {

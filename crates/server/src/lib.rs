@@ -6,6 +6,7 @@
 // One binary uses this crate: a comment stands where a name does not say it.
 #![allow(missing_docs)]
 
+mod hints;
 pub mod http;
 mod metrics;
 mod refusal;

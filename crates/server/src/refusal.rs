@@ -5,6 +5,8 @@
 use mail::Error;
 use mcp::Refusal;
 
+use crate::hints::for_agent;
+
 /// Logs what went wrong inside, if something did.
 pub fn log_cause(error: &Error) {
     match error {
@@ -17,7 +19,7 @@ pub fn log_cause(error: &Error) {
 
 pub fn refusal(error: Error) -> Refusal {
     log_cause(&error);
-    let refusal = Refusal::new(error.code(), error.to_string()).hint(error.hint());
+    let refusal = Refusal::new(error.code(), error.to_string()).hint(for_agent(&error));
     let details = api::details(&error);
     Refusal { data: (!details.is_empty()).then_some(details), ..refusal }
 }

@@ -243,14 +243,6 @@ impl Visit<'_> {
                     }
                 }
             }
-            "NOT_A_RECIPIENT" => {
-                refused.hinted("It is in somebody else's mailbox: act for whoever got it with --as NAME.")
-            }
-            "MESSAGE_NOT_FOUND" => refused.hinted(ALL),
-            "IDENTITY_REQUIRED" => refused.hinted(
-                "Pass the token that 'postrider join' printed for that name with --token, or set \
-                 POSTRIDER_REGISTRATION_TOKEN.",
-            ),
             _ => refused,
         }
     }

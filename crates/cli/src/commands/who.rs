@@ -123,7 +123,6 @@ fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
     match error.downcast::<Refused>() {
         Ok(refused) => match refused.code.as_str() {
             "PROJECT_NOT_FOUND" => project.advised(refused),
-            "AGENT_NOT_FOUND" => refused.advised("'postrider who' lists everybody."),
             _ => refused,
         }
         .into(),

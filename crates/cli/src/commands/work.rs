@@ -206,7 +206,6 @@ fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
     match error.downcast::<Refused>() {
         Ok(refused) => match refused.code.as_str() {
             "PROJECT_NOT_FOUND" => project.advised(refused),
-            "WORK_NOT_FOUND" => refused.advised("'postrider work' lists what there is."),
             _ => refused,
         }
         .into(),

@@ -9,6 +9,8 @@ use mail::provider::{ProviderError, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::hints;
+
 /// What a program is told when nobody said a code.
 const NO_CODE: &str = "REFUSED";
 /// The code of JSON-RPC for a call that names what there is not.
@@ -53,13 +55,24 @@ impl Refused {
 
     /// What a backend that keeps letters refused.
     pub fn of_provider(error: &ProviderError) -> Self {
-        let mut refused = Self::new(error.code(), &error.to_string(), &error.hint());
-        if let ProviderError::Refused(Refusal { near, .. }) = error
-            && !near.is_empty()
-        {
+        let (hint, near) = match error {
+            ProviderError::Refused(Refusal { hint, near, .. }) => (hint.as_str(), near.as_slice()),
+            ProviderError::Office(error) => ("", error.near()),
+            _ => ("", [].as_slice()),
+        };
+        let mut refused = Self::new(error.code(), &error.to_string(), hint);
+        if !near.is_empty() {
             refused.more.insert("suggestions".to_owned(), json!(near));
         }
-        refused
+        refused.in_our_words()
+    }
+
+    /// The same refusal with the next step for a terminal, where the office refused.
+    fn in_our_words(mut self) -> Self {
+        if let Some(hint) = hints::of_code(&self.code, &self.suggestions()) {
+            self.hint = hint;
+        }
+        self
     }
 
     /// The same refusal with a further word of advice.
@@ -110,11 +123,11 @@ impl Refused {
         let error = content.as_object_mut().and_then(|members| members.remove("error")).unwrap_or_default();
         let member = |name: &str| error[name].as_str().unwrap_or_default();
         let code = Some(member("code")).filter(|code| !code.is_empty());
-        let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), &for_terminal(member("hint")));
+        let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), member("hint"));
         if let Value::Object(more) = content {
             refused.more = more;
         }
-        refused
+        refused.in_our_words()
     }
 
     /// A refusal of the protocol. Its text may end with the hint and the code in brackets, which then are not said twice.
@@ -139,9 +152,9 @@ impl From<mail::Error> for Refused {
     /// What an office of our own refused. What went wrong inside the store is logged here, once.
     fn from(error: mail::Error) -> Self {
         server::log_cause(&error);
-        let mut refused = Self::new(error.code(), &error.to_string(), &for_terminal(&error.hint()));
+        let mut refused = Self::new(error.code(), &error.to_string(), "");
         refused.more = api::details(&error);
-        refused
+        refused.in_our_words()
     }
 }
 
@@ -210,12 +223,6 @@ fn result_of(line: &str) -> Result<Value, Refused> {
         Ok(Answer { result: Some(result), .. }) if result.is_object() => Ok(result),
         _ => Err(Refused::unreadable()),
     }
-}
-
-/// A hint of the office to those who call tools, for somebody who has commands instead.
-fn for_terminal(hint: &str) -> String {
-    let hint = hint.replace("Call register_agent first.", "Join first: postrider join NAME.");
-    hint.replace("call register_agent first.", "join first: postrider join NAME.")
 }
 
 /// A text, and the code that stood in brackets at its end; empty if none did.

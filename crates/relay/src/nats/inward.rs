@@ -135,7 +135,7 @@ async fn take_in(project: &Project, message: &Message, patience: &mut Patience) 
             tracing::debug!(subject, %error, "a message from NATS is taken in later");
             AckKind::Nak(Some(AGAIN))
         }
-        Err(error) => skip(&format!("{error}. {}", error.hint())),
+        Err(error) => skip(&error.to_string()),
     }
 }
 

@@ -102,7 +102,7 @@ impl From<Problem> for Refused {
 impl From<mail::Error> for Refused {
     fn from(error: mail::Error) -> Self {
         crate::refusal::log_cause(&error);
-        Self::because(status_of(&error), error.code(), &error.to_string(), &error.hint())
+        Self::because(status_of(&error), error.code(), &error.to_string(), &crate::hints::for_person(&error))
     }
 }
 

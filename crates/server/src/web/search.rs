@@ -82,7 +82,7 @@ pub async fn show(
             Ok(found) => hits = found,
             // What is wrong with a question is said beside it.
             Err(error @ (Error::Query(_) | Error::SearchTooSlow)) => {
-                refusal = Some(format!("{error}. {}", error.hint()));
+                refusal = Some(format!("{error}. {}", crate::hints::for_person(&error)));
             }
             Err(error) => return Err(error.into()),
         }

@@ -55,7 +55,7 @@ fn unsent(error: Error, name: String, body: String) -> Result<Unsent, Refused> {
         return Err(error.into());
     }
     crate::refusal::log_cause(&error);
-    Ok(Unsent { name, body, refusal: format!("{error}. {}", error.hint()) })
+    Ok(Unsent { name, body, refusal: format!("{error}. {}", crate::hints::for_person(&error)) })
 }
 
 fn bad(mut page: Response) -> Result<Response, Refused> {

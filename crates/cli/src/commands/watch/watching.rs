@@ -197,10 +197,6 @@ impl<'a> Watching<'a> {
                  with --token.",
                 self.asking.agent()
             )),
-            "IDENTITY_REQUIRED" => refused.hinted(
-                "Pass the token that 'postrider join' printed for that name with --token, or set \
-                 POSTRIDER_REGISTRATION_TOKEN.",
-            ),
             _ => refused,
         }
     }
