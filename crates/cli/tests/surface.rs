@@ -55,6 +55,13 @@ fn the_lean_list_is_smaller_and_hides_nothing_from_those_who_know() {
 }
 
 #[test]
+fn a_tool_that_is_gone_says_who_has_to_be_updated() {
+    let refused = Server::start().refused("mailbox", json!({ "project_key": PROJECT, "verb": "count" }));
+    assert_eq!(refused.code, "CLIENT_OUTDATED");
+    assert!(refused.message.contains("'mailbox'") && refused.hint.starts_with("Update"), "{refused:?}");
+}
+
+#[test]
 fn the_modern_list_holds_the_same_tools() {
     let server = Server::start();
     let tools = tools_of(&server);

@@ -247,7 +247,9 @@ impl Error {
     /// What may have been meant instead.
     pub fn near(&self) -> &[String] {
         match self {
-            Self::UnknownProject { near, .. } | Self::UnknownAgent { near, .. } | Self::UnknownWork { near, .. } => near,
+            Self::UnknownProject { near, .. } | Self::UnknownAgent { near, .. } | Self::UnknownWork { near, .. } => {
+                near
+            }
             _ => &[],
         }
     }

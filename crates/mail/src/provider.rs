@@ -122,7 +122,6 @@ impl ProviderError {
             Self::Failed { .. } => "PROVIDER_FAILED",
         }
     }
-
 }
 
 impl From<ProviderError> for crate::Error {
