@@ -19,7 +19,6 @@ pub use store::StoreError;
 
 /// Why the office refused.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// A key that is neither an absolute path nor a slug.
     #[error("Invalid project_key: '{key}' is not an absolute path")]

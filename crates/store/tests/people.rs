@@ -58,7 +58,6 @@ async fn a_name_of_an_agent_is_not_given_to_a_person() {
         (refused.code(), refused.to_string().as_str()),
         ("NAME_TAKEN", "'agent-0' belongs to an agent of this project")
     );
-    assert_eq!(refused.hint(), "Choose another name for yourself.");
     assert_eq!(shop.office.welcome_person(PROJECT, "all").await.unwrap_err().code(), "INVALID_ARGUMENT");
     assert_eq!(shop.office.welcome_person("nowhere", "Anna").await.unwrap_err().code(), "PROJECT_NOT_FOUND");
 }

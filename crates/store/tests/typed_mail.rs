@@ -231,7 +231,7 @@ async fn an_item_that_is_not_there_is_refused_with_the_nearest() {
     let told = shop.office.work_story(PROJECT, "parser-17", None, 10).await.unwrap();
     assert_eq!((told.item.id.as_str(), told.messages.len(), told.next), ("parser-17", 1, None));
     let refused = shop.office.work_story(PROJECT, "parser-71", None, 10).await.unwrap_err();
-    assert_eq!((refused.code(), refused.hint().as_str()), ("WORK_NOT_FOUND", "Did you mean 'parser-17'?"));
+    assert_eq!((refused.code(), refused.near()), ("WORK_NOT_FOUND", ["parser-17".to_owned()].as_slice()));
 }
 
 async fn sent(shop: &Shop, subject: &str, body: &str) -> Sent {

@@ -30,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// A post office.
 pub enum Backend {
     /// Served by another process.
-    Joined(Joined),
+    Joined(Box<Joined>),
     /// The database, opened by this process.
     Own(Arc<Own>),
 }
@@ -132,10 +132,10 @@ impl Finder {
     /// Finds the office that is there now. An office of our own says its notices to `outgoing`.
     pub async fn find(&self, outgoing: &mpsc::Sender<String>) -> anyhow::Result<Backend> {
         if let Some(url) = &self.url {
-            return Ok(Backend::Joined(Joined::new(self.client(url)?)));
+            return Ok(Backend::Joined(Box::new(Joined::new(self.client(url)?))));
         }
         if let Some(client) = self.server().await? {
-            return Ok(Backend::Joined(Joined::new(client)));
+            return Ok(Backend::Joined(Box::new(Joined::new(client))));
         }
         let own = Own::open(&self.config, outgoing.clone(), self.stays).await;
         let home = self.config.home.display();
