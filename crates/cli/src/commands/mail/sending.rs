@@ -19,9 +19,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::given::recipient;
-use super::body::Body;
 use super::following::{copy_to_value, state};
 use super::letter::Seen;
+use super::message_body::Body;
 use super::waiting::Ended;
 use super::{Visit, waiting};
 use crate::output::{self, text};
