@@ -10,6 +10,7 @@ mod letter;
 mod listing;
 mod marking;
 mod reading;
+mod receipt;
 mod sending;
 mod waiting;
 
