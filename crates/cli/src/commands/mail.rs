@@ -10,6 +10,7 @@ mod lists;
 mod marking;
 pub mod message_body;
 mod read;
+mod receipt;
 mod sending;
 mod waiting;
 

@@ -12,7 +12,7 @@ use api::answers::{CopyAnswer, MessageAnswer};
 use mail::provider::Letter;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::sending::Sent;
+use super::receipt::Sent;
 use super::{Visit, following};
 use crate::post_office::{PostOffice, Refused, resource};
 
