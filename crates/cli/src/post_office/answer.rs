@@ -282,6 +282,18 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_of_another_shape_is_refused_and_never_counts_as_nothing() {
+        let runs = |text: &str| {
+            let line = json!({ "result": { "content": [{ "type": "text", "text": text }] } }).to_string();
+            of_verb::<api::ListRuns>(Some(&line)).map(|runs| runs.len()).map_err(|refused| refused.code)
+        };
+        assert_eq!(runs("[]"), Ok(0));
+        for text in ["", "null", "{}", "[{}]", r#"{"runs":[]}"#] {
+            assert_eq!(runs(text), Err("UNEXPECTED_ANSWER".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn advice_comes_behind_the_hint() {
         let refused = fault("No", json!({ "hint": "Ask." })).advised("Or wait.");
         assert_eq!(refused.to_string(), "No. Ask. Or wait. [REFUSED]");
