@@ -3,6 +3,7 @@
 //! A check reads and reports; it repairs nothing. Each violation says where, what is wrong, and what to do.
 
 mod contract;
+mod file_names;
 mod headers;
 mod house;
 mod licences;
@@ -16,6 +17,7 @@ mod rooms;
 mod sizes;
 mod source;
 mod sql;
+mod type_names;
 mod unfinished;
 
 use std::fmt;
@@ -45,8 +47,9 @@ impl fmt::Display for Violation {
     }
 }
 
-const CHECKS: [fn(&House) -> Vec<Violation>; 11] = [
+const CHECKS: [fn(&House) -> Vec<Violation>; 13] = [
     contract::check,
+    file_names::check,
     headers::check,
     licences::check,
     machine::check,
@@ -56,6 +59,7 @@ const CHECKS: [fn(&House) -> Vec<Violation>; 11] = [
     rooms::check,
     sizes::check,
     sql::check,
+    type_names::check,
     unfinished::check,
 ];
 

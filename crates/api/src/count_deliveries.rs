@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::CountAnswer;
-use crate::params::{ANY_NAME, PROJECT, READER, RECIPIENT, Reader, TOKEN};
+use crate::params::{ANY_NAME, DeliveryReader, PROJECT, READER, RECIPIENT, TOKEN};
 
 /// Asks how much is open.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CountDeliveries {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     /// Whose; everybody's if it is empty.
     pub recipient: String,
 }

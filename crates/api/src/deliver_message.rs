@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::ReceivedAnswer;
-use crate::params::{ANY_NAME, PROJECT, READER, RECIPIENT, Reader, TOKEN};
+use crate::params::{ANY_NAME, DeliveryReader, PROJECT, READER, RECIPIENT, TOKEN};
 
 /// Sends a message.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliverMessage {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     /// Who gets it; an answer goes to whoever wrote what it answers.
     pub recipient: String,
     /// The delivery that it answers.

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::DeliveriesAnswer;
-use crate::params::{AFTER_DELIVERY, ANY_NAME, LIMIT, PAGE, PROJECT, READER, RECIPIENT, Reader, TOKEN, limit};
+use crate::params::{AFTER_DELIVERY, ANY_NAME, DeliveryReader, LIMIT, PAGE, PROJECT, READER, RECIPIENT, TOKEN, limit};
 
 /// Asks what is open, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListDeliveries {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     /// Whose; everybody's if it is empty.
     pub recipient: String,
     pub unread_only: bool,

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::DeliveriesAnswer;
-use crate::params::{AFTER_DELIVERY, ANY_NAME, LIMIT, PAGE, PROJECT, READER, Reader, THREAD, TOKEN, limit};
+use crate::params::{AFTER_DELIVERY, ANY_NAME, DeliveryReader, LIMIT, PAGE, PROJECT, READER, THREAD, TOKEN, limit};
 
 /// Asks for a thread, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListThreadDeliveries {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     /// The thread, or any delivery in it.
     pub thread_id: String,
     pub after: Option<String>,

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::DoneAnswer;
-use crate::params::{ANY_NAME, DELIVERY, PROJECT, READER, Reader, TOKEN};
+use crate::params::{ANY_NAME, DELIVERY, DeliveryReader, PROJECT, READER, TOKEN};
 
 /// What becomes of a delivery. Nothing that was archived comes back by being marked read or unread.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mark {
+pub enum DeliveryMark {
     #[default]
     Read,
     Unread,
@@ -24,10 +24,10 @@ pub enum Mark {
 #[serde(default)]
 pub struct MarkDelivery {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     pub id: String,
     #[serde(rename = "as")]
-    pub mark: Mark,
+    pub mark: DeliveryMark,
 }
 
 impl Verb for MarkDelivery {
@@ -47,9 +47,9 @@ impl Verb for MarkDelivery {
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {
         let native = self.reader.native(office);
         match self.mark {
-            Mark::Read => native.mark_read(&self.id).await?,
-            Mark::Unread => native.mark_unread(&self.id).await?,
-            Mark::Archived => native.archive(&self.id).await?,
+            DeliveryMark::Read => native.mark_read(&self.id).await?,
+            DeliveryMark::Unread => native.mark_unread(&self.id).await?,
+            DeliveryMark::Archived => native.archive(&self.id).await?,
         }
         Ok(DoneAnswer { done: true })
     }

@@ -47,7 +47,7 @@ pub(crate) const AFTER_DELIVERY: Param = Param::optional("after", ParamKind::Tex
 /// Who asks for deliveries, and in which project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reader {
+pub struct DeliveryReader {
     pub project_key: String,
     /// A number that several have a delivery of means the reader's own.
     pub agent_name: Option<String>,
@@ -56,7 +56,7 @@ pub struct Reader {
     pub registration_token: Option<String>,
 }
 
-impl Reader {
+impl DeliveryReader {
     pub(crate) fn native<'a>(&self, office: &'a Office) -> Native<&'a Office> {
         let (names, door) = if self.any_name { (Names::Any, "exec") } else { (Names::Known, "terminal") };
         let native = Native::new(office, &self.project_key, names, door);

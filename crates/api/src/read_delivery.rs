@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Verb;
 use crate::answers::ReceivedAnswer;
-use crate::params::{ANY_NAME, DELIVERY, PROJECT, READER, Reader, TOKEN};
+use crate::params::{ANY_NAME, DELIVERY, DeliveryReader, PROJECT, READER, TOKEN};
 
 /// Asks for a delivery, archived or not.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadDelivery {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: DeliveryReader,
     pub id: String,
     pub mark_read: bool,
 }

@@ -4,8 +4,8 @@
 //! unknown. Dropping an answer hangs up, so that the server notices. Deliberately absent: TLS, redirects, proxies,
 //! repeating a request, and any knowledge of what a body means.
 
-mod body;
 mod events;
+mod response_body;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -112,13 +112,13 @@ impl Client {
     }
 
     /// Sends `body`, which is JSON.
-    pub async fn post(&self, mut headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+    pub async fn post(&self, mut headers: HeaderMap, body: Bytes) -> Result<HttpAnswer, Failure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.send(Method::POST, headers, body).await
     }
 
     /// Asks for what is there.
-    pub async fn get(&self, headers: HeaderMap) -> Result<Answer, Failure> {
+    pub async fn get(&self, headers: HeaderMap) -> Result<HttpAnswer, Failure> {
         self.send(Method::GET, headers, Bytes::new()).await
     }
 
@@ -131,7 +131,7 @@ impl Client {
         Ok(stream)
     }
 
-    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<HttpAnswer, Failure> {
         let stream = self.connect().await.map_err(Failure::NotSent)?;
         let (mut sender, driver) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(Failure::Broken)?;
@@ -140,7 +140,7 @@ impl Client {
             // Whoever waits for the answer learns of the same error.
             let _ = driver.await;
         });
-        let mut request = body::request(body);
+        let mut request = response_body::request(body);
         *request.method_mut() = method;
         *request.uri_mut() = self.path.clone();
         request.headers_mut().extend(headers);
@@ -149,12 +149,12 @@ impl Client {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }
         let (parts, body) = sender.send_request(request).await.map_err(Failure::Broken)?.into_parts();
-        Ok(Answer { status: parts.status, headers: parts.headers, body, _connection: connection })
+        Ok(HttpAnswer { status: parts.status, headers: parts.headers, body, _connection: connection })
     }
 }
 
 /// What a server answered. Its body comes as it is read.
-pub struct Answer {
+pub struct HttpAnswer {
     /// The status line.
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -163,7 +163,7 @@ pub struct Answer {
     _connection: JoinSet<()>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Whether the body is a stream of events.
     pub fn is_events(&self) -> bool {
         let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -200,7 +200,7 @@ impl Answer {
 
 /// A stream of events, as they come.
 pub struct Events {
-    answer: Answer,
+    answer: HttpAnswer,
     decoder: Decoder,
     ready: VecDeque<Vec<u8>>,
 }

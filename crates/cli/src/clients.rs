@@ -37,7 +37,7 @@ pub(crate) struct Client {
     /// The events that it has, and what it calls them.
     pub events: &'static [(Event, &'static str)],
     /// The tools that write files, and where each says which.
-    pub writes: &'static [(&'static str, Written)],
+    pub writes: &'static [(&'static str, WrittenFiles)],
     /// What we say of an event, in the JSON that the client accepts.
     pub reply: fn(&Reply, &'static str) -> Value,
     /// The environment variable that names a file of settings for the shells of a session.
@@ -85,7 +85,7 @@ const EVENTS: [(Event, &str); 6] = [
 
 /// Where a tool says which files it writes: in a member of its input.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Written {
+pub(crate) enum WrittenFiles {
     Path(&'static str),
     /// A patch that names its files.
     Patch(&'static str),
@@ -103,12 +103,12 @@ pub(crate) struct ConfigFile {
     /// Below the folder that [`Client::moved_by`] names.
     pub moved: &'static str,
     /// What goes into it.
-    pub parts: &'static [Part],
+    pub parts: &'static [ConfigPart],
 }
 
 /// A part of what install writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ConfigPart {
     Hooks,
     /// The MCP server, in the JSON object `mcpServers`.
     Server,
@@ -159,7 +159,7 @@ pub(crate) fn table_of_events() -> String {
 /// The members of a tool's input that say for some client which files are written.
 pub(crate) fn tool_members() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|client| client.writes).map(|(_, written)| match written {
-        Written::Path(member) | Written::Patch(member) | Written::Command(member) => *member,
+        WrittenFiles::Path(member) | WrittenFiles::Patch(member) | WrittenFiles::Command(member) => *member,
     })
 }
 
@@ -177,9 +177,11 @@ impl Client {
     /// The files that a call of a tool writes, as the client names them; `input` gives a member of the tool's input.
     pub(crate) fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
         match self.writes.iter().find(|(name, _)| *name == tool).map(|(_, written)| *written) {
-            Some(Written::Path(member)) => Some(input(member)).filter(|path| !path.is_empty()).into_iter().collect(),
-            Some(Written::Patch(member)) => patch::paths(&input(member)).into_iter().map(str::to_owned).collect(),
-            Some(Written::Command(member)) => patch::paths_at_a_shell(&input(member)),
+            Some(WrittenFiles::Path(member)) => {
+                Some(input(member)).filter(|path| !path.is_empty()).into_iter().collect()
+            }
+            Some(WrittenFiles::Patch(member)) => patch::paths(&input(member)).into_iter().map(str::to_owned).collect(),
+            Some(WrittenFiles::Command(member)) => patch::paths_at_a_shell(&input(member)),
             None => Vec::new(),
         }
     }

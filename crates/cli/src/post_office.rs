@@ -4,17 +4,17 @@
 //! database, else the database itself. A `PostOffice` asks verbs there; the connection below it also carries the messages of
 //! another client. Deliberately absent: printing, and any knowledge of what a verb means.
 
-mod address;
 mod answer;
 pub mod backend;
 pub mod connection;
 mod hints;
 mod join;
 pub mod message;
+pub mod no_answer;
 pub mod pages;
 mod project;
-pub mod refusal;
 mod repository;
+mod resource_address;
 mod watch;
 
 use std::process::ExitCode;
@@ -25,12 +25,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::config::Config;
-pub use address::resource;
 pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
 pub use project::InProject;
 pub use repository::Tree;
+pub use resource_address::resource;
 pub use watch::Watch;
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.

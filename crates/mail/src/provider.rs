@@ -88,7 +88,7 @@ pub enum ProviderError {
     Office(#[from] crate::Error),
     /// An office elsewhere refused it.
     #[error("{}", .0.message)]
-    Refused(Refusal),
+    Refused(ProviderRefusal),
     /// It could not be done now.
     #[error("The mail provider failed: {cause}")]
     Failed {
@@ -99,7 +99,7 @@ pub enum ProviderError {
 
 /// Why an office elsewhere refused something, as it said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ProviderRefusal {
     /// A stable code, for programs.
     pub code: String,
     /// The fact.

@@ -18,7 +18,7 @@ use crate::headers;
 use crate::registry::Registry;
 use crate::sessions::{self, MAX_URIS, NotTaken, Sessions};
 use crate::streams::{self, Listening, SessionStream};
-use crate::wire::{self, Fault, Message, Request};
+use crate::wire::{self, Fault, Incoming, Request};
 
 /// How many `subscriptions/listen` may be open at once.
 const MAX_LISTENING: usize = 1_000;
@@ -81,9 +81,11 @@ impl Endpoint {
     pub async fn post(&self, headers: &HeaderMap, body: Bytes) -> Reply {
         match wire::read(&body) {
             Err(unreadable) => Reply::error(unreadable.id, &unreadable.fault),
-            Ok(Message::Request(request)) => self.request(headers, &request).await,
-            Ok(Message::Notification | Message::ClientAnswer) if self.has_ended(headers) => Reply::session_ended(None),
-            Ok(Message::Notification | Message::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
+            Ok(Incoming::Request(request)) => self.request(headers, &request).await,
+            Ok(Incoming::Notification | Incoming::ClientAnswer) if self.has_ended(headers) => {
+                Reply::session_ended(None)
+            }
+            Ok(Incoming::Notification | Incoming::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
         }
     }
 

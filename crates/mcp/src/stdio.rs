@@ -17,7 +17,7 @@ use crate::eras::{self, Era, Meta, client_name};
 use crate::exchange::{Answer, Caller, required};
 use crate::sessions::{MAX_URIS, NotTaken, check_uri};
 use crate::streams::{Notice, closed, updated};
-use crate::wire::{self, Fault, Message, Request};
+use crate::wire::{self, Fault, Incoming, Request};
 
 /// The client at the other end, and what it watches.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl Endpoint {
     /// Notices that it brings about go to the peer. A `subscriptions/listen` is answered when the endpoint closes.
     pub async fn line(&self, line: &str, peer: &StdioPeer) -> Option<String> {
         match wire::read(line.as_bytes()) {
-            Ok(Message::Request(request)) => Some(self.respond(&request, peer).await),
-            Ok(Message::Notification | Message::ClientAnswer) => None,
+            Ok(Incoming::Request(request)) => Some(self.respond(&request, peer).await),
+            Ok(Incoming::Notification | Incoming::ClientAnswer) => None,
             Err(unreadable) => Some(wire::error(unreadable.id, &unreadable.fault)),
         }
     }
@@ -92,7 +92,7 @@ impl Endpoint {
         let farewell = self.inner.exchange.write_listening_ended(request.id);
         while let Some(notice) = listening.next().await {
             // A pipe needs no signs of life.
-            let Notice::Message(message) = notice else { continue };
+            let Notice::Incoming(message) = notice else { continue };
             if message == farewell || peer.outgoing.send(message).await.is_err() {
                 break;
             }

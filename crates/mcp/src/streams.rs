@@ -27,7 +27,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// A JSON-RPC message.
-    Message(String),
+    Incoming(String),
     /// Nothing, but the stream still lives.
     KeepAlive,
 }
@@ -143,12 +143,12 @@ impl Listening {
     /// What to say next; `None` when all is said.
     pub async fn next(&mut self) -> Option<Notice> {
         if let Some(first) = self.acknowledgement.take() {
-            return Some(Notice::Message(first));
+            return Some(Notice::Incoming(first));
         }
         self.farewell.as_ref()?;
         tokio::select! {
-            uri = self.watching.changed() => Some(Notice::Message(updated(&uri, Some(&self.id)))),
-            () = closed(&mut self.closing) => self.farewell.take().map(Notice::Message),
+            uri = self.watching.changed() => Some(Notice::Incoming(updated(&uri, Some(&self.id)))),
+            () = closed(&mut self.closing) => self.farewell.take().map(Notice::Incoming),
             _ = self.keep_alive.tick() => Some(Notice::KeepAlive),
         }
     }
@@ -187,7 +187,7 @@ impl SessionStream {
                     }
                     self.watching.follow(&wanted.uris).await;
                 }
-                uri = self.watching.changed() => return Some(Notice::Message(updated(&uri, None))),
+                uri = self.watching.changed() => return Some(Notice::Incoming(updated(&uri, None))),
                 () = closed(&mut self.closing) => return None,
                 _ = self.keep_alive.tick() => return Some(Notice::KeepAlive),
             }
@@ -225,7 +225,7 @@ pub(crate) fn event(message: &str) -> Bytes {
 
 fn event_of(notice: Notice) -> Bytes {
     match notice {
-        Notice::Message(message) => event(&message),
+        Notice::Incoming(message) => event(&message),
         Notice::KeepAlive => Bytes::from_static(b": keep-alive\n\n"),
     }
 }

@@ -20,7 +20,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 
 /// A message from a client.
 #[derive(Debug)]
-pub(crate) enum Message<'a> {
+pub(crate) enum Incoming<'a> {
     /// Wants exactly one answer.
     Request(Request<'a>),
     /// Wants none.
@@ -116,7 +116,7 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>,
 }
 
 /// Reads one message. Takes linear time and constant stack, whatever the bytes are.
-pub(crate) fn read(body: &[u8]) -> Result<Message<'_>, Unreadable<'_>> {
+pub(crate) fn read(body: &[u8]) -> Result<Incoming<'_>, Unreadable<'_>> {
     let nameless = |fault| Unreadable { id: None, fault };
     // First of all, because a serde struct would also be read from an array.
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
@@ -136,7 +136,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Message<'_>, Unreadable<'_>> {
     message(&envelope, id).map_err(|fault| Unreadable { id, fault })
 }
 
-fn message<'a>(envelope: &Envelope<'a>, id: Option<&'a str>) -> Result<Message<'a>, Fault> {
+fn message<'a>(envelope: &Envelope<'a>, id: Option<&'a str>) -> Result<Incoming<'a>, Fault> {
     if envelope.id.is_some() && id.is_none() {
         return Err(Fault::invalid_request("'id' must be a string or a number."));
     }
@@ -146,15 +146,15 @@ fn message<'a>(envelope: &Envelope<'a>, id: Option<&'a str>) -> Result<Message<'
     }
     let Some(method) = envelope.method else {
         return match id {
-            Some(_) => Ok(Message::ClientAnswer),
+            Some(_) => Ok(Incoming::ClientAnswer),
             None => Err(Fault::invalid_request("The message has neither a method nor an id.")),
         };
     };
     let method = text(method).ok_or_else(|| Fault::invalid_request("'method' must be a string."))?;
     let Some(id) = id else {
-        return Ok(Message::Notification);
+        return Ok(Incoming::Notification);
     };
-    Ok(Message::Request(Request { id, method, params: params(envelope.params)? }))
+    Ok(Incoming::Request(Request { id, method, params: params(envelope.params)? }))
 }
 
 fn params(raw: Option<&RawValue>) -> Result<Params<'_>, Fault> {

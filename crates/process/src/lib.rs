@@ -24,12 +24,12 @@ pub struct Limits {
     /// How much it may print, in bytes.
     pub output: usize,
     /// What is kept of its complaints.
-    pub complaint: Complaint,
+    pub complaint: KeptStderr,
 }
 
 /// What is kept of what a program complains of; the rest is read and forgotten, so that it does not wait for a reader.
 #[derive(Clone, Copy, Debug)]
-pub enum Complaint {
+pub enum KeptStderr {
     /// So many bytes of the beginning.
     Beginning(usize),
     /// So many bytes of the end.
@@ -140,12 +140,12 @@ async fn listen(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, most: 
 }
 
 /// Reads all of it and keeps a part.
-async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: Complaint) -> Result<(), Stopped> {
+async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: KeptStderr) -> Result<(), Stopped> {
     let Some(mut from) = from else { return Ok(()) };
     while from.read_buf(into).await.map_err(Stopped::Lost)? > 0 {
         match keep {
-            Complaint::Beginning(most) => into.truncate(most),
-            Complaint::End(most) => drop(into.drain(..into.len().saturating_sub(most))),
+            KeptStderr::Beginning(most) => into.truncate(most),
+            KeptStderr::End(most) => drop(into.drain(..into.len().saturating_sub(most))),
         }
     }
     Ok(())
@@ -179,7 +179,7 @@ mod tests {
 
     const PLENTY: usize = 4 << 20;
     const KEPT: usize = 4 << 10;
-    const LIMITS: Limits = Limits { time: Duration::from_secs(600), output: PLENTY, complaint: Complaint::End(KEPT) };
+    const LIMITS: Limits = Limits { time: Duration::from_secs(600), output: PLENTY, complaint: KeptStderr::End(KEPT) };
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(ended.complaint.len(), KEPT);
         assert!(ended.complaint.ends_with("the end\n"));
         let mut command = shell("echo the beginning >&2; head -c 100000 /dev/zero >&2");
-        let ended = run(&mut command, None, Limits { complaint: Complaint::Beginning(KEPT), ..LIMITS }).await.unwrap();
+        let ended = run(&mut command, None, Limits { complaint: KeptStderr::Beginning(KEPT), ..LIMITS }).await.unwrap();
         assert_eq!(ended.complaint.len(), KEPT);
         assert!(ended.complaint.starts_with("the beginning\n"));
     }

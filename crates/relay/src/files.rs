@@ -31,7 +31,7 @@ use mail::{Error, Office, Store, StoreError};
 
 use crate::feed::Feed;
 use crate::wake::Bells;
-pub use checkup::{Complaint, examine};
+pub use checkup::{FolderFinding, examine};
 use folder::Folder;
 use glance::Glance;
 use presence::Presence;

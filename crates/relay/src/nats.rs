@@ -27,7 +27,7 @@ pub use settings::Settings;
 
 use crate::feed;
 use crate::wake::Bells;
-use link::{Line, Link};
+use link::{Link, LinkHandle};
 
 /// How often projects are looked for that are new.
 const NEW_PROJECTS: Duration = Duration::from_secs(1);
@@ -150,7 +150,7 @@ struct Project {
 /// Tells the server of everything, and takes in what others say there, until the office closes.
 pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>, bells: Arc<Bells>) {
     let settings = Arc::new(settings);
-    let (connections, line) = Line::new();
+    let (connections, line) = LinkHandle::new();
     tokio::select! {
         () = link::keep(&settings, &connections) => {}
         () = serve_projects(&settings, &store, &office, &bells, &line) => {}
@@ -158,7 +158,7 @@ pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>,
     }
 }
 
-async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, bells: &Bells, mut line: Line) {
+async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, bells: &Bells, mut line: LinkHandle) {
     let office_id = loop {
         match store.office_id().await {
             Ok(id) => break id,
@@ -187,7 +187,7 @@ async fn serve_projects(
     store: &Arc<dyn Store>,
     office: &Arc<Office>,
     bells: &Arc<Bells>,
-    line: &Line,
+    line: &LinkHandle,
 ) {
     let (mut listening, mut telling) = (JoinSet::new(), JoinSet::new());
     let mut last = None;

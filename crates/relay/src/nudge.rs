@@ -6,10 +6,10 @@
 
 mod busy;
 mod notes;
-mod pace;
 mod program;
-mod text;
+mod spacing;
 mod tmux;
+mod wording;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use std::time::Duration;
 use tokio::process::Command;
 
 pub use busy::Busy;
-pub use pace::{Pace, Turn};
-pub use text::safe_text;
+pub use spacing::{Pace, Turn};
+pub use wording::safe_text;
 
 /// How long a nudge may take in all.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -20,11 +20,11 @@ const ASKED_FOR: Duration = Duration::from_secs(1);
 /// The bells of this process: one for each mailbox and each project that somebody waits at.
 #[derive(Default)]
 pub struct Bells {
-    mailboxes: Row<AgentId>,
-    leases: Row<ProjectId>,
-    boards: Row<ProjectId>,
+    mailboxes: Signals<AgentId>,
+    leases: Signals<ProjectId>,
+    boards: Signals<ProjectId>,
     /// For those who follow the log of a project all the time.
-    followers: Row<ProjectId>,
+    followers: Signals<ProjectId>,
     /// Told when somebody begins to wait.
     arrived: Notify,
     /// Whom this process has rung for and others were not told; none while nobody passes it on.
@@ -129,7 +129,7 @@ impl Bells {
         self.mailboxes.anybody_waits() || self.leases.anybody_waits() || self.boards.anybody_waits()
     }
 
-    fn listen<K: Copy + Eq + Hash>(&self, row: &Row<K>, key: K) -> Box<dyn Signal> {
+    fn listen<K: Copy + Eq + Hash>(&self, row: &Signals<K>, key: K) -> Box<dyn Signal> {
         let signal = row.listen(key);
         self.arrived.notify_one();
         Box::new(signal)
@@ -172,15 +172,15 @@ impl Wake for Bells {
 }
 
 /// Bells of one sort, by what they ring for. A bell that nobody listens to any more is taken down.
-struct Row<K>(Mutex<HashMap<K, watch::Sender<()>>>);
+struct Signals<K>(Mutex<HashMap<K, watch::Sender<()>>>);
 
-impl<K> Default for Row<K> {
+impl<K> Default for Signals<K> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Copy + Eq + Hash> Row<K> {
+impl<K: Copy + Eq + Hash> Signals<K> {
     fn listen(&self, key: K) -> Listener {
         Listener(self.bells().entry(key).or_default().subscribe())
     }

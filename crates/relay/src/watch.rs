@@ -14,14 +14,14 @@ use formats::mention;
 use jiff::Timestamp;
 
 pub use answer::AnswerPath;
-pub use breaker::{Breaker, Verdict};
+pub use breaker::{Breaker, Judgement};
 pub use context::context;
 pub use invocation::{Invocation, RunError};
 pub use prompt::{DEFAULT_TEMPLATE, Prompt, Template, UnknownPlaceholder};
 
 /// What somebody said, as far as a watcher has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Heard {
     /// The message's number.
     pub id: i64,
     /// Who said it.
@@ -58,7 +58,7 @@ pub enum Decision {
 }
 
 /// Whether the watcher of `agent` answers what was said.
-pub fn decide(said: &Said, agent: &str) -> Decision {
+pub fn decide(said: &Heard, agent: &str) -> Decision {
     let is_addressed = || said.to.iter().any(|name| name == agent);
     if said.from == agent {
         Decision::Own
@@ -74,8 +74,8 @@ mod tests {
     use super::*;
 
     /// A plain message to codex.
-    pub(super) fn said(id: i64, from: &str, text: &str) -> Said {
-        Said {
+    pub(super) fn said(id: i64, from: &str, text: &str) -> Heard {
+        Heard {
             id,
             from: from.to_owned(),
             is_human: false,
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn who_is_addressed_mentioned_or_named_first_answers_and_nobody_else() {
-        let broadcast = |text| Said { to: Vec::new(), ..said(1, "claude", text) };
+        let broadcast = |text| Heard { to: Vec::new(), ..said(1, "claude", text) };
         assert_eq!(decide(&said(1, "claude", "hello"), "codex"), Decision::Answer);
         assert_eq!(decide(&said(1, "claude", "hello"), "claude-2"), Decision::NotForUs);
         assert_eq!(decide(&broadcast("hello, all"), "codex"), Decision::NotForUs);

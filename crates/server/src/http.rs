@@ -4,12 +4,12 @@
 //! mail or about the protocol.
 
 mod admission;
-mod body;
 mod cors;
 mod edge;
-mod pace;
 mod problem;
+mod rate_limit;
 mod readiness;
+mod request_body;
 
 use std::future::Future;
 use std::io;
@@ -26,7 +26,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::StreamExt;
 use mail::Office;
-use mail::pace::PaceStore;
+use mail::rate_limit::RateLimitStore;
 use mcp::{Endpoint, Reply, ReplyBody};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -36,9 +36,9 @@ use crate::web::{self, Web};
 use admission::Admission;
 pub(crate) use admission::Admitted;
 pub use admission::Trust;
-use body::Room;
-pub(crate) use problem::Problem;
+pub(crate) use problem::HttpProblem;
 use readiness::Readiness;
+use request_body::Room;
 
 /// Connections at once. More wait until one ends.
 const MOST_CONNECTIONS: usize = 10_000;
@@ -79,7 +79,7 @@ impl Door {
         endpoint: Endpoint,
         metrics: Arc<Metrics>,
         settings: Settings,
-        pace: Option<Arc<dyn PaceStore>>,
+        pace: Option<Arc<dyn RateLimitStore>>,
     ) -> Self {
         let room = Room::new(settings.largest_request);
         let trust = &settings.trust;
@@ -138,7 +138,7 @@ async fn mcp(
     State(door): State<Arc<Door>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     let page = door.admission.page(request.headers());
     let page = page.inspect_err(|problem| door.metrics.refused(problem.status()))?;
     let Some(origin) = page else { return door.answer(request, peer).await };
@@ -153,7 +153,7 @@ async fn mcp(
 }
 
 impl Door {
-    async fn answer(&self, request: Request, peer: SocketAddr) -> Result<Response, Problem> {
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Result<Response, HttpProblem> {
         let (parts, body) = request.into_parts();
         let admitted = self.admission.admit(&parts.headers, peer.ip()).await?;
         match parts.method {
@@ -167,7 +167,7 @@ impl Door {
             // A stream that only listens is not work under way; it ends when the endpoint closes.
             Method::GET => Ok(respond(self.endpoint.get(&parts.headers), None)),
             Method::DELETE => Ok(respond(self.endpoint.delete(&parts.headers), None)),
-            _ => Err(Problem::method_not_allowed()),
+            _ => Err(HttpProblem::method_not_allowed()),
         }
     }
 }
@@ -233,7 +233,7 @@ async fn metrics(
     State(door): State<Arc<Door>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     door.admission.admit(&headers, peer.ip()).await?;
     // What cannot be told now is not told; the rest is, before whoever asks gives up.
     let asking = async { (door.is_ready().await.is_ok(), door.office.store().cursors().await.unwrap_or_default()) };
@@ -244,7 +244,7 @@ async fn metrics(
     Ok(response)
 }
 
-async fn nothing_here(request: Request) -> Result<Response, Problem> {
+async fn nothing_here(request: Request) -> Result<Response, HttpProblem> {
     // Clients that look for a login at /.well-known expect a plain 404 when there is none.
     if request.uri().path().starts_with("/.well-known/") {
         let mut response = Response::new(Body::empty());
@@ -255,7 +255,7 @@ async fn nothing_here(request: Request) -> Result<Response, Problem> {
     {
         return Ok(web::nothing_here().await);
     }
-    Err(Problem::not_found(request.uri().path()))
+    Err(HttpProblem::not_found(request.uri().path()))
 }
 
 fn json_answer(status: StatusCode, body: String) -> Response {

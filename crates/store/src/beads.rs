@@ -25,7 +25,7 @@ use mail::error::shown;
 use mail::provider::{Letter, Provider, ProviderError, Words};
 
 use crate::times::set_apart;
-use bead::{Bead, Wanted};
+use bead::{Bead, BeadFilter};
 
 /// A provider that keeps letters as beads.
 pub struct Beads {
@@ -42,7 +42,7 @@ trait Keeper: Send + Sync {
     async fn get(&self, id: &str) -> Result<Bead, ProviderError>;
 
     /// The letters that are wanted, in any order.
-    async fn list(&self, wanted: Wanted<'_>) -> Result<Vec<Bead>, ProviderError>;
+    async fn list(&self, wanted: BeadFilter<'_>) -> Result<Vec<Bead>, ProviderError>;
 
     /// Notes that the letter was read, or was not.
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError>;
@@ -143,13 +143,13 @@ impl Provider for Beads {
     }
 
     async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        Ok(oldest_first(self.keeper.list(Wanted::OpenFor(recipient)).await?))
+        Ok(oldest_first(self.keeper.list(BeadFilter::OpenFor(recipient)).await?))
     }
 
     async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
         let named = self.find(id).await?;
         let thread = named.as_ref().map_or_else(|| id.to_owned(), |bead| bead.letter.thread.clone());
-        let mut beads = self.keeper.list(Wanted::Thread(&thread)).await?;
+        let mut beads = self.keeper.list(BeadFilter::Thread(&thread)).await?;
         // A letter that somebody wrote without a thread begins one under its own id, and no label tells that.
         let is_first = |bead: &Bead| bead.letter.id == thread;
         let has_answer = beads.iter().any(|bead| bead.letter.reply_to.as_deref() == Some(&thread));

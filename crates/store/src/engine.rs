@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use mail::clock::{Clock, SystemClock};
 use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::pace::PaceStore;
+use mail::rate_limit::RateLimitStore;
 use mail::{Store, StoreError};
 
 use crate::error::Outcome;
@@ -76,7 +76,7 @@ impl Engine {
     }
 
     /// How servers share a limit; `None` where there is one server.
-    pub fn pace(&self) -> Option<Arc<dyn PaceStore>> {
+    pub fn pace(&self) -> Option<Arc<dyn RateLimitStore>> {
         match self {
             Self::Sqlite(_) => None,
             Self::Postgres(store) => Some(store.clone()),

@@ -29,7 +29,7 @@ const MOST_COMPLAINT: usize = 64 << 10;
 
 /// What a program that keeps mail may cost.
 pub(crate) fn limits(time: Duration) -> Limits {
-    Limits { time, output: MOST_OUTPUT, complaint: process::Complaint::Beginning(MOST_COMPLAINT) }
+    Limits { time, output: MOST_OUTPUT, complaint: process::KeptStderr::Beginning(MOST_COMPLAINT) }
 }
 
 /// A provider that runs a script.

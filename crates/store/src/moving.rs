@@ -110,7 +110,7 @@ impl MoveError {
 
 /// How far a table has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct MoveProgress {
     /// The table.
     pub table: &'static str,
     /// How many of its rows are in the target.
@@ -179,7 +179,7 @@ pub(crate) trait Side {
 pub async fn move_mail(
     from: &Location,
     to: &Location,
-    progress: impl FnMut(Progress),
+    progress: impl FnMut(MoveProgress),
 ) -> Result<Vec<Compared>, MoveError> {
     if from == to {
         return Err(MoveError::Same(from.to_string()));
@@ -200,7 +200,7 @@ pub async fn move_mail(
 async fn move_all(
     (source, from): (&mut dyn Side, &Location),
     (target, to): (&mut dyn Side, &Location),
-    mut progress: impl FnMut(Progress),
+    mut progress: impl FnMut(MoveProgress),
 ) -> Result<Vec<Compared>, MoveError> {
     if source.mark().await?.is_some() {
         return Err(MoveError::Incomplete(from.to_string()));
@@ -213,7 +213,7 @@ async fn move_all(
     let mut compared = Vec::new();
     for table in TABLES {
         let source = sum(source, table).await?;
-        progress(Progress { table: table.name, done: source.rows, all: source.rows, is_comparing: true });
+        progress(MoveProgress { table: table.name, done: source.rows, all: source.rows, is_comparing: true });
         compared.push(Compared { table: table.name, source, target: sum(target, table).await? });
     }
     if compared.iter().all(Compared::is_equal) {
@@ -255,13 +255,13 @@ async fn copy(
     source: &mut dyn Side,
     target: &mut dyn Side,
     table: &Table,
-    progress: &mut impl FnMut(Progress),
+    progress: &mut impl FnMut(MoveProgress),
 ) -> Result<(), MoveError> {
     let all = source.count(table).await?;
     let mut done = target.count(table).await?;
     let mut last = target.last_key(table).await?;
     loop {
-        progress(Progress { table: table.name, done, all, is_comparing: false });
+        progress(MoveProgress { table: table.name, done, all, is_comparing: false });
         let rows = source.page(table, last.as_deref()).await?;
         let Some(row) = rows.last() else { return Ok(()) };
         last = Some(table.key_of(row).to_vec());

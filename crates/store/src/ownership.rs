@@ -38,7 +38,7 @@ pub struct Owner {
 
 /// Why a database cannot be owned.
 #[derive(Debug)]
-pub enum Taken {
+pub enum NotOwned {
     /// Somebody else serves it.
     Owned(Owner),
     /// The lock cannot be taken for another reason.
@@ -47,21 +47,21 @@ pub enum Taken {
 
 impl Ownership {
     /// Takes the right to serve `database` at `address`, if nobody has it.
-    pub fn take(database: &Path, address: &str) -> Result<Self, Taken> {
-        let failed = |cause| Taken::Failed(failure("own the database", cause));
+    pub fn take(database: &Path, address: &str) -> Result<Self, NotOwned> {
+        let failed = |cause| NotOwned::Failed(failure("own the database", cause));
         let mut file = open_lock_file(database).map_err(failed)?;
         let mut tries = 1;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if tries < TRIES => thread::sleep(BETWEEN_TRIES),
-                Err(TryLockError::WouldBlock) => return Err(Taken::Owned(read_owner(&mut file))),
+                Err(TryLockError::WouldBlock) => return Err(NotOwned::Owned(read_owner(&mut file))),
                 Err(TryLockError::Error(cause)) => return Err(failed(cause)),
             }
             tries += 1;
         }
         let ownership = Self { file };
-        ownership.announce(address).map_err(Taken::Failed)?;
+        ownership.announce(address).map_err(NotOwned::Failed)?;
         Ok(ownership)
     }
 
@@ -143,7 +143,7 @@ mod tests {
         let (_folder, path) = database();
         let first = Ownership::take(&path, "127.0.0.1:8765").unwrap();
         match Ownership::take(&path, "127.0.0.1:9999") {
-            Err(Taken::Owned(found)) => assert_eq!(found, owner("127.0.0.1:8765")),
+            Err(NotOwned::Owned(found)) => assert_eq!(found, owner("127.0.0.1:8765")),
             other => panic!("{other:?}"),
         }
         first.announce("[::1]:1").unwrap();

@@ -15,7 +15,7 @@ mod listener;
 mod migrations;
 pub(crate) mod moving;
 mod notices;
-mod pace;
+mod rate_limit;
 pub(crate) mod search;
 mod tx;
 pub mod upkeep;

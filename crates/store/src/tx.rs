@@ -28,11 +28,11 @@ pub(crate) struct Many<'v> {
 }
 
 /// Is shown each row; `false` ends the reading.
-pub(crate) type Visit<'v> = dyn FnMut(&Row<'_>) -> Outcome<bool> + Send + 'v;
+pub(crate) type RowVisitor<'v> = dyn FnMut(&Row<'_>) -> Outcome<bool> + Send + 'v;
 
 impl Tx<'_> {
     /// Shows the rows of a statement to `visit`, as they come.
-    pub(crate) async fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut Visit<'_>) -> Outcome<()> {
+    pub(crate) async fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut RowVisitor<'_>) -> Outcome<()> {
         match self {
             Self::Sqlite(tx) => tx.each(sql, values, visit),
             Self::Postgres(tx) => tx.each(sql, values, visit).await,

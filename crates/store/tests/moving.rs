@@ -14,7 +14,7 @@ use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, Outcome, WatchStore};
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use store::moving::{Compared, MoveError, Progress, TABLES, move_mail};
+use store::moving::{Compared, MoveError, MoveProgress, TABLES, move_mail};
 use store::{Engine, Location};
 use testing::postgres;
 
@@ -259,7 +259,7 @@ async fn a_damaged_row_is_noticed_and_its_table_named_and_no_office_opens_the_ta
         let shop = everything().await;
         let (first, database) = (Location::File(file(&shop)), Location::Postgres(url.clone()));
         let mut is_done = false;
-        let damage = |progress: Progress| {
+        let damage = |progress: MoveProgress| {
             if progress.table == "idempotency" && !std::mem::replace(&mut is_done, true) {
                 psql(&url, sql);
             }
@@ -290,7 +290,7 @@ async fn nobody_moves_mail_that_is_in_use_and_nobody_uses_mail_that_is_being_mov
     assert!(refused.to_string().contains("http://127.0.0.1:1"), "{refused}");
     drop(served);
     let (mut told, path) = (Vec::new(), file(&shop));
-    let look = |progress: Progress| {
+    let look = |progress: MoveProgress| {
         if progress.table == "delivery" && told.is_empty() {
             told.push(opened(&url));
             let writer = Connection::open(&path).unwrap();

@@ -1,6 +1,6 @@
 //! Claude Code.
 
-use super::{Client, ConfigFile, Event, Part, Written, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
@@ -16,10 +16,10 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::SessionEnd, "SessionEnd"),
     ],
     writes: &[
-        ("Edit", Written::Path("file_path")),
-        ("Write", Written::Path("file_path")),
-        ("MultiEdit", Written::Path("file_path")),
-        ("NotebookEdit", Written::Path("notebook_path")),
+        ("Edit", WrittenFiles::Path("file_path")),
+        ("Write", WrittenFiles::Path("file_path")),
+        ("MultiEdit", WrittenFiles::Path("file_path")),
+        ("NotebookEdit", WrittenFiles::Path("notebook_path")),
     ],
     reply: reply::specific,
     shell_settings: Some("CLAUDE_ENV_FILE"),
@@ -29,10 +29,10 @@ pub(crate) const CLAUDE: Client = Client {
             project: ".claude/settings.json",
             user: ".claude/settings.json",
             moved: "settings.json",
-            parts: &[Part::Hooks],
+            parts: &[ConfigPart::Hooks],
         },
         // It lies beside the folder, and in it once the folder is moved.
-        ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[Part::Server] },
+        ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[ConfigPart::Server] },
     ],
     hook_timeout: 5,
     names_hooks: false,

@@ -1,6 +1,6 @@
 //! Codex. It refuses an answer with a member that it does not know, and has no event for the end of a session.
 
-use super::{Client, ConfigFile, Event, Part, Written, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
 
 pub(crate) const CODEX: Client = Client {
     name: "codex",
@@ -14,7 +14,7 @@ pub(crate) const CODEX: Client = Client {
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
     ],
-    writes: &[("apply_patch", Written::Patch("command")), ("Bash", Written::Command("command"))],
+    writes: &[("apply_patch", WrittenFiles::Patch("command")), ("Bash", WrittenFiles::Command("command"))],
     reply: reply::specific,
     shell_settings: None,
     moved_by: "CODEX_HOME",
@@ -23,13 +23,13 @@ pub(crate) const CODEX: Client = Client {
             project: ".codex/hooks.json",
             user: ".codex/hooks.json",
             moved: "hooks.json",
-            parts: &[Part::Hooks],
+            parts: &[ConfigPart::Hooks],
         },
         ConfigFile {
             project: ".codex/config.toml",
             user: ".codex/config.toml",
             moved: "config.toml",
-            parts: &[Part::TomlServer],
+            parts: &[ConfigPart::TomlServer],
         },
     ],
     hook_timeout: 5,

@@ -1,6 +1,6 @@
 //! Gemini CLI. It counts in milliseconds, and nothing that is said before a tool reaches the model.
 
-use super::{Client, ConfigFile, Event, Part, Written, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
 
 pub(crate) const GEMINI: Client = Client {
     name: "gemini",
@@ -15,7 +15,7 @@ pub(crate) const GEMINI: Client = Client {
         (Event::Stop, "AfterAgent"),
         (Event::SessionEnd, "SessionEnd"),
     ],
-    writes: &[("write_file", Written::Path("file_path")), ("replace", Written::Path("file_path"))],
+    writes: &[("write_file", WrittenFiles::Path("file_path")), ("replace", WrittenFiles::Path("file_path"))],
     reply: reply::decision,
     shell_settings: None,
     moved_by: "GEMINI_CLI_HOME",
@@ -23,7 +23,7 @@ pub(crate) const GEMINI: Client = Client {
         project: ".gemini/settings.json",
         user: ".gemini/settings.json",
         moved: ".gemini/settings.json",
-        parts: &[Part::Hooks, Part::Server],
+        parts: &[ConfigPart::Hooks, ConfigPart::Server],
     }],
     hook_timeout: 5_000,
     names_hooks: true,

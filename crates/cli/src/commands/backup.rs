@@ -10,7 +10,7 @@ use clap::Args;
 use mail::clock::{Clock, SystemClock};
 use mail::error::rfc3339;
 use serde_json::json;
-use store::ownership::{Ownership, Taken};
+use store::ownership::{NotOwned, Ownership};
 use store::upkeep;
 
 use crate::config::Config;
@@ -83,10 +83,10 @@ impl Restore {
         // Owning the database keeps a server from starting in the middle.
         let _ownership = match Ownership::take(&database, "restore") {
             Ok(ownership) => ownership,
-            Err(Taken::Owned(owner)) => {
+            Err(NotOwned::Owned(owner)) => {
                 bail!("a server runs on this mail, at {} (process {}); stop it first", owner.address, owner.pid)
             }
-            Err(Taken::Failed(error)) => return Err(error).context("cannot take the database"),
+            Err(NotOwned::Failed(error)) => return Err(error).context("cannot take the database"),
         };
         let aside = upkeep::restore(&self.file, &database, &stamp())?;
         output::answer(as_json, &json!({ "restored": self.file, "kept_aside": aside }), || match &aside {

@@ -10,9 +10,9 @@ mod awake;
 mod deed;
 mod home;
 mod letter;
+mod phrases;
 mod play;
 mod sample;
-mod words;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::ExitCode;
@@ -26,9 +26,9 @@ use crate::config::{Config, File, Global};
 use crate::logging;
 use crate::output;
 use home::Home;
+use phrases::Phrases;
 use play::Play;
 use sample::Sample;
-use words::Words;
 
 /// What is to be said of the options that all commands have.
 const ABOUT_HOME: &str = "Without --home the mail is in a temporary folder that is removed at the end. A folder that holds other \
@@ -82,7 +82,7 @@ impl Demo {
             home.check_projects(&office, &sample.projects()).await?;
         }
         for (project, wish) in sample.line() {
-            server.run_beside(wish.stand(office.clone(), project, Words::default()));
+            server.run_beside(wish.stand(office.clone(), project, Phrases::default()));
         }
         server.run_beside(awake::keep(office.clone(), bells.clone(), sample.members()));
         if !self.still {

@@ -12,7 +12,7 @@ use mail::clock::{Clock, SystemClock};
 use mail::events::Cursor;
 use mail::projects::ProjectKey;
 use mail::transfer::Counts;
-use relay::files::{self, Complaint};
+use relay::files::{self, FolderFinding};
 use serde_json::{Value, json};
 use store::ownership::{Owner, current_owner};
 use store::postgres_upkeep::Condition;
@@ -180,7 +180,7 @@ impl Examined {
         folders.sort();
         for (path, root) in folders {
             let (location, longest, folder) = (config.location(), config.largest_request(), root.clone());
-            let looked = answered_within(LONGEST_LOOK, move || -> anyhow::Result<Vec<Complaint>> {
+            let looked = answered_within(LONGEST_LOOK, move || -> anyhow::Result<Vec<FolderFinding>> {
                 Ok(small_runtime()?.block_on(async {
                     // That the database cannot be opened was said.
                     let Ok(engine) = Engine::open_read_only(&location).await else { return Ok(Vec::new()) };
@@ -194,7 +194,7 @@ impl Examined {
                 self.find(what, "Check that what is mounted there can be reached.");
                 continue;
             };
-            for Complaint { what, todo } in complaints? {
+            for FolderFinding { what, todo } in complaints? {
                 self.find(what, todo);
             }
         }

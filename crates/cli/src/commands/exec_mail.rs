@@ -56,12 +56,12 @@ pub fn run(words: &[OsString], global: &Global) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match answer(words, global) {
-        Ok(Answer::Nothing) => ExitCode::SUCCESS,
-        Ok(Answer::Json(json)) => {
+        Ok(ExecAnswer::Nothing) => ExitCode::SUCCESS,
+        Ok(ExecAnswer::Json(json)) => {
             output::answer(false, &serde_json::Value::Null, || json);
             ExitCode::SUCCESS
         }
-        Ok(Answer::UnknownOperation(name)) => {
+        Ok(ExecAnswer::UnknownOperation(name)) => {
             output::note(&format!("postrider: '{name}' is no operation; there are: {}", OPERATIONS.join(", ")));
             ExitCode::from(UNKNOWN_OPERATION)
         }
@@ -120,13 +120,13 @@ const OPERATIONS: [&str; 14] = [
     "count",
 ];
 
-enum Answer {
+enum ExecAnswer {
     Nothing,
     Json(String),
     UnknownOperation(String),
 }
 
-fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
+fn answer(words: &[OsString], global: &Global) -> anyhow::Result<ExecAnswer> {
     let mut given = Vec::with_capacity(words.len());
     for word in words {
         given.push(word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()))?);
@@ -135,23 +135,23 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Answer> {
         bail!("no operation is named; there are: {}", OPERATIONS.join(", "));
     };
     if !OPERATIONS.contains(operation) {
-        return Ok(Answer::UnknownOperation(mail::error::shown(operation)));
+        return Ok(ExecAnswer::UnknownOperation(mail::error::shown(operation)));
     }
     if *operation == "ensure-running" {
-        return Ok(Answer::Nothing);
+        return Ok(ExecAnswer::Nothing);
     }
     let [argument] = rest else {
         bail!("'{operation}' takes one argument, and {} were given", rest.len());
     };
     let config = Config::load(global)?;
     let written = match *operation {
-        "send" | "reply" => Some(Written::read(config.largest_request())?),
+        "send" | "reply" => Some(ExecInput::read(config.largest_request())?),
         _ => None,
     };
     let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
     let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
     let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
-    let mut said = Answer::Nothing;
+    let mut said = ExecAnswer::Nothing;
     post_office::run(async {
         let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
@@ -167,9 +167,9 @@ async fn perform(
     letters: &Letters,
     operation: &str,
     argument: &str,
-    written: Option<&Written>,
+    written: Option<&ExecInput>,
     who: Option<&Who>,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<ExecAnswer> {
     match operation {
         "inbox" | "check" => listed(letters.inbox(argument).await?),
         "all" => listed(letters.all(argument).await?),
@@ -178,7 +178,7 @@ async fn perform(
         "read" => one(letters.read(argument).await?),
         "count" => {
             let count = letters.count(argument).await?;
-            Ok(Answer::Json(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
+            Ok(ExecAnswer::Json(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
         }
         "send" | "reply" => {
             let words = written.context("there is nothing to send")?.words(who)?;
@@ -194,14 +194,14 @@ async fn perform(
                 "archive" => letters.archive(argument).await?,
                 _ => letters.delete(argument).await?,
             }
-            Ok(Answer::Nothing)
+            Ok(ExecAnswer::Nothing)
         }
     }
 }
 
 /// What comes on standard input.
 #[derive(Deserialize)]
-struct Written {
+struct ExecInput {
     #[serde(default)]
     from: String,
     #[serde(default)]
@@ -210,7 +210,7 @@ struct Written {
     body: String,
 }
 
-impl Written {
+impl ExecInput {
     fn read(most: usize) -> anyhow::Result<Self> {
         let mut text = Vec::new();
         let limit = most as u64;
@@ -237,17 +237,17 @@ fn shown(letter: Letter) -> ReceivedAnswer {
     ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..letter.into() }
 }
 
-fn one(letter: Letter) -> anyhow::Result<Answer> {
-    Ok(Answer::Json(serde_json::to_string(&shown(letter))?))
+fn one(letter: Letter) -> anyhow::Result<ExecAnswer> {
+    Ok(ExecAnswer::Json(serde_json::to_string(&shown(letter))?))
 }
 
 /// An empty list is no output at all.
-fn listed(letters: Vec<Letter>) -> anyhow::Result<Answer> {
+fn listed(letters: Vec<Letter>) -> anyhow::Result<ExecAnswer> {
     if letters.is_empty() {
-        return Ok(Answer::Nothing);
+        return Ok(ExecAnswer::Nothing);
     }
     let shown: Vec<ReceivedAnswer> = letters.into_iter().map(shown).collect();
-    Ok(Answer::Json(serde_json::to_string(&shown)?))
+    Ok(ExecAnswer::Json(serde_json::to_string(&shown)?))
 }
 
 /// What went wrong, in the words that callers look for.

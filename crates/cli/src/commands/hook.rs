@@ -98,10 +98,10 @@ pub fn complaint(error: &clap::Error) -> String {
 }
 
 /// The line that answers a client, if there is anything to say.
-type Answer = anyhow::Result<Option<String>>;
+type HookAnswer = anyhow::Result<Option<String>>;
 
 /// Begins to work on an answer, which is said before the worker tidies up.
-fn begin(work: impl FnOnce(&dyn Fn(Answer)) + Send + 'static) -> Receiver<Answer> {
+fn begin(work: impl FnOnce(&dyn Fn(HookAnswer)) + Send + 'static) -> Receiver<HookAnswer> {
     let (telling, told) = mpsc::channel();
     // A thread that cannot be had hangs up as well. Nobody listens after the deadline.
     let _ = thread::Builder::new().spawn(move || work(&|answer| drop(telling.send(answer))));
@@ -109,7 +109,7 @@ fn begin(work: impl FnOnce(&dyn Fn(Answer)) + Send + 'static) -> Receiver<Answer
 }
 
 /// The answer, if there is one before the deadline.
-fn answer_of(told: &Receiver<Answer>, deadline: Instant) -> Answer {
+fn answer_of(told: &Receiver<HookAnswer>, deadline: Instant) -> HookAnswer {
     match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         Ok(answer) => answer,
         Err(RecvTimeoutError::Timeout) => Err(too_late()),
@@ -148,7 +148,7 @@ impl Hook {
         std::process::exit(0)
     }
 
-    fn answer(self, global: &Global, deadline: Instant, say: &dyn Fn(Answer)) -> anyhow::Result<()> {
+    fn answer(self, global: &Global, deadline: Instant, say: &dyn Fn(HookAnswer)) -> anyhow::Result<()> {
         let client = self.client;
         let event = client.event(&self.event).ok_or_else(|| self.unknown_event())?;
         let input = Input::read(io::stdin().lock())?;

@@ -8,8 +8,8 @@ mod diff;
 mod entries;
 mod files;
 mod json;
+mod own_program;
 mod plan;
-mod program;
 mod receipt;
 mod report;
 mod toml;
@@ -23,8 +23,8 @@ use crate::clients::{self, Client, Folders, Scope};
 use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::post_office::Refused;
+use own_program::Program;
 use plan::Planned;
-use program::Program;
 use report::Report;
 
 /// Give a client mail: write the hooks and the MCP server into its configuration.

@@ -17,7 +17,7 @@ pub const LONGEST: usize = 32 << 20;
 
 /// A line as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum InputLine<'a> {
     /// A line without its line end.
     Text(&'a str),
     /// Bytes that are no UTF-8.
@@ -26,7 +26,7 @@ pub enum Line<'a> {
     TooLong,
 }
 
-impl<'a> Line<'a> {
+impl<'a> InputLine<'a> {
     /// The text of the line, or what is wrong with it.
     pub fn text(self) -> Result<&'a str, Problem> {
         match self {
@@ -42,7 +42,7 @@ pub fn answer_each(
     input: impl Read,
     output: impl Write,
     longest: usize,
-    answer: impl FnMut(Line<'_>) -> Value,
+    answer: impl FnMut(InputLine<'_>) -> Value,
 ) -> anyhow::Result<()> {
     match copy(Lines::new(input, longest), output, answer) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -50,7 +50,7 @@ pub fn answer_each(
     }
 }
 
-fn copy(mut lines: Lines<impl Read>, output: impl Write, mut answer: impl FnMut(Line<'_>) -> Value) -> io::Result<()> {
+fn copy(mut lines: Lines<impl Read>, output: impl Write, mut answer: impl FnMut(InputLine<'_>) -> Value) -> io::Result<()> {
     let mut output = io::BufWriter::new(output);
     while let Some(line) = lines.next()? {
         let text = json_line(&answer(line));
@@ -75,7 +75,7 @@ impl<R: Read> Lines<R> {
         Self { input: BufReader::with_capacity(64 << 10, input), longest, line: Vec::new() }
     }
 
-    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    fn next(&mut self) -> io::Result<Option<InputLine<'_>>> {
         self.line.clear();
         // Two bytes more than the longest line are its line end.
         let most = self.longest as u64 + 2;
@@ -89,9 +89,9 @@ impl<R: Read> Lines<R> {
             if !is_ended {
                 self.input.skip_until(b'\n')?;
             }
-            return Ok(Some(Line::TooLong));
+            return Ok(Some(InputLine::TooLong));
         }
-        Ok(Some(std::str::from_utf8(line).map_or(Line::NotText, Line::Text)))
+        Ok(Some(std::str::from_utf8(line).map_or(InputLine::NotText, InputLine::Text)))
     }
 
     fn another_is_at_hand(&self) -> bool {
@@ -108,7 +108,7 @@ mod tests {
         let mut read = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             read.push(match line {
-                Line::Text(text) => text.to_owned(),
+                InputLine::Text(text) => text.to_owned(),
                 other => format!("{other:?}"),
             });
         }
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn an_answer_is_one_line_for_every_reader() {
         let mut output = Vec::new();
-        let echo = |line: Line<'_>| match line {
-            Line::Text(text) => text.into(),
+        let echo = |line: InputLine<'_>| match line {
+            InputLine::Text(text) => text.into(),
             _ => Value::Null,
         };
         answer_each("a\u{2028}b\u{2029}\u{85}c\r\n".as_bytes(), &mut output, 99, echo).unwrap();

@@ -4,12 +4,13 @@
 //! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
 
 pub mod ago;
-pub mod body;
 mod following;
 mod letter;
-mod listing;
+mod lists;
 mod marking;
-mod reading;
+pub mod message_body;
+mod read;
+mod receipt;
 mod sending;
 mod waiting;
 
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Subcommand};
 use mail::channels::SIGN;
 use mail::error::shown;
-use mail::provider::{Letter, Provider, ProviderError, Refusal};
+use mail::provider::{Letter, Provider, ProviderError, ProviderRefusal};
 
 use super::Cli;
 use super::nudge::Notifier;
@@ -62,11 +63,11 @@ enum Verb {
     #[command(override_usage = "postrider mail send [OPTIONS] --subject <SUBJECT> [TO]...")]
     Send(sending::Send),
     /// List unread mail, the newest last
-    Inbox(listing::Inbox),
+    Inbox(lists::Inbox),
     /// List all open mail, read and unread, the newest last
-    All(listing::Limit),
+    All(lists::Limit),
     /// Show messages and mark them read
-    #[command(override_usage = "postrider mail read [OPTIONS] <ID>...", after_help = reading::READ_EXAMPLES)]
+    #[command(override_usage = "postrider mail read [OPTIONS] <ID>...", after_help = read::READ_EXAMPLES)]
     Read(Ids),
     /// Show messages and change nothing
     #[command(override_usage = "postrider mail peek [OPTIONS] <ID>...")]
@@ -91,17 +92,17 @@ enum Verb {
     MarkUnread(Ids),
     /// Show a whole conversation, the oldest message first
     #[command(override_usage = "postrider mail thread [OPTIONS] <ID>")]
-    Thread(reading::Thread),
+    Thread(read::Thread),
     /// List what you sent, the newest last, and who read and acknowledged it
     Sent(following::Outbox),
     /// Count open mail
     Count,
     /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
-    #[command(after_help = listing::CHECK_EXAMPLES)]
+    #[command(after_help = lists::CHECK_EXAMPLES)]
     Check,
     /// Search the mail of the project
     #[command(override_usage = "postrider mail search [OPTIONS] <QUERY>...")]
-    Search(listing::Search),
+    Search(lists::Search),
 }
 
 /// The messages that a verb is about.
@@ -129,7 +130,7 @@ impl Mail {
         let notifier = Notifier::new(&config);
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
             let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, notifier: &notifier, as_json };
-            let text = written.map(body::Written::text).unwrap_or_default();
+            let text = written.map(message_body::MessageBody::text).unwrap_or_default();
             verb.run(&visit, text).await.map_err(|error| verb.advised(visit.advised(error)))
         });
         if let (Err(_), Some(body)) = (&ended, body) {
@@ -145,13 +146,13 @@ impl Verb {
             Self::Send(send) => send.run(visit, body).await,
             Self::Reply(reply) => reply.run(visit, body).await,
             Self::Inbox(inbox) => inbox.run(visit).await,
-            Self::All(limit) => listing::all(visit, limit).await,
+            Self::All(limit) => lists::all(visit, limit).await,
             Self::Sent(outbox) => outbox.run(visit).await,
-            Self::Count => listing::count(visit).await,
-            Self::Check => listing::check(visit).await,
+            Self::Count => lists::count(visit).await,
+            Self::Check => lists::check(visit).await,
             Self::Search(search) => search.run(visit).await,
-            Self::Read(Ids { ids }) => reading::read(visit, ids).await,
-            Self::Peek(Ids { ids }) => reading::peek(visit, ids).await,
+            Self::Read(Ids { ids }) => read::read(visit, ids).await,
+            Self::Peek(Ids { ids }) => read::peek(visit, ids).await,
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
             Self::Archive(Ids { ids }) => marking::archive(visit, ids).await,
@@ -198,16 +199,16 @@ impl Visit<'_> {
             let (id, channel) = (shown(id), letter.to.trim_start_matches(SIGN));
             let message = format!("Message '{id}' was said in '{}' to nobody in particular", letter.to);
             let hint = format!("Read it with: postrider channel read {channel}");
-            return Err(ProviderError::Refused(Refusal {
+            return Err(ProviderError::Refused(ProviderRefusal {
                 code: "NOBODYS_MAIL".to_owned(),
                 message,
                 hint,
-                ..Refusal::default()
+                ..ProviderRefusal::default()
             }));
         }
         let message = format!("Message '{}' was not sent to '{}'", shown(id), shown(&self.who.name));
         let code = "NOT_A_RECIPIENT".to_owned();
-        Err(ProviderError::Refused(Refusal { code, message, ..Refusal::default() }))
+        Err(ProviderError::Refused(ProviderRefusal { code, message, ..ProviderRefusal::default() }))
     }
 
     /// Says what somebody at a terminal can do about a refusal.

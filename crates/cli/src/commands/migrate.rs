@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use store::Location;
-use store::moving::{Compared, Progress, move_mail};
+use store::moving::{Compared, MoveProgress, move_mail};
 
 use super::small_runtime;
 use crate::config::Config;
@@ -48,7 +48,7 @@ impl Migrate {
         let to = location_of("--to", &self.to, config)?;
         let is_shown = std::io::stderr().is_terminal() && !as_json;
         let mut last = None;
-        let progress = |progress: Progress| {
+        let progress = |progress: MoveProgress| {
             let percent = progress.done * 100 / progress.all.max(1);
             let step = (progress.table, percent / 10, progress.is_comparing);
             if is_shown && progress.all >= WORTH_TELLING && last.replace(step) != Some(step) {

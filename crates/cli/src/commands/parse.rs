@@ -15,7 +15,7 @@ use formats::{Parsed, Problem, json};
 use serde_json::{Map, Value, json};
 
 use super::given::{open, text_of};
-use super::lines::{LONGEST, Line, answer_each};
+use super::lines::{LONGEST, InputLine, answer_each};
 use super::problems::{malformed, told};
 use crate::output;
 use crate::output::text::{lines, unbroken};
@@ -64,7 +64,7 @@ impl Parse {
             return Ok(ExitCode::SUCCESS);
         }
         let body = text_of(self.file.as_deref())?;
-        let reading = Reading::new(self.subject.as_deref().unwrap_or_default(), &body);
+        let reading = ParsedMessage::new(self.subject.as_deref().unwrap_or_default(), &body);
         let is_refused = self.strict && !reading.parsed.problems.is_empty();
         output::answer(as_json, &reading.to_value(self.strict), || reading.to_text() + &advice(&body));
         Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -82,14 +82,14 @@ fn advice(body: &str) -> String {
     }
 }
 
-fn answer(line: Line<'_>, strict: bool) -> Value {
+fn answer(line: InputLine<'_>, strict: bool) -> Value {
     read_line(line).map_or_else(|refusal| refusal, |reading| reading.to_value(strict))
 }
 
-fn read_line(line: Line<'_>) -> Result<Reading, Value> {
+fn read_line(line: InputLine<'_>) -> Result<ParsedMessage, Value> {
     let text = line.text().map_err(|problem| not_readable(&problem))?;
     match Parcel::read(text) {
-        Ok(Parcel::Members(members)) => Reading::of(&members).map_err(|problem| not_readable(&problem)),
+        Ok(Parcel::Members(members)) => ParsedMessage::of(&members).map_err(|problem| not_readable(&problem)),
         Ok(Parcel::Null) => Err(invalid_input("nil message")),
         Err(problem) => Err(not_readable(&problem)),
     }
@@ -105,14 +105,14 @@ fn invalid_input(what: &str) -> Value {
 }
 
 /// A message that was read, with what became of it.
-struct Reading {
+struct ParsedMessage {
     parsed: Parsed<Message>,
     /// When it was sent, if that was said; `None` within if it is no time.
     timestamp: Option<Option<String>>,
     is_pending: bool,
 }
 
-impl Reading {
+impl ParsedMessage {
     fn new(subject: &str, body: &str) -> Self {
         Self { parsed: markdown::read(subject, body), timestamp: None, is_pending: false }
     }
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     fn error(line: &str) -> String {
-        let answer = answer(Line::Text(line), false);
+        let answer = answer(InputLine::Text(line), false);
         assert_eq!(answer["error"]["code"], "INVALID_INPUT", "{line}: {answer}");
         answer["error"]["message"].as_str().unwrap().to_owned()
     }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_is_pending_until_it_is_given() {
-        let pending = |line: &str| answer(Line::Text(line), false)["is_pending"].clone();
+        let pending = |line: &str| answer(InputLine::Text(line), false)["is_pending"].clone();
         assert_eq!(pending(r#"{"ack_required":true}"#), true);
         assert_eq!(pending(r#"{"ack_required":true,"acked":true}"#), false);
         assert_eq!(pending(r#"{"ack_required":null,"acked":false}"#), false);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_time_is_repeated_only_if_it_is_one_and_was_given() {
-        let of = |line: &str| answer(Line::Text(line), false).get("timestamp").cloned();
+        let of = |line: &str| answer(InputLine::Text(line), false).get("timestamp").cloned();
         assert_eq!(of(r#"{"subject":"DONE"}"#), None);
         assert_eq!(of(r#"{"timestamp":"2026-01-31T10:30:00Z"}"#), Some(json!("2026-01-31T10:30:00Z")));
         assert_eq!(of(r#"{"timestamp":"2026-01-31T10:30:00"}"#), Some(Value::Null));
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_person_is_shown_no_control_characters() {
-        let text = Reading::new("DONE", "Bead: a\x1b[2J\n## Summary\n\x07x\ny").to_text();
+        let text = ParsedMessage::new("DONE", "Bead: a\x1b[2J\n## Summary\n\x07x\ny").to_text();
         assert!(!text.contains(['\x1b', '\x07']) && text.contains("y"), "{text}");
     }
 }

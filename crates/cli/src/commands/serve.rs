@@ -14,7 +14,7 @@ use serde_json::json;
 use server::http::{Door, Settings, Trust};
 use server::{Metrics, Profile};
 use store::Location;
-use store::ownership::{Ownership, Taken};
+use store::ownership::{NotOwned, Ownership};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -198,8 +198,8 @@ async fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> 
     loop {
         let owner = match Ownership::take(&config.database(), &reachable(address)) {
             Ok(ownership) => return Ok(ownership),
-            Err(Taken::Owned(owner)) => owner,
-            Err(Taken::Failed(error)) => {
+            Err(NotOwned::Owned(owner)) => owner,
+            Err(NotOwned::Failed(error)) => {
                 return Err(error).context(format!("cannot use '{}'", config.home.display()));
             }
         };

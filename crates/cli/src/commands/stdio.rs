@@ -24,8 +24,8 @@ use crate::config::{Config, Identity, Tools};
 use crate::logging;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
-use crate::post_office::message::Message;
-use crate::post_office::refusal::unreadable;
+use crate::post_office::message::ClientMessage;
+use crate::post_office::no_answer::unreadable;
 use channel::{Agent, Channel};
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -69,7 +69,7 @@ async fn serve(finder: Finder, agent: Option<Agent>, longest_line: usize) -> any
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = Reading::new(connection, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+    let reading = ClientLines::new(connection, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -80,7 +80,7 @@ async fn serve(finder: Finder, agent: Option<Agent>, longest_line: usize) -> any
 }
 
 /// The lines of a client, and the requests among them that are under way.
-struct Reading {
+struct ClientLines {
     connection: Arc<Connection>,
     channel: Arc<Channel>,
     places: Arc<Semaphore>,
@@ -89,7 +89,7 @@ struct Reading {
     by_task: HashMap<task::Id, String>,
 }
 
-impl Reading {
+impl ClientLines {
     fn new(connection: Arc<Connection>, agent: Option<Agent>) -> Self {
         Self {
             channel: Arc::new(Channel::new(connection.clone(), agent)),
@@ -115,7 +115,7 @@ impl Reading {
                     self.connection.say(unreadable(-32600, &refused)).await;
                 }
                 Line::Whole(line) => match String::from_utf8(line) {
-                    Ok(line) => self.take(Message::read(line)).await,
+                    Ok(line) => self.take(ClientMessage::read(line)).await,
                     Err(_) => self.connection.say(unreadable(-32700, "The message is not UTF-8.")).await,
                 },
             }
@@ -147,7 +147,7 @@ impl Reading {
         }
     }
 
-    async fn take(&mut self, message: Message) {
+    async fn take(&mut self, message: ClientMessage) {
         if let Some(id) = message.cancels() {
             if let Some(request) = self.by_id.remove(id) {
                 request.abort();
@@ -183,7 +183,7 @@ impl Reading {
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(connection: &Arc<Connection>, channel: &Channel, message: &Message) {
+async fn attend(connection: &Arc<Connection>, channel: &Channel, message: &ClientMessage) {
     let Some(answer) = connection.answer(message).await else { return };
     let answer = channel.overhear(message, answer).await;
     // A request that was taken back while it ran ends here and not one line later.

@@ -22,7 +22,7 @@ use store::{Engine, Location};
 use super::small_runtime;
 use crate::config::Config;
 use crate::{output, wiring};
-use record::Line;
+use record::ExportLine;
 
 /// How many messages go in one step.
 const STEP: usize = 500;
@@ -97,14 +97,14 @@ fn private_file(path: &Path) -> anyhow::Result<File> {
 }
 
 async fn export(store: &dyn Store, writer: &mut impl Write) -> anyhow::Result<u64> {
-    let mut progress = Progress::new("exported");
+    let mut progress = TransferProgress::new("exported");
     let mut last = None;
     loop {
         let records = store.export(last, STEP).await?;
         let Some(newest) = records.last() else { break };
         last = Some(newest.message.id);
         for record in &records {
-            serde_json::to_writer(&mut *writer, &Line::from(record)).context("cannot write")?;
+            serde_json::to_writer(&mut *writer, &ExportLine::from(record)).context("cannot write")?;
             writer.write_all(b"\n").context("cannot write")?;
         }
         progress.add(records.len());
@@ -138,7 +138,7 @@ impl Import {
 }
 
 async fn import(store: &dyn Store, mut reader: Box<dyn BufRead>) -> anyhow::Result<(u64, u64)> {
-    let mut progress = Progress::new("read");
+    let mut progress = TransferProgress::new("read");
     let (mut added, mut there) = (0, 0);
     let mut number = 0;
     loop {
@@ -182,19 +182,20 @@ fn next_record(reader: &mut impl BufRead, number: &mut u64) -> anyhow::Result<Op
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let record: Line = serde_json::from_slice(&line).with_context(|| format!("line {number} is not a message"))?;
+        let record: ExportLine =
+            serde_json::from_slice(&line).with_context(|| format!("line {number} is not a message"))?;
         return record.try_into().map(Some).with_context(|| format!("line {number} is not a message"));
     }
 }
 
 /// Shows a person that something goes on; nothing when nobody looks.
-struct Progress {
+struct TransferProgress {
     verb: &'static str,
     done: u64,
     shown: bool,
 }
 
-impl Progress {
+impl TransferProgress {
     fn new(verb: &'static str) -> Self {
         Self { verb, done: 0, shown: io::stderr().is_terminal() }
     }

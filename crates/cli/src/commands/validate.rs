@@ -15,7 +15,7 @@ use mail::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::given::{open, text_of};
-use super::lines::{LONGEST, Line, answer_each};
+use super::lines::{LONGEST, InputLine, answer_each};
 use crate::output;
 use crate::output::text::unbroken;
 
@@ -96,7 +96,7 @@ impl Validate {
     }
 }
 
-fn read_line(line: Line<'_>) -> Parsed<Option<Message>> {
+fn read_line(line: InputLine<'_>) -> Parsed<Option<Message>> {
     line.text().map_or_else(|problem| Parsed { value: None, problems: vec![problem] }, json::read)
 }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_text_is_not_valid() {
-        for line in [Line::NotText, Line::TooLong] {
+        for line in [InputLine::NotText, InputLine::TooLong] {
             let read = read_line(line);
             assert!(json::rejection(&read).is_some_and(|rejection| rejection.details.starts_with("found '")));
         }

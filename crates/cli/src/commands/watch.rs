@@ -11,7 +11,7 @@ mod failures;
 mod holder;
 mod log;
 mod put_off;
-mod reading;
+mod source;
 mod watching;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! Asks the office and shows what it says. Looking is no sign of life: nobody becomes awake by it.
 
-mod table;
+mod agents_table;
 
 use std::process::ExitCode;
 
@@ -63,7 +63,7 @@ struct Everybody {
 
 /// What programs are told.
 #[derive(Serialize)]
-struct Answer {
+struct ListedAgents {
     /// The slug of the project.
     project: String,
     agents: Vec<PresentAnswer>,
@@ -73,9 +73,9 @@ struct Answer {
 }
 
 impl Question for Everybody {
-    type Answer = Answer;
+    type Answer = ListedAgents;
 
-    async fn ask(&self, post_office: &PostOffice) -> Result<Answer, Refused> {
+    async fn ask(&self, post_office: &PostOffice) -> Result<ListedAgents, Refused> {
         // Agents elsewhere tell of themselves in the folder.
         post_office.settle_channels().await;
         let mut project = String::new();
@@ -89,18 +89,18 @@ impl Question for Everybody {
         let (mut agents, has_more) = read.await?;
         // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
         agents.retain(|one| self.agent.is_some() || one.agent.retired_ts.is_none());
-        Ok(Answer { project, agents, has_more })
+        Ok(ListedAgents { project, agents, has_more })
     }
 
     fn watched(&self) -> String {
         resource("agents", &self.project, &[])
     }
 
-    fn text(&self, answer: &Answer, now: Timestamp, screen: &Screen) -> String {
+    fn text(&self, answer: &ListedAgents, now: Timestamp, screen: &Screen) -> String {
         if answer.agents.is_empty() {
             return "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned();
         }
-        let mut text = table::text(&answer.agents, now, screen);
+        let mut text = agents_table::text(&answer.agents, now, screen);
         if answer.has_more {
             text.push_str("\nThere are more agents; name one to see it.");
         }
@@ -108,7 +108,7 @@ impl Question for Everybody {
     }
 
     /// That somebody was seen again is no news.
-    fn news(&self, answer: &Answer) -> Value {
+    fn news(&self, answer: &ListedAgents) -> Value {
         let mut json = json!(answer);
         for agent in json["agents"].as_array_mut().into_iter().flatten() {
             agent["last_active_ts"].take();

@@ -2,11 +2,11 @@
 
 use api::answers::{CountAnswer, DeliveriesAnswer};
 use api::{
-    CountDeliveries, DeliverMessage, ListDeliveries, ListThreadDeliveries, Mark, MarkDelivery, ReadDelivery, Reader,
-    Verb,
+    CountDeliveries, DeliverMessage, DeliveryMark, DeliveryReader, ListDeliveries, ListThreadDeliveries, MarkDelivery,
+    ReadDelivery, Verb,
 };
 use async_trait::async_trait;
-use mail::provider::{Count, Letter, Provider, ProviderError, Refusal, Words};
+use mail::provider::{Count, Letter, Provider, ProviderError, ProviderRefusal, Words};
 
 use super::Who;
 use crate::config::Config;
@@ -15,7 +15,7 @@ use crate::post_office::{PostOffice, Refused};
 /// The deliveries of one project.
 pub struct Letters {
     post_office: PostOffice,
-    reader: Reader,
+    reader: DeliveryReader,
 }
 
 impl Letters {
@@ -24,7 +24,7 @@ impl Letters {
         let post_office = PostOffice::open(config.about(&project)).await?;
         let (agent_name, registration_token) = who.map(|who| (who.name, who.token)).unzip();
         let registration_token = registration_token.flatten();
-        let reader = Reader { project_key: project, agent_name, any_name: false, registration_token };
+        let reader = DeliveryReader { project_key: project, agent_name, any_name: false, registration_token };
         Ok(Self { post_office, reader })
     }
 
@@ -54,7 +54,7 @@ impl Letters {
         Ok(self.ask(id, request).await?.into())
     }
 
-    async fn mark(&self, id: &str, mark: Mark) -> Result<(), ProviderError> {
+    async fn mark(&self, id: &str, mark: DeliveryMark) -> Result<(), ProviderError> {
         self.ask(id, MarkDelivery { reader: self.reader.clone(), id: id.to_owned(), mark }).await.map(drop)
     }
 
@@ -135,15 +135,15 @@ impl Provider for Letters {
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
-        self.mark(id, Mark::Read).await
+        self.mark(id, DeliveryMark::Read).await
     }
 
     async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
-        self.mark(id, Mark::Unread).await
+        self.mark(id, DeliveryMark::Unread).await
     }
 
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {
-        self.mark(id, Mark::Archived).await
+        self.mark(id, DeliveryMark::Archived).await
     }
 
     async fn count(&self, recipient: &str) -> Result<Count, ProviderError> {
@@ -158,7 +158,7 @@ fn of_provider(refused: Refused, id: &str) -> ProviderError {
     match refused.code.as_str() {
         "MESSAGE_NOT_FOUND" => ProviderError::NotFound { id: id.to_owned() },
         "ALREADY_ARCHIVED" => ProviderError::AlreadyArchived { id: id.to_owned() },
-        _ => ProviderError::Refused(Refusal {
+        _ => ProviderError::Refused(ProviderRefusal {
             near: refused.suggestions().into_iter().map(str::to_owned).collect(),
             code: refused.code,
             message: refused.message,

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use api::Verb;
-use mail::provider::{ProviderError, Refusal};
+use mail::provider::{ProviderError, ProviderRefusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl Refused {
     /// What a backend that keeps letters refused.
     pub fn of_provider(error: &ProviderError) -> Self {
         let (hint, near) = match error {
-            ProviderError::Refused(Refusal { hint, near, .. }) => (hint.as_str(), near.as_slice()),
+            ProviderError::Refused(ProviderRefusal { hint, near, .. }) => (hint.as_str(), near.as_slice()),
             ProviderError::Office(error) => ("", error.near()),
             _ => ("", [].as_slice()),
         };
@@ -175,7 +175,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 #[derive(Deserialize)]
-struct Answer {
+struct RpcAnswer {
     result: Option<Value>,
     error: Option<Fault>,
 }
@@ -200,7 +200,9 @@ impl Fault {
 pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
     let line = line.ok_or_else(Refused::unanswered)?;
     let result = match serde_json::from_str(line) {
-        Ok(Answer { error: Some(fault), .. }) if fault.is_unknown_tool() => return Err(Refused::older_server(V::NAME)),
+        Ok(RpcAnswer { error: Some(fault), .. }) if fault.is_unknown_tool() => {
+            return Err(Refused::older_server(V::NAME));
+        }
         _ => result_of(line)?,
     };
     if result["isError"] == true {
@@ -219,8 +221,8 @@ pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused>
 
 fn result_of(line: &str) -> Result<Value, Refused> {
     match serde_json::from_str(line) {
-        Ok(Answer { error: Some(fault), .. }) => Err(Refused::of_fault(fault)),
-        Ok(Answer { result: Some(result), .. }) if result.is_object() => Ok(result),
+        Ok(RpcAnswer { error: Some(fault), .. }) => Err(Refused::of_fault(fault)),
+        Ok(RpcAnswer { result: Some(result), .. }) if result.is_object() => Ok(result),
         _ => Err(Refused::unreadable()),
     }
 }
@@ -276,6 +278,18 @@ mod tests {
             let refused = answered(&line.to_string()).unwrap_err();
             assert_eq!(refused.code, "SERVER_OUTDATED", "{line}");
             assert!(refused.to_string().contains("Update the server"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_another_shape_is_refused_and_never_counts_as_nothing() {
+        let runs = |text: &str| {
+            let line = json!({ "result": { "content": [{ "type": "text", "text": text }] } }).to_string();
+            of_verb::<api::ListRuns>(Some(&line)).map(|runs| runs.len()).map_err(|refused| refused.code)
+        };
+        assert_eq!(runs("[]"), Ok(0));
+        for text in ["", "null", "{}", "[{}]", r#"{"runs":[]}"#] {
+            assert_eq!(runs(text), Err("UNEXPECTED_ANSWER".to_owned()), "{text}");
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::join::Joined;
-use super::message::Message;
+use super::message::ClientMessage;
 use crate::client::Client;
 use crate::config::{Config, Tools, endpoint_of};
 use crate::nats;
@@ -71,12 +71,12 @@ impl Own {
     }
 
     /// The line that answers a message.
-    pub async fn answer(&self, message: &Message) -> Option<String> {
+    pub async fn answer(&self, message: &ClientMessage) -> Option<String> {
         self.endpoint.line(&message.text, &self.peer).await
     }
 
     /// Answers a message of our own, with its notices to `notices` and not to the client.
-    pub async fn answer_to(&self, message: &Message, notices: mpsc::Sender<String>) -> Option<String> {
+    pub async fn answer_to(&self, message: &ClientMessage, notices: mpsc::Sender<String>) -> Option<String> {
         self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
     }
 

@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 use super::answer::{self, Refused};
 use super::backend::{Backend, Finder, Own};
 use super::join::{Joined, NoStream, one_line};
-use super::message::Message;
-use super::refusal::Refusal;
+use super::message::ClientMessage;
+use super::no_answer::NoAnswer;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
 const MOST_TRIES: usize = 3;
@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Carries a message to the office and returns the line that answers it.
-    pub async fn answer(self: &Arc<Self>, message: &Message) -> Option<String> {
+    pub async fn answer(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
         self.remember(message);
         if !message.is_listening() {
             return self.carry(message).await;
@@ -96,7 +96,7 @@ impl Connection {
     }
 
     /// Has the office of now send notices to `notices`. Returns when it sends no more.
-    pub async fn listen(&self, request: &Message, notices: &mpsc::Sender<String>) {
+    pub async fn listen(&self, request: &ClientMessage, notices: &mpsc::Sender<String>) {
         let is_over = match &*self.office() {
             Backend::Own(own) => own.answer_to(request, notices.clone()).await.is_some(),
             Backend::Joined(joined) => joined.ask(request, notices).await.is_ok(),
@@ -144,7 +144,7 @@ impl Connection {
         held(&self.office).clone()
     }
 
-    fn remember(&self, message: &Message) {
+    fn remember(&self, message: &ClientMessage) {
         let mut session = held(&self.session);
         if message.is_initialize() && message.text.len() <= LONGEST_OPENING {
             session.opening = Some(message.text.clone());
@@ -160,8 +160,8 @@ impl Connection {
         }
     }
 
-    fn opening(&self) -> Message {
-        held(&self.session).opening.clone().map_or_else(Message::initialize, Message::read)
+    fn opening(&self) -> ClientMessage {
+        held(&self.session).opening.clone().map_or_else(ClientMessage::initialize, ClientMessage::read)
     }
 
     /// Asks a verb: of an office of our own by calling it, of a server by `tools/call`.
@@ -169,24 +169,24 @@ impl Connection {
         if let Backend::Own(own) = &*self.office() {
             return verb.run(own.office()).await.map_err(Refused::from);
         }
-        let call = Message::inquiry("tools/call", json!({ "name": V::NAME, "arguments": &verb }));
+        let call = ClientMessage::inquiry("tools/call", json!({ "name": V::NAME, "arguments": &verb }));
         match self.carry_to_server(&call).await {
             Ok(line) => answer::of_verb::<V>(line.as_deref()),
             Err(Instead::Own(own)) => verb.run(own.office()).await.map_err(Refused::from),
-            Err(Instead::Nobody(why)) => Err(Refusal::unreachable(&why).told()),
+            Err(Instead::Nobody(why)) => Err(NoAnswer::unreachable(&why).told()),
         }
     }
 
-    async fn carry(self: &Arc<Self>, message: &Message) -> Option<String> {
+    async fn carry(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
         match self.carry_to_server(message).await {
             Ok(line) => line,
             Err(Instead::Own(own)) => own.answer(message).await,
-            Err(Instead::Nobody(why)) => Refusal::unreachable(&why).line(message),
+            Err(Instead::Nobody(why)) => NoAnswer::unreachable(&why).line(message),
         }
     }
 
     /// Carries a message to the server that is there, or says who is there instead.
-    async fn carry_to_server(self: &Arc<Self>, message: &Message) -> Result<Option<String>, Instead> {
+    async fn carry_to_server(self: &Arc<Self>, message: &ClientMessage) -> Result<Option<String>, Instead> {
         let mut why = anyhow::anyhow!("each one that was found was gone again");
         for _ in 0..MOST_TRIES {
             let office = self.office();
@@ -254,7 +254,7 @@ impl Connection {
     async fn subscribe_again(&self, office: &Backend) {
         let uris = held(&self.session).uris.clone();
         for uri in &uris {
-            let message = Message::subscribe(uri);
+            let message = ClientMessage::subscribe(uri);
             let made = match office {
                 Backend::Own(own) => own.answer(&message).await.is_some(),
                 Backend::Joined(joined) => joined.ask(&message, &self.outgoing).await.is_ok(),

@@ -6,6 +6,7 @@
 /// What to try next; none if the code is not one of the office's.
 pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
     let step = match code {
+        "AGENT_NOT_FOUND" if !suggestions.is_empty() => "Else join first: postrider join NAME.",
         "AGENT_NOT_FOUND" => "Join first: postrider join NAME. 'postrider who' lists who is there.",
         "AGENT_RETIRED" => "Write to another agent; it comes back when it registers again.",
         "ALREADY_ARCHIVED" => "Nothing is left to do: it can still be read by its id.",
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn a_hint_names_commands_and_no_tools() {
         let hint = of_code("AGENT_NOT_FOUND", &["Anna", "Anne"]).unwrap();
-        assert!(hint.starts_with("Did you mean 'Anna' or 'Anne'? Join first: postrider join"), "{hint}");
+        assert!(hint.starts_with("Did you mean 'Anna' or 'Anne'? Else join first: postrider join"), "{hint}");
         assert_eq!(of_code("RATE_LIMITED", &[]), None, "the door that refused has said what to do");
     }
 }

@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::message::Message;
-use super::refusal::Refusal;
-use crate::client::{Answer, Client, Events, Failure};
+use super::message::ClientMessage;
+use super::no_answer::NoAnswer;
+use crate::client::{Client, Events, Failure, HttpAnswer};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -58,7 +58,11 @@ impl Joined {
 
     /// Carries a message to the server and returns the line that answers it. Notices that come before the answer go to
     /// `outgoing`.
-    pub async fn ask(&self, message: &Message, outgoing: &mpsc::Sender<String>) -> Result<Option<String>, NotSent> {
+    pub async fn ask(
+        &self,
+        message: &ClientMessage,
+        outgoing: &mpsc::Sender<String>,
+    ) -> Result<Option<String>, NotSent> {
         let mut headers = message.headers();
         headers.insert(ACCEPT, BOTH);
         if !message.is_modern() && !message.is_initialize() {
@@ -80,7 +84,7 @@ impl Joined {
     }
 
     /// Opens a session in the client's name, if there is none yet.
-    pub async fn ensure_session(&self, opening: &Message, outgoing: &mpsc::Sender<String>) {
+    pub async fn ensure_session(&self, opening: &ClientMessage, outgoing: &mpsc::Sender<String>) {
         if self.session().is_some() {
             return;
         }
@@ -118,7 +122,7 @@ impl Joined {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn read(&self, message: &Message, answer: Answer) -> Option<String> {
+    async fn read(&self, message: &ClientMessage, answer: HttpAnswer) -> Option<String> {
         let status = answer.status;
         let body = match answer.whole().await {
             Ok(body) => body,
@@ -130,13 +134,18 @@ impl Joined {
                 if !message.is_request() && !status.is_success() {
                     tracing::warn!(%status, "the server refused a message that wants no answer");
                 }
-                Refusal::of_answer(self.url(), status, line.as_bytes()).line(message)
+                NoAnswer::of_answer(self.url(), status, line.as_bytes()).line(message)
             }
-            Err(_) => Refusal::of_answer(self.url(), status, &[]).line(message),
+            Err(_) => NoAnswer::of_answer(self.url(), status, &[]).line(message),
         }
     }
 
-    async fn pass_on(&self, message: &Message, mut events: Events, outgoing: &mpsc::Sender<String>) -> Option<String> {
+    async fn pass_on(
+        &self,
+        message: &ClientMessage,
+        mut events: Events,
+        outgoing: &mpsc::Sender<String>,
+    ) -> Option<String> {
         loop {
             match events.next().await {
                 Ok(Some(event)) => {
@@ -151,17 +160,17 @@ impl Joined {
                         return None;
                     }
                 }
-                Ok(None) => return Refusal::connection_lost(self.url()).line(message),
+                Ok(None) => return NoAnswer::connection_lost(self.url()).line(message),
                 Err(failure) => return self.failed(message, &failure),
             }
         }
     }
 
-    fn failed(&self, message: &Message, failure: &Failure) -> Option<String> {
+    fn failed(&self, message: &ClientMessage, failure: &Failure) -> Option<String> {
         tracing::warn!(url = self.url(), method = message.method, %failure, "a message has no answer");
         match failure {
-            Failure::TooLarge => Refusal::too_large(self.url()).line(message),
-            Failure::NotSent(_) | Failure::Broken(_) => Refusal::connection_lost(self.url()).line(message),
+            Failure::TooLarge => NoAnswer::too_large(self.url()).line(message),
+            Failure::NotSent(_) | Failure::Broken(_) => NoAnswer::connection_lost(self.url()).line(message),
         }
     }
 }
@@ -186,7 +195,7 @@ fn is_message(line: &str) -> bool {
 }
 
 /// Whether a line is the answer to `message`, and not a notice on the way.
-fn answers(line: &str, message: &Message) -> bool {
+fn answers(line: &str, message: &ClientMessage) -> bool {
     envelope(line).is_some_and(|envelope| {
         envelope.method.is_none() && envelope.id.map(RawValue::get) == message.id.as_deref() && envelope.id.is_some()
     })
@@ -204,13 +213,13 @@ mod tests {
 
     #[test]
     fn only_the_answer_of_the_request_itself_ends_a_stream() {
-        let message = Message::read(r#"{"id":"l","method":"subscriptions/listen"}"#.to_owned());
+        let message = ClientMessage::read(r#"{"id":"l","method":"subscriptions/listen"}"#.to_owned());
         assert!(answers(r#"{"jsonrpc":"2.0","id":"l","result":{}}"#, &message));
         assert!(answers(r#"{"jsonrpc":"2.0","id":"l","error":{}}"#, &message));
         assert!(!answers(r#"{"jsonrpc":"2.0","id":"m","result":{}}"#, &message));
         assert!(!answers(r#"{"jsonrpc":"2.0","id":"l","method":"ping"}"#, &message));
         assert!(!answers(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, &message));
-        let notification = Message::read(r#"{"method":"notifications/x"}"#.to_owned());
+        let notification = ClientMessage::read(r#"{"method":"notifications/x"}"#.to_owned());
         assert!(!answers(r#"{"jsonrpc":"2.0","method":"notifications/y"}"#, &notification));
     }
 

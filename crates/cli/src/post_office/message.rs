@@ -21,7 +21,7 @@ const OUR_NAME: &str = "postrider";
 
 /// A message of the client.
 #[derive(Debug, Default)]
-pub struct Message {
+pub struct ClientMessage {
     /// The message as it was written.
     pub text: String,
     /// Its id as it was written, a JSON string or number.
@@ -45,7 +45,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Params<'a> {
+struct ClientParams<'a> {
     #[serde(borrow, rename = "_meta")]
     meta: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -62,13 +62,13 @@ struct Meta<'a> {
     version: Option<&'a RawValue>,
 }
 
-impl Message {
+impl ClientMessage {
     /// Reads a line.
     pub fn read(text: String) -> Self {
         let Some(envelope) = object::<Envelope<'_>>(&text) else {
             return Self { text, ..Self::default() };
         };
-        let params = envelope.params.and_then(|params| object::<Params<'_>>(params.get())).unwrap_or_default();
+        let params = envelope.params.and_then(|params| object::<ClientParams<'_>>(params.get())).unwrap_or_default();
         let meta = params.meta.and_then(|meta| object::<Meta<'_>>(meta.get()));
         Self {
             id: envelope.id.map(|id| id.get().to_owned()),
@@ -203,7 +203,7 @@ mod tests {
     fn modern(method: &str, member: &str, value: &str) -> HeaderMap {
         let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
         let text = json!({ "id": 1, "method": method, "params": { "_meta": meta, member: value } });
-        Message::read(text.to_string()).headers()
+        ClientMessage::read(text.to_string()).headers()
     }
 
     #[test]
@@ -225,16 +225,17 @@ mod tests {
 
     #[test]
     fn an_old_message_has_no_headers() {
-        let message = Message::read(r#"{"id":1,"method":"tools/call","params":{"name":"x","_meta":{}}}"#.to_owned());
+        let message =
+            ClientMessage::read(r#"{"id":1,"method":"tools/call","params":{"name":"x","_meta":{}}}"#.to_owned());
         assert!(message.headers().is_empty() && message.is_request());
     }
 
     #[test]
     fn ids_are_kept_as_they_were_written() {
-        let message = Message::read(r#" {"id": "a\u0062" ,"method":"ping"}"#.to_owned());
+        let message = ClientMessage::read(r#" {"id": "a\u0062" ,"method":"ping"}"#.to_owned());
         assert_eq!(message.id.as_deref(), Some(r#""a\u0062""#));
         let cancel = r#"{"method":"notifications/cancelled","params":{"requestId":1.0}}"#;
-        assert_eq!(Message::read(cancel.to_owned()).cancels(), Some("1.0"));
+        assert_eq!(ClientMessage::read(cancel.to_owned()).cancels(), Some("1.0"));
     }
 
     #[test]
@@ -242,11 +243,12 @@ mod tests {
         let deep = "[".repeat(100_000);
         let nested = format!(r#"{{"id":1,"method":"x","params":{deep}"#);
         for text in ["", "[1]", "{", "null", r#"{"method":5}"#, r#"["x","y",{}]"#, &deep, &nested] {
-            let message = Message::read(text.to_owned());
+            let message = ClientMessage::read(text.to_owned());
             assert_eq!(message.text, text);
             assert!(!message.is_request() && message.cancels().is_none() && message.headers().is_empty());
         }
-        let listed = Message::read(r#"{"id":1,"method":"resources/subscribe","params":["a","b","c","d"]}"#.to_owned());
+        let listed =
+            ClientMessage::read(r#"{"id":1,"method":"resources/subscribe","params":["a","b","c","d"]}"#.to_owned());
         assert_eq!(listed.subscribes(), None);
     }
 }

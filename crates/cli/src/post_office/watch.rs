@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::Connection;
-use super::message::Message;
+use super::message::ClientMessage;
 
 /// How long after each other streams are opened.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ impl Watch {
     /// Begins to watch. The first ring comes when the stream is open, for what changed before went unseen.
     pub(super) fn begin(connection: Arc<Connection>, uri: &str) -> Self {
         let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-        let request = Message::inquiry("subscriptions/listen", wanted);
+        let request = ClientMessage::inquiry("subscriptions/listen", wanted);
         let rung = Arc::new(Notify::new());
         let mut listening = JoinSet::new();
         listening.spawn(listen(connection, request, rung.clone()));
@@ -40,7 +40,7 @@ impl Watch {
     }
 }
 
-async fn listen(connection: Arc<Connection>, request: Message, rung: Arc<Notify>) {
+async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<Notify>) {
     loop {
         let next_stream = Instant::now() + SHORTEST_PAUSE;
         let (bell, mut notices) = mpsc::channel(1);

@@ -26,12 +26,12 @@ pub(super) struct Directory {
 /// The agents that were found, and how many.
 #[derive(Default)]
 struct Agents {
-    known: HashMap<ProjectId, HashMap<String, Found>>,
+    known: HashMap<ProjectId, HashMap<String, KnownAgent>>,
     count: usize,
 }
 
 /// An agent, and when it was found.
-struct Found {
+struct KnownAgent {
     id: AgentId,
     at: Instant,
 }
@@ -65,7 +65,7 @@ impl Directory {
         if agents.count >= MOST && !is_known {
             *agents = Agents::default();
         }
-        let before = agents.known.entry(project).or_default().insert(name.to_owned(), Found { id, at: now });
+        let before = agents.known.entry(project).or_default().insert(name.to_owned(), KnownAgent { id, at: now });
         agents.count += usize::from(before.is_none());
     }
 

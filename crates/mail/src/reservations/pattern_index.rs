@@ -31,13 +31,13 @@ pub struct PatternIndex<T> {
 /// Sketches fact by fact, in the order of `held`: a question looks at few facts of many sketches.
 #[derive(Debug, Clone)]
 struct Columns {
-    facts: [Column; FACTS],
+    facts: [SegmentIndex; FACTS],
     fewest: Vec<u16>,
     most: Vec<u16>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Column {
+struct SegmentIndex {
     values: Vec<u64>,
     known: Vec<u64>,
 }
@@ -46,7 +46,7 @@ impl<T> PatternIndex<T> {
     /// An index that holds nothing.
     pub fn new() -> Self {
         let sketches =
-            Columns { facts: std::array::from_fn(|_| Column::default()), fewest: Vec::new(), most: Vec::new() };
+            Columns { facts: std::array::from_fn(|_| SegmentIndex::default()), fewest: Vec::new(), most: Vec::new() };
         Self { held: Vec::new(), texts: Vec::new(), sketches }
     }
 

@@ -29,7 +29,7 @@ fn what_is_not_json_is_a_parse_error_and_what_is_no_object_an_invalid_request() 
 
 #[test]
 fn the_jsonrpc_member_may_be_absent_but_not_wrong() {
-    assert!(matches!(read(br#"{"id":1,"method":"ping"}"#), Ok(Message::Request(_))));
+    assert!(matches!(read(br#"{"id":1,"method":"ping"}"#), Ok(Incoming::Request(_))));
     assert_eq!(code(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#), -32600);
     assert_eq!(code(r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#), -32600);
 }
@@ -38,7 +38,7 @@ fn the_jsonrpc_member_may_be_absent_but_not_wrong() {
 fn an_id_is_kept_byte_for_byte() {
     for id in ["1", "-7", "1.50", "12345678901234567890123", "\"a\\u0041\"", "\"\""] {
         let body = format!(r#"{{"jsonrpc":"2.0","id": {id} ,"method":"ping"}}"#);
-        let Ok(Message::Request(request)) = read(body.as_bytes()) else { panic!("{body} is a request") };
+        let Ok(Incoming::Request(request)) = read(body.as_bytes()) else { panic!("{body} is a request") };
         assert_eq!(request.id, id);
     }
 }
@@ -52,7 +52,7 @@ fn an_id_of_another_kind_is_refused_rather_than_taken_for_a_notification() {
 
 #[test]
 fn a_message_with_an_id_and_no_method_is_a_clients_answer() {
-    assert!(matches!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Message::ClientAnswer)));
+    assert!(matches!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Incoming::ClientAnswer)));
 }
 
 #[test]

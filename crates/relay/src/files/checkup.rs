@@ -7,7 +7,7 @@ use mail::channels::{ChannelName, ChannelStore};
 use mail::projects::Project;
 use mail::{Error, StoreError};
 
-use super::folder::{Folder, Found};
+use super::folder::{Folder, FolderEntry};
 use super::{CHANNELS, ENDING, SINK, channel_of, channels_of, off_thread, scanner};
 
 /// How many files of a channel are looked at that nobody took in.
@@ -15,7 +15,7 @@ const MOST_READ: usize = 200;
 
 /// Something that is wrong with a folder.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Complaint {
+pub struct FolderFinding {
     /// What it is.
     pub what: String,
     /// What to do about it.
@@ -37,7 +37,7 @@ pub async fn examine(
     project: Option<&Project>,
     root: &Path,
     longest: usize,
-) -> Result<Vec<Complaint>, Error> {
+) -> Result<Vec<FolderFinding>, Error> {
     let is_used = match project {
         Some(project) => is_known(store, project).await?,
         None => false,
@@ -55,7 +55,7 @@ pub async fn examine(
         Ok(None) => return Ok(complaints),
         Err(error) => {
             let what = super::named(root, error).to_string();
-            return Ok(vec![Complaint { what, todo: "Check that it is mounted, and who may use it." }]);
+            return Ok(vec![FolderFinding { what, todo: "Check that it is mounted, and who may use it." }]);
         }
     };
     names.sort();
@@ -71,7 +71,7 @@ pub async fn examine(
                 Ok(None) => {}
                 Err(error) => complaints.push(unusable(&path, &error)),
             },
-            None => complaints.push(Complaint {
+            None => complaints.push(FolderFinding {
                 what: format!("'{}' cannot be a channel: its name has other characters, or too many", path.display()),
                 todo: "Name it with 1 to 64 letters, digits, '-', '_' and '.'.",
             }),
@@ -85,9 +85,9 @@ async fn is_known(store: &dyn mail::Store, project: &Project) -> Result<bool, St
     Ok(cursors.iter().any(|cursor| cursor.sink == SINK && cursor.project == project.slug))
 }
 
-fn unusable(path: &Path, error: &std::io::Error) -> Complaint {
+fn unusable(path: &Path, error: &std::io::Error) -> FolderFinding {
     let what = format!("the folder '{}' cannot be used: {error}", path.display());
-    Complaint { what, todo: "Let whoever runs Postrider read and write there." }
+    FolderFinding { what, todo: "Let whoever runs Postrider read and write there." }
 }
 
 /// The files of a channel that nobody took in because they cannot be used.
@@ -117,10 +117,10 @@ async fn passed_over(
     }
     for name in unknown.into_iter().take(MOST_READ) {
         let why = match folder.read(&name, longest) {
-            Ok(Found::Gone) => continue,
-            Ok(Found::Unreadable(error, _)) | Err(error) => error.to_string(),
-            Ok(Found::TooLarge(size, _)) => format!("it has {size} bytes; the limit is {longest}"),
-            Ok(Found::Whole(bytes, _)) => {
+            Ok(FolderEntry::Gone) => continue,
+            Ok(FolderEntry::Unreadable(error, _)) | Err(error) => error.to_string(),
+            Ok(FolderEntry::TooLarge(size, _)) => format!("it has {size} bytes; the limit is {longest}"),
+            Ok(FolderEntry::Whole(bytes, _)) => {
                 let reading = read(&bytes, Place { file: Some(&name), channel: Some(channel.as_str()) });
                 match (reading.verdict, reading.problems.first()) {
                     (Verdict::Ok | Verdict::Warn, _) => continue,
@@ -140,10 +140,10 @@ impl PassedOver {
         self.first.get_or_insert_with(|| (name.to_owned(), why.to_owned()));
     }
 
-    fn complaint(self, folder: &Path) -> Option<Complaint> {
+    fn complaint(self, folder: &Path) -> Option<FolderFinding> {
         let (name, why) = self.first?;
         let count = if self.count == 1 { "1 file".to_owned() } else { format!("{} files", self.count) };
         let what = format!("{count} in '{}' cannot be used, such as '{name}': {why}", folder.display());
-        Some(Complaint { what, todo: "Run postrider channel check FILE, and tell whoever writes them." })
+        Some(FolderFinding { what, todo: "Run postrider channel check FILE, and tell whoever writes them." })
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Stamp {
 
 /// What is there under a name.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum FolderEntry {
     /// A file.
     Whole(Vec<u8>, Stamp),
     /// A file of so many bytes, which are too many.
@@ -113,28 +113,28 @@ impl Folder {
     }
 
     /// Reads a file of at most so many bytes.
-    pub(super) fn read(&self, name: &str, longest: usize) -> io::Result<Found> {
+    pub(super) fn read(&self, name: &str, longest: usize) -> io::Result<FolderEntry> {
         // Opening what is no file could wait for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0, plain(name)?, flags, Mode::empty()) {
             Ok(file) => file,
-            Err(Errno::NOENT | Errno::STALE) => return Ok(Found::Gone),
+            Err(Errno::NOENT | Errno::STALE) => return Ok(FolderEntry::Gone),
             Err(error @ (Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO)) => {
-                return Ok(Found::Unreadable(error.into(), self.stamp_of(name)?));
+                return Ok(FolderEntry::Unreadable(error.into(), self.stamp_of(name)?));
             }
             Err(error) => return Err(error.into()),
         };
         let stat = rustix::fs::fstat(&file)?;
         let stamp = Stamp::of(&stat);
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Ok(Found::Unreadable(io::Error::other("it is not a file"), Some(stamp)));
+            return Ok(FolderEntry::Unreadable(io::Error::other("it is not a file"), Some(stamp)));
         }
         let mut bytes = Vec::new();
         let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
         match File::from(file).take(most).read_to_end(&mut bytes) {
-            Ok(size) if size > longest => Ok(Found::TooLarge(stamp.size, stamp)),
-            Ok(_) => Ok(Found::Whole(bytes, stamp)),
-            Err(error) if error.raw_os_error() == Some(Errno::STALE.raw_os_error()) => Ok(Found::Gone),
+            Ok(size) if size > longest => Ok(FolderEntry::TooLarge(stamp.size, stamp)),
+            Ok(_) => Ok(FolderEntry::Whole(bytes, stamp)),
+            Err(error) if error.raw_os_error() == Some(Errno::STALE.raw_os_error()) => Ok(FolderEntry::Gone),
             Err(error) => Err(error),
         }
     }
@@ -243,7 +243,7 @@ mod tests {
 
     fn text(folder: &Folder, name: &str) -> Option<String> {
         match folder.read(name, 100).unwrap() {
-            Found::Whole(bytes, _) => Some(String::from_utf8(bytes).unwrap()),
+            FolderEntry::Whole(bytes, _) => Some(String::from_utf8(bytes).unwrap()),
             _ => None,
         }
     }
@@ -288,7 +288,7 @@ mod tests {
         symlink(outside.path().join("new"), place.path().join("new")).unwrap();
         assert!(folder.inner("folder").unwrap().is_none());
         assert!(folder.make("folder").is_err());
-        assert!(matches!(folder.read("file", 100).unwrap(), Found::Unreadable(..)));
+        assert!(matches!(folder.read("file", 100).unwrap(), FolderEntry::Unreadable(..)));
         assert!(folder.append("file").is_err() && folder.append("new").is_err());
         assert!(!folder.create("new", b"x").unwrap(), "a link is a taken name");
         folder.replace("file", b"x").unwrap();
@@ -311,11 +311,11 @@ mod tests {
         assert!(made.success());
         std::fs::create_dir(place.path().join("folder")).unwrap();
         std::fs::write(place.path().join("large"), "12345").unwrap();
-        assert!(matches!(folder.read("pipe", 9).unwrap(), Found::Unreadable(..)));
-        assert!(matches!(folder.read("folder", 9).unwrap(), Found::Unreadable(..)));
-        assert!(matches!(folder.read("large", 4).unwrap(), Found::TooLarge(5, _)));
-        assert!(matches!(folder.read("large", 5).unwrap(), Found::Whole(..)));
-        assert!(matches!(folder.read("nothing", 9).unwrap(), Found::Gone));
+        assert!(matches!(folder.read("pipe", 9).unwrap(), FolderEntry::Unreadable(..)));
+        assert!(matches!(folder.read("folder", 9).unwrap(), FolderEntry::Unreadable(..)));
+        assert!(matches!(folder.read("large", 4).unwrap(), FolderEntry::TooLarge(5, _)));
+        assert!(matches!(folder.read("large", 5).unwrap(), FolderEntry::Whole(..)));
+        assert!(matches!(folder.read("nothing", 9).unwrap(), FolderEntry::Gone));
     }
 
     #[test]

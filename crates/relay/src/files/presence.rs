@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use mail::ids::AgentId;
 use mail::presence::Present;
 
-use super::folder::{Folder, Found, Stamp};
+use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
 use super::{CHANNELS, Desk, ENDING, FilesError, NotMounted, off_thread};
 
@@ -125,16 +125,16 @@ impl Presence {
     }
 
     /// Takes what a file says. One that cannot be used is told of once, and stops no other.
-    async fn hear_file(&mut self, name: String, found: io::Result<Found>, desk: &Desk) -> Result<(), FilesError> {
+    async fn hear_file(&mut self, name: String, found: io::Result<FolderEntry>, desk: &Desk) -> Result<(), FilesError> {
         let (bytes, stamp) = match found {
-            Ok(Found::Whole(bytes, stamp)) => (bytes, stamp),
-            Ok(Found::Gone) => return Ok(()),
-            Ok(Found::TooLarge(size, stamp)) => {
+            Ok(FolderEntry::Whole(bytes, stamp)) => (bytes, stamp),
+            Ok(FolderEntry::Gone) => return Ok(()),
+            Ok(FolderEntry::TooLarge(size, stamp)) => {
                 self.pass_over(&name, &format!("it has {size} bytes; the limit is {LONGEST}"));
                 self.heard.insert(name, stamp);
                 return Ok(());
             }
-            Ok(Found::Unreadable(error, _)) | Err(error) => {
+            Ok(FolderEntry::Unreadable(error, _)) | Err(error) => {
                 self.pass_over(&name, &error.to_string());
                 return Ok(());
             }
@@ -209,7 +209,7 @@ fn folder(root: &Path) -> io::Result<Option<Folder>> {
 }
 
 /// The files that are not what they were when they were last looked at.
-fn changed_files(folder: &Folder, known: Vec<(String, Option<Stamp>)>) -> Vec<(String, io::Result<Found>)> {
+fn changed_files(folder: &Folder, known: Vec<(String, Option<Stamp>)>) -> Vec<(String, io::Result<FolderEntry>)> {
     let read = |(name, heard): (String, Option<Stamp>)| match folder.stamp_of(&name) {
         Ok(stamp) if stamp.is_none() || stamp == heard => None,
         Ok(_) => Some((folder.read(&name, LONGEST), name)),

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use mail::channels::{ChannelName, FOLDER};
 use mail::office::Arrival;
 
-use super::folder::{Folder, Found, Stamp};
+use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
 use super::{Desk, ENDING, FilesError, off_thread};
 
@@ -58,7 +58,7 @@ struct Looks {
 struct Read {
     key: (Timestamp, String),
     name: FileName,
-    found: io::Result<Found>,
+    found: io::Result<FolderEntry>,
     reading: Option<Reading>,
 }
 
@@ -199,19 +199,19 @@ impl Scanner {
             scanner.close(&key, stamp);
         };
         let (bytes, stamp) = match found {
-            Ok(Found::Gone) => {
+            Ok(FolderEntry::Gone) => {
                 self.open.remove(&key);
                 return Ok(());
             }
-            Ok(Found::Unreadable(error, stamp)) => {
+            Ok(FolderEntry::Unreadable(error, stamp)) => {
                 pass_over(self, stamp, &error.to_string());
                 return Ok(());
             }
-            Ok(Found::TooLarge(size, stamp)) => {
+            Ok(FolderEntry::TooLarge(size, stamp)) => {
                 pass_over(self, Some(stamp), &format!("it has {size} bytes; the limit is {}", desk.longest));
                 return Ok(());
             }
-            Ok(Found::Whole(bytes, stamp)) => (bytes, stamp),
+            Ok(FolderEntry::Whole(bytes, stamp)) => (bytes, stamp),
             Err(error) => {
                 self.try_again(key, &error);
                 return Ok(());
@@ -277,7 +277,7 @@ fn read_files(folder: &Folder, channel: &ChannelName, keys: Vec<(Timestamp, Stri
         // One that fails does not hold up the others.
         let found = folder.read(&key.1, longest);
         let name = FileName::parse(&key.1).expect("a name that is not a message's is never opened");
-        let reading = if let Ok(Found::Whole(bytes, _)) = &found {
+        let reading = if let Ok(FolderEntry::Whole(bytes, _)) = &found {
             size += bytes.len();
             Some(read(bytes, Place { file: Some(&key.1), channel: Some(channel.as_str()) }))
         } else {

@@ -9,7 +9,7 @@ use formats::channel::{ChannelMessage, FileName, read_value};
 use mail::channels::{OfficeMark, Post, external_id};
 
 use super::ENDING;
-use super::folder::{Folder, Found};
+use super::folder::{Folder, FolderEntry};
 
 /// How many names are tried for one post. Each that is taken was drawn by somebody else in the same second.
 const MOST_ATTEMPTS: u32 = 1_000;
@@ -46,7 +46,7 @@ fn write_foreign(channels: &Folder, post: &Post, said: &ChannelMessage) -> io::R
 fn is_there(folder: &Folder, file: &str, said: &ChannelMessage) -> io::Result<bool> {
     let bytes = said.to_json().into_bytes();
     // What is longer than twice this post is another one.
-    let Found::Whole(found, _) = folder.read(file, bytes.len().saturating_mul(2))? else { return Ok(false) };
+    let FolderEntry::Whole(found, _) = folder.read(file, bytes.len().saturating_mul(2))? else { return Ok(false) };
     let is_it = |found: ChannelMessage| {
         OfficeMark::of(&found) == OfficeMark::of(said)
             && (&found.from, &found.text) == (&said.from, &said.text)

@@ -16,7 +16,7 @@ use mail::announcements::Announcement;
 use mail::channels::NATS;
 use mail::office::Arrival;
 
-use super::link::{Line, Link};
+use super::link::{Link, LinkHandle};
 use super::subjects::{channel_of, consumer};
 use super::{NatsError, Project, told};
 use crate::feed::Backoff;
@@ -43,7 +43,7 @@ struct Patience {
 }
 
 /// Takes in what is said in the channels of a project, for as long as it is polled.
-pub(super) async fn listen(project: &Project, line: &mut Line) {
+pub(super) async fn listen(project: &Project, line: &mut LinkHandle) {
     let (mut backoff, mut patience) = (Backoff::default(), Patience::default());
     loop {
         let taking_in = async |link| take_in_all(project, &link, &mut backoff, &mut patience).await;

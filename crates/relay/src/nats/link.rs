@@ -40,9 +40,9 @@ pub(super) struct Stream {
 
 /// Where the connection is to be had, while there is one.
 #[derive(Clone)]
-pub(super) struct Line(watch::Receiver<Option<Link>>);
+pub(super) struct LinkHandle(watch::Receiver<Option<Link>>);
 
-impl Line {
+impl LinkHandle {
     /// The line, and whom to tell of connections.
     pub(super) fn new() -> (watch::Sender<Option<Link>>, Self) {
         let (sender, receiver) = watch::channel(None);

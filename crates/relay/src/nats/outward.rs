@@ -8,8 +8,8 @@ use mail::StoreError;
 use mail::events::Event;
 use mail::wake::Signal;
 
-use super::link::{Line, Link};
-use super::publication::Writer;
+use super::link::{Link, LinkHandle};
+use super::publication::EventWriter;
 use super::{NatsError, Project};
 use crate::feed::{Feed, LONGEST_WAIT};
 
@@ -22,7 +22,7 @@ const BATCH: usize = 64;
 
 /// Why the server was not told.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum PublishFailure {
     #[error(transparent)]
     Nats(#[from] NatsError),
     #[error(transparent)]
@@ -30,7 +30,7 @@ enum Failure {
 }
 
 /// Tells of everything that happens in a project, until the office closes.
-pub(super) async fn tell(project: &Project, line: &mut Line) {
+pub(super) async fn tell(project: &Project, line: &mut LinkHandle) {
     let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
     let wake = project.office.wake();
     let mut bell = project.bells.events(project.project.id);
@@ -86,9 +86,9 @@ async fn follow(
     feed: &mut Feed,
     refusals: &mut Refusals,
     bell: &mut dyn Signal,
-) -> Result<(), Failure> {
+) -> Result<(), PublishFailure> {
     let largest = link.stream(&project.settings).await?.largest;
-    let writer = Writer {
+    let writer = EventWriter {
         store: &*project.store,
         project: &project.project,
         office: &project.office_id,
@@ -106,7 +106,7 @@ async fn follow(
             }
             match tell_event(&writer, link, event).await {
                 // One that is never taken would hold up all that comes behind it for ever.
-                Err(Failure::Nats(error @ NatsError::Refused { .. })) if refusals.add(event.seq) => {
+                Err(PublishFailure::Nats(error @ NatsError::Refused { .. })) if refusals.add(event.seq) => {
                     let (slug, kind) = (&project.project.slug, event.kind.as_str());
                     let hint = error.hint();
                     tracing::error!(project = slug, seq = event.seq, kind, "{error}; it is left out. {hint}");
@@ -119,7 +119,7 @@ async fn follow(
     Ok(())
 }
 
-async fn tell_event(writer: &Writer<'_>, link: &Link, event: &Event) -> Result<(), Failure> {
+async fn tell_event(writer: &EventWriter<'_>, link: &Link, event: &Event) -> Result<(), PublishFailure> {
     let publications = writer.publications(event).await?;
     Ok(publish_all(publications, |publication| link.publish(publication)).await?)
 }

@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 use mail::presence::Presence;
 use tokio::time::Instant;
 
-use super::link::{Line, Link};
+use super::link::{Link, LinkHandle};
 use super::publication::{EVENT, OFFICE};
 use super::subjects::Topic;
 use super::{NatsError, Project, told};
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const AGENTS_AT_ONCE: usize = 500;
 
 /// Tells and hears of everybody's presence in a project, for as long as it is polled.
-pub(super) async fn exchange(project: &Project, line: &mut Line) {
+pub(super) async fn exchange(project: &Project, line: &mut LinkHandle) {
     let mut backoff = Backoff::default();
     loop {
         let Some(failure) = line.with(async |link| exchange_all(project, &link, &mut backoff).await).await else {

@@ -37,7 +37,7 @@ pub(super) struct Publication {
 }
 
 /// Writes the publications of one project.
-pub(super) struct Writer<'a> {
+pub(super) struct EventWriter<'a> {
     pub(super) store: &'a dyn Store,
     pub(super) project: &'a Project,
     pub(super) office: &'a str,
@@ -46,7 +46,7 @@ pub(super) struct Writer<'a> {
     pub(super) largest: usize,
 }
 
-impl Writer<'_> {
+impl EventWriter<'_> {
     /// What is to be said of an event, in this order. Nothing, if it tells of what came from the server, or of a blind
     /// copy: whoever listens would learn of it.
     pub(super) async fn publications(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
@@ -289,7 +289,8 @@ mod tests {
         office.bring_back_for("/p", "Anna", "bob", id).await.unwrap();
         office.retire("/p", "Anna", "bob").await.unwrap();
         let subjects = Subjects::under("t").unwrap();
-        let writer = Writer { store: &*store, project: &project, office: "o", subjects: &subjects, largest: 1 << 20 };
+        let writer =
+            EventWriter { store: &*store, project: &project, office: "o", subjects: &subjects, largest: 1 << 20 };
         let mut told = Vec::new();
         for event in store.events(project.id, 0, 100).await.unwrap() {
             for publication in writer.publications(&event).await.unwrap() {

@@ -10,7 +10,7 @@ use mail::events::Concerned;
 use mail::ids::{AgentId, ProjectId};
 use serde::{Deserialize, Serialize};
 
-use super::link::{Line, Link};
+use super::link::{Link, LinkHandle};
 use super::settings::Settings;
 use super::{NatsError, told};
 use crate::feed::Backoff;
@@ -23,7 +23,7 @@ const MOST_NAMED: usize = 3_000;
 
 /// Whom to wake; everybody where nobody is named.
 #[derive(Debug, Serialize, Deserialize)]
-struct Word {
+struct WakeNotice {
     /// The server that says so: it hears itself too.
     by: String,
     agents: Vec<i64>,
@@ -31,7 +31,7 @@ struct Word {
 }
 
 /// Tells other servers of the office whom to wake, and wakes those of whom they tell, for as long as it is polled.
-pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, bells: &Bells, line: &mut Line) {
+pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, bells: &Bells, line: &mut LinkHandle) {
     let subject = settings.subjects.waking(office_id);
     let mut backoff = Backoff::default();
     loop {
@@ -78,7 +78,7 @@ fn word_of(concerned: Concerned, own: &str) -> String {
         Concerned::These { agents, projects } if agents.len() + projects.len() <= MOST_NAMED => (agents, projects),
         _ => Default::default(),
     };
-    let word = Word {
+    let word = WakeNotice {
         by: own.to_owned(),
         agents: agents.into_iter().map(|agent| agent.0).collect(),
         projects: projects.into_iter().map(|project| project.0).collect(),
@@ -88,7 +88,7 @@ fn word_of(concerned: Concerned, own: &str) -> String {
 
 /// Whom a word of another server is for.
 fn heard_in(payload: &[u8], own: &str) -> Option<Concerned> {
-    let word: Word = serde_json::from_slice(payload).ok().filter(|word: &Word| word.by != own)?;
+    let word: WakeNotice = serde_json::from_slice(payload).ok().filter(|word: &WakeNotice| word.by != own)?;
     if word.agents.is_empty() && word.projects.is_empty() {
         return Some(Concerned::Everybody);
     }

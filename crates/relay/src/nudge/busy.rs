@@ -44,7 +44,7 @@ impl Busy {
         self.notes.change(who, |noted| {
             let mut marks = marks_without(noted, session);
             marks.retain(|mark| mark.counts(now, LONGEST_DIALOG));
-            marks.push(Mark { session: key(session), began: now });
+            marks.push(BusyMark { session: key(session), began: now });
             let oldest = marks.len().saturating_sub(MOST_SESSIONS);
             (Some(written(&marks[oldest..])), ())
         })
@@ -65,31 +65,31 @@ impl Busy {
 }
 
 /// A line of a note: a session and when its call began.
-struct Mark {
+struct BusyMark {
     session: String,
     began: i64,
 }
 
-impl Mark {
+impl BusyMark {
     /// A clock that was wrong may have left a mark in the future.
     fn counts(&self, now: i64, longest: Duration) -> bool {
         Duration::from_micros(now.abs_diff(self.began)) < longest
     }
 }
 
-fn marks(noted: &str) -> impl Iterator<Item = Mark> {
+fn marks(noted: &str) -> impl Iterator<Item = BusyMark> {
     noted.lines().filter_map(|line| {
         let (session, began) = line.split_once(' ')?;
-        Some(Mark { session: session.to_owned(), began: began.parse().ok()? })
+        Some(BusyMark { session: session.to_owned(), began: began.parse().ok()? })
     })
 }
 
-fn marks_without(noted: &str, session: &str) -> Vec<Mark> {
+fn marks_without(noted: &str, session: &str) -> Vec<BusyMark> {
     let ended = key(session);
     marks(noted).filter(|mark| mark.session != ended).collect()
 }
 
-fn written(marks: &[Mark]) -> String {
+fn written(marks: &[BusyMark]) -> String {
     marks.iter().map(|mark| format!("{} {}\n", mark.session, mark.began)).collect()
 }
 

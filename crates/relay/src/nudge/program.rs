@@ -1,12 +1,12 @@
 //! Runs a program that is handed the text of a nudge, and says how it went wrong if it did.
 
-use process::{Complaint, Ended, Limits, Trouble};
+use process::{Ended, KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 
 use super::{LIMIT, NudgeError, safe_text};
 
 /// The most that a program may say, and how much of the end of its complaints is kept.
-const LIMITS: Limits = Limits { time: LIMIT, output: 1 << 20, complaint: Complaint::End(4 << 10) };
+const LIMITS: Limits = Limits { time: LIMIT, output: 1 << 20, complaint: KeptStderr::End(4 << 10) };
 
 /// Runs a command with `input` as its standard input until it ends, and returns what it said where that is piped.
 pub async fn run(command: &mut Command, input: &str) -> Result<String, NudgeError> {

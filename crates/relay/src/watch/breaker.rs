@@ -7,7 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Said;
+use super::Heard;
 
 /// How many answers one conversation, and one sender, gets within [`WHILE`] before it gets none to what a watcher asks.
 const MOST_TO_WATCHERS: usize = 10;
@@ -21,11 +21,11 @@ const WHILE: SignedDuration = SignedDuration::from_mins(10);
 pub struct Breaker {
     most_hops: u32,
     /// Those that still count, the oldest first.
-    answers: Vec<Answer>,
+    answers: Vec<PastAnswer>,
 }
 
 #[derive(Debug)]
-struct Answer {
+struct PastAnswer {
     at: Timestamp,
     thread: String,
     to: String,
@@ -33,7 +33,7 @@ struct Answer {
 
 /// Whether a message is to be answered now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Judgement {
     /// It is.
     Answer,
     /// Not before that time.
@@ -51,15 +51,15 @@ impl Breaker {
     /// Notes an answer that was given to `to` in a conversation.
     pub fn note(&mut self, thread: &str, to: &str, at: Timestamp) {
         self.forget(at);
-        self.answers.push(Answer { at, thread: thread.to_owned(), to: to.to_owned() });
+        self.answers.push(PastAnswer { at, thread: thread.to_owned(), to: to.to_owned() });
         self.answers.sort_by_key(|answer| answer.at);
     }
 
     /// Whether a message is to be answered.
-    pub fn judge(&mut self, said: &Said, now: Timestamp) -> Verdict {
+    pub fn judge(&mut self, said: &Heard, now: Timestamp) -> Judgement {
         if said.hops >= self.most_hops {
             let hops = said.hops;
-            return Verdict::Refuse(format!("{hops} watchers have answered each other already, and more may not"));
+            return Judgement::Refuse(format!("{hops} watchers have answered each other already, and more may not"));
         }
         self.forget(now);
         let is_by_watcher = said.is_by_watcher || said.hops > 0;
@@ -67,17 +67,17 @@ impl Breaker {
         let minutes = WHILE.as_mins();
         if self.answers.iter().filter(|answer| answer.thread == said.thread).count() >= most {
             let thread = crate::fence::line(&said.thread);
-            return Verdict::Refuse(format!("the thread '{thread}' had {most} answers in {minutes} minutes"));
+            return Judgement::Refuse(format!("the thread '{thread}' had {most} answers in {minutes} minutes"));
         }
         // The one that has to be forgotten before there is room for another.
         let in_the_way = self.answers.iter().rev().filter(|answer| answer.to == said.from).nth(most - 1);
         match in_the_way {
-            None => Verdict::Answer,
+            None => Judgement::Answer,
             Some(_) if is_by_watcher => {
                 let from = crate::fence::line(&said.from);
-                Verdict::Refuse(format!("'{from}' had {most} answers in {minutes} minutes"))
+                Judgement::Refuse(format!("'{from}' had {most} answers in {minutes} minutes"))
             }
-            Some(answer) => Verdict::Wait(answer.at.saturating_add(WHILE).unwrap_or(now)),
+            Some(answer) => Judgement::Wait(answer.at.saturating_add(WHILE).unwrap_or(now)),
         }
     }
 
@@ -95,13 +95,13 @@ mod tests {
         format!("2026-01-11T{time}Z").parse().unwrap()
     }
 
-    fn watcher(id: i64, from: &str) -> Said {
-        Said { is_by_watcher: true, ..said(id, from, "x") }
+    fn watcher(id: i64, from: &str) -> Heard {
+        Heard { is_by_watcher: true, ..said(id, from, "x") }
     }
 
-    fn reason(verdict: Verdict) -> String {
+    fn reason(verdict: Judgement) -> String {
         match verdict {
-            Verdict::Refuse(reason) => reason,
+            Judgement::Refuse(reason) => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn a_chain_of_answers_ends_at_its_limit() {
         let mut breaker = Breaker::new(6);
-        let chained = |hops| Said { hops, ..said(1, "claude", "x") };
-        assert_eq!(breaker.judge(&chained(5), at("16:00:00")), Verdict::Answer);
+        let chained = |hops| Heard { hops, ..said(1, "claude", "x") };
+        assert_eq!(breaker.judge(&chained(5), at("16:00:00")), Judgement::Answer);
         let why = reason(breaker.judge(&chained(6), at("16:00:00")));
         assert_eq!(why, "6 watchers have answered each other already, and more may not");
         reason(Breaker::new(0).judge(&chained(0), at("16:00:00")));
@@ -121,16 +121,16 @@ mod tests {
         let mut breaker = Breaker::new(6);
         for second in 0..10 {
             let now = at(&format!("16:00:{second:02}"));
-            assert_eq!(breaker.judge(&watcher(1, "claude"), now), Verdict::Answer, "{second}");
+            assert_eq!(breaker.judge(&watcher(1, "claude"), now), Judgement::Answer, "{second}");
             breaker.note("t", &format!("agent-{second}"), now);
         }
         assert!(reason(breaker.judge(&watcher(1, "claude"), at("16:09:59"))).contains("thread 't' had 10"));
-        let letter = Said { hops: 1, ..said(1, "claude", "x") };
+        let letter = Heard { hops: 1, ..said(1, "claude", "x") };
         reason(breaker.judge(&letter, at("16:09:59")));
-        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:09:59")), Verdict::Answer, "a person asks");
-        let elsewhere = Said { thread: "u".to_owned(), ..watcher(1, "claude") };
-        assert_eq!(breaker.judge(&elsewhere, at("16:09:59")), Verdict::Answer);
-        assert_eq!(breaker.judge(&watcher(1, "claude"), at("16:10:00")), Verdict::Answer, "the first is forgotten");
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:09:59")), Judgement::Answer, "a person asks");
+        let elsewhere = Heard { thread: "u".to_owned(), ..watcher(1, "claude") };
+        assert_eq!(breaker.judge(&elsewhere, at("16:09:59")), Judgement::Answer);
+        assert_eq!(breaker.judge(&watcher(1, "claude"), at("16:10:00")), Judgement::Answer, "the first is forgotten");
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
             breaker.note(&thread.to_string(), "claude", at("16:00:00"));
         }
         assert!(reason(breaker.judge(&watcher(1, "claude"), at("16:05:00"))).contains("'claude' had 10"));
-        assert_eq!(breaker.judge(&watcher(1, "gemini"), at("16:05:00")), Verdict::Answer);
+        assert_eq!(breaker.judge(&watcher(1, "gemini"), at("16:05:00")), Judgement::Answer);
     }
 
     #[test]
@@ -148,12 +148,12 @@ mod tests {
         let mut breaker = Breaker::new(6);
         for thread in 0..101 {
             let seconds = SignedDuration::from_secs(thread);
-            assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:00:00")), Verdict::Answer, "{thread}");
+            assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:00:00")), Judgement::Answer, "{thread}");
             breaker.note(&thread.to_string(), if thread == 50 { "gemini" } else { "claude" }, at("16:00:00") + seconds);
         }
-        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:05:00")), Verdict::Wait(at("16:10:00")));
-        assert_eq!(breaker.judge(&said(1, "gemini", "x"), at("16:05:00")), Verdict::Answer);
-        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:10:00")), Verdict::Answer);
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:05:00")), Judgement::Wait(at("16:10:00")));
+        assert_eq!(breaker.judge(&said(1, "gemini", "x"), at("16:05:00")), Judgement::Answer);
+        assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:10:00")), Judgement::Answer);
     }
 
     #[test]

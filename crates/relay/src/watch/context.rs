@@ -2,7 +2,7 @@
 
 use mail::agents::signed;
 
-use super::Said;
+use super::Heard;
 use crate::fence;
 
 /// The most that context takes, in bytes.
@@ -14,12 +14,12 @@ const LEFT_OUT: &str = "(older messages are left out)";
 /// what came before the message, and what the agent itself has said since, for it may have answered others meanwhile.
 /// Its own words take at most half, of the count and of the room, unless less came before. Where there is no room, the
 /// oldest go first; the newest is cut rather than left out.
-pub fn context(said: &[Said], message: &Said, agent: &str, count: usize) -> String {
-    let mut all: Vec<&Said> = said.iter().collect();
+pub fn context(said: &[Heard], message: &Heard, agent: &str, count: usize) -> String {
+    let mut all: Vec<&Heard> = said.iter().collect();
     all.sort_by_key(|said| said.id);
     all.dedup_by_key(|said| said.id);
-    let before: Vec<&Said> = all.iter().copied().filter(|said| said.id < message.id).collect();
-    let since: Vec<&Said> = all.into_iter().filter(|said| said.id > message.id && said.from == agent).collect();
+    let before: Vec<&Heard> = all.iter().copied().filter(|said| said.id < message.id).collect();
+    let since: Vec<&Heard> = all.into_iter().filter(|said| said.id > message.id && said.from == agent).collect();
     let since = newest(&since, (count / 2).max(count.saturating_sub(before.len())));
     let before = newest(&before, count - since.len());
     let since = fitting(since, if before.is_empty() { LONGEST } else { LONGEST / 2 });
@@ -27,12 +27,12 @@ pub fn context(said: &[Said], message: &Said, agent: &str, count: usize) -> Stri
     [fitting(before, LONGEST.saturating_sub(taken)), since].concat().join("\n")
 }
 
-fn newest<'a, 'b>(said: &'b [&'a Said], count: usize) -> &'b [&'a Said] {
+fn newest<'a, 'b>(said: &'b [&'a Heard], count: usize) -> &'b [&'a Heard] {
     &said[said.len().saturating_sub(count)..]
 }
 
 /// The newest of them that there is room for.
-fn fitting(said: &[&Said], mut room: usize) -> Vec<String> {
+fn fitting(said: &[&Heard], mut room: usize) -> Vec<String> {
     let mut parts = Vec::new();
     for one in said.iter().rev() {
         let part = whole(one);
@@ -52,18 +52,18 @@ fn fitting(said: &[&Said], mut room: usize) -> Vec<String> {
     parts
 }
 
-fn whole(said: &Said) -> String {
+fn whole(said: &Heard) -> String {
     fence::marked(&format!("{}\n{}", head(said), said.text))
 }
 
 /// The message with less of its text. What is replaced in it may make it longer, so half the room is for that.
-fn cut(said: &Said, room: usize) -> String {
+fn cut(said: &Heard, room: usize) -> String {
     let text = fence::beginning(&said.text, room / 2);
     let whole = said.text.len();
     fence::marked(&format!("{}\n{text}\n[cut here; the whole message has {whole} bytes]", head(said)))
 }
 
-fn head(said: &Said) -> String {
+fn head(said: &Heard) -> String {
     let to = if said.to.is_empty() { "all".to_owned() } else { said.to.join(", ") };
     let time = said.at.strftime("%Y-%m-%d %H:%M:%SZ");
     format!("#{} {} to {}, {time}:", said.id, fence::line(&signed(&said.from, said.is_human)), fence::line(&to))
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_last_messages_before_this_one_are_told_oldest_first() {
-        let before: Vec<Said> = (1..=9).map(|id| said(id, "claude", "words")).collect();
+        let before: Vec<Heard> = (1..=9).map(|id| said(id, "claude", "words")).collect();
         let told = context(&before, &said(7, "claude", "now"), "codex", 3);
         assert_eq!(ids(&told), ["#4", "#5", "#6"]);
         assert!(told.contains("#6 claude to codex, 2026-01-11 16:33:15Z:\nwords\n"), "{told}");
@@ -99,7 +99,7 @@ mod tests {
     fn many_answers_of_the_agent_leave_room_for_what_came_before() {
         let before = (1..=9).map(|id| said(id, "claude", "asked"));
         let since = (20..=29).map(|id| said(id, "codex", "answered"));
-        let all: Vec<Said> = before.chain(since).collect();
+        let all: Vec<Heard> = before.chain(since).collect();
         let told = |first, count| context(&all[first..], &said(15, "claude", "now"), "codex", count);
         assert_eq!(ids(&told(0, 4)), ["#8", "#9", "#28", "#29"]);
         assert_eq!(ids(&told(0, 5)), ["#7", "#8", "#9", "#28", "#29"], "what came before has the larger half");
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_out_from_the_oldest_on() {
-        let before: Vec<Said> = (1..=4).map(|id| said(id, "claude", &"x".repeat(6000))).collect();
+        let before: Vec<Heard> = (1..=4).map(|id| said(id, "claude", &"x".repeat(6000))).collect();
         let told = context(&before, &said(9, "claude", "now"), "codex", 10);
         assert_eq!(ids(&told), ["#3", "#4"]);
         assert!(told.starts_with(LEFT_OUT) && told.len() <= LONGEST + LEFT_OUT.len() + 1, "{}", told.len());

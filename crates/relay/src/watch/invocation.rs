@@ -6,7 +6,7 @@ use std::fmt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use process::{Complaint, Limits, Trouble};
+use process::{KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 
 use super::answer::{AnswerPath, answer};
@@ -52,7 +52,7 @@ impl Invocation {
         command.args(&self.arguments).envs(environment.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |reason: String, complaint: String| Err(RunError { reason, complaint });
-        let complaint = Complaint::End(MOST_COMPLAINT);
+        let complaint = KeptStderr::End(MOST_COMPLAINT);
         let limits = Limits { time: self.time, output: self.most_output, complaint };
         match process::run(&mut command, Some(prompt.as_bytes()), limits).await {
             Ok(ended) if ended.status.success() => {

@@ -5,7 +5,7 @@
 
 use mail::agents::signed;
 
-use super::Said;
+use super::Heard;
 use crate::fence;
 
 /// The template of those who have none of their own.
@@ -48,7 +48,7 @@ pub struct Prompt<'a> {
     /// Who the agent is; `None` for a sentence that fits most.
     pub role: Option<&'a str>,
     /// What is to be answered.
-    pub message: &'a Said,
+    pub message: &'a Heard,
     /// What was said before, between its marks.
     pub context: &'a str,
 }
@@ -115,7 +115,7 @@ mod tests {
     use super::super::tests::said;
     use super::*;
 
-    fn filled(template: &str, message: &Said) -> String {
+    fn filled(template: &str, message: &Heard) -> String {
         let prompt = Prompt { agent: "codex", channel: "dev", role: None, message, context: "" };
         Template::parse(template).unwrap().fill(&prompt)
     }
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn a_person_is_told_apart_from_agents() {
-        let message = Said { is_human: true, ..said(7, "Anna", "hello") };
+        let message = Heard { is_human: true, ..said(7, "Anna", "hello") };
         assert_eq!(filled("{{from}}", &message), "Anna (human)");
         let prompt = Prompt { agent: "codex", channel: "", role: None, message: &message, context: "" };
-        let before = [Said { id: 6, ..message.clone() }];
+        let before = [Heard { id: 6, ..message.clone() }];
         assert!(super::super::context(&before, prompt.message, "codex", 3).contains("#6 Anna (human) to codex,"));
     }
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use ::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use ::http::{HeaderMap, HeaderValue};
-use mail::pace::PaceStore;
+use mail::rate_limit::RateLimitStore;
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Settings;
-use super::pace::Pace;
-use super::problem::Problem;
+use super::problem::HttpProblem;
+use super::rate_limit::Pace;
 use crate::metrics::Metrics;
 
 /// Whom the door trusts.
@@ -64,20 +64,20 @@ pub struct Admission {
 
 impl Admission {
     /// A doorkeeper by these settings, who shares the limit of requests with those of other servers if there are any.
-    pub fn new(settings: Settings, metrics: Arc<Metrics>, shared: Option<Arc<dyn PaceStore>>) -> Self {
+    pub fn new(settings: Settings, metrics: Arc<Metrics>, shared: Option<Arc<dyn RateLimitStore>>) -> Self {
         let places = Arc::new(Semaphore::new(settings.most_in_flight));
         let pace = settings.rate_limit.and_then(NonZeroU32::new).map(|limit| Pace::new(limit, shared));
         Self { trust: settings.trust, places, pace, metrics }
     }
 
     /// Lets a request in, or says why not.
-    pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
+    pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, HttpProblem> {
         self.check(headers, peer).await.inspect_err(|problem| self.metrics.refused(problem.status()))
     }
 
     /// The origin of the page that sends a request, if it is one that may call here. What no page sends is judged when it
     /// is admitted.
-    pub fn page(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, Problem> {
+    pub fn page(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, HttpProblem> {
         let Some(origin) = headers.get(ORIGIN) else { return Ok(None) };
         self.trust.check_host(headers)?;
         self.trust.check_origin(headers)?;
@@ -86,9 +86,16 @@ impl Admission {
 
     /// Lets in a person who looks at a page and has signed in or not, or says why not. The token of agents opens no page,
     /// and pages of this server are of its own origin, so no other is asked for.
-    pub async fn admit_person(&self, headers: &HeaderMap, peer: IpAddr, signed_in: bool) -> Result<Admitted, Problem> {
-        let known =
-            self.trust.check_host(headers).and_then(|()| if signed_in { Ok(()) } else { Err(Problem::unauthorized()) });
+    pub async fn admit_person(
+        &self,
+        headers: &HeaderMap,
+        peer: IpAddr,
+        signed_in: bool,
+    ) -> Result<Admitted, HttpProblem> {
+        let known = self
+            .trust
+            .check_host(headers)
+            .and_then(|()| if signed_in { Ok(()) } else { Err(HttpProblem::unauthorized()) });
         let admitted = match known {
             Ok(()) => self.take_place(peer).await,
             Err(problem) => Err(problem),
@@ -97,11 +104,11 @@ impl Admission {
     }
 
     /// Whether the server is called by a name of its own.
-    pub fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    pub fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         self.trust.check_host(headers).inspect_err(|problem| self.metrics.refused(problem.status()))
     }
 
-    async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, Problem> {
+    async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, HttpProblem> {
         self.trust.check_host(headers)?;
         self.trust.check_origin(headers)?;
         self.trust.check_token(headers)?;
@@ -109,42 +116,42 @@ impl Admission {
     }
 
     /// A place among the requests under way, for one that may come in.
-    async fn take_place(&self, peer: IpAddr) -> Result<Admitted, Problem> {
+    async fn take_place(&self, peer: IpAddr) -> Result<Admitted, HttpProblem> {
         if let Some(pace) = &self.pace
             && !pace.allows(peer).await
         {
-            return Err(Problem::too_many());
+            return Err(HttpProblem::too_many());
         }
-        let place = self.places.clone().try_acquire_owned().map_err(|_| Problem::busy())?;
+        let place = self.places.clone().try_acquire_owned().map_err(|_| HttpProblem::busy())?;
         self.metrics.in_flight.inc();
         Ok(Admitted { _place: place, metrics: self.metrics.clone() })
     }
 }
 
 impl Trust {
-    fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let Some(host) = headers.get(HOST) else { return Ok(()) };
         let host = host.to_str().unwrap_or("?");
         let name = host_name(host);
         let known = is_loopback(name) || self.hosts.iter().any(|own| own == "*" || own.eq_ignore_ascii_case(name));
-        if known { Ok(()) } else { Err(Problem::wrong_host(host)) }
+        if known { Ok(()) } else { Err(HttpProblem::wrong_host(host)) }
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
         let origin = origin.to_str().unwrap_or("?");
         let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         let known = authority.is_some_and(|authority| is_loopback(host_name(authority)))
             || self.origins.iter().any(|own| own == "*" || own.eq_ignore_ascii_case(origin));
-        if known { Ok(()) } else { Err(Problem::wrong_origin(origin)) }
+        if known { Ok(()) } else { Err(HttpProblem::wrong_origin(origin)) }
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let Some(token) = &self.token else { return Ok(()) };
         let given = headers.get(AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
         let (scheme, given) = given.split_at_checked(7).unwrap_or((b"", b""));
         let right = scheme.eq_ignore_ascii_case(b"bearer ") & bool::from(given.ct_eq(token.as_bytes()));
-        if right { Ok(()) } else { Err(Problem::unauthorized()) }
+        if right { Ok(()) } else { Err(HttpProblem::unauthorized()) }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// Why a request was not let in.
 #[derive(Debug)]
-pub struct Problem {
+pub struct HttpProblem {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -15,7 +15,7 @@ pub struct Problem {
     header: Option<(HeaderName, &'static str)>,
 }
 
-impl Problem {
+impl HttpProblem {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
         Self { status, code, message: message.into(), hint, header: None }
     }
@@ -103,7 +103,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
         let mut response = super::json_answer(self.status, json!({ "error": error }).to_string());

@@ -13,12 +13,12 @@ use mail::projects::Project;
 use mail::{Office, StoreError};
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
 use super::overview::at_most;
 use super::picture;
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
 use super::times::When;
 use super::visit::{Asking, Visit, encoded};
 use super::who::Who;
@@ -30,7 +30,7 @@ const COUNTED: usize = 10_000;
 /// How many messages are looked at for who writes to whom.
 const LOOKED_AT: usize = 5_000;
 
-struct Row {
+struct AgentRow {
     id: i64,
     who: Who,
     whole_name: String,
@@ -48,10 +48,10 @@ struct Row {
 
 #[derive(Template)]
 #[template(path = "agents.html")]
-struct Page<'a> {
+struct AgentsPage<'a> {
     frame: Frame,
     slug: &'a str,
-    agents: Vec<Row>,
+    agents: Vec<AgentRow>,
     retired: Vec<String>,
     next: Option<i64>,
     map: Option<String>,
@@ -87,8 +87,8 @@ pub async fn show(
     }
     let pairs = office.store().correspondence(project.id, LOOKED_AT).await?;
     let is_awake = |name: &str| present.iter().any(|one| one.agent.name == name && is_awake(one, now));
-    let page = Page {
-        frame: Frame::new(&visit, "Agents", Place::Agents, Some(&project)).done(asked.done.as_deref()),
+    let page = AgentsPage {
+        frame: Frame::new(&visit, "Agents", PageKind::Agents, Some(&project)).done(asked.done.as_deref()),
         slug: &project.slug,
         agents,
         retired,
@@ -105,14 +105,14 @@ async fn row(
     present: &Present,
     person: &str,
     now: Timestamp,
-) -> Result<Row, StoreError> {
+) -> Result<AgentRow, StoreError> {
     let agent = &present.agent;
     let unread = office.store().count_unread(project.id, Some(agent.id), COUNTED).await?;
     let open = office.store().count_open(project.id, Some(agent.id)).await?.total;
     let program = [&agent.program, &agent.model].map(|word| line(word, 40)).join(" ");
     let seen = present.presence.as_ref().map(|presence| presence.seen_at);
     let shown = present.shown(now);
-    Ok(Row {
+    Ok(AgentRow {
         id: agent.id.0,
         who: Who { is_human: agent.program == PERSON, ..Who::called(&agent.name) },
         encoded: encoded(&agent.name),

@@ -10,11 +10,11 @@ use mail::channels::{Post, PostQuery};
 use mail::ids::MessageId;
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::laid_out;
 use super::messages::{address, names};
 use super::projects::named;
 use super::refused::Refused;
-use super::text::laid_out;
 use super::times::When;
 use super::visit::{Asking, Visit};
 use super::who::Who;
@@ -24,7 +24,7 @@ use crate::http::Door;
 const POSTS: usize = 50;
 const BYTES: usize = 512 * 1024;
 
-struct Row {
+struct ChannelRow {
     name: String,
     posts: u64,
     when: Option<When>,
@@ -35,7 +35,7 @@ struct Row {
 struct List<'a> {
     frame: Frame,
     slug: &'a str,
-    channels: Vec<Row>,
+    channels: Vec<ChannelRow>,
 }
 
 /// `GET /p/{project}/channels`
@@ -43,20 +43,20 @@ pub async fn list(State(door): State<Arc<Door>>, Path(slug): Path<String>, visit
     let office = door.office();
     let project = named(office, &slug).await?;
     let (now, (_, channels)) = (office.now(), office.channels(&project.slug).await?);
-    let row = |channel: mail::channels::Channel| Row {
+    let row = |channel: mail::channels::Channel| ChannelRow {
         posts: channel.posts,
         when: channel.newest.map(|(_, time)| When::ago(time, now)),
         name: channel.name,
     };
     let page = List {
-        frame: Frame::new(&visit, "Channels", Place::Channels, Some(&project)),
+        frame: Frame::new(&visit, "Channels", PageKind::Channels, Some(&project)),
         slug: &project.slug,
         channels: channels.into_iter().map(row).collect(),
     };
     visit.page(&page)
 }
 
-struct Said {
+struct ShownPost {
     id: i64,
     from: Who,
     to: String,
@@ -68,11 +68,11 @@ struct Said {
 
 #[derive(Template)]
 #[template(path = "channel.html")]
-struct Page<'a> {
+struct ChannelPage<'a> {
     frame: Frame,
     slug: &'a str,
     name: &'a str,
-    posts: Vec<Said>,
+    posts: Vec<ShownPost>,
     earlier: Option<String>,
 }
 
@@ -98,8 +98,8 @@ pub async fn show(
     let posts = newest_that_fit(&project.slug, &posts, office.now());
     let oldest = oldest.first().map(|oldest| oldest.message.id.0);
     let first = posts.first().map(|first| first.id).filter(|first| oldest.is_some_and(|oldest| *first > oldest));
-    let page = Page {
-        frame: Frame::new(&visit, &channel.signed(), Place::Channels, Some(&project)),
+    let page = ChannelPage {
+        frame: Frame::new(&visit, &channel.signed(), PageKind::Channels, Some(&project)),
         slug: &project.slug,
         name: channel.as_str(),
         earlier: first.map(|first| format!("/p/{}/channels/{}?before={first}", project.slug, channel.as_str())),
@@ -109,7 +109,7 @@ pub async fn show(
 }
 
 /// The newest of these posts, as many as a page has room for.
-fn newest_that_fit(slug: &str, posts: &[Post], now: Timestamp) -> Vec<Said> {
+fn newest_that_fit(slug: &str, posts: &[Post], now: Timestamp) -> Vec<ShownPost> {
     let mut bytes = 0;
     let mut fitting = Vec::new();
     for post in posts.iter().rev() {
@@ -124,11 +124,11 @@ fn newest_that_fit(slug: &str, posts: &[Post], now: Timestamp) -> Vec<Said> {
     fitting
 }
 
-fn said(slug: &str, post: &Post, now: Timestamp) -> Said {
+fn said(slug: &str, post: &Post, now: Timestamp) -> ShownPost {
     let message = &post.message;
     let text = laid_out(&message.body);
     let agents: Vec<String> = message.open_recipients().map(str::to_owned).collect();
-    Said {
+    ShownPost {
         id: message.id.0,
         from: Who::wrote(message),
         to: names(&agents),

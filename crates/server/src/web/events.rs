@@ -10,10 +10,10 @@ use mail::events::EventKind;
 use mail::overview::AuditEntry;
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
 use super::times::When;
 use super::visit::{Asking, Visit};
 use crate::http::Door;
@@ -32,7 +32,7 @@ struct Entry {
 
 #[derive(Template)]
 #[template(path = "log.html")]
-struct Page<'a> {
+struct EventsPage<'a> {
     frame: Frame,
     slug: &'a str,
     entries: Vec<Entry>,
@@ -58,8 +58,8 @@ pub async fn show(
     let entries = office.store().audit(project.id, asked.before, EVENTS).await?;
     let now = office.now();
     let last = entries.last().filter(|_| entries.len() == EVENTS).map(|entry| entry.event.seq);
-    let page = Page {
-        frame: Frame::new(&visit, "Log", Place::Log, Some(&project)),
+    let page = EventsPage {
+        frame: Frame::new(&visit, "Log", PageKind::Log, Some(&project)),
         slug: &project.slug,
         is_paged: asked.before.is_some(),
         before: last.filter(|seq| *seq > 1),

@@ -8,9 +8,9 @@ use axum::response::Response;
 use mail::projects::Project;
 
 use super::assets::{VERSION, compressed, takes_gzip};
+use super::markdown::line;
 use super::messages::Unsent;
 use super::refused::Refused;
-use super::text::line;
 use super::visit::Visit;
 
 /// How much of a project's path stands in the frame, in characters.
@@ -21,7 +21,7 @@ const EFFORT: u32 = 3;
 /// Which page it is, among those that one can go to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the name of a page")]
-pub enum Place {
+pub enum PageKind {
     Overview,
     Mail,
     Search,
@@ -51,7 +51,7 @@ const DONE: [(&str, &str); 8] = [
 pub struct Frame {
     /// What the page is called.
     pub title: String,
-    pub place: Place,
+    pub place: PageKind,
     /// The project that it is about.
     pub project: Option<Here>,
     /// Tells this style sheet and script from others.
@@ -83,7 +83,7 @@ impl Here {
 
 impl Frame {
     /// The frame of a page that everybody may see.
-    pub fn outside(title: &str, place: Place) -> Self {
+    pub fn outside(title: &str, place: PageKind) -> Self {
         Self {
             title: title.to_owned(),
             place,
@@ -98,7 +98,7 @@ impl Frame {
     }
 
     /// The frame of a page for somebody who is in.
-    pub fn new(visit: &Visit, title: &str, place: Place, project: Option<&Project>) -> Self {
+    pub fn new(visit: &Visit, title: &str, place: PageKind, project: Option<&Project>) -> Self {
         Self {
             project: project.map(Here::of),
             person: visit.person.clone(),
@@ -126,16 +126,16 @@ impl Frame {
     /// Whether that is this page, as templates ask.
     pub fn at(&self, name: &str) -> bool {
         let own = match self.place {
-            Place::Overview => "overview",
-            Place::Mail => "mail",
-            Place::Search => "search",
-            Place::Project => "project",
-            Place::Agents => "agents",
-            Place::Work => "work",
-            Place::Reservations => "reservations",
-            Place::Channels => "channels",
-            Place::Log => "log",
-            Place::Login | Place::Other => "",
+            PageKind::Overview => "overview",
+            PageKind::Mail => "mail",
+            PageKind::Search => "search",
+            PageKind::Project => "project",
+            PageKind::Agents => "agents",
+            PageKind::Work => "work",
+            PageKind::Reservations => "reservations",
+            PageKind::Channels => "channels",
+            PageKind::Log => "log",
+            PageKind::Login | PageKind::Other => "",
         };
         own == name
     }

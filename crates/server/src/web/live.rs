@@ -78,13 +78,13 @@ impl Live {
 }
 
 /// One page that listens.
-struct Listener {
+struct PageStream {
     news: watch::Receiver<News>,
     has_begun: bool,
     _place: OwnedSemaphorePermit,
 }
 
-impl Listener {
+impl PageStream {
     /// What to say next; nothing when it is over.
     async fn next(&mut self) -> Option<String> {
         if !std::mem::replace(&mut self.has_begun, true) {
@@ -108,7 +108,7 @@ pub async fn listen(State(door): State<Arc<Door>>, visit: Visit) -> Result<Respo
     drop(visit);
     let live = &door.web().live;
     let place = live.places.clone().try_acquire_owned().map_err(|_| Refused::too_many_pages())?;
-    let listener = Listener { news: live.news.subscribe(), has_begun: false, _place: place };
+    let listener = PageStream { news: live.news.subscribe(), has_begun: false, _place: place };
     live.arrived.notify_one();
     let said = stream::unfold(listener, |mut listener| async {
         let said = listener.next().await?;

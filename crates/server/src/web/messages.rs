@@ -15,10 +15,10 @@ use mail::overview::Listed;
 use mail::projects::Project;
 use serde::{Deserialize, Deserializer};
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::{beginning, line};
 use super::projects::named;
 use super::refused::Refused;
-use super::text::{beginning, line};
 use super::times::When;
 use super::visit::{Asking, Visit, encoded};
 use super::who::Who;
@@ -41,7 +41,7 @@ pub struct Tag {
 }
 
 /// A message in a list.
-pub struct Row {
+pub struct MessageRow {
     /// Its number.
     pub id: i64,
     /// Where it can be read.
@@ -61,7 +61,7 @@ pub struct Row {
 }
 
 /// A message as a list shows it, with its project if there are several.
-pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestamp) -> Row {
+pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestamp) -> MessageRow {
     let message = &listed.message;
     let mut tags = tags(message);
     if listed.acks_due > 0 {
@@ -76,7 +76,7 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
     if with_project {
         tags.push(Tag { text: line(last_part(&project.human_key), 40), tone: "" });
     }
-    Row {
+    MessageRow {
         id: message.id.0,
         address: address(&project.slug, message),
         from: Who::wrote(message),
@@ -213,13 +213,13 @@ async fn agents(office: &Office, project: &Project) -> Result<Vec<String>, Refus
 
 #[derive(Template)]
 #[template(path = "mail.html")]
-struct Page {
+struct MailboxPage {
     frame: Frame,
     asked: Asked,
     projects: Vec<Choice>,
     agents: Vec<String>,
     kinds: Vec<Choice>,
-    letters: Vec<Row>,
+    letters: Vec<MessageRow>,
     newest: String,
     older: Option<String>,
 }
@@ -255,14 +255,15 @@ pub async fn show(
     let (now, shown) = (office.now(), listed.len().min(LETTERS));
     let projects = projects(office, &asked.project).await?;
     let with_project = project.is_none() && projects.len() > 1;
-    let letters: Vec<Row> = listed[..shown].iter().map(|(home, listed)| row(home, listed, with_project, now)).collect();
+    let letters: Vec<MessageRow> =
+        listed[..shown].iter().map(|(home, listed)| row(home, listed, with_project, now)).collect();
     let older = (listed.len() > LETTERS).then(|| letters.last().map(|last| asked.address(Some(last.id)))).flatten();
     let kinds = Kind::all().map(Kind::as_str);
     let kinds = kinds.map(|kind| Choice { value: kind.into(), text: kind.into(), is_chosen: kind == asked.kind });
     let title = project.as_ref().map(|project| format!("Mail in {}", line(last_part(&project.human_key), 40)));
     let title = title.unwrap_or_else(|| "Mail".to_owned());
-    let page = Page {
-        frame: Frame::new(&visit, &title, Place::Mail, project.as_ref()).done(asked.done.as_deref()),
+    let page = MailboxPage {
+        frame: Frame::new(&visit, &title, PageKind::Mail, project.as_ref()).done(asked.done.as_deref()),
         projects,
         agents: match &project {
             Some(project) => agents(office, project).await?,
@@ -290,7 +291,7 @@ pub struct Unsent {
 /// What stands in the form for a new message.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct Written {
+pub struct ComposeForm {
     pub to: String,
     /// What it is about.
     pub subject: String,
@@ -310,7 +311,7 @@ struct Compose<'a> {
     slug: &'a str,
     agents: Vec<String>,
     levels: Vec<Choice>,
-    draft: Written,
+    draft: ComposeForm,
     key: String,
     refusal: Option<String>,
 }
@@ -319,7 +320,7 @@ struct Compose<'a> {
 pub async fn compose(
     State(door): State<Arc<Door>>,
     Path(slug): Path<String>,
-    Asking(draft): Asking<Written>,
+    Asking(draft): Asking<ComposeForm>,
     visit: Visit,
 ) -> Result<Response, Refused> {
     composing(door.office(), &slug, draft, &visit, None).await
@@ -329,7 +330,7 @@ pub async fn compose(
 pub async fn composing(
     office: &Office,
     slug: &str,
-    mut draft: Written,
+    mut draft: ComposeForm,
     visit: &Visit,
     unsent: Option<Unsent>,
 ) -> Result<Response, Refused> {
@@ -345,7 +346,7 @@ pub async fn composing(
         levels.map(|name| Choice { value: name.into(), text: name.into(), is_chosen: name == draft.importance });
     let levels = levels.collect();
     let page = Compose {
-        frame: Frame::new(visit, "Write", Place::Other, Some(&project)).written_by(unsent.as_ref()),
+        frame: Frame::new(visit, "Write", PageKind::Other, Some(&project)).written_by(unsent.as_ref()),
         slug: &project.slug,
         agents,
         levels,
@@ -371,7 +372,7 @@ pub async fn choose_project(State(door): State<Arc<Door>>, visit: Visit) -> Resu
     }
     let here = |project: &Project| super::frame::Here::of(project);
     let page = Choose {
-        frame: Frame::new(&visit, "Write", Place::Other, None),
+        frame: Frame::new(&visit, "Write", PageKind::Other, None),
         projects: projects.iter().map(here).collect(),
     };
     visit.page(&page)

@@ -14,11 +14,11 @@ use mail::{Error, Office};
 use serde::Deserialize;
 
 use super::agents::is_awake;
-use super::frame::{Frame, Place};
-use super::messages::{Row, last_part, row};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
+use super::messages::{MessageRow, last_part, row};
 use super::picture;
 use super::refused::Refused;
-use super::text::line;
 use super::visit::{Asking, Visit};
 use crate::http::Door;
 
@@ -104,10 +104,10 @@ pub struct Asked {
 
 #[derive(Template)]
 #[template(path = "overview.html")]
-struct Page {
+struct OverviewPage {
     frame: Frame,
     cards: Vec<Card>,
-    letters: Vec<Row>,
+    letters: Vec<MessageRow>,
     next: Option<i64>,
 }
 
@@ -129,8 +129,8 @@ pub async fn show(
     let listed = office.listing(ListingAsk { limit: NEWEST, ..ListingAsk::default() }).await?;
     let now = office.now();
     let letters = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, now)).collect();
-    let frame = Frame::new(&visit, "Overview", Place::Overview, None);
-    visit.page(&Page { frame, cards, letters, next })
+    let frame = Frame::new(&visit, "Overview", PageKind::Overview, None);
+    visit.page(&OverviewPage { frame, cards, letters, next })
 }
 
 #[cfg(test)]

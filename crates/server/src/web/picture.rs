@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use mail::overview::Correspondence;
 
-use super::text::{escaped, line};
+use super::markdown::{escaped, line};
 
 /// How many agents are drawn, those who write and are written to most.
 const MOST_DRAWN: usize = 24;

@@ -10,8 +10,8 @@ use mail::office::ListingAsk;
 use mail::projects::{Project, ProjectKey};
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
-use super::messages::{Row, row};
+use super::frame::{Frame, PageKind};
+use super::messages::{MessageRow, row};
 use super::overview::{Card, card};
 use super::refused::Refused;
 use super::visit::{Asking, Visit, encoded, see};
@@ -42,10 +42,10 @@ pub async fn with_slash(Path(slug): Path<String>) -> Response {
 
 #[derive(Template)]
 #[template(path = "project.html")]
-struct Page {
+struct ProjectPage {
     frame: Frame,
     card: Card,
-    letters: Vec<Row>,
+    letters: Vec<MessageRow>,
 }
 
 /// `GET /p/{project}/`
@@ -62,6 +62,6 @@ pub async fn show(
     let now = office.now();
     let card = card(office, &project).await?;
     let letters = listed.iter().map(|(project, listed)| row(project, listed, false, now)).collect();
-    let frame = Frame::new(&visit, &card.name, Place::Project, Some(&project)).done(done.done.as_deref());
-    visit.page(&Page { frame, card, letters })
+    let frame = Frame::new(&visit, &card.name, PageKind::Project, Some(&project)).done(done.done.as_deref());
+    visit.page(&ProjectPage { frame, card, letters })
 }

@@ -6,9 +6,9 @@ use ::http::{HeaderMap, StatusCode};
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
 use super::visit::{encoded, see};
-use crate::http::Problem;
+use crate::http::HttpProblem;
 
 /// Why not.
 pub enum Refused {
@@ -91,8 +91,8 @@ impl Refused {
     }
 }
 
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
+impl From<HttpProblem> for Refused {
+    fn from(problem: HttpProblem) -> Self {
         let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let (code, message, hint) = problem.told();
         Self::because(status, code, message, hint)
@@ -130,7 +130,7 @@ fn status_of(error: &mail::Error) -> StatusCode {
 
 #[derive(Template)]
 #[template(path = "refused.html")]
-struct Page {
+struct RefusedPage {
     frame: Frame,
     code: &'static str,
     message: String,
@@ -142,8 +142,8 @@ impl IntoResponse for Refused {
         match self {
             Self::SignInFirst(wanted) => see(&format!("/login?next={}", encoded(&wanted))),
             Self::Because { status, code, message, hint } => {
-                let frame = Frame::outside("That did not work", Place::Other);
-                let page = super::frame::page(&Page { frame, code, message, hint }, status, &HeaderMap::new());
+                let frame = Frame::outside("That did not work", PageKind::Other);
+                let page = super::frame::page(&RefusedPage { frame, code, message, hint }, status, &HeaderMap::new());
                 page.unwrap_or_else(|_| status.into_response())
             }
         }

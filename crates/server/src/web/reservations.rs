@@ -10,10 +10,10 @@ use mail::ids::LeaseId;
 use mail::reservations::{Lease, Waiter};
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
 use super::times::When;
 use super::visit::{Asking, Visit};
 use crate::http::Door;
@@ -40,7 +40,7 @@ struct InLine {
 
 #[derive(Template)]
 #[template(path = "reservations.html")]
-struct Page<'a> {
+struct ReservationsPage<'a> {
     frame: Frame,
     slug: &'a str,
     leases: Vec<Held>,
@@ -67,8 +67,8 @@ pub async fn show(
     let now = office.now();
     let (_, leases) = office.leases(&project.slug, asked.after.map(LeaseId), LEASES).await?;
     let waiters = office.store().waiters(project.id, now).await?;
-    let page = Page {
-        frame: Frame::new(&visit, "Reservations", Place::Reservations, Some(&project)).done(asked.done.as_deref()),
+    let page = ReservationsPage {
+        frame: Frame::new(&visit, "Reservations", PageKind::Reservations, Some(&project)).done(asked.done.as_deref()),
         slug: &project.slug,
         next: (leases.len() == LEASES).then(|| leases.last().map(|last| last.id.0)).flatten(),
         waiters: waiters.iter().map(|waiter| in_line(waiter, &leases)).collect(),

@@ -15,11 +15,11 @@ use mail::search::words;
 use mail::{Error, Office};
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
 use super::messages::{Choice, address, last_part, projects, subject};
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
 use super::times::When;
 use super::visit::{Asking, Visit, encoded};
 use super::who::Who;
@@ -30,7 +30,7 @@ const HITS: usize = 30;
 const PROJECTS: usize = 200;
 
 /// A part of a text, and whether it is what was looked for.
-pub struct Part {
+pub struct Excerpt {
     text: String,
     is_hit: bool,
 }
@@ -41,13 +41,13 @@ struct Hit {
     from: Who,
     project: String,
     when: When,
-    subject: Vec<Part>,
-    excerpt: Vec<Part>,
+    subject: Vec<Excerpt>,
+    excerpt: Vec<Excerpt>,
 }
 
 #[derive(Template)]
 #[template(path = "search.html")]
-struct Page {
+struct SearchPage {
     frame: Frame,
     query: String,
     projects: Vec<Choice>,
@@ -92,8 +92,8 @@ pub async fn show(
         let last = hits.last().map_or(0, |hit| hit.id);
         format!("/search?q={}&project={}&before={last}", encoded(&asked.q), encoded(&asked.project))
     });
-    let page = Page {
-        frame: Frame::new(&visit, "Search", Place::Search, project.as_ref()),
+    let page = SearchPage {
+        frame: Frame::new(&visit, "Search", PageKind::Search, project.as_ref()),
         projects: projects(office, &asked.project).await?,
         query: asked.q,
         hits,
@@ -141,8 +141,8 @@ fn hit(project: &Project, found: &Found, wanted: &[String], now: Timestamp) -> H
 }
 
 /// A text in parts, those that begin with a wanted word apart from the others.
-fn marked(text: &str, wanted: &[String]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn marked(text: &str, wanted: &[String]) -> Vec<Excerpt> {
+    let mut parts: Vec<Excerpt> = Vec::new();
     let mut rest = text;
     let mut is_inside = false;
     while let Some(first) = rest.chars().next() {
@@ -152,7 +152,7 @@ fn marked(text: &str, wanted: &[String]) -> Vec<Part> {
         let (piece, behind) = rest.split_at(length);
         match parts.last_mut().filter(|last| last.is_hit == is_hit && !is_hit) {
             Some(last) => last.text.push_str(piece),
-            None => parts.push(Part { text: piece.to_owned(), is_hit }),
+            None => parts.push(Excerpt { text: piece.to_owned(), is_hit }),
         }
         is_inside = piece.chars().last().is_some_and(char::is_alphanumeric);
         rest = behind;

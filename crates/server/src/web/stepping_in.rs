@@ -17,7 +17,7 @@ use mail::office::{Claim, Draft, PAGE, ReplyDraft};
 use mail::{Error, agents};
 use serde::Deserialize;
 
-use super::messages::{Unsent, Written, address, checked, composing};
+use super::messages::{ComposeForm, Unsent, address, checked, composing};
 use super::refused::Refused;
 use super::threads::{self, Asked};
 use super::visit::{Plain, Posted, Visit};
@@ -29,7 +29,7 @@ pub struct Sending {
     name: String,
     key: String,
     #[serde(flatten)]
-    written: Written,
+    written: ComposeForm,
 }
 
 /// `POST /p/{project}/send`

@@ -17,11 +17,11 @@ use mail::office::{ThreadAsk, ThreadPage};
 use mail::projects::Project;
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::{laid_out, line};
 use super::messages::{Tag, Unsent, address, names, subject, tags};
 use super::projects::named;
 use super::refused::Refused;
-use super::text::{laid_out, line};
 use super::times::When;
 use super::visit::{Asking, Visit, encoded, see};
 use super::who::Who;
@@ -35,7 +35,7 @@ const BYTES: usize = 512 * 1024;
 const COPIES: usize = 100;
 
 /// A message of a conversation.
-struct Said {
+struct ShownMessage {
     id: i64,
     from: Who,
     to: String,
@@ -68,7 +68,7 @@ struct Last {
 
 #[derive(Template)]
 #[template(path = "thread.html")]
-struct Page<'a> {
+struct ConversationPage<'a> {
     frame: Frame,
     slug: &'a str,
     up: String,
@@ -79,7 +79,7 @@ struct Page<'a> {
     work: Option<Item>,
     earlier: Option<String>,
     later: Option<String>,
-    messages: Vec<Said>,
+    messages: Vec<ShownMessage>,
     answer_to: Option<Last>,
     unsent: Option<Unsent>,
     key: String,
@@ -144,8 +144,8 @@ pub async fn showing(
     // What a typed message is about says more than its kind.
     let title = work.as_ref().map(|item| &item.title).filter(|title| part.is_typed && !title.is_empty());
     let heading = title.cloned().unwrap_or(part.subject);
-    let frame = Frame::new(visit, &heading, Place::Other, Some(&project)).done(asked.done.as_deref());
-    let page = Page {
+    let frame = Frame::new(visit, &heading, PageKind::Other, Some(&project)).done(asked.done.as_deref());
+    let page = ConversationPage {
         frame: frame.written_by(unsent.as_ref()),
         slug: &project.slug,
         up: up(visit, &project),
@@ -165,7 +165,7 @@ pub async fn showing(
 }
 
 /// A part of a conversation, and what is around it.
-struct Part {
+struct ThreadExcerpt {
     page: ThreadPage,
     subject: String,
     /// Whether it began with a typed message.
@@ -174,7 +174,7 @@ struct Part {
     has_later: bool,
 }
 
-async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Result<Part, Refused> {
+async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Result<ThreadExcerpt, Refused> {
     let limit = MESSAGES + 1;
     let ask = ThreadAsk { project_key: slug, thread, after: None, before: None, limit: 1, with_bodies: false };
     let first = office.thread(ask).await?;
@@ -203,10 +203,16 @@ async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Resul
     let end = office.thread(ThreadAsk { before: Some(newest), limit: 1, ..ask }).await?;
     let has_later = end.messages.last().is_some_and(|end| shown.1.is_some_and(|shown| shown.id < end.id));
     let is_typed = begin.is_some_and(|begin| begin.kind.is_some());
-    Ok(Part { subject: subject(begin.map_or("", |begin| &begin.subject)), is_typed, page, has_earlier, has_later })
+    Ok(ThreadExcerpt {
+        subject: subject(begin.map_or("", |begin| &begin.subject)),
+        is_typed,
+        page,
+        has_earlier,
+        has_later,
+    })
 }
 
-fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> Said {
+fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> ShownMessage {
     let text = laid_out(&message.body);
     // A blind copy is known to whoever has it, and to nobody else.
     let mine = copies.iter().filter(|copy| copy.role == Role::Bcc && copy.recipient == person);
@@ -223,7 +229,7 @@ fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) ->
             is_mine: copy.recipient == person,
         }
     });
-    Said {
+    ShownMessage {
         id: message.id.0,
         from: Who::wrote(message),
         to: names(&message.to),

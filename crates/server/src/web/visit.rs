@@ -17,7 +17,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
 use super::refused::Refused;
 use super::session::{Keys, Visitor, is_from_our_page};
 use crate::http::{Admitted, Door};
@@ -99,7 +99,7 @@ impl Visit {
             |name| self.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
         let behind_scheme = text(REFERER).split_once("://").map_or("", |(_, rest)| rest);
         let next = behind_scheme.strip_prefix(text(HOST)).unwrap_or_default();
-        Wanted { next: next.split("done=").next().unwrap_or_default().to_owned() }.address().to_owned()
+        Destination { next: next.split("done=").next().unwrap_or_default().to_owned() }.address().to_owned()
     }
 
     /// A key under which a form is sent once, however often it is sent.
@@ -179,12 +179,12 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Door>> for Asking<T> {
 
 /// Where somebody wanted to go.
 #[derive(Deserialize)]
-pub struct Wanted {
+pub struct Destination {
     #[serde(default)]
     next: String,
 }
 
-impl Wanted {
+impl Destination {
     /// That place, if it is one of ours.
     fn address(&self) -> &str {
         // Browsers leave out control characters, and take a backslash for a slash.
@@ -205,7 +205,7 @@ struct Login<'a> {
 /// `GET /login`
 pub async fn ask_for_token(
     State(door): State<Arc<Door>>,
-    Asking(wanted): Asking<Wanted>,
+    Asking(wanted): Asking<Destination>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     door.admission().check_host(&headers)?;
@@ -215,8 +215,8 @@ pub async fn ask_for_token(
     login(&wanted, false, StatusCode::OK, &headers)
 }
 
-fn login(wanted: &Wanted, is_wrong: bool, status: StatusCode, headers: &HeaderMap) -> Result<Response, Refused> {
-    let frame = Frame::outside("Sign in", Place::Login);
+fn login(wanted: &Destination, is_wrong: bool, status: StatusCode, headers: &HeaderMap) -> Result<Response, Refused> {
+    let frame = Frame::outside("Sign in", PageKind::Login);
     super::frame::page(&Login { frame, next: wanted.address(), is_wrong }, status, headers)
 }
 
@@ -226,7 +226,7 @@ struct Token {
     #[serde(default)]
     token: String,
     #[serde(flatten)]
-    wanted: Wanted,
+    wanted: Destination,
 }
 
 /// `POST /login`. Nobody has a form of ours before this, so it is enough that it comes from our page.
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn nobody_is_sent_anywhere_but_to_our_own_pages() {
-        let address = |next: &str| Wanted { next: next.to_owned() }.address().to_owned();
+        let address = |next: &str| Destination { next: next.to_owned() }.address().to_owned();
         assert_eq!([address("/mail?unread=1"), address("")], ["/mail?unread=1", "/"]);
         for elsewhere in [
             "//evil.example",

@@ -2,7 +2,7 @@
 
 use mail::messages::{Message, Vouched};
 
-use super::text::line;
+use super::markdown::line;
 
 /// How many colours there are.
 const COLOURS: u8 = 9;

@@ -11,10 +11,10 @@ use mail::office::WorkAsk;
 use mail::work::{State as Stands, WorkItem};
 use serde::Deserialize;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, PageKind};
+use super::markdown::line;
 use super::projects::named;
 use super::refused::Refused;
-use super::text::line;
 use super::times::When;
 use super::visit::{Asking, Visit};
 use crate::http::Door;
@@ -116,7 +116,7 @@ fn said(state: &Stands) -> (String, &'static str) {
     }
 }
 
-struct Column {
+struct BoardColumn {
     name: &'static str,
     title: &'static str,
     count: usize,
@@ -127,10 +127,10 @@ struct Column {
 
 #[derive(Template)]
 #[template(path = "work.html")]
-struct Page<'a> {
+struct WorkPage<'a> {
     frame: Frame,
     slug: &'a str,
-    columns: Vec<Column>,
+    columns: Vec<BoardColumn>,
     is_empty: bool,
     next: Option<i64>,
 }
@@ -159,10 +159,10 @@ pub async fn show(
     let columns = COLUMNS.map(|(name, title, states)| {
         let mut items: Vec<Item> = items.extract_if(.., |item| states.contains(&item.name)).collect();
         let (count, older) = (items.len(), items.split_off(items.len().min(SHOWN)));
-        Column { name, title, count, items, older }
+        BoardColumn { name, title, count, items, older }
     });
-    let page = Page {
-        frame: Frame::new(&visit, "Work", Place::Work, Some(&project)),
+    let page = WorkPage {
+        frame: Frame::new(&visit, "Work", PageKind::Work, Some(&project)),
         slug: &project.slug,
         // Trouble has a place of its own only while there is some.
         columns: columns.into_iter().filter(|column| column.name == "doing" || !column.items.is_empty()).collect(),

@@ -40,14 +40,14 @@ pub(super) struct Bead {
 
 /// Which letters a list is to hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted<'a> {
+pub(super) enum BeadFilter<'a> {
     /// What is open for that recipient; for everybody if it is empty.
     OpenFor(&'a str),
     /// All of a thread.
     Thread(&'a str),
 }
 
-impl Wanted<'_> {
+impl BeadFilter<'_> {
     /// Whether that letter is one of them.
     pub fn holds(self, bead: &Bead) -> bool {
         match self {

@@ -18,7 +18,7 @@ use mail::provider::{Letter, ProviderError};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use super::bead::{Bead, Wanted};
+use super::bead::{Bead, BeadFilter};
 use super::document::Document;
 use super::{Keeper, already_archived, failed, not_found};
 
@@ -27,14 +27,14 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
 /// The file of a city.
 pub(super) struct File {
-    place: Place,
+    place: BeadsFile,
     /// Those of this process write one after the other, so that one thread at most waits for the lock.
     turn: Mutex<()>,
 }
 
 /// Where the file lies. Everything about it blocks, and is called on a thread that may.
 #[derive(Clone)]
-struct Place {
+struct BeadsFile {
     file: PathBuf,
     longest_wait: Duration,
 }
@@ -42,7 +42,7 @@ struct Place {
 impl File {
     /// The file of the city in that folder.
     pub fn of(city: &Path) -> Self {
-        let place = Place { file: city.join(".gc").join("beads.json"), longest_wait: LONGEST_WAIT };
+        let place = BeadsFile { file: city.join(".gc").join("beads.json"), longest_wait: LONGEST_WAIT };
         Self { place, turn: Mutex::new(()) }
     }
 
@@ -72,7 +72,7 @@ impl Keeper for File {
         letters.into_iter().find(|bead| bead.letter.id == id).ok_or_else(|| not_found(id))
     }
 
-    async fn list(&self, wanted: Wanted<'_>) -> Result<Vec<Bead>, ProviderError> {
+    async fn list(&self, wanted: BeadFilter<'_>) -> Result<Vec<Bead>, ProviderError> {
         let mut letters = self.letters().await?;
         letters.retain(|bead| wanted.holds(bead));
         Ok(letters)
@@ -98,7 +98,7 @@ impl Keeper for File {
     }
 }
 
-impl Place {
+impl BeadsFile {
     fn read(&self) -> Result<Document, ProviderError> {
         match fs::read(&self.file) {
             Ok(text) => Document::parse(&text).map_err(|problem| {
@@ -194,10 +194,10 @@ fn unwritable(problem: serde_json::Error) -> ProviderError {
 mod tests {
     use super::*;
 
-    fn place(city: &tempfile::TempDir) -> Place {
+    fn place(city: &tempfile::TempDir) -> BeadsFile {
         let file = city.path().join(".gc/beads.json");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        Place { file, longest_wait: Duration::from_millis(50) }
+        BeadsFile { file, longest_wait: Duration::from_millis(50) }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use process::Trouble;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::bead::{Bead, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, Wanted, labels_of};
+use super::bead::{Bead, BeadFilter, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, labels_of};
 use super::{Keeper, already_archived, failed, not_found};
 use crate::exec::{MOST_OUTPUT, limits};
 
@@ -137,11 +137,11 @@ impl Keeper for Program {
         found.and_then(Bead::read).ok_or_else(|| not_found(id))
     }
 
-    async fn list(&self, wanted: Wanted<'_>) -> Result<Vec<Bead>, ProviderError> {
+    async fn list(&self, wanted: BeadFilter<'_>) -> Result<Vec<Bead>, ProviderError> {
         let (named, which) = match wanted {
-            Wanted::OpenFor("") => ("", vec!["--status=open".to_owned()]),
-            Wanted::OpenFor(to) => (to, vec![format!("--assignee={to}"), "--status=open".to_owned()]),
-            Wanted::Thread(thread) => {
+            BeadFilter::OpenFor("") => ("", vec!["--status=open".to_owned()]),
+            BeadFilter::OpenFor(to) => (to, vec![format!("--assignee={to}"), "--status=open".to_owned()]),
+            BeadFilter::Thread(thread) => {
                 let label = in_list(&format!("thread:{thread}"));
                 (thread, vec![format!("--label={label}"), "--all".to_owned()])
             }

@@ -29,7 +29,7 @@ use crate::error::Outcome;
 use crate::events::EVENT;
 use crate::job::Lost;
 use crate::row::{self, Value, values};
-use crate::tx::{Many, Tx, Visit, no_project};
+use crate::tx::{Many, RowVisitor, Tx, no_project};
 
 /// What a project's row says, and what it is to say after the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl PostgresTx {
         Tx::Postgres(self)
     }
 
-    pub(crate) async fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut Visit<'_>) -> Outcome<()> {
+    pub(crate) async fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut RowVisitor<'_>) -> Outcome<()> {
         if self.is_reading && has_nul(values) {
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl PostgresTx {
         sql: &str,
         width: usize,
         values: &[Value<'_>],
-        visit: &mut Visit<'_>,
+        visit: &mut RowVisitor<'_>,
     ) -> Outcome<()> {
         if values.is_empty() {
             return Ok(());

@@ -13,7 +13,7 @@ use super::search::{Words, index, scope_of};
 use super::{absolute, connection, failed, migrations};
 use crate::error::failure;
 use crate::moving::{Findable, MARK, MoveError, PAGE_BYTES, PAGE_ROWS, Row, Side, Table, Value, size_of};
-use crate::ownership::{Ownership, Taken};
+use crate::ownership::{NotOwned, Ownership};
 
 /// What is told to those who ask the owner of the file for its address.
 const NO_ADDRESS: &str = "migrate";
@@ -68,11 +68,11 @@ impl File {
 
 fn own(path: &Path) -> Result<Ownership, MoveError> {
     Ownership::take(path, NO_ADDRESS).map_err(|taken| match taken {
-        Taken::Owned(owner) => {
+        NotOwned::Owned(owner) => {
             let who = format!("'{}' (process {})", owner.address, owner.pid);
             MoveError::InUse { place: path.display().to_string(), who }
         }
-        Taken::Failed(error) => MoveError::Store(error),
+        NotOwned::Failed(error) => MoveError::Store(error),
     })
 }
 

@@ -14,7 +14,7 @@ use crate::error::Outcome;
 use crate::events::EVENT;
 use crate::placed::Placed;
 use crate::row::{Row, Value, values};
-use crate::tx::{Many, Tx, Visit, no_project};
+use crate::tx::{Many, RowVisitor, Tx, no_project};
 
 /// The result of a future that never waits, as everything does that runs on SQLite.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
@@ -65,7 +65,7 @@ impl<'a> SqliteTx<'a> {
         self.writing.as_deref_mut().expect("only the writer has books and words")
     }
 
-    pub(crate) fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut Visit<'_>) -> Outcome<()> {
+    pub(crate) fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut RowVisitor<'_>) -> Outcome<()> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()?

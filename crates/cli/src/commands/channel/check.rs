@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::given::{bytes_of, open};
-use super::super::lines::{LONGEST, Line, answer_each};
+use super::super::lines::{LONGEST, InputLine, answer_each};
 use crate::output;
 use crate::output::text::unbroken;
 
@@ -94,7 +94,7 @@ impl Check {
         Ok(if reading.message.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn answer(&self, line: Line<'_>) -> Value {
+    fn answer(&self, line: InputLine<'_>) -> Value {
         line.text().and_then(|text| self.answer_text(text)).unwrap_or_else(|problem| passed_over(&problem))
     }
 
@@ -196,7 +196,7 @@ mod tests {
 
     fn answer(line: &str) -> (String, Vec<String>) {
         let check = Check { file: None, jsonl: true, channel: None, agent: None };
-        let value = check.answer(Line::Text(line));
+        let value = check.answer(InputLine::Text(line));
         let problems = value["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap().to_owned());
         (value["verdict"].as_str().unwrap().to_owned(), problems.collect())
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::given::{recipient, text_of};
-use super::super::mail::body::written;
+use super::super::mail::message_body::written;
 use super::advised;
 use crate::config::{Config, EVERYWHERE};
 use crate::identity::Acting;

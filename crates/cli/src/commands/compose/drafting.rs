@@ -191,7 +191,7 @@ impl Desk {
         })
     }
 
-    fn checkpoint(&mut self, it: kinds::Checkpoint) -> anyhow::Result<Checkpoint> {
+    fn checkpoint(&mut self, it: kinds::CheckpointArgs) -> anyhow::Result<Checkpoint> {
         Ok(Checkpoint {
             bead_id: one_line(it.bead),
             reason: it.reason.as_deref().and_then(filled).map(CheckpointReason::read),

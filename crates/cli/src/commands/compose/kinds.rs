@@ -15,7 +15,7 @@ pub enum Given {
     BeadAccepted(BeadAccepted),
     /// A worker says how far it is
     #[command(alias = "PROGRESS")]
-    Progress(Progress),
+    Progress(ProgressArgs),
     /// A worker is stuck and asks for guidance
     #[command(alias = "HELP_REQUEST", after_help = LONG_TEXTS)]
     HelpRequest(HelpRequest),
@@ -33,7 +33,7 @@ pub enum Given {
     Failed(Failed),
     /// A worker stops halfway and leaves notes for its successor
     #[command(alias = "CHECKPOINT", after_help = LONG_TEXTS)]
-    Checkpoint(Checkpoint),
+    Checkpoint(CheckpointArgs),
     /// A new worker is wanted
     #[command(alias = "SPAWN_REQUEST")]
     SpawnRequest(SpawnRequest),
@@ -58,7 +58,7 @@ pub struct BeadAccepted {
 
 /// What PROGRESS says.
 #[derive(Args, Debug)]
-pub struct Progress {
+pub struct ProgressArgs {
     /// The piece of work
     #[arg(long, value_name = "ID")]
     pub bead: Option<String>,
@@ -164,7 +164,7 @@ pub struct Failed {
 
 /// What CHECKPOINT says.
 #[derive(Args, Debug)]
-pub struct Checkpoint {
+pub struct CheckpointArgs {
     /// The piece of work
     #[arg(long, value_name = "ID")]
     pub bead: Option<String>,

@@ -12,7 +12,7 @@ use mail::office::{Claim, CopiesAsk};
 
 use super::awake::Members;
 use super::letter::{Labels, Letter};
-use super::words::Words;
+use super::phrases::Phrases;
 
 /// How many answers a conversation gets.
 const MOST_ANSWERS: u32 = 3;
@@ -84,6 +84,6 @@ async fn answer(office: &Office, project: &str, copy: &RecipientCopy) -> anyhow:
     );
     let (from, ack) = (copy.recipient.clone(), Some(false));
     let letter = Letter { from, answers: Some(QUESTION.to_owned()), body, ack, ..Letter::default() };
-    letter.send(office, project, &Words::default(), &Labels::from([(QUESTION.to_owned(), message.id)])).await?;
+    letter.send(office, project, &Phrases::default(), &Labels::from([(QUESTION.to_owned(), message.id)])).await?;
     Ok(())
 }

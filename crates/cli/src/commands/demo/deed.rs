@@ -9,7 +9,7 @@ use mail::{Error, Office};
 use serde::Deserialize;
 
 use super::letter::{Labels, Letter, Reaction};
-use super::words::Words;
+use super::phrases::Phrases;
 
 /// How long somebody stands in line: longer than anything is held.
 const LONGEST_WAIT: Duration = Duration::from_secs(2 * 3600);
@@ -82,7 +82,7 @@ impl Deed {
         &self,
         office: &Arc<Office>,
         project: &str,
-        words: &Words,
+        words: &Phrases,
         labels: &mut Labels,
     ) -> anyhow::Result<Option<Vec<Reaction>>> {
         match self {
@@ -121,7 +121,7 @@ impl Deed {
 }
 
 impl Wish {
-    async fn reserve(&self, office: &Office, project: &str, words: &Words, wait: Duration) -> Result<(), Error> {
+    async fn reserve(&self, office: &Office, project: &str, words: &Phrases, wait: Duration) -> Result<(), Error> {
         let (who, paths, reason) = (words.fill(&self.who), words.fill_all(&self.paths), words.fill(&self.reason));
         let ask = ReserveAsk {
             project_key: project,
@@ -136,7 +136,7 @@ impl Wish {
     }
 
     /// Stands in line until it has what it wants, or the office closes.
-    pub(crate) async fn stand(self, office: Arc<Office>, project: String, words: Words) {
+    pub(crate) async fn stand(self, office: Arc<Office>, project: String, words: Phrases) {
         // Who closes the office sends home whoever waits, with a refusal.
         if let Err(error) = self.reserve(&office, &project, &words, LONGEST_WAIT).await
             && !office.wake().closing()

@@ -12,7 +12,7 @@ use mail::messages::Importance;
 use mail::office::{Claim, Draft, ReplyDraft, Sent};
 use serde::Deserialize;
 
-use super::words::Words;
+use super::phrases::Phrases;
 
 /// Stands for every recipient.
 const EVERYBODY: &str = "all";
@@ -82,7 +82,7 @@ impl Letter {
         &self,
         office: &Office,
         project: &str,
-        words: &Words,
+        words: &Phrases,
         labels: &Labels,
     ) -> anyhow::Result<Sent> {
         let (from, subject) = (words.fill(&self.from), self.subject.as_deref().map(|text| words.fill(text)));
@@ -108,7 +108,7 @@ impl Letter {
     }
 
     /// What those who got it do with it, in the order in which it is addressed.
-    pub(crate) fn reactions(&self, project: &str, sent: &Sent, words: &Words) -> Vec<Reaction> {
+    pub(crate) fn reactions(&self, project: &str, sent: &Sent, words: &Phrases) -> Vec<Reaction> {
         let names =
             |listed: &[String], name: &str| listed.iter().any(|one| one == EVERYBODY || words.fill(one) == name);
         let recipients = sent.message.open_recipients().chain(sent.bcc.iter().map(String::as_str));

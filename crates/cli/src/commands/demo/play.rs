@@ -19,8 +19,8 @@ use super::answering::Answering;
 use super::awake::Members;
 use super::deed::Deed;
 use super::letter::{Labels, Reaction};
+use super::phrases::Phrases;
 use super::sample::MAIN;
-use super::words::Words;
 use crate::output;
 
 /// How long the play lasts.
@@ -74,7 +74,7 @@ struct Track {
     scene: Scene,
     /// The next step.
     at: usize,
-    words: Words,
+    words: Phrases,
     labels: Labels,
 }
 
@@ -224,7 +224,8 @@ impl Play {
             ("work", format!("{WORK}{}", self.next_work)),
         ];
         let topic = script.topic[turn % script.topic.len()].iter().map(|(name, text)| (name.as_str(), text.clone()));
-        let words = words.into_iter().chain(topic).fold(Words::default(), |words, (name, text)| words.with(name, text));
+        let words =
+            words.into_iter().chain(topic).fold(Phrases::default(), |words, (name, text)| words.with(name, text));
         self.next_work += u32::from(is_work);
         let scene = scenes[turn % scenes.len()].clone();
         Track { index, scene, at: 0, words, labels: Labels::new() }

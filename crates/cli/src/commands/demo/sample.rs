@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::awake::Members;
 use super::deed::{Deed, Stay, Wish};
 use super::letter::{Labels, Letter, Reaction};
-use super::words::Words;
+use super::phrases::Phrases;
 use crate::wiring::Post;
 
 /// The project in which most happens.
@@ -43,12 +43,12 @@ const FILES: [(&str, &str); 12] = [
 ];
 
 /// All that the mailbox is filled with.
-pub(crate) struct Sample(Vec<Part>);
+pub(crate) struct Sample(Vec<SampleProject>);
 
 /// What one file tells.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct SampleProject {
     project: String,
     #[serde(default)]
     agent: Vec<Member>,
@@ -90,8 +90,9 @@ impl Sample {
 
     /// The agents.
     pub(crate) fn members(&self) -> Members {
-        let of =
-            |part: &Part| part.agent.iter().map(|one| (part.project.clone(), one.name.clone())).collect::<Vec<_>>();
+        let of = |part: &SampleProject| {
+            part.agent.iter().map(|one| (part.project.clone(), one.name.clone())).collect::<Vec<_>>()
+        };
         self.0.iter().flat_map(of).collect()
     }
 
@@ -120,7 +121,7 @@ impl Sample {
                 }
                 Moment::Does(deed) => {
                     let seed = if let Deed::Send(letter) = &deed { letter.body.as_str() } else { "" };
-                    let words = Words::default().sent_at(clock.now(), seed);
+                    let words = Phrases::default().sent_at(clock.now(), seed);
                     let done = deed.happen(&office, project, &words, &mut labels).await;
                     done.with_context(|| format!("the sample's {deed:?}"))?.unwrap_or_default()
                 }

@@ -33,7 +33,7 @@ pub struct Me<'a> {
 
 /// A part of the digest: what waits, how much of it, and the first few.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct DigestPart {
     /// What it is, such as `Unread`.
     pub title: &'static str,
     /// How much there is.
@@ -44,7 +44,7 @@ pub struct Part {
     pub examples: Vec<String>,
 }
 
-impl Part {
+impl DigestPart {
     /// A part with these lines, each an example of its own.
     pub fn of(title: &'static str, lines: Vec<String>) -> Self {
         Self { title, count: lines.len(), at_least: false, examples: lines }
@@ -56,12 +56,12 @@ impl Part {
 }
 
 /// The digest. Parts with nothing in them are left out.
-pub fn text(me: Me<'_>, parts: &[Part]) -> String {
+pub fn text(me: Me<'_>, parts: &[DigestPart]) -> String {
     let Me { name, project, door } = me;
     let head = format!("You are {} in the project {}.", fence::line(name), fence::line(project));
     let head = format!("{head} {}", door.advice());
     let head = fence::beginning(&head, LONGEST);
-    let parts: Vec<&Part> = parts.iter().filter(|part| part.count > 0).collect();
+    let parts: Vec<&DigestPart> = parts.iter().filter(|part| part.count > 0).collect();
     // A line costs its break too, and the fence has a line of its own.
     let titles: usize = parts.iter().map(|part| fence::cost(&part.head()) + 2).sum();
     let fixed = fence::cost(head) + 2 + fence::frame() + titles;
@@ -90,8 +90,8 @@ mod tests {
 
     const ME: Me<'static> = Me { name: "GreenDog", project: "/data/projects/app", door: Door::Tools };
 
-    fn part(title: &'static str, line: &str, count: usize) -> Part {
-        Part { title, count, at_least: false, examples: vec![line.to_owned(); count.min(10)] }
+    fn part(title: &'static str, line: &str, count: usize) -> DigestPart {
+        DigestPart { title, count, at_least: false, examples: vec![line.to_owned(); count.min(10)] }
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
             part("Unread", "#41 BlueLake: Parser [urgent]", 12),
             part("You wait for", "#33 RedFox: Review", 1),
             part("Your reservations", "src/** until 2026-01-11T16:33:15Z", 1),
-            Part { at_least: true, ..part("Others wait for help", "bd-2 RedFox: Which port?", 1000) },
+            DigestPart { at_least: true, ..part("Others wait for help", "bd-2 RedFox: Which port?", 1000) },
         ];
         insta::assert_snapshot!(text(ME, &parts));
     }

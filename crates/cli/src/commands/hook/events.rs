@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 
-use super::digest::{self, Me, Part};
+use super::digest::{self, DigestPart, Me};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::news::{self, Door, News};
@@ -108,7 +108,7 @@ impl Happening<'_> {
         if self.event == Event::SessionStart {
             let unread: Vec<String> = letters.into_iter().rev().map(|letter| News::from(letter).headline()).collect();
             let me = Me { name: agent, project, door: Door::Shell };
-            return Ok(Some(Reply::Context(digest::text(me, &[Part::of("Unread", unread)]))));
+            return Ok(Some(Reply::Context(digest::text(me, &[DigestPart::of("Unread", unread)]))));
         }
         self.last_moment()?;
         let newest = letters.into_iter().rev().take(session::MOST_TOLD).collect::<Vec<_>>().into_iter().rev();

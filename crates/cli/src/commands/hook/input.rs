@@ -49,9 +49,9 @@ impl Input {
             bail!("there is no input; a client gives its event as JSON");
         }
         let text = String::from_utf8_lossy(&text);
-        let said: Said<'_> =
+        let said: Members<'_> =
             serde_json::from_str(&text).ok().context("the input is not the JSON object of an event")?;
-        let tool: Said<'_> = said.member("tool_input").unwrap_or_default();
+        let tool: Members<'_> = said.member("tool_input").unwrap_or_default();
         Ok(Self {
             session_id: said.text("session_id"),
             cwd: said.text("cwd").into(),
@@ -77,11 +77,11 @@ impl Input {
 
 /// The members of an object that anybody here asks for, unread.
 #[derive(Default)]
-struct Said<'a>(Vec<(String, &'a RawValue)>);
+struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 const MEMBERS: [&str; 7] = ["session_id", "cwd", "model", "tool_name", "tool_input", "stop_hook_active", "agent_id"];
 
-impl<'a> Said<'a> {
+impl<'a> Members<'a> {
     /// The member, if it is of the kind that is wanted. Of two with one name the last counts, as for most readers.
     fn member<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
         let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
@@ -89,15 +89,15 @@ impl<'a> Said<'a> {
     }
 
     fn text(&self, name: &str) -> String {
-        self.member::<Text>(name).unwrap_or_default().0
+        self.member::<LenientText>(name).unwrap_or_default().0
     }
 }
 
-impl<'de> Deserialize<'de> for Said<'de> {
+impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Said<'de>;
+            type Value = Members<'de>;
 
             fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
                 told.write_str("an object")
@@ -105,14 +105,14 @@ impl<'de> Deserialize<'de> for Said<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
                 let mut said = Vec::new();
-                while let Some(Text(name)) = object.next_key()? {
+                while let Some(LenientText(name)) = object.next_key()? {
                     if MEMBERS.into_iter().chain(clients::tool_members()).any(|known| known == name) {
                         said.push((name, object.next_value()?));
                     } else {
                         object.next_value::<IgnoredAny>()?;
                     }
                 }
-                Ok(Said(said))
+                Ok(Members(said))
             }
         }
         source.deserialize_map(Object)
@@ -121,20 +121,20 @@ impl<'de> Deserialize<'de> for Said<'de> {
 
 /// Text in which half of a character, such as `\ud83d` alone, is replaced and no error.
 #[derive(Default)]
-struct Text(String);
+struct LenientText(String);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for LenientText {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Bytes;
         impl Visitor<'_> for Bytes {
-            type Value = Text;
+            type Value = LenientText;
 
             fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
                 told.write_str("text")
             }
 
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text, E> {
-                Ok(Text(String::from_utf8_lossy(bytes).into_owned()))
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<LenientText, E> {
+                Ok(LenientText(String::from_utf8_lossy(bytes).into_owned()))
             }
         }
         source.deserialize_bytes(Bytes)

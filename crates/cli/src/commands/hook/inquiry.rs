@@ -11,7 +11,7 @@ use api::{
 use jiff::Timestamp;
 use mail::clock::rfc3339;
 
-use super::digest::Part;
+use super::digest::DigestPart;
 use super::news::News;
 use super::session::Kept;
 use crate::commands::conflicts;
@@ -91,13 +91,18 @@ impl Inquiry<'_> {
     }
 
     /// What waits for the agent when its session begins.
-    pub async fn parts(&self) -> Result<Vec<Part>, Refused> {
+    pub async fn parts(&self) -> Result<Vec<DigestPart>, Refused> {
         let unread = self.unread().await?;
         let at_least = unread.len() == MOST_UNREAD as usize;
-        let unread = Part { at_least, ..Part::of("Unread", unread.iter().map(News::headline).collect()) };
+        let unread = DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(News::headline).collect()) };
         let mine = self.reservations().await?;
         let held = mine.iter().map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
-        Ok(vec![unread, self.unacknowledged().await?, Part::of("Your reservations", held), self.help_wanted().await?])
+        Ok(vec![
+            unread,
+            self.unacknowledged().await?,
+            DigestPart::of("Your reservations", held),
+            self.help_wanted().await?,
+        ])
     }
 
     /// The agent's own reservations.
@@ -130,7 +135,7 @@ impl Inquiry<'_> {
         Ok(of_files(&held, files))
     }
 
-    async fn unacknowledged(&self) -> Result<Part, Refused> {
+    async fn unacknowledged(&self) -> Result<DigestPart, Refused> {
         let Kept { agent, token, project } = self.me.clone();
         let request = ReadOutbox {
             project_key: project,
@@ -147,11 +152,11 @@ impl Inquiry<'_> {
             let is_waiting = message.ack_required && !silent.is_empty();
             is_waiting.then(|| format!("#{} to {}: {}", message.id, silent.join(", "), message.subject))
         });
-        let part = Part::of("You wait for an acknowledgement of", waiting.collect());
-        Ok(Part { at_least: page.next.is_some(), ..part })
+        let part = DigestPart::of("You wait for an acknowledgement of", waiting.collect());
+        Ok(DigestPart { at_least: page.next.is_some(), ..part })
     }
 
-    async fn help_wanted(&self) -> Result<Part, Refused> {
+    async fn help_wanted(&self) -> Result<DigestPart, Refused> {
         let (mut asked, mut at_least) = (Vec::new(), false);
         // Who has waited too long stands in a state of its own, and comes first.
         for state in ["overdue", "help_wanted"] {
@@ -164,7 +169,7 @@ impl Inquiry<'_> {
                 Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
             }));
         }
-        Ok(Part { at_least, ..Part::of("Open requests for help", asked) })
+        Ok(DigestPart { at_least, ..DigestPart::of("Open requests for help", asked) })
     }
 
     /// Says that the agent's last session ended.

@@ -5,16 +5,16 @@
 use std::path::PathBuf;
 
 use super::entries::{self, Hooks, SERVER, Server};
-use super::program::Program;
+use super::own_program::Program;
 use super::{Fault, toml};
-use crate::clients::{Client, Folders, Part, Scope};
+use crate::clients::{Client, ConfigPart, Folders, Scope};
 
 /// A file of a client's configuration, and what goes into it.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// Where it is.
     pub path: PathBuf,
-    parts: &'static [Part],
+    parts: &'static [ConfigPart],
 }
 
 /// The files that a client reads.
@@ -32,19 +32,19 @@ impl Configuration {
         own: &[String],
     ) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
-            Part::Hooks => entries::install_hooks(text, &Hooks { client, program: &program.for_a_shell() }, own),
-            Part::Server => entries::install_server(text, &program.word),
-            Part::TomlServer => toml::install(text, &program.word),
+            ConfigPart::Hooks => entries::install_hooks(text, &Hooks { client, program: &program.for_a_shell() }, own),
+            ConfigPart::Server => entries::install_server(text, &program.word),
+            ConfigPart::TomlServer => toml::install(text, &program.word),
         })
     }
 
     /// The text with nothing of ours in it but what is in `own`.
     pub(crate) fn uninstall(&self, text: &str, own: &[String]) -> Result<String, Fault> {
         self.edited(text, |text, part| match part {
-            Part::Hooks => entries::uninstall_hooks(text, own),
-            Part::Server | Part::TomlServer if own.iter().any(|name| name == SERVER) => Ok(text.to_owned()),
-            Part::Server => entries::uninstall_server(text),
-            Part::TomlServer => toml::uninstall(text),
+            ConfigPart::Hooks => entries::uninstall_hooks(text, own),
+            ConfigPart::Server | ConfigPart::TomlServer if own.iter().any(|name| name == SERVER) => Ok(text.to_owned()),
+            ConfigPart::Server => entries::uninstall_server(text),
+            ConfigPart::TomlServer => toml::uninstall(text),
         })
     }
 
@@ -54,12 +54,12 @@ impl Configuration {
         let mut found = Vec::new();
         for part in self.parts {
             let server = match part {
-                Part::Hooks => {
+                ConfigPart::Hooks => {
                     found.extend(entries::hooked_events(text)?);
                     continue;
                 }
-                Part::Server => entries::server(text)?,
-                Part::TomlServer => toml::server(text)?,
+                ConfigPart::Server => entries::server(text)?,
+                ConfigPart::TomlServer => toml::server(text)?,
             };
             found.extend(matches!(server, Server::Ours(_)).then(|| SERVER.to_owned()));
         }
@@ -69,16 +69,16 @@ impl Configuration {
     /// Whether the text has a server of our name that is somebody else's.
     pub(crate) fn has_foreign_server(&self, text: &str) -> Result<bool, Fault> {
         let text = unmarked(text);
-        let is_foreign = |part: &Part| match part {
-            Part::Hooks => Ok(false),
-            Part::Server => Ok(entries::server(text)? == Server::Foreign),
-            Part::TomlServer => Ok(toml::server(text)? == Server::Foreign),
+        let is_foreign = |part: &ConfigPart| match part {
+            ConfigPart::Hooks => Ok(false),
+            ConfigPart::Server => Ok(entries::server(text)? == Server::Foreign),
+            ConfigPart::TomlServer => Ok(toml::server(text)? == Server::Foreign),
         };
         self.parts.iter().try_fold(false, |found, part| Ok(found || is_foreign(part)?))
     }
 
     /// The text after an edit for each part. A byte order mark is no part of what is edited.
-    fn edited(&self, text: &str, edit: impl Fn(&str, Part) -> Result<String, Fault>) -> Result<String, Fault> {
+    fn edited(&self, text: &str, edit: impl Fn(&str, ConfigPart) -> Result<String, Fault>) -> Result<String, Fault> {
         let (mark, body) = text.split_at(text.len() - unmarked(text).len());
         let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part))?;
         Ok(format!("{mark}{edited}"))
@@ -86,7 +86,7 @@ impl Configuration {
 
     /// Whether nothing is left in a text that we began.
     pub(crate) fn is_void(&self, text: &str) -> bool {
-        let is_json = !self.parts.contains(&Part::TomlServer);
+        let is_json = !self.parts.contains(&ConfigPart::TomlServer);
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
     }
 }

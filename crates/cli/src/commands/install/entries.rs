@@ -37,7 +37,7 @@ pub(crate) enum Server {
 }
 
 /// Where a hook of ours stands, and what it runs.
-struct Place {
+struct HookPosition {
     event: String,
     group: usize,
     hook: usize,
@@ -147,7 +147,7 @@ impl Hooks<'_> {
     }
 }
 
-impl Place {
+impl HookPosition {
     fn command_path(&self) -> [Step<'_>; 6] {
         let [hooks, event, group, list, hook] = self.path();
         [hooks, event, group, list, hook, Step::Member("command")]
@@ -179,7 +179,7 @@ fn with_hook(text: &str, event: &str, group: New) -> Result<String, Fault> {
 }
 
 /// The text without those hooks of ours that are to go; each is shown with those of ours that stand before it.
-fn without_hooks(text: &str, goes: impl Fn(&Place, &[Place]) -> bool) -> Result<String, Fault> {
+fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bool) -> Result<String, Fault> {
     let mut text = text.to_owned();
     for _ in 0..=MOST_ENTRIES {
         let value = json::read(&text)?;
@@ -212,13 +212,13 @@ fn commands(value: &Value) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The hooks of ours in a file, in order.
-fn places(value: &Value) -> Vec<Place> {
+fn places(value: &Value) -> Vec<HookPosition> {
     let mut places = Vec::new();
     for (event, groups) in value["hooks"].as_object().into_iter().flatten() {
         for (group, content) in groups.as_array().into_iter().flatten().enumerate() {
             for (hook, content) in content["hooks"].as_array().into_iter().flatten().enumerate() {
                 if let Some(command) = content["command"].as_str().filter(|command| is_our_hook(command)) {
-                    places.push(Place { event: event.clone(), group, hook, command: command.to_owned() });
+                    places.push(HookPosition { event: event.clone(), group, hook, command: command.to_owned() });
                 }
             }
         }

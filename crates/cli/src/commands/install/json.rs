@@ -28,18 +28,18 @@ pub(crate) enum Step<'a> {
 
 /// What a text says. One that is empty, or has nothing but comments, stands for an empty object.
 pub(crate) fn read(text: &str) -> Result<Value, Fault> {
-    Ok(Page::read(text)?.root.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
+    Ok(JsonText::read(text)?.root.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The fault that what stands at `path` is not what it should be.
 pub(crate) fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
-    let start = Page::read(text).ok().and_then(|page| page.find(path).map(|found| found.range.start));
+    let start = JsonText::read(text).ok().and_then(|page| page.find(path).map(|found| found.range.start));
     Fault::at(text, start.unwrap_or(0), what)
 }
 
 /// Puts `value` behind everything that is in the list or object at `path`; in an object it has a name.
 pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) -> Result<String, Fault> {
-    let page = Page::read(text)?;
+    let page = JsonText::read(text)?;
     let Some(root) = &page.root else {
         let ended = if text.trim().is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return append(&format!("{text}{ended}{{}}\n"), path, name, value);
@@ -77,13 +77,13 @@ pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &
 
 /// Puts another value in the place of the one at `path`.
 pub(crate) fn replace(text: &str, path: &[Step<'_>], value: &str) -> Result<String, Fault> {
-    let page = Page::read(text)?;
+    let page = JsonText::read(text)?;
     Ok(page.find(path).map_or_else(|| text.to_owned(), |found| spliced(text, &[(found.range, value)])))
 }
 
 /// Takes out what stands at `path`, with its name, its comma and the white space before it.
 pub(crate) fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
-    let page = Page::read(text)?;
+    let page = JsonText::read(text)?;
     let Some((last, outer)) = path.split_last() else { return Ok(text.to_owned()) };
     let Some(around) = page.find(outer) else { return Ok(text.to_owned()) };
     let Some(index) = around.index_of(*last) else { return Ok(text.to_owned()) };
@@ -110,19 +110,19 @@ pub(crate) fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
 }
 
 /// A text with its places.
-struct Page<'t> {
+struct JsonText<'t> {
     root: Option<ast::Value<'t>>,
     tokens: Vec<TokenAndRange<'t>>,
 }
 
 /// A value and, if it is a list or an object, what is in it. A member of an object begins with its name.
-struct Found<'v, 't> {
+struct JsonPosition<'v, 't> {
     range: Range<usize>,
     children: Vec<Range<usize>>,
     value: &'v ast::Value<'t>,
 }
 
-impl<'t> Page<'t> {
+impl<'t> JsonText<'t> {
     fn read(text: &'t str) -> Result<Self, Fault> {
         let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
         let options = ParseOptions {
@@ -142,7 +142,7 @@ impl<'t> Page<'t> {
         Ok(Self { root: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
     }
 
-    fn find(&self, path: &[Step<'_>]) -> Option<Found<'_, 't>> {
+    fn find(&self, path: &[Step<'_>]) -> Option<JsonPosition<'_, 't>> {
         let mut value = self.root.as_ref()?;
         for step in path {
             value = match (value, *step) {
@@ -156,7 +156,7 @@ impl<'t> Page<'t> {
             ast::Value::Array(list) => list.elements.iter().map(span).collect(),
             _ => Vec::new(),
         };
-        Some(Found { range: span(value), children, value })
+        Some(JsonPosition { range: span(value), children, value })
     }
 
     /// The first token that begins at `place` or behind it, comments left out.
@@ -180,7 +180,7 @@ impl<'t> Page<'t> {
     }
 }
 
-impl Found<'_, '_> {
+impl JsonPosition<'_, '_> {
     fn index_of(&self, step: Step<'_>) -> Option<usize> {
         match (self.value, step) {
             (ast::Value::Object(object), Step::Member(name)) => last_named(object, name),

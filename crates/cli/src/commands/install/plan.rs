@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Fault;
 use super::configuration::Configuration;
 use super::files::{self, Change};
-use super::program::Program;
+use super::own_program::Program;
 use super::receipt::Receipt;
 use super::refused;
 use crate::clients::Client;

@@ -17,18 +17,18 @@ const SERVERS: &str = "mcp_servers";
 pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
     let written = toml_edit::Value::from(program).to_string();
     match find(&read(text)?) {
-        Found::Ours { program: here, is_called, .. } if is_called != program => {
+        TomlPosition::Ours { program: here, is_called, .. } if is_called != program => {
             Ok(format!("{}{written}{}", &text[..here.start], &text[here.end..]))
         }
-        Found::Ours { .. } | Found::Foreign => Ok(text.to_owned()),
-        Found::Nothing => {
+        TomlPosition::Ours { .. } | TomlPosition::Foreign => Ok(text.to_owned()),
+        TomlPosition::Nothing => {
             let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let ended = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
             let apart = if text.trim().is_empty() { "" } else { newline };
             let table = [format!("[{SERVERS}.{SERVER}]"), format!("command = {written}"), "args = [\"stdio\"]".into()];
             let whole = format!("{text}{ended}{apart}{}{newline}", table.join(newline));
             // What was there may forbid a table behind it, and then the text is no TOML any more.
-            match read(&whole).map(|document| matches!(find(&document), Found::Ours { .. })) {
+            match read(&whole).map(|document| matches!(find(&document), TomlPosition::Ours { .. })) {
                 Ok(true) => Ok(whole),
                 _ => Err(Fault::at(text, place_of_servers(text), format!("'{SERVERS}' is not written as tables"))),
             }
@@ -38,7 +38,7 @@ pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
 
 /// The text without the server.
 pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
-    let Found::Ours { tables, .. } = find(&read(text)?) else { return Ok(text.to_owned()) };
+    let TomlPosition::Ours { tables, .. } = find(&read(text)?) else { return Ok(text.to_owned()) };
     let mut left = text.to_owned();
     for table in tables.into_iter().rev() {
         let end = left[table.end..].find('\n').map_or(left.len(), |end| table.end + end + 1);
@@ -56,13 +56,13 @@ pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
 /// Which entry there is.
 pub(crate) fn server(text: &str) -> Result<Server, Fault> {
     Ok(match find(&read(text)?) {
-        Found::Nothing => Server::Missing,
-        Found::Ours { is_called, .. } => Server::Ours(is_called),
-        Found::Foreign => Server::Foreign,
+        TomlPosition::Nothing => Server::Missing,
+        TomlPosition::Ours { is_called, .. } => Server::Ours(is_called),
+        TomlPosition::Foreign => Server::Foreign,
     })
 }
 
-enum Found {
+enum TomlPosition {
     Nothing,
     Foreign,
     /// The tables of the entry in the order of the text, where it names the program, and how.
@@ -80,19 +80,21 @@ fn read(text: &str) -> Result<Document<&str>, Fault> {
     })
 }
 
-fn find(document: &Document<&str>) -> Found {
-    let Some(entry) = document.get(SERVERS).and_then(|servers| servers.get(SERVER)) else { return Found::Nothing };
-    let Some(table) = entry.as_table().filter(|table| !table.is_dotted()) else { return Found::Foreign };
+fn find(document: &Document<&str>) -> TomlPosition {
+    let Some(entry) = document.get(SERVERS).and_then(|servers| servers.get(SERVER)) else {
+        return TomlPosition::Nothing;
+    };
+    let Some(table) = entry.as_table().filter(|table| !table.is_dotted()) else { return TomlPosition::Foreign };
     let command = table.get("command").and_then(|command| command.as_str().zip(command.span()));
     let first = table.get("args").and_then(|arguments| arguments.get(0)).and_then(Item::as_str);
-    let Some((called, program)) = command else { return Found::Foreign };
+    let Some((called, program)) = command else { return TomlPosition::Foreign };
     if !is_ours(called, first) {
-        return Found::Foreign;
+        return TomlPosition::Foreign;
     }
     let mut tables = Vec::new();
     collect(table, &mut tables);
     tables.sort_by_key(|table| table.start);
-    Found::Ours { tables, program, is_called: called.to_owned() }
+    TomlPosition::Ours { tables, program, is_called: called.to_owned() }
 }
 
 /// The places of a table and of those inside it that have headers of their own.

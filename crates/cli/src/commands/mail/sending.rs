@@ -1,29 +1,22 @@
 //! Sending and answering.
 //!
 //! Our own office takes one message for all recipients; other backends take a letter for each, and refuse what they do
-//! not know. With `--wait` the answer is waited for and shown as `read` shows it.
+//! not know. What is told afterwards is in `receipt`.
 
 use std::process::ExitCode;
 
 use anyhow::bail;
-use api::answers::{ProblemAnswer, SentAnswer, WarningAnswer};
 use api::{ReplyMessage, SendMessage};
 use clap::Args;
 use mail::agents::EVERYONE;
-use mail::channels::SIGN;
-use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
 use mail::messages::Importance;
-use mail::provider::{Letter, ProviderError, Words};
-use serde::Serialize;
-use serde_json::{Value, json};
+use mail::provider::{ProviderError, Words};
 
 use super::super::given::recipient;
-use super::body::Body;
-use super::following::{copy_to_value, state};
-use super::letter::Seen;
-use super::waiting::Ended;
-use super::{Visit, waiting};
+use super::Visit;
+use super::message_body::Body;
+use super::receipt::Sent;
 use crate::output::{self, text};
 use crate::post_office::Refused;
 
@@ -44,14 +37,14 @@ Examples:
 
 /// What happens once it is sent.
 #[derive(Args, Debug)]
-struct Afterwards {
+pub struct Afterwards {
     /// Nudge whoever gets it, unless they read it first; see 'postrider nudge --help'
     #[arg(long)]
-    notify: bool,
+    pub notify: bool,
     /// Wait for the answer, so many seconds [default: 60, at most 3600]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "60",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
-    wait: Option<u64>,
+    pub wait: Option<u64>,
 }
 
 /// Send a message.
@@ -108,31 +101,6 @@ pub struct Reply {
     ack: bool,
     #[command(flatten)]
     afterwards: Afterwards,
-}
-
-/// What was sent: one message of our own office, or a letter for each recipient elsewhere.
-pub struct Sent {
-    /// The id of each; never empty.
-    pub ids: Vec<String>,
-    /// Who got it.
-    pub to: Vec<String>,
-    /// The conversation of each.
-    pub threads: Vec<String>,
-    /// When, RFC 3339.
-    created_at: String,
-    /// Whether the sender waits for an acknowledgement.
-    pub wants_ack: bool,
-    warnings: Vec<Warning>,
-}
-
-/// What its sender should think about, or what is wrong with it as a typed message.
-#[derive(Serialize)]
-struct Warning {
-    #[serde(flatten)]
-    fact: WarningAnswer,
-    /// The field of a typed message that is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
 }
 
 impl Send {
@@ -282,133 +250,4 @@ impl Reply {
 fn answer_to(subject: &str) -> String {
     let is_answer = subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
     if is_answer { subject.to_owned() } else { format!("Re: {subject}") }
-}
-
-impl From<SentAnswer> for Sent {
-    fn from(SentAnswer { message, warnings, problems, .. }: SentAnswer) -> Self {
-        let problems = problems.into_iter().map(|ProblemAnswer { path, message }| {
-            let fact = WarningAnswer { code: "MALFORMED_MESSAGE".into(), message, hint: "".into() };
-            Warning { fact, path: Some(path) }
-        });
-        let warnings = warnings.into_iter().map(|fact| Warning { fact, path: None });
-        Self {
-            ids: vec![message.id.to_string()],
-            to: message.to.into_iter().chain(message.cc).collect(),
-            threads: vec![message.thread_id],
-            created_at: message.created_ts.0.to_string(),
-            wants_ack: message.ack_required,
-            warnings: warnings.chain(problems).collect(),
-        }
-    }
-}
-
-impl Sent {
-    fn of_letters(letters: &[Letter]) -> Self {
-        Self {
-            ids: letters.iter().map(|letter| letter.id.clone()).collect(),
-            to: letters.iter().map(|letter| letter.to.clone()).collect(),
-            threads: letters.iter().map(|letter| letter.thread.clone()).collect(),
-            created_at: letters.first().map(|letter| letter.created_at.to_string()).unwrap_or_default(),
-            wants_ack: false,
-            warnings: Vec::new(),
-        }
-    }
-
-    /// Tells what was sent, and the answer if that is waited for.
-    async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
-        if !visit.as_json {
-            for Warning { fact, .. } in &self.warnings {
-                let message = text::unbroken(&fact.message);
-                let told = format!("Warning: {}. {}", message.trim_end_matches('.'), text::unbroken(&fact.hint));
-                output::note(told.trim_end());
-            }
-        }
-        if afterwards.notify {
-            self.notify(visit);
-        }
-        let Some(seconds) = afterwards.wait else {
-            output::answer(visit.as_json, &self.to_value(), || self.receipt());
-            return Ok(ExitCode::SUCCESS);
-        };
-        if !visit.as_json {
-            // The answer has standard output for itself.
-            output::note(&self.receipt());
-        }
-        let ended = waiting::answer_to(visit, &self, seconds).await?;
-        self.told_how(visit, ended, seconds).await
-    }
-
-    /// Tells how the wait for the answer ended.
-    async fn told_how(&self, visit: &Visit<'_>, ended: Ended, seconds: u64) -> anyhow::Result<ExitCode> {
-        let mut json = self.to_value();
-        json["answer"] = Value::Null;
-        match ended {
-            Ended::Answered(answer) => {
-                let id = answer.id.clone();
-                let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
-                json["answer"] = answer.to_value();
-                if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
-                    visit.provider().read(&id).await?;
-                }
-            }
-            Ended::Acknowledged(copy) => {
-                json["acknowledged"] = copy_to_value(&copy);
-                output::answer(visit.as_json, &json, || {
-                    text::unbroken(&format!("{}: {}", copy.name, state(&copy, true)))
-                });
-            }
-            Ended::Empty => {
-                if visit.as_json {
-                    output::answer(true, &json, String::new);
-                } else {
-                    output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox."));
-                }
-                return Ok(ExitCode::FAILURE);
-            }
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Nudges those who got it. The mail is sent, whatever becomes of that.
-    fn notify(&self, visit: &Visit<'_>) {
-        let agents: Vec<&String> = self.to.iter().filter(|name| !name.starts_with(SIGN)).collect();
-        for (place, name) in agents.iter().enumerate() {
-            let id = match self.ids.as_slice() {
-                [id] if agents.len() > 1 => format!("{id}.{}", place + 1),
-                ids => ids[place.min(ids.len() - 1)].clone(),
-            };
-            let missing = match visit.notifier.nudge(visit.project, name, &id) {
-                Ok(true) => continue,
-                Ok(false) => format!("the settings do not say how; add [nudge.{name}] to postrider.toml"),
-                Err(error) => format!("{error:#}"),
-            };
-            output::note(&text::unbroken(&format!("{name} is not nudged: {missing}.")));
-        }
-    }
-
-    fn to_value(&self) -> Value {
-        let mut value = json!({
-            "id": self.ids[0], "to": self.to, "thread_id": self.threads[0], "created_at": self.created_at,
-            "warnings": self.warnings,
-        });
-        if self.ids.len() > 1 {
-            value["ids"] = json!(self.ids);
-        }
-        value
-    }
-
-    /// What a person is told.
-    fn receipt(&self) -> String {
-        let noun = if self.ids.len() == 1 { "Message" } else { "Messages" };
-        let verb = if self.ids.len() == 1 { "is" } else { "are" };
-        let mut receipt = format!("{noun} {} {verb} sent to {}", self.ids.join(", "), self.to.join(", "));
-        match self.threads.as_slice() {
-            [thread] if !thread.is_empty() => receipt.push_str(&format!(", in thread '{thread}'.")),
-            _ => receipt.push('.'),
-        }
-        if self.wants_ack {
-            receipt.push_str(" It asks for an acknowledgement.");
-        }
-        text::unbroken(&receipt)
-    }
 }

@@ -12,7 +12,7 @@ use api::answers::{CopyAnswer, MessageAnswer};
 use mail::provider::Letter;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::sending::Sent;
+use super::receipt::Sent;
 use super::{Visit, following};
 use crate::post_office::{PostOffice, Refused, resource};
 
@@ -41,20 +41,20 @@ pub async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::
     };
     let Ok(found) = waited else { return Ok(Ended::Empty) };
     Ok(match found? {
-        Found::Answer(id) => Ended::Answered(visit.provider().get(&id).await?),
-        Found::Acknowledgement(copy) => Ended::Acknowledged(copy),
+        Arrived::Answer(id) => Ended::Answered(visit.provider().get(&id).await?),
+        Arrived::Acknowledgement(copy) => Ended::Acknowledged(copy),
     })
 }
 
 /// What was waited for.
-enum Found {
+enum Arrived {
     /// The id of an answer.
     Answer(String),
     Acknowledgement(CopyAnswer),
 }
 
 /// The answer, looked for whenever mail arrives.
-async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Found> {
+async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
     let request = FetchInbox {
@@ -71,12 +71,12 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
         match office.ask(request.clone()).await {
             Ok(inbox) => {
                 if let Some(id) = answer_among(&inbox, message_id, &sent.to) {
-                    return Ok(Found::Answer(id.to_string()));
+                    return Ok(Arrived::Answer(id.to_string()));
                 }
                 if sent.wants_ack
                     && let Some(copy) = acknowledged(visit, office, message_id).await?
                 {
-                    return Ok(Found::Acknowledgement(copy));
+                    return Ok(Arrived::Acknowledgement(copy));
                 }
             }
             // A server that is being started again comes back.
@@ -103,14 +103,14 @@ fn answer_among(inbox: &[MessageAnswer], sent: i64, recipients: &[String]) -> Op
 }
 
 /// The answer, asked for again and again.
-async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Found> {
+async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
     loop {
         let next = Instant::now() + ASK_AGAIN;
         for (id, thread) in sent.ids.iter().zip(&sent.threads) {
             let thread = if thread.is_empty() { id } else { thread };
             let letters = visit.provider().thread(thread).await?;
             if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
-                return Ok(Found::Answer(answer.to_owned()));
+                return Ok(Arrived::Answer(answer.to_owned()));
             }
         }
         sleep(next.saturating_duration_since(Instant::now())).await;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 
 use crate::post_office::connection::Connection;
-use crate::post_office::message::Message;
+use crate::post_office::message::ClientMessage;
 pub use acquaintance::Agent;
 use mailbox::Mailbox;
 
@@ -45,7 +45,7 @@ impl Channel {
     /// Takes note of a message and its answer. Returns the answer that the client is to have.
     ///
     /// An agent that is met here is told of all mail that comes after this returned.
-    pub async fn overhear(&self, message: &Message, answer: String) -> String {
+    pub async fn overhear(&self, message: &ClientMessage, answer: String) -> String {
         if message.is_introduction() {
             return self.offer(message, answer).await;
         }
@@ -72,7 +72,7 @@ impl Channel {
         self.state().watchers.abort_all();
     }
 
-    async fn offer(&self, message: &Message, answer: String) -> String {
+    async fn offer(&self, message: &ClientMessage, answer: String) -> String {
         let offered = acquaintance::is_claude(message).then(|| acquaintance::with_channel(&answer)).flatten();
         let Some(offered) = offered else { return answer };
         self.state().is_offered = true;

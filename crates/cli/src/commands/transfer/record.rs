@@ -19,7 +19,7 @@ const ROLES: [(Role, &str); 3] = [(Role::To, "to"), (Role::Cc, "cc"), (Role::Bcc
 /// A message with its deliveries.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line<'a> {
+pub struct ExportLine<'a> {
     id: i64,
     project: Cow<'a, str>,
     project_slug: Cow<'a, str>,
@@ -77,7 +77,7 @@ struct DeliveryLine<'a> {
     archived_ts: Option<String>,
 }
 
-impl<'a> From<&'a Record> for Line<'a> {
+impl<'a> From<&'a Record> for ExportLine<'a> {
     fn from(record: &'a Record) -> Self {
         let message = &record.message;
         Self {
@@ -137,10 +137,10 @@ impl<'a> From<&'a Delivery> for DeliveryLine<'a> {
     }
 }
 
-impl TryFrom<Line<'_>> for Record {
+impl TryFrom<ExportLine<'_>> for Record {
     type Error = anyhow::Error;
 
-    fn try_from(line: Line<'_>) -> anyhow::Result<Self> {
+    fn try_from(line: ExportLine<'_>) -> anyhow::Result<Self> {
         if line.id < 1 {
             bail!("id '{}' is not a message's", line.id);
         }
@@ -285,13 +285,13 @@ mod tests {
     }
 
     fn read(line: Value) -> anyhow::Result<Record> {
-        serde_json::from_value::<Line<'_>>(line)?.try_into()
+        serde_json::from_value::<ExportLine<'_>>(line)?.try_into()
     }
 
     #[test]
     fn a_line_that_was_exported_is_read_back() {
         let record = read(line()).unwrap();
-        assert_eq!(serde_json::to_value(Line::from(&record)).unwrap()["body_md"], line()["body_md"]);
+        assert_eq!(serde_json::to_value(ExportLine::from(&record)).unwrap()["body_md"], line()["body_md"]);
         assert_eq!((record.human_key.as_str(), record.message.from.as_str()), ("/data/app", "alice"));
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let record = read(line.clone()).unwrap();
         assert_eq!(record.message.to, ["#dev", "bob"]);
         assert_eq!(record.post.as_ref().unwrap().channel.as_str(), "dev");
-        assert_eq!(serde_json::to_value(Line::from(&record)).unwrap()["post"], line["post"]);
+        assert_eq!(serde_json::to_value(ExportLine::from(&record)).unwrap()["post"], line["post"]);
         for (place, value, told) in [
             ("/to", json!(["bob"]), "'to' does not begin with the channel '#dev'"),
             ("/to/1", json!("#ops"), "Invalid agent name: '#ops'"),

@@ -11,11 +11,11 @@ use mail::channels::WATCHER;
 use mail::clock::{Clock, SystemClock, rfc3339};
 use mail::ids::MessageId;
 use mail::watches::{Outcome, answer_key};
-use relay::watch::{Decision, Prompt, RunError, Said, Verdict, context, decide};
+use relay::watch::{Decision, Heard, Judgement, Prompt, RunError, context, decide};
 use serde_json::{Value, json};
 
 use super::put_off::MOST_WAITING;
-use super::reading::Place;
+use super::source::WatchSource;
 use super::watching::Watching;
 use crate::post_office::Refused;
 
@@ -24,7 +24,7 @@ const ANSWERED_BEFORE: &str = "IDEMPOTENCY_CONFLICT";
 
 impl Watching<'_> {
     /// Deals with a message that was met for the first time.
-    pub(super) async fn meet(&mut self, place: &Place, said: &Said) -> Result<(), Refused> {
+    pub(super) async fn meet(&mut self, place: &WatchSource, said: &Heard) -> Result<(), Refused> {
         match decide(said, self.asking.agent()) {
             Decision::Answer if place.is_mailbox() && self.is_met_in_a_channel(said) => Ok(()),
             Decision::Answer => self.answer(place, said, false).await,
@@ -38,10 +38,10 @@ impl Watching<'_> {
     }
 
     /// Takes a message on and answers it. What a person wants tried again is not held up by the breaker.
-    pub(super) async fn answer(&mut self, place: &Place, said: &Said, by_hand: bool) -> Result<(), Refused> {
+    pub(super) async fn answer(&mut self, place: &WatchSource, said: &Heard, by_hand: bool) -> Result<(), Refused> {
         let said = &self.counted(place, said).await?;
-        let verdict = if by_hand { Verdict::Answer } else { self.judge(said) };
-        if let Verdict::Wait(until) = verdict {
+        let verdict = if by_hand { Judgement::Answer } else { self.judge(said) };
+        if let Judgement::Wait(until) = verdict {
             self.let_wait(place, said, until);
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl Watching<'_> {
         if taken == TakenAnswer::Already {
             return Ok(());
         }
-        if let Verdict::Refuse(reason) = verdict {
+        if let Judgement::Refuse(reason) = verdict {
             return self.failed(place, said, &RunError { reason, complaint: String::new() }).await;
         }
         let words = format!("answering {} from {} in {}", said.id, said.from, place.name());
@@ -68,27 +68,27 @@ impl Watching<'_> {
     }
 
     /// The message with the count of its chain, which a letter does not tell.
-    async fn counted(&self, place: &Place, said: &Said) -> Result<Said, Refused> {
+    async fn counted(&self, place: &WatchSource, said: &Heard) -> Result<Heard, Refused> {
         let hops = if place.is_mailbox() { self.asking.hops(said.id).await? } else { said.hops };
-        Ok(Said { hops, ..said.clone() })
+        Ok(Heard { hops, ..said.clone() })
     }
 
     /// Whether a message is to be answered now. What came behind one that waits would otherwise take its turn.
-    fn judge(&mut self, said: &Said) -> Verdict {
+    fn judge(&mut self, said: &Heard) -> Judgement {
         let verdict = match self.put_off.behind_another(said) {
-            Some(due) => Verdict::Wait(due),
+            Some(due) => Judgement::Wait(due),
             None => self.breaker.judge(said, SystemClock.now()),
         };
         match verdict {
-            Verdict::Wait(_) if !self.put_off.has_room_for(said.id) => {
-                Verdict::Refuse(format!("{MOST_WAITING} messages wait for an answer already"))
+            Judgement::Wait(_) if !self.put_off.has_room_for(said.id) => {
+                Judgement::Refuse(format!("{MOST_WAITING} messages wait for an answer already"))
             }
             verdict => verdict,
         }
     }
 
     /// Leaves a message for when its sender, who asked very much, may be answered again.
-    fn let_wait(&mut self, place: &Place, said: &Said, until: Timestamp) {
+    fn let_wait(&mut self, place: &WatchSource, said: &Heard, until: Timestamp) {
         if self.put_off.add(&place.channel, said, until) {
             let words = format!("waiting until {} with {}: {} asks very much", rfc3339(until), said.id, said.from);
             self.plan.log.tell("waiting", facts(place, said, json!({ "until": rfc3339(until) })), &words, "");
@@ -96,7 +96,7 @@ impl Watching<'_> {
     }
 
     /// Runs the command, and goes on saying that the watcher is there.
-    async fn run_command(&self, place: &Place, said: &Said) -> Result<Result<String, RunError>, Refused> {
+    async fn run_command(&self, place: &WatchSource, said: &Heard) -> Result<Result<String, RunError>, Refused> {
         let around = place.around(&self.asking, said, self.plan.context).await?;
         let prompt = Prompt {
             agent: self.asking.agent(),
@@ -119,7 +119,7 @@ impl Watching<'_> {
         }
     }
 
-    async fn post(&mut self, place: &Place, said: &Said, answer: &str, begun: Instant) -> Result<(), Refused> {
+    async fn post(&mut self, place: &WatchSource, said: &Heard, answer: &str, begun: Instant) -> Result<(), Refused> {
         let agent = self.asking.agent();
         let key = answer_key(agent, MessageId(said.id));
         // What was said in the open is answered there, wherever it was met.
@@ -148,7 +148,7 @@ impl Watching<'_> {
     }
 
     /// Answers a letter; returns the number of the answer.
-    async fn reply(&self, said: &Said, answer: &str, key: String) -> Result<i64, Refused> {
+    async fn reply(&self, said: &Heard, answer: &str, key: String) -> Result<i64, Refused> {
         let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
         let reply = ReplyMessage {
             project_key,
@@ -163,7 +163,7 @@ impl Watching<'_> {
     }
 
     /// The same in a channel.
-    async fn say(&self, channel: &str, said: &Said, answer: &str, key: String) -> Result<i64, Refused> {
+    async fn say(&self, channel: &str, said: &Heard, answer: &str, key: String) -> Result<i64, Refused> {
         let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
         let post = PostToChannel {
             project_key,
@@ -180,7 +180,7 @@ impl Watching<'_> {
         Ok(self.asking.ask(post).await?.sent.message.id)
     }
 
-    async fn silent(&mut self, place: &Place, said: &Said, begun: Instant) -> Result<(), Refused> {
+    async fn silent(&mut self, place: &WatchSource, said: &Heard, begun: Instant) -> Result<(), Refused> {
         // It may have answered by itself.
         self.breaker.note(&said.thread, &said.from, SystemClock.now());
         self.asking.finish(said.id, &Outcome::Silent).await?;
@@ -191,7 +191,7 @@ impl Watching<'_> {
         Ok(())
     }
 
-    async fn failed(&mut self, place: &Place, said: &Said, error: &RunError) -> Result<(), Refused> {
+    async fn failed(&mut self, place: &WatchSource, said: &Heard, error: &RunError) -> Result<(), Refused> {
         self.has_failed = true;
         self.asking.finish(said.id, &Outcome::Failed(error.reason.clone())).await?;
         let words = format!("failed to answer {} from {}: {}", said.id, said.from, error.reason);
@@ -201,7 +201,7 @@ impl Watching<'_> {
     }
 
     /// The agent has dealt with its copy, if it has one.
-    async fn mark_read(&self, said: &Said) {
+    async fn mark_read(&self, said: &Heard) {
         let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
         let mark = MarkMessageRead { project_key, agent_name, registration_token, message_id: said.id };
         if let Err(refused) = self.asking.ask(mark).await {
@@ -210,19 +210,19 @@ impl Watching<'_> {
     }
 
     /// Whether a letter is a post of a channel that is watched, too, and is met there.
-    fn is_met_in_a_channel(&self, said: &Said) -> bool {
+    fn is_met_in_a_channel(&self, said: &Heard) -> bool {
         let channel = channel_of(said);
         self.places().iter().any(|place| channel == Some(place.channel.as_str()) && said.id > place.first)
     }
 }
 
 /// The channel that a letter was posted in.
-fn channel_of(said: &Said) -> Option<&str> {
+fn channel_of(said: &Heard) -> Option<&str> {
     said.to.iter().find_map(|name| name.strip_prefix('#'))
 }
 
 /// What programs are told of a message.
-fn facts(place: &Place, said: &Said, more: Value) -> Value {
+fn facts(place: &WatchSource, said: &Heard, more: Value) -> Value {
     let mut facts = json!({ "message_id": said.id, "from": said.from });
     if !place.is_mailbox() {
         facts["channel"] = json!(place.channel);

@@ -15,7 +15,7 @@ pub fn name() -> String {
 
 /// A watcher as people are told of it.
 pub fn shown(holder: &str) -> String {
-    match Named::read(holder) {
+    match HolderName::read(holder) {
         Some(named) => format!("process {} on {}", named.process, named.host),
         None => format!("'{holder}'"),
     }
@@ -23,7 +23,7 @@ pub fn shown(holder: &str) -> String {
 
 /// Whether a watcher of that name ran on this machine, and surely does not any more.
 pub fn is_gone(holder: &str) -> bool {
-    let (Some(named), Some(realm)) = (Named::read(holder), realm()) else { return false };
+    let (Some(named), Some(realm)) = (HolderName::read(holder), realm()) else { return false };
     // Where processes cannot be looked at, nobody is said to be gone.
     named.realm == realm
         && began(std::process::id()).is_some()
@@ -31,14 +31,14 @@ pub fn is_gone(holder: &str) -> bool {
 }
 
 /// A name that was read.
-struct Named<'a> {
+struct HolderName<'a> {
     host: &'a str,
     realm: &'a str,
     process: u32,
     beginning: &'a str,
 }
 
-impl<'a> Named<'a> {
+impl<'a> HolderName<'a> {
     fn read(holder: &'a str) -> Option<Self> {
         let (rest, beginning) = holder.rsplit_once(':')?;
         let (rest, process) = rest.rsplit_once(':')?;

@@ -26,11 +26,11 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 pub struct Log {
     as_json: bool,
     agent: String,
-    file: Option<Writer>,
+    file: Option<LogWriter>,
 }
 
 /// Who writes lines, elsewhere.
-struct Writer {
+struct LogWriter {
     lines: Option<SyncSender<String>>,
     /// Tells nothing but that all is written.
     ended: Mutex<Receiver<()>>,
@@ -43,7 +43,7 @@ impl Log {
     pub fn new(as_json: bool, agent: &str, folder: Option<PathBuf>) -> Self {
         let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let name: String = agent.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
-        let file = folder.map(|folder| Writer::new(into_folder(folder, format!("{name}-watcher"))));
+        let file = folder.map(|folder| LogWriter::new(into_folder(folder, format!("{name}-watcher"))));
         Self { as_json, agent: agent.to_owned(), file }
     }
 
@@ -67,7 +67,7 @@ impl Log {
     }
 }
 
-impl Writer {
+impl LogWriter {
     fn new(mut write: impl FnMut(&str) + Send + 'static) -> Self {
         let (lines, waiting) = sync_channel::<String>(MOST_WAITING);
         let (ending, ended) = sync_channel(0);
@@ -86,7 +86,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for LogWriter {
     fn drop(&mut self) {
         self.lines = None;
         let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_folder_that_never_answers_holds_up_nobody() {
         let (hold, held) = sync_channel::<()>(0);
-        let writer = Writer::new(move |_| _ = held.recv());
+        let writer = LogWriter::new(move |_| _ = held.recv());
         for _ in 0..MOST_WAITING + 2 {
             writer.write("a line".to_owned());
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use relay::watch::Said;
+use relay::watch::Heard;
 
 /// How many messages wait at most.
 pub const MOST_WAITING: usize = 1_000;
@@ -25,7 +25,7 @@ struct Waiting {
 impl PutOff {
     /// Lets a message wait that was met in a channel, or in the mailbox, and with it all others of its sender. `false` if
     /// it did already.
-    pub fn add(&mut self, channel: &str, said: &Said, due: Timestamp) -> bool {
+    pub fn add(&mut self, channel: &str, said: &Heard, due: Timestamp) -> bool {
         for waiting in self.0.values_mut().filter(|waiting| waiting.from == said.from) {
             waiting.due = due;
         }
@@ -49,7 +49,7 @@ impl PutOff {
     }
 
     /// How long a message has to wait because an older one of its sender does.
-    pub fn behind_another(&self, said: &Said) -> Option<Timestamp> {
+    pub fn behind_another(&self, said: &Heard) -> Option<Timestamp> {
         self.0.range(..said.id).find(|(_, waiting)| waiting.from == said.from).map(|(_, waiting)| waiting.due)
     }
 
@@ -78,8 +78,8 @@ mod tests {
         format!("2026-01-11T{time}Z").parse().unwrap()
     }
 
-    fn said(id: i64, from: &str) -> Said {
-        Said {
+    fn said(id: i64, from: &str) -> Heard {
+        Heard {
             id,
             from: from.to_owned(),
             is_human: false,

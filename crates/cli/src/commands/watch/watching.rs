@@ -25,7 +25,7 @@ use super::asking::Asking;
 use super::holder;
 use super::log::Log;
 use super::put_off::PutOff;
-use super::reading::Place;
+use super::source::WatchSource;
 use crate::post_office::{PostOffice, Refused, Watch};
 
 /// How often a watcher says that it is still there.
@@ -69,7 +69,7 @@ pub struct Watching<'a> {
     /// Whether a run has failed.
     pub(super) has_failed: bool,
     holder: String,
-    places: Vec<Place>,
+    places: Vec<WatchSource>,
     next_beat: Instant,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Watching<'a> {
     }
 
     /// Where it looks.
-    pub(super) fn places(&self) -> &[Place] {
+    pub(super) fn places(&self) -> &[WatchSource] {
         &self.places
     }
 
@@ -158,7 +158,7 @@ impl<'a> Watching<'a> {
     }
 
     /// Takes a place, and returns it with the messages there that are given up.
-    async fn take_place(&self, channel: &str) -> anyhow::Result<(Place, Vec<i64>)> {
+    async fn take_place(&self, channel: &str) -> anyhow::Result<(WatchSource, Vec<i64>)> {
         let mut begin = BeginWatch {
             actor: self.plan.actor.clone(),
             channel: channel.to_owned(),
@@ -173,7 +173,7 @@ impl<'a> Watching<'a> {
             begin.instead_of = Some(holder.clone());
             begun = self.asking.ask(begin).await?;
         }
-        let place = |position| Place { channel: channel.to_owned(), first: position, position };
+        let place = |position| WatchSource { channel: channel.to_owned(), first: position, position };
         let (holder, until) = match begun {
             BegunAnswer::Started { position, given_up } => return Ok((place(position), given_up)),
             BegunAnswer::Held { holder, until } => (holder, until),
@@ -275,7 +275,7 @@ impl<'a> Watching<'a> {
     }
 
     /// Holds a place, and notes how far the next watcher need not look: up to what waits here.
-    async fn hold(&self, place: &Place) -> Result<(), Refused> {
+    async fn hold(&self, place: &WatchSource) -> Result<(), Refused> {
         let first_waiting = self.put_off.first_in(&place.channel);
         let position = first_waiting.map_or(place.position, |first| place.position.min(first - 1));
         self.asking.hold(&place.channel, &self.holder, position).await

@@ -7,10 +7,10 @@ use super::lexer::{Filter, Token, TokenKind};
 use super::{DEEPEST, Field, MOST_TERMS, Query, QueryError};
 
 /// What a part of a query amounts to.
-type Part = Result<Option<Query>, QueryError>;
+type Operand = Result<Option<Query>, QueryError>;
 
 /// Reads all tokens as one query.
-pub(super) fn parse(tokens: &[Token<'_>]) -> Part {
+pub(super) fn parse(tokens: &[Token<'_>]) -> Operand {
     let mut parser = Parser { tokens, at: 0, depth: 0, terms: 0 };
     if tokens.is_empty() {
         return Ok(None);
@@ -34,7 +34,7 @@ struct Parser<'t, 'a> {
 
 impl<'t, 'a> Parser<'t, 'a> {
     /// Parts joined by OR.
-    fn either(&mut self, field: Field) -> Part {
+    fn either(&mut self, field: Field) -> Operand {
         let mut parts = Vec::new();
         loop {
             match self.all(field)? {
@@ -48,7 +48,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// Parts joined by AND, or by nothing.
-    fn all(&mut self, field: Field) -> Part {
+    fn all(&mut self, field: Field) -> Operand {
         let mut parts = Vec::new();
         loop {
             match self.negatable(field)? {
@@ -64,13 +64,13 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    fn negatable(&mut self, field: Field) -> Part {
+    fn negatable(&mut self, field: Field) -> Operand {
         let Some(not) = self.next_if(TokenKind::Not) else { return self.single(field) };
         let negated = self.nested(not.position, |parser| parser.negatable(field))?;
         Ok(negated.map(|query| Query::Not(Box::new(query))))
     }
 
-    fn single(&mut self, field: Field) -> Part {
+    fn single(&mut self, field: Field) -> Operand {
         let Some(token) = self.peek() else { return Err(self.word_missing()) };
         match token.kind {
             TokenKind::And | TokenKind::Or | TokenKind::Close => return Err(self.word_missing()),
@@ -90,7 +90,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    fn group(&mut self, field: Field) -> Part {
+    fn group(&mut self, field: Field) -> Operand {
         let open = self.tokens[self.at].position;
         self.at += 1;
         if self.next_if(TokenKind::Close).is_some() {
@@ -104,7 +104,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(inside)
     }
 
-    fn filtered(&mut self, filter: Filter, field: Field) -> Part {
+    fn filtered(&mut self, filter: Filter, field: Field) -> Operand {
         match self.peek().map(|token| token.kind) {
             None | Some(TokenKind::Close) => Err(self.missing("a word, a phrase or a group", filter.as_str())),
             Some(_) => self.single(field),
@@ -112,7 +112,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// The name after `from:`, which may be made of any characters.
-    fn sender(&mut self) -> Part {
+    fn sender(&mut self) -> Operand {
         let missing = self.missing("a name", Filter::From.as_str());
         let token = self.peek().ok_or_else(|| missing.clone())?;
         let name = match token.kind {
@@ -125,7 +125,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.term(token, Query::From(name.to_owned()))
     }
 
-    fn term(&mut self, token: &Token<'_>, query: Query) -> Part {
+    fn term(&mut self, token: &Token<'_>, query: Query) -> Operand {
         self.terms += 1;
         if self.terms > MOST_TERMS {
             let message = format!("more than {MOST_TERMS} words at position {}", token.position);
@@ -134,7 +134,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Some(query))
     }
 
-    fn nested(&mut self, position: usize, read: impl FnOnce(&mut Self) -> Part) -> Part {
+    fn nested(&mut self, position: usize, read: impl FnOnce(&mut Self) -> Operand) -> Operand {
         if self.depth == DEEPEST {
             let message = format!("nested more than {DEEPEST} deep at position {position}");
             return Err(QueryError::new(position, message));

@@ -49,7 +49,7 @@ enum Section {
 impl Body {
     /// Reads a body; `names` are those of the people who talk.
     pub fn read(text: &str, names: &HashSet<&str>) -> Self {
-        let mut reader = Reader { names, body: Self::default(), section: Section::Other, paragraph: None };
+        let mut reader = BodyReader { names, body: Self::default(), section: Section::Other, paragraph: None };
         for line in prose_lines(text) {
             reader.line(line.trim());
         }
@@ -58,7 +58,7 @@ impl Body {
     }
 }
 
-struct Reader<'a> {
+struct BodyReader<'a> {
     names: &'a HashSet<&'a str>,
     body: Body,
     section: Section,
@@ -66,7 +66,7 @@ struct Reader<'a> {
     paragraph: Option<String>,
 }
 
-impl Reader<'_> {
+impl BodyReader<'_> {
     fn line(&mut self, line: &str) {
         if line.is_empty() || line.starts_with('>') {
             return self.end_paragraph();

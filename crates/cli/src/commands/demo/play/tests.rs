@@ -19,7 +19,7 @@ async fn begun() -> (tempfile::TempDir, Post, Play) {
     let sample = Sample::read().unwrap();
     sample.fill(&post).await.unwrap();
     for (project, wish) in sample.line() {
-        tokio::spawn(wish.stand(post.office.clone(), project, Words::default()));
+        tokio::spawn(wish.stand(post.office.clone(), project, Phrases::default()));
     }
     let play = Play::begin(post.office.clone(), sample.members(), true).await.unwrap();
     (home, post, play)
@@ -93,7 +93,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
 }
 
-fn words_of(topic: &BTreeMap<String, String>) -> Words {
+fn words_of(topic: &BTreeMap<String, String>) -> Phrases {
     let drawn = [
         ("worker", "GreenDog"),
         ("other", "BlueLake"),
@@ -104,7 +104,7 @@ fn words_of(topic: &BTreeMap<String, String>) -> Words {
         ("commit", "0123abc"),
         ("commit2", "4567def"),
     ];
-    let words = drawn.into_iter().fold(Words::default(), |words, (name, text)| words.with(name, text));
+    let words = drawn.into_iter().fold(Phrases::default(), |words, (name, text)| words.with(name, text));
     topic.iter().fold(words, |words, (name, text)| words.with(name, text)).sent_at(Timestamp::now(), "seed")
 }
 
@@ -115,7 +115,7 @@ fn letters(scenes: &[Scene]) -> impl Iterator<Item = &Letter> {
     })
 }
 
-fn check(letter: &Letter, words: &Words) -> bool {
+fn check(letter: &Letter, words: &Phrases) -> bool {
     let (subject, body) = (words.fill(letter.subject.as_deref().unwrap_or_default()), words.fill(letter.body.trim()));
     assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
     assert!(secrets::find(&body).is_empty(), "{subject}: {body}");
@@ -139,7 +139,7 @@ fn every_typed_message_of_every_scene_reads_without_a_problem_with_every_topic()
         assert!(typed >= 40, "{typed}");
     }
     for letter in letters(&script.openings) {
-        check(letter, &Words::default().sent_at(Timestamp::now(), "seed"));
+        check(letter, &Phrases::default().sent_at(Timestamp::now(), "seed"));
     }
 }
 

@@ -25,7 +25,7 @@ async fn filled() -> (tempfile::TempDir, Post) {
 fn every_typed_message_reads_without_a_problem_and_all_kinds_are_there() {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for letter in letters(&Sample::read().unwrap()) {
-        let words = Words::default().sent_at(Timestamp::now(), "a seed");
+        let words = Phrases::default().sent_at(Timestamp::now(), "a seed");
         let (subject, body) = (letter.subject.clone().unwrap_or_default(), words.fill(letter.body.trim()));
         assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
         assert!(secrets::find(&body).is_empty(), "{subject}");

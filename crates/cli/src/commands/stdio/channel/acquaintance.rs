@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::post_office::message::Message;
+use crate::post_office::message::ClientMessage;
 
 /// The experimental capability that makes Claude Code listen.
 const CAPABILITY: &str = "claude/channel";
@@ -30,13 +30,13 @@ pub struct Agent {
 }
 
 /// Whether a message that introduces its client says that it is Claude.
-pub fn is_claude(message: &Message) -> bool {
+pub fn is_claude(message: &ClientMessage) -> bool {
     #[derive(Deserialize)]
     struct Introduction {
-        params: Params,
+        params: ClientParams,
     }
     #[derive(Deserialize)]
-    struct Params {
+    struct ClientParams {
         #[serde(rename = "clientInfo")]
         client: Option<Client>,
         #[serde(rename = "_meta")]
@@ -72,13 +72,13 @@ pub fn with_channel(answer: &str) -> Option<String> {
 }
 
 /// The agent that was registered, if `message` asked for that and `answer` grants it.
-pub fn registered(message: &Message, answer: &str) -> Option<Agent> {
+pub fn registered(message: &ClientMessage, answer: &str) -> Option<Agent> {
     #[derive(Deserialize)]
     struct Asked {
-        params: Params,
+        params: ClientParams,
     }
     #[derive(Deserialize)]
-    struct Params {
+    struct ClientParams {
         arguments: Arguments,
     }
     #[derive(Deserialize)]
@@ -87,10 +87,10 @@ pub fn registered(message: &Message, answer: &str) -> Option<Agent> {
     }
     #[derive(Deserialize)]
     struct Answered {
-        result: Outcome,
+        result: Registration,
     }
     #[derive(Deserialize)]
-    struct Outcome {
+    struct Registration {
         #[serde(rename = "structuredContent")]
         content: Content,
     }
@@ -124,8 +124,8 @@ mod tests {
 
     use super::*;
 
-    fn message(method: &str, params: Value) -> Message {
-        Message::read(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
+    fn message(method: &str, params: Value) -> ClientMessage {
+        ClientMessage::read(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         assert!(is_claude(&message("server/discover", json!({ "_meta": client }))));
         assert!(!is_claude(&message("initialize", json!({}))));
         assert!(!is_claude(&message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
-        assert!(!is_claude(&Message::read("[".repeat(10_000))));
+        assert!(!is_claude(&ClientMessage::read("[".repeat(10_000))));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::acquaintance::Agent;
 use super::telling;
 use crate::post_office::connection::Connection;
-use crate::post_office::message::Message;
+use crate::post_office::message::ClientMessage;
 use crate::post_office::resource;
 
 /// How many messages are told at once. Of older ones only the number is told.
@@ -172,11 +172,11 @@ impl Mailbox {
     }
 
     /// The request for notices about this mailbox.
-    fn listening(&self) -> Message {
+    fn listening(&self) -> ClientMessage {
         let token = held(&self.token).clone();
         let keys = [("project", Some(self.project.as_str())), ("registration_token", token.as_deref())];
         let uri = resource("inbox", &self.agent, &keys);
-        Message::inquiry("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
+        ClientMessage::inquiry("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
     }
 }
 

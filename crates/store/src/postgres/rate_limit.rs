@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use mail::StoreError;
-use mail::pace::PaceStore;
+use mail::rate_limit::RateLimitStore;
 
 use super::Postgres;
 use crate::error::refused;
@@ -30,7 +30,7 @@ const TAKE: &str = "
     RETURNING granted";
 
 #[async_trait]
-impl PaceStore for Postgres {
+impl RateLimitStore for Postgres {
     async fn take(&self, address: &str, lot: u32, per_second: u32) -> Result<u32, StoreError> {
         let per_second = i64::from(per_second.max(1));
         let lot = i64::from(lot).min(per_second);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http_body_util::LengthLimitError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::Problem;
+use super::problem::HttpProblem;
 
 /// What the bodies of all requests under way may take, in bytes.
 const ROOM_FOR_ALL: u32 = 256 * 1024 * 1024;
@@ -27,7 +27,7 @@ pub struct Room {
 }
 
 /// A body that was read. Its room is free again when it is dropped.
-pub struct Taken {
+pub struct ReceivedBody {
     /// What it says.
     pub bytes: Bytes,
     _room: OwnedSemaphorePermit,
@@ -40,30 +40,30 @@ impl Room {
     }
 
     /// Reads a whole body.
-    pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Taken, Problem> {
+    pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<ReceivedBody, HttpProblem> {
         let mut room = self.make(told_length(headers))?;
         let reading = axum::body::to_bytes(body, self.largest_request);
         let bytes = match tokio::time::timeout(SLOWEST_BODY, reading).await {
             Ok(Ok(bytes)) => bytes,
-            Ok(Err(error)) if is_over_the_limit(&error) => return Err(Problem::too_large(self.largest_request)),
-            Ok(Err(_)) => return Err(Problem::malformed()),
-            Err(_) => return Err(Problem::too_slow()),
+            Ok(Err(error)) if is_over_the_limit(&error) => return Err(HttpProblem::too_large(self.largest_request)),
+            Ok(Err(_)) => return Err(HttpProblem::malformed()),
+            Err(_) => return Err(HttpProblem::too_slow()),
         };
         // A body that did not say its length took the room of the largest, and may wait for mail with it.
         drop(room.split(room.num_permits().saturating_sub(bytes.len())));
-        Ok(Taken { bytes, _room: room })
+        Ok(ReceivedBody { bytes, _room: room })
     }
 
     /// Room for a body that says to have `told` bytes; it may turn out to be shorter.
-    fn make(&self, told: Option<u64>) -> Result<OwnedSemaphorePermit, Problem> {
+    fn make(&self, told: Option<u64>) -> Result<OwnedSemaphorePermit, HttpProblem> {
         let largest = self.largest_request as u64;
         let wanted = told.unwrap_or(largest);
         if wanted > largest {
-            return Err(Problem::too_large(self.largest_request));
+            return Err(HttpProblem::too_large(self.largest_request));
         }
         // One that alone is larger than the room has it all for itself.
         let wanted = u32::try_from(wanted).unwrap_or(ROOM_FOR_ALL).min(ROOM_FOR_ALL);
-        self.bytes.clone().try_acquire_many_owned(wanted).map_err(|_| Problem::busy())
+        self.bytes.clone().try_acquire_many_owned(wanted).map_err(|_| HttpProblem::busy())
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         [(CONTENT_LENGTH, bytes.into())].into_iter().collect()
     }
 
-    fn status<T>(result: Result<T, Problem>) -> u16 {
+    fn status<T>(result: Result<T, HttpProblem>) -> u16 {
         result.map_or_else(|problem| problem.status(), |_| 200)
     }
 

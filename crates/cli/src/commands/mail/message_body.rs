@@ -23,7 +23,7 @@ pub struct Body {
 
 /// A text that was read.
 #[derive(Debug)]
-pub struct Written {
+pub struct MessageBody {
     text: String,
     /// Where it was written, if that was in an editor.
     file: Option<NamedTempFile>,
@@ -31,18 +31,18 @@ pub struct Written {
 
 impl Body {
     /// Reads the text; there has to be some.
-    pub fn read(&self) -> anyhow::Result<Written> {
+    pub fn read(&self) -> anyhow::Result<MessageBody> {
         written(self.message.as_deref(), "with -m TEXT")
     }
 }
 
 /// A text that was given, or `-` for standard input, or what is written in an editor; there has to be some. `how` says
 /// how it could have been given.
-pub fn written(given: Option<&str>, how: &str) -> anyhow::Result<Written> {
+pub fn written(given: Option<&str>, how: &str) -> anyhow::Result<MessageBody> {
     let written = match given {
-        Some(text) if text != "-" => Written { text: text.to_owned(), file: None },
+        Some(text) if text != "-" => MessageBody { text: text.to_owned(), file: None },
         None if io::stdin().is_terminal() => edited(how)?,
-        _ => Written { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
+        _ => MessageBody { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
     };
     if written.text.trim().is_empty() {
         bail!("the message is empty, so nothing was sent; pass its text {how} or on standard input");
@@ -54,7 +54,7 @@ pub fn written(given: Option<&str>, how: &str) -> anyhow::Result<Written> {
     Ok(written)
 }
 
-impl Written {
+impl MessageBody {
     /// What it says.
     pub fn text(&self) -> &str {
         &self.text
@@ -70,7 +70,7 @@ impl Written {
     }
 }
 
-fn edited(how: &str) -> anyhow::Result<Written> {
+fn edited(how: &str) -> anyhow::Result<MessageBody> {
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(set);
     let missing = || format!("the message has no text; pass it {how}, or set EDITOR to write it there");
     let editor = editor.with_context(missing)?;
@@ -85,7 +85,7 @@ fn edited(how: &str) -> anyhow::Result<Written> {
     }
     // By its name: an editor may have put another file in its place.
     let text = text_of(Some(file.path()))?.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(Written { text, file: Some(file) })
+    Ok(MessageBody { text, file: Some(file) })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const MOST_PIECES: usize = 20_000;
 
 /// A message's text as a page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct RenderedText {
     /// HTML that is safe as it is.
     pub html: String,
     /// How many bytes of the text are not shown.
@@ -28,7 +28,7 @@ pub struct Text {
 }
 
 /// Lays out a text.
-pub fn laid_out(text: &str) -> Text {
+pub fn laid_out(text: &str) -> RenderedText {
     if text.len() > LONGEST_LAID_OUT {
         return plain(text);
     }
@@ -36,17 +36,17 @@ pub fn laid_out(text: &str) -> Text {
     let Some(pieces) = pieces(&shown) else { return plain(text) };
     let mut laid_out = String::with_capacity(shown.len() * 3 / 2);
     html::push_html(&mut laid_out, pieces.into_iter());
-    Text { html: SANITISER.clean(&laid_out).to_string(), left_out: 0 }
+    RenderedText { html: SANITISER.clean(&laid_out).to_string(), left_out: 0 }
 }
 
 /// The text as it is, as far as a page shows it.
-fn plain(text: &str) -> Text {
+fn plain(text: &str) -> RenderedText {
     let mut end = text.len().min(LONGEST_LAID_OUT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let html = format!("<pre class=\"plain\" tabindex=\"0\">{}</pre>", escaped(&plain_lines(&text[..end])));
-    Text { html, left_out: text.len() - end }
+    RenderedText { html, left_out: text.len() - end }
 }
 
 /// How a text begins, on one line and without its marks: at most `most` characters.
@@ -103,7 +103,9 @@ fn pieces(text: &str) -> Option<Vec<Event<'_>>> {
 fn harmless(event: Event<'_>) -> Vec<Event<'_>> {
     match event {
         // What was written as `&#x202e;` is read here for the first time.
-        Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(unsteered(text))],
+        Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+            vec![Event::Text(unsteered(text))]
+        }
         Event::Code(text) => vec![Event::Code(unsteered(text))],
         Event::Start(Tag::HtmlBlock) => vec![Event::Start(Tag::Paragraph)],
         Event::End(TagEnd::HtmlBlock) => vec![Event::End(TagEnd::Paragraph)],
@@ -118,7 +120,9 @@ fn harmless(event: Event<'_>) -> Vec<Event<'_>> {
         Event::End(TagEnd::Heading(level)) => vec![Event::End(TagEnd::Heading(lower(level)))],
         // What programs write on lines of their own is meant so.
         Event::SoftBreak => vec![Event::HardBreak],
-        Event::TaskListMarker(is_done) => vec![Event::Text(CowStr::Borrowed(if is_done { "☑ " } else { "☐ " }))],
+        Event::TaskListMarker(is_done) => {
+            vec![Event::Text(CowStr::Borrowed(if is_done { "☑ " } else { "☐ " }))]
+        }
         other => vec![other],
     }
 }

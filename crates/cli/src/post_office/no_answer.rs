@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::Refused;
-use super::message::Message;
+use super::message::ClientMessage;
 
 /// The code of JSON-RPC for a failure that is not the caller's.
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Why a message was not answered by the office.
 #[derive(Debug, Deserialize)]
-pub struct Refusal {
+pub struct NoAnswer {
     code: String,
     message: String,
     #[serde(default)]
@@ -23,10 +23,10 @@ pub struct Refusal {
 
 #[derive(Deserialize)]
 struct Problem {
-    error: Refusal,
+    error: NoAnswer,
 }
 
-impl Refusal {
+impl NoAnswer {
     fn new(code: &str, message: String, hint: &str) -> Self {
         Self { code: code.to_owned(), message, hint: hint.to_owned() }
     }
@@ -65,7 +65,7 @@ impl Refusal {
     }
 
     /// The line that says so to the client; none if the message wanted no answer.
-    pub fn line(&self, message: &Message) -> Option<String> {
+    pub fn line(&self, message: &ClientMessage) -> Option<String> {
         let id = message.id.as_deref().filter(|_| message.is_request());
         let Self { code, message: fact, hint } = self;
         let text = format!("{}. {hint} [{code}]", fact.trim_end_matches('.'));
@@ -97,15 +97,15 @@ mod tests {
 
     use super::*;
 
-    fn line(refusal: &Refusal, message: &str) -> Value {
-        let line = refusal.line(&Message::read(message.to_owned())).expect("a request is answered");
+    fn line(refusal: &NoAnswer, message: &str) -> Value {
+        let line = refusal.line(&ClientMessage::read(message.to_owned())).expect("a request is answered");
         assert!(!line.contains('\n'));
         serde_json::from_str(&line).expect("a line is JSON")
     }
 
     #[test]
     fn a_tool_call_is_refused_in_its_result() {
-        let answer = line(&Refusal::connection_lost("http://h"), r#"{"id":"7","method":"tools/call"}"#);
+        let answer = line(&NoAnswer::connection_lost("http://h"), r#"{"id":"7","method":"tools/call"}"#);
         assert_eq!(answer["id"], "7");
         assert_eq!(answer["result"]["isError"], true);
         assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "CONNECTION_LOST");
@@ -118,24 +118,24 @@ mod tests {
     fn a_modern_refusal_is_a_complete_result() {
         let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
         let call = format!(r#"{{"id":7,"method":"tools/call","params":{meta}}}"#);
-        assert_eq!(line(&Refusal::connection_lost("http://h"), &call)["result"]["resultType"], "complete");
+        assert_eq!(line(&NoAnswer::connection_lost("http://h"), &call)["result"]["resultType"], "complete");
     }
 
     #[test]
     fn other_requests_are_refused_with_an_error_and_notifications_not_at_all() {
-        let refusal = Refusal::of_answer("http://h", StatusCode::BAD_GATEWAY, b"<html>");
+        let refusal = NoAnswer::of_answer("http://h", StatusCode::BAD_GATEWAY, b"<html>");
         let answer = line(&refusal, r#"{"id":1,"method":"tools/list"}"#);
         assert_eq!(answer["error"]["code"], -32603);
         assert_eq!(answer["error"]["data"]["code"], "UNEXPECTED_ANSWER");
         assert!(answer["error"]["message"].as_str().unwrap().contains("502"));
-        assert!(refusal.line(&Message::read(r#"{"method":"tools/call"}"#.to_owned())).is_none());
-        assert!(refusal.line(&Message::read("junk".to_owned())).is_none());
+        assert!(refusal.line(&ClientMessage::read(r#"{"method":"tools/call"}"#.to_owned())).is_none());
+        assert!(refusal.line(&ClientMessage::read("junk".to_owned())).is_none());
     }
 
     #[test]
     fn what_the_server_says_of_itself_is_passed_on() {
         let body = br#"{"error":{"code":"UNAUTHORIZED","message":"The bearer token is missing","hint":"Send it."}}"#;
-        let refusal = Refusal::of_answer("http://h", StatusCode::UNAUTHORIZED, body);
+        let refusal = NoAnswer::of_answer("http://h", StatusCode::UNAUTHORIZED, body);
         let answer = line(&refusal, r#"{"id":1,"method":"tools/call"}"#);
         let error = json!({"code": "UNAUTHORIZED", "message": "The bearer token is missing", "hint": "Send it."});
         assert_eq!(answer["result"]["structuredContent"]["error"], error);

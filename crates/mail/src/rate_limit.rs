@@ -9,7 +9,7 @@ use crate::error::StoreError;
 
 /// The requests that an address may send in a second, shared by servers.
 #[async_trait]
-pub trait PaceStore: Send + Sync {
+pub trait RateLimitStore: Send + Sync {
     /// Takes up to `lot` requests of those that `address` may still send, and tells how many that is. An address may
     /// send `per_second` at once, and as many in each second that follows, at whichever servers.
     async fn take(&self, address: &str, lot: u32, per_second: u32) -> Result<u32, StoreError>;

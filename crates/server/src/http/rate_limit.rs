@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use mail::pace::{PaceStore, lot_of};
+use mail::rate_limit::{RateLimitStore, lot_of};
 use tokio::time::Instant;
 
 /// After how many requests the addresses are forgotten that have sent none lately.
@@ -32,7 +32,7 @@ pub struct Pace {
 
 impl Pace {
     /// So many a second; `shared` is where other servers count, too.
-    pub fn new(per_second: NonZeroU32, shared: Option<Arc<dyn PaceStore>>) -> Self {
+    pub fn new(per_second: NonZeroU32, shared: Option<Arc<dyn RateLimitStore>>) -> Self {
         let together = shared.map(|store| Together { store, per_second: per_second.get(), lots: Mutex::default() });
         Self { alone: RateLimiter::keyed(Quota::per_second(per_second)), together, checks: AtomicU32::new(0) }
     }
@@ -55,7 +55,7 @@ impl Pace {
 
 /// The count that servers share.
 struct Together {
-    store: Arc<dyn PaceStore>,
+    store: Arc<dyn RateLimitStore>,
     per_second: u32,
     lots: Mutex<HashMap<IpAddr, Arc<tokio::sync::Mutex<Lot>>>>,
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[async_trait]
-    impl PaceStore for Bucket {
+    impl RateLimitStore for Bucket {
         async fn take(&self, _: &str, lot: u32, _: u32) -> Result<u32, StoreError> {
             self.asked.fetch_add(1, Ordering::SeqCst);
             tokio::task::yield_now().await;

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 
 /// Words, and what each stands for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words(BTreeMap<String, String>);
+pub(crate) struct Phrases(BTreeMap<String, String>);
 
-impl Words {
+impl Phrases {
     /// The same with one more; the last one of a name counts.
     pub(crate) fn with(mut self, name: &str, meaning: impl Into<String>) -> Self {
         self.0.insert(name.to_owned(), meaning.into());
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn known_words_are_replaced_and_other_braces_are_text() {
-        let words = Words::default().with("who", "GreenDog").with("n", "1").with("n", "2");
+        let words = Phrases::default().with("who", "GreenDog").with("n", "1").with("n", "2");
         assert_eq!(words.fill("{{who}}: {\"a\":{\"b\":{{n}}}} {{x}} {{"), "GreenDog: {\"a\":{\"b\":2}} {{x}} {{");
         assert_eq!(words.fill_all(&["{{who}}".to_owned()]), ["GreenDog"]);
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_message_has_its_time_and_an_id_that_follows_from_its_seed() {
         let at =
-            |seed| Words::default().sent_at("2026-03-02T08:14:00.5Z".parse().unwrap(), seed).fill("{{now}} {{uuid}}");
+            |seed| Phrases::default().sent_at("2026-03-02T08:14:00.5Z".parse().unwrap(), seed).fill("{{now}} {{uuid}}");
         assert!(at("a").starts_with("2026-03-02T08:14:00Z "), "{}", at("a"));
         assert_eq!(at("a"), at("a"));
         assert_ne!(at("a"), at("b"));

@@ -5,7 +5,7 @@ use api::{Actor, ReadChannel, ReadMessage, ReadOutbox, ReadThread, WaitForMail};
 use mail::agents::EVERYONE;
 use mail::channels::WATCHER;
 use mail::messages::Vouched;
-use relay::watch::Said;
+use relay::watch::Heard;
 use serde_json::Value;
 
 use super::asking::Asking;
@@ -16,13 +16,13 @@ const PAGE: u32 = 100;
 /// How many of a channel's newest posts, or of the agent's own letters, are looked at for answers that still count.
 const LOOKED_BACK: u32 = 200;
 
-fn post_said(post: PostAnswer) -> Said {
+fn post_said(post: PostAnswer) -> Heard {
     let artifacts = post.artifacts.iter().map(|artifact| match artifact {
         Value::String(text) => format!("\nArtifact: {text}"),
         other => format!("\nArtifact: {other}"),
     });
     let code = post.code.as_deref().map(|code| format!("\n\n{code}")).unwrap_or_default();
-    Said {
+    Heard {
         id: post.id,
         from: post.from,
         is_human: is_human(post.vouched.as_ref()),
@@ -37,8 +37,8 @@ fn post_said(post: PostAnswer) -> Said {
     }
 }
 
-fn letter_said(letter: MessageAnswer) -> Said {
-    Said {
+fn letter_said(letter: MessageAnswer) -> Heard {
+    Heard {
         id: letter.id,
         from: letter.from,
         is_human: is_human(letter.vouched.as_ref()),
@@ -59,7 +59,7 @@ fn is_human(vouched: Option<&Word>) -> bool {
 
 /// Where a watcher looks.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct WatchSource {
     /// The channel; empty for the mailbox.
     pub channel: String,
     /// The last message that was looked at before this watcher began: what came later is met here.
@@ -68,7 +68,7 @@ pub struct Place {
     pub position: i64,
 }
 
-impl Place {
+impl WatchSource {
     /// Whether it is the agent's mailbox.
     pub fn is_mailbox(&self) -> bool {
         self.channel.is_empty()
@@ -91,7 +91,7 @@ impl Place {
     }
 
     /// The next messages behind the position, the oldest first; none if there are none.
-    pub async fn next(&self, asking: &Asking<'_>) -> Result<Vec<Said>, Refused> {
+    pub async fn next(&self, asking: &Asking<'_>) -> Result<Vec<Heard>, Refused> {
         if self.is_mailbox() {
             let Actor { project_key, agent_name, registration_token } = asking.actor.clone();
             let wait = WaitForMail {
@@ -109,7 +109,7 @@ impl Place {
     }
 
     /// One message that was met here before.
-    pub async fn message(&self, asking: &Asking<'_>, id: i64) -> Result<Option<Said>, Refused> {
+    pub async fn message(&self, asking: &Asking<'_>, id: i64) -> Result<Option<Heard>, Refused> {
         if self.is_mailbox() {
             let request = ReadMessage { project_key: asking.project().to_owned(), message_id: id };
             return Ok(Some(letter_said(asking.ask(request).await?.message)));
@@ -121,7 +121,7 @@ impl Place {
 
     /// What was said before a message, and what was said last: in its conversation if it answers something, else in the
     /// channel.
-    pub async fn around(&self, asking: &Asking<'_>, message: &Said, count: u32) -> Result<Vec<Said>, Refused> {
+    pub async fn around(&self, asking: &Asking<'_>, message: &Heard, count: u32) -> Result<Vec<Heard>, Refused> {
         if count == 0 || (self.is_mailbox() && !message.is_answer) {
             return Ok(Vec::new());
         }
@@ -130,7 +130,13 @@ impl Place {
         Ok(said)
     }
 
-    async fn newest(&self, asking: &Asking<'_>, message: &Said, before: i64, count: u32) -> Result<Vec<Said>, Refused> {
+    async fn newest(
+        &self,
+        asking: &Asking<'_>,
+        message: &Heard,
+        before: i64,
+        count: u32,
+    ) -> Result<Vec<Heard>, Refused> {
         if self.is_mailbox() {
             let request = ReadThread {
                 project_key: asking.project().to_owned(),
@@ -148,7 +154,7 @@ impl Place {
     }
 
     /// The answers that the agent gave here of late, with whom they went to.
-    pub async fn answers(&self, asking: &Asking<'_>) -> Result<Vec<Said>, Refused> {
+    pub async fn answers(&self, asking: &Asking<'_>) -> Result<Vec<Heard>, Refused> {
         if self.is_mailbox() {
             let Actor { project_key, agent_name, registration_token } = asking.actor.clone();
             let request = ReadOutbox {
@@ -166,7 +172,7 @@ impl Place {
         Ok(newest.into_iter().filter(|said| said.is_by_watcher && said.from == asking.agent()).collect())
     }
 
-    async fn posts(&self, asking: &Asking<'_>, request: ReadChannel) -> Result<Vec<Said>, Refused> {
+    async fn posts(&self, asking: &Asking<'_>, request: ReadChannel) -> Result<Vec<Heard>, Refused> {
         let (project_key, channel) = (asking.project().to_owned(), self.channel.clone());
         let page = asking.ask(ReadChannel { project_key, channel, ..request }).await?;
         Ok(page.messages.into_iter().map(post_said).collect())
