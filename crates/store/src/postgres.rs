@@ -17,6 +17,7 @@ pub(crate) mod moving;
 mod notices;
 mod rate_limit;
 pub(crate) mod search;
+mod statements;
 mod tx;
 pub mod upkeep;
 mod writer;

@@ -124,31 +124,39 @@ pub(crate) enum Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// The value in a column.
+    /// The value in a column. What is wrong with it is asked only if it cannot be read: an inbox asks this some hundreds
+    /// of times.
+    #[inline(always)]
     pub(crate) fn get<T: Column<'r>>(&self, column: usize) -> Outcome<T> {
-        let value = self.value(column)?;
-        T::of(value).ok_or_else(|| SqlError::Unknown(format!("column {column} holds {value:?}")))
-    }
-
-    fn value(&self, column: usize) -> Outcome<Value<'r>> {
-        match self {
-            Self::Sqlite(row) => Ok(match row.get_ref(column)? {
-                ValueRef::Null => Value::Null,
-                ValueRef::Integer(number) => Value::Int(number),
-                ValueRef::Blob(bytes) => Value::Bytes(bytes),
-                ValueRef::Text(text) => Value::Text(utf8(text)?),
-                ValueRef::Real(number) => return Err(SqlError::Unknown(format!("unknown number '{number}'"))),
-            }),
-            Self::Postgres(row) => postgres_value(row, column),
+        let value = match self {
+            Self::Sqlite(row) => match row.get_ref(column) {
+                Ok(ValueRef::Null) => Some(Value::Null),
+                Ok(ValueRef::Integer(number)) => Some(Value::Int(number)),
+                Ok(ValueRef::Text(text)) => str::from_utf8(text).ok().map(Value::Text),
+                Ok(ValueRef::Blob(bytes)) => Some(Value::Bytes(bytes)),
+                Ok(ValueRef::Real(_)) | Err(_) => None,
+            },
+            Self::Postgres(row) => postgres_value(row, column).ok(),
+        };
+        match value.and_then(T::of) {
+            Some(read) => Ok(read),
+            None => Err(self.unreadable(column)),
         }
     }
+
+    #[cold]
+    fn unreadable(&self, column: usize) -> SqlError {
+        let found = match self {
+            Self::Sqlite(row) => row.get_ref(column).map(|value| format!("{value:?}")).map_err(SqlError::from),
+            Self::Postgres(row) => {
+                postgres_value(row, column).map(|value| format!("{value:?}")).map_err(SqlError::from)
+            }
+        };
+        found.map_or_else(|error| error, |value| SqlError::Unknown(format!("column {column} holds {value}")))
+    }
 }
 
-fn utf8(bytes: &[u8]) -> Outcome<&str> {
-    str::from_utf8(bytes).map_err(|error| SqlError::Unknown(format!("a text is not UTF-8: {error}")))
-}
-
-fn postgres_value(row: &tokio_postgres::Row, column: usize) -> Outcome<Value<'_>> {
+fn postgres_value(row: &tokio_postgres::Row, column: usize) -> Result<Value<'_>, tokio_postgres::Error> {
     let value = match *row.columns()[column].type_() {
         Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(Value::Int),
         Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(Value::from),
@@ -169,6 +177,7 @@ pub(crate) trait Column<'r>: Sized {
 macro_rules! column {
     ($($type:ty: $pattern:pat => $made:expr),* $(,)?) => {$(
         impl<'r> Column<'r> for $type {
+            #[inline]
             fn of(value: Value<'r>) -> Option<Self> {
                 match value {
                     $pattern => $made,
@@ -197,6 +206,7 @@ column! {
 }
 
 impl<'r> Column<'r> for bool {
+    #[inline]
     fn of(value: Value<'r>) -> Option<Self> {
         match value {
             Value::Bool(is) => Some(is),
@@ -208,6 +218,7 @@ impl<'r> Column<'r> for bool {
 }
 
 impl<'r, T: Column<'r>> Column<'r> for Option<T> {
+    #[inline]
     fn of(value: Value<'r>) -> Option<Self> {
         match value {
             Value::Null => Some(None),

@@ -50,7 +50,11 @@ pub fn answer_each(
     }
 }
 
-fn copy(mut lines: Lines<impl Read>, output: impl Write, mut answer: impl FnMut(InputLine<'_>) -> Value) -> io::Result<()> {
+fn copy(
+    mut lines: Lines<impl Read>,
+    output: impl Write,
+    mut answer: impl FnMut(InputLine<'_>) -> Value,
+) -> io::Result<()> {
     let mut output = io::BufWriter::new(output);
     while let Some(line) = lines.next()? {
         let text = json_line(&answer(line));

@@ -15,7 +15,7 @@ use formats::{Parsed, Problem, json};
 use serde_json::{Map, Value, json};
 
 use super::given::{open, text_of};
-use super::lines::{LONGEST, InputLine, answer_each};
+use super::lines::{InputLine, LONGEST, answer_each};
 use super::problems::{malformed, told};
 use crate::output;
 use crate::output::text::{lines, unbroken};

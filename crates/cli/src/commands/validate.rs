@@ -15,7 +15,7 @@ use mail::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::given::{open, text_of};
-use super::lines::{LONGEST, InputLine, answer_each};
+use super::lines::{InputLine, LONGEST, answer_each};
 use crate::output;
 use crate::output::text::unbroken;
 

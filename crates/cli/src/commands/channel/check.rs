@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::given::{bytes_of, open};
-use super::super::lines::{LONGEST, InputLine, answer_each};
+use super::super::lines::{InputLine, LONGEST, answer_each};
 use crate::output;
 use crate::output::text::unbroken;
 
