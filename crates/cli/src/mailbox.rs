@@ -1,7 +1,7 @@
 //! The mailbox that a terminal command acts on: a project, who acts, and the backend that keeps the mail.
 //!
 //! The backend is our own office unless `[mail] provider` names another. What only the office can do (search, several
-//! recipients of one message, reservations) is asked for through its post_office, which other backends do not have.
+//! recipients of one message, reservations) is asked of it directly, which other backends do not have.
 
 mod letters;
 

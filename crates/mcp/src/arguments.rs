@@ -20,7 +20,7 @@ use crate::wire::quoted;
 /// The code of every refusal made here.
 pub const INVALID_ARGUMENT: &str = "INVALID_ARGUMENT";
 
-/// Checked arguments. Each getter is asked by a declared name.
+/// Checked arguments, which become a request.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     params: &'static [Param],
@@ -54,68 +54,6 @@ impl Arguments {
         }
         Ok(Arguments { params, given })
     }
-
-    /// A required text or choice.
-    pub fn text(&self, name: &str) -> &str {
-        let text = self.opt_text(name);
-        debug_assert!(text.is_some(), "'{name}' is not a required text of this tool");
-        text.unwrap_or_default()
-    }
-
-    /// A text or choice, if it was given.
-    pub fn opt_text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
-            Given::Text(text) => Some(text),
-            _ => misread(name),
-        }
-    }
-
-    /// A flag, if it was given.
-    pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.get(name)? {
-            Given::Flag(flag) => Some(*flag),
-            _ => misread(name),
-        }
-    }
-
-    /// A number, if it was given.
-    pub fn number(&self, name: &str) -> Option<i64> {
-        match self.get(name)? {
-            Given::Number(number) => Some(*number),
-            _ => misread(name),
-        }
-    }
-
-    /// An id, if it was given.
-    pub fn id(&self, name: &str) -> Option<i64> {
-        self.number(name)
-    }
-
-    /// A list of names; empty when none was given.
-    pub fn names(&self, name: &str) -> Vec<String> {
-        match self.get(name) {
-            Some(Given::Names(names)) => names.clone(),
-            Some(_) => misread(name).unwrap_or_default(),
-            None => Vec::new(),
-        }
-    }
-
-    /// Whether a value was given.
-    pub fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    fn get(&self, name: &str) -> Option<&Given> {
-        let at = self.params.iter().position(|param| param.name == name);
-        debug_assert!(at.is_some(), "'{name}' is not declared by this tool");
-        self.given[at?].as_ref()
-    }
-}
-
-/// A getter of the wrong kind is a mistake in a handler: loud in tests, absent in service.
-fn misread<T>(name: &str) -> Option<T> {
-    debug_assert!(false, "'{name}' is of another kind");
-    None
 }
 
 fn read_members(params: &'static [Param], json: &str, given: &mut [Option<Given>]) -> Result<(), Refusal> {

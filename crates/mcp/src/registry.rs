@@ -232,7 +232,8 @@ mod tests {
 
     fn registry() -> Registry {
         let greet = Tool::new("greet", "Greet.", NAME, Hints::READS, |call: Call| async move {
-            Ok(Output::json(&format!("Hello {}", call.arguments.text("name"))))
+            let named: HashMap<String, String> = call.arguments.into_request()?;
+            Ok(Output::json(&format!("Hello {}", named["name"])))
         });
         let crash = Tool::new("crash", "Crash.", &[], Hints::READS, |_| async { panic!("on purpose") });
         let crash_early = Tool::new("crash_early", "Crash.", &[], Hints::READS, |call: Call| {

@@ -21,7 +21,7 @@ use crate::wiring::Post;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
 const PATIENCE_WITH_SERVERS: Duration = Duration::from_millis(1500);
-/// How long an owner is waited for that is no server: it may be putting another database in finder of this one.
+/// How long an owner is waited for that is no server: it may be putting another database in place of this one.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
 /// How soon an owner is looked at again, and how late at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! The connection that one client stands at: it knows which post office its messages go to, and finds another when that one
+//! The connection of one client: it knows which post office its messages go to, and finds another when that one
 //! is gone.
 //!
 //! The office is a server elsewhere if one is set, else the server that owns the database, else the database itself. A

@@ -1,6 +1,7 @@
 //! What the rules of `arguments` promise.
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -13,8 +14,9 @@ const PARAMS: &[Param] = &[
     Param::optional("importance", ParamKind::Choice(&["low", "normal", "high"]), ""),
 ];
 
-fn parse(json: &str) -> Arguments {
-    Arguments::parse(PARAMS, Some(json)).expect("these arguments are in order")
+fn parse(json: &str) -> Value {
+    let arguments = Arguments::parse(PARAMS, Some(json)).expect("these arguments are in order");
+    arguments.into_request().expect("any JSON is a request here")
 }
 
 fn refused(json: &str) -> String {
@@ -30,35 +32,29 @@ fn refused_with(member: &str) -> String {
 
 #[test]
 fn every_kind_is_read() {
-    let arguments = parse(
-        r#"{"project_key":"/a\u00e9\n","to":["x","y"],"limit":20,"urgent_only":true,"message_id":7,"importance":"high"}"#,
-    );
-    assert_eq!(arguments.text("project_key"), "/aé\n");
-    assert_eq!(arguments.names("to"), ["x", "y"]);
-    assert_eq!(arguments.number("limit"), Some(20));
-    assert_eq!(arguments.flag("urgent_only"), Some(true));
-    assert_eq!(arguments.id("message_id"), Some(7));
-    assert_eq!(arguments.opt_text("importance"), Some("high"));
+    let json = r#"{"project_key":"/a\u00e9\n","to":["x","y"],"limit":20,"urgent_only":true,"message_id":7,
+        "importance":"high"}"#;
+    let wanted = json!({
+        "project_key": "/aé\n", "to": ["x", "y"], "limit": 20, "urgent_only": true, "message_id": 7, "importance": "high",
+    });
+    assert_eq!(parse(json), wanted);
 }
 
 #[test]
 fn what_is_absent_or_null_was_not_given() {
     for json in [r#"{"project_key":"/p"}"#, r#"{"project_key":"/p","to":null,"limit":null,"importance":null}"#] {
-        let arguments = parse(json);
-        assert!(arguments.names("to").is_empty() && !arguments.has("to"));
-        assert_eq!((arguments.number("limit"), arguments.opt_text("importance")), (None, None));
-        assert!(arguments.has("project_key"));
+        assert_eq!(parse(json), json!({ "project_key": "/p" }));
     }
 }
 
 #[test]
 fn a_bare_string_is_a_list_of_one_name() {
-    assert_eq!(parse(r#"{"project_key":"/p","to":"alice"}"#).names("to"), ["alice"]);
+    assert_eq!(parse(r#"{"project_key":"/p","to":"alice"}"#)["to"], json!(["alice"]));
 }
 
 #[test]
 fn an_id_is_a_number_or_a_string_of_digits() {
-    assert_eq!(parse(r#"{"project_key":"/p","message_id":"42"}"#).id("message_id"), Some(42));
+    assert_eq!(parse(r#"{"project_key":"/p","message_id":"42"}"#)["message_id"], 42);
     for wrong in ["\"-1\"", "\"\"", "\"msg-1\"", "\"99999999999999999999\"", "1.5", "[1]"] {
         let text = refused_with(&format!(r#""message_id":{wrong}"#));
         assert!(text.starts_with("Argument 'message_id' must be a whole number or a string of digits, not "), "{text}");
@@ -67,7 +63,7 @@ fn an_id_is_a_number_or_a_string_of_digits() {
 
 #[test]
 fn a_number_that_is_written_as_a_float_is_still_whole() {
-    assert_eq!(parse(r#"{"project_key":"/p","limit":20.0}"#).number("limit"), Some(20));
+    assert_eq!(parse(r#"{"project_key":"/p","limit":20.0}"#)["limit"], 20);
     assert_eq!(
         refused_with(r#""limit":20.5"#),
         "Argument 'limit' must be a whole number from 1 to 100, not the number '20.5'."
@@ -76,7 +72,7 @@ fn a_number_that_is_written_as_a_float_is_still_whole() {
 
 #[test]
 fn a_number_out_of_range_is_refused_with_the_range() {
-    assert_eq!(parse(r#"{"project_key":"/p","limit":100}"#).number("limit"), Some(100));
+    assert_eq!(parse(r#"{"project_key":"/p","limit":100}"#)["limit"], 100);
     assert_eq!(refused_with(r#""limit":101"#), "Argument 'limit' is 101, which is not from 1 to 100.");
     assert_eq!(refused_with(r#""limit":0"#), "Argument 'limit' is 0, which is not from 1 to 100.");
 }

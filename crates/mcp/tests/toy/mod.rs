@@ -98,10 +98,12 @@ fn tools(waiting: &Arc<Notify>, dropped: &Arc<Notify>) -> Vec<Tool> {
     let (waiting, dropped) = (Arc::clone(waiting), Arc::clone(dropped));
     vec![
         Tool::new("echo", "Say a text back.", TEXT, Hints::READS, |call: Call| async move {
-            Ok(Output::json(&json!({ "text": call.arguments.text("text") })))
+            let said: Value = call.arguments.into_request()?;
+            Ok(Output::json(&json!({ "text": said["text"] })))
         }),
         Tool::new("numbers", "Count.", COUNT, Hints::WRITES, |call: Call| async move {
-            let count = call.arguments.number("count").unwrap_or_default();
+            let asked: Value = call.arguments.into_request()?;
+            let count = asked["count"].as_i64().unwrap_or_default();
             Ok(Output::json(&(0..count).collect::<Vec<_>>()))
         }),
         Tool::new("refuse", "Refuse.", &[], Hints::REPEATABLE, |_| async {
