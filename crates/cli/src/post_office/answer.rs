@@ -289,7 +289,7 @@ mod tests {
         };
         assert_eq!(runs("[]"), Ok(0));
         for text in ["", "null", "{}", "[{}]", r#"{"runs":[]}"#] {
-            assert_eq!(runs(text), Err("UNEXPECTED_ANSWER".to_owned()), "{text}");
+            assert_eq!(runs(text), Err("SERVER_OUTDATED".to_owned()), "{text}");
         }
     }
 

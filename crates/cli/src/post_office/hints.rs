@@ -6,7 +6,9 @@
 /// What to try next; none if the code is not one of the office's.
 pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
     let step = match code {
-        "AGENT_NOT_FOUND" if !suggestions.is_empty() => "Else join first: postrider join NAME.",
+        "AGENT_NOT_FOUND" if !suggestions.is_empty() => {
+            "Else join first: postrider join NAME. 'postrider who' lists who is there."
+        }
         "AGENT_NOT_FOUND" => "Join first: postrider join NAME. 'postrider who' lists who is there.",
         "AGENT_RETIRED" => "Write to another agent; it comes back when it registers again.",
         "ALREADY_ARCHIVED" => "Nothing is left to do: it can still be read by its id.",
