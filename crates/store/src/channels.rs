@@ -108,7 +108,7 @@ impl ChannelStore for Engine {
     }
 
     async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError> {
-        // Whoever begins anew names again what it named before.
+        // A sink that starts again names posts that it named before.
         let is_named = "SELECT 1 FROM post p JOIN arrival a ON a.channel_id = p.channel_id AND a.key = ?2
                         WHERE p.message_id = ?1 AND p.external_id = ?2";
         let values = values![message, name];

@@ -21,6 +21,18 @@ pub(crate) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
+impl Value<'_> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Int(_) => "integer",
+            Self::Bool(_) => "boolean",
+            Self::Text(_) => "text",
+            Self::Bytes(_) => "blob",
+        }
+    }
+}
+
 /// The values of a statement, in the order of its parameters.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::row::Value::from($value)),*] };
@@ -105,12 +117,12 @@ impl ToSql for Value<'_> {
             (Self::Bool(is), &Type::BOOL) => is.to_sql(wanted, out),
             (Self::Text(text), &Type::TEXT | &Type::VARCHAR) => text.to_sql(wanted, out),
             (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(wanted, out),
-            (value, wanted) => Err(format!("{value:?} is no {wanted}").into()),
+            (value, wanted) => Err(format!("{} is no {wanted}", value.kind()).into()),
         }
     }
 
     fn accepts(_: &Type) -> bool {
-        // What does not fit is refused with the value.
+        // What does not fit is refused when it is written.
         true
     }
 
@@ -144,15 +156,17 @@ impl<'r> Row<'r> {
         }
     }
 
+    /// Names the type and not the value: it may be mail, or what a token is known by, and errors are logged.
     #[cold]
     fn unreadable(&self, column: usize) -> SqlError {
         let found = match self {
-            Self::Sqlite(row) => row.get_ref(column).map(|value| format!("{value:?}")).map_err(SqlError::from),
+            Self::Sqlite(row) => row.get_ref(column).map(|value| value.data_type().to_string()).map_err(SqlError::from),
             Self::Postgres(row) => {
-                postgres_value(row, column).map(|value| format!("{value:?}")).map_err(SqlError::from)
+                postgres_value(row, column).map(|value| value.kind().to_owned()).map_err(SqlError::from)
             }
         };
-        found.map_or_else(|error| error, |value| SqlError::Unknown(format!("column {column} holds {value}")))
+        found
+            .map_or_else(|error| error, |kind| SqlError::Unknown(format!("column {column} holds an unexpected {kind}")))
     }
 }
 
@@ -252,5 +266,16 @@ mod tests {
         assert_eq!([0, 1].map(|number| bool::of(Value::Int(number))), [Some(false), Some(true)]);
         assert_eq!(bool::of(Value::Bool(true)), Some(true));
         assert_eq!(<[u8; 32]>::of(Value::Bytes(&[1; 31])), None);
+    }
+
+    #[test]
+    fn an_error_names_the_type_of_a_value_and_never_the_value() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let read = |row: &rusqlite::Row<'_>| Ok(Row::Sqlite(row).get::<i64>(0).unwrap_err().to_string());
+        let told = connection.query_row("SELECT 'a secret'", [], read).unwrap();
+        assert_eq!(told, "column 0 holds an unexpected Text");
+        let mut out = bytes::BytesMut::new();
+        let told = ToSql::to_sql(&Value::Text("a secret"), &Type::INT8, &mut out).err().unwrap().to_string();
+        assert_eq!(told, "text is no int8");
     }
 }

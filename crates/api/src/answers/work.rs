@@ -1,6 +1,6 @@
 //! Pieces of work, as answers show them.
 //!
-//! What a state says more is told under the names that typed messages use; what nobody said is left out.
+//! The details of a state have the names that typed messages use; empty ones are left out.
 
 use mail::messages::Message;
 use mail::work::{OpenAck, Question, State, WorkItem, gist};

@@ -162,7 +162,7 @@ impl ClientLines {
         let id = message.id.clone();
         let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
         let request = self.running.spawn(async move {
-            // A listener lives long and works little, so it takes no finder from those who work.
+            // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
             attend(&connection, &channel, &message).await;
         });

@@ -113,7 +113,7 @@ pub(super) async fn waiters_of(tx: &mut Tx<'_>, project: ProjectId, now: Timesta
     .await
 }
 
-/// Until when the one who asks has the place of its ticket, if it still has it.
+/// Until when the ticket keeps its position, if it still does.
 pub(super) async fn place_of(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Option<Timestamp>> {
     let Some(ticket) = request.ticket else { return Ok(None) };
     let sql = "SELECT until FROM reservation_wait
