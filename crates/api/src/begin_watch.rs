@@ -2,26 +2,22 @@
 
 use jiff::Timestamp;
 use mail::watches::Begun;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::params::{AGENT, Actor, CHANNEL, HOLDER, PROJECT, TOKEN};
-use crate::{Time, Verb};
+use crate::prelude::*;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BeginWatch {
-    #[serde(flatten)]
-    pub actor: Actor,
-    /// Empty for the mailbox.
-    pub channel: String,
-    /// Who watches: no two that run have one name.
-    pub holder: String,
-    /// A holder that is known to be gone.
-    pub instead_of: Option<String>,
-    /// The first watcher leaves older mail alone.
-    pub since: Option<Time>,
+declare! {
+    BeginWatch("begin_watch", WRITES, "Begin to watch for an agent.") {
+        #[serde(flatten)]
+        actor: Actor = PROJECT, AGENT, TOKEN;
+        /// Empty for the mailbox.
+        channel: String = CHANNEL;
+        /// Who watches: no two that run have one name.
+        holder: String = HOLDER;
+        /// A holder that is known to be gone.
+        instead_of: Option<String> = Param::optional("instead_of", Text, "A holder that is gone");
+        /// The first watcher leaves older mail alone.
+        since: Option<Time> = Param::optional("since", Text, "RFC 3339: the first watcher leaves older mail alone");
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,18 +35,6 @@ pub enum BegunAnswer {
 }
 
 impl Verb for BeginWatch {
-    const NAME: &'static str = "begin_watch";
-    const ABOUT: &'static str = "Begin to watch for an agent.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        AGENT,
-        CHANNEL,
-        HOLDER,
-        Param::optional("instead_of", ParamKind::Text, "A holder that is gone"),
-        Param::optional("since", ParamKind::Text, "RFC 3339: the first watcher leaves older mail alone"),
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::WRITES;
     type Answer = BegunAnswer;
 
     async fn run(self, office: &Office) -> Result<BegunAnswer, Error> {
@@ -61,7 +45,7 @@ impl Verb for BeginWatch {
                 let given_up = given_up.into_iter().map(|id| id.0).collect();
                 BegunAnswer::Started { position: position.0, given_up }
             }
-            Begun::Held { holder, until } => BegunAnswer::Held { holder, until: until.into() },
+            Begun::Held { holder, until } => BegunAnswer::Held { holder, until: Time(until) },
         })
     }
 }

@@ -1,55 +1,33 @@
 //! One agent's mail, newest first.
 
-use mail::ids::MessageId;
+use mail::messages::About;
 use mail::office::InboxAsk;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::MessageAnswer;
-use crate::params::{
-    AGENT, BEFORE, BODIES, DEFAULT_LIMIT, KIND, LIMIT, PROJECT, TOKEN, WORK, about, claim, filled, limit,
-};
+use crate::prelude::*;
 
-/// Asks for the mail of an agent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FetchInbox {
-    pub project_key: String,
-    pub agent_name: String,
-    /// 20 when nobody says.
-    pub limit: Option<u32>,
-    pub unread_only: Option<bool>,
-    /// Only mail that wants an acknowledgement.
-    pub urgent_only: Option<bool>,
-    pub thread_id: Option<String>,
-    pub kind: Option<String>,
-    pub work_id: Option<String>,
-    /// True when nobody says.
-    pub include_bodies: Option<bool>,
-    /// Only messages older than this one.
-    pub before_id: Option<i64>,
-    pub registration_token: Option<String>,
+declare! {
+    /// Asks for the mail of an agent.
+    FetchInbox("fetch_inbox", READS, "Your mail, newest first. Changes nothing.") {
+        project_key: String = PROJECT;
+        agent_name: String = AGENT;
+        /// 20 when nobody says.
+        limit: Option<u32> = LIMIT;
+        unread_only: Option<bool> = Param::optional("unread_only", Flag, "");
+        /// Only mail that wants an acknowledgement.
+        urgent_only: Option<bool> =
+            Param::optional("urgent_only", Flag, "Only mail that wants an acknowledgement").rare();
+        thread_id: Option<String> = Param::optional("thread_id", Text, "").rare();
+        kind: Option<String> = KIND;
+        work_id: Option<String> = WORK;
+        /// True when nobody says.
+        include_bodies: Option<bool> = BODIES;
+        /// Only messages older than this one.
+        before_id: Option<i64> = BEFORE;
+        registration_token: Option<String> = TOKEN;
+    }
 }
 
 impl Verb for FetchInbox {
-    const NAME: &'static str = "fetch_inbox";
-    const ABOUT: &'static str = "Your mail, newest first. Changes nothing.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        AGENT,
-        LIMIT,
-        Param::optional("unread_only", ParamKind::Flag, ""),
-        Param::optional("urgent_only", ParamKind::Flag, "Only mail that wants an acknowledgement").rare(),
-        Param::optional("thread_id", ParamKind::Text, "").rare(),
-        KIND,
-        WORK,
-        BODIES,
-        BEFORE,
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::READS;
     type Answer = Vec<MessageAnswer>;
 
     async fn run(self, office: &Office) -> Result<Vec<MessageAnswer>, Error> {
@@ -60,7 +38,7 @@ impl Verb for FetchInbox {
             unread_only: self.unread_only.unwrap_or(false),
             ack_required_only: self.urgent_only.unwrap_or(false),
             thread: self.thread_id.as_deref().map(|thread| filled("thread_id", thread)).transpose()?,
-            about: about(self.kind.as_deref(), self.work_id.as_deref())?,
+            about: About::parse(self.kind.as_deref(), self.work_id.as_deref())?,
             before: self.before_id.map(MessageId),
             limit: limit(self.limit, DEFAULT_LIMIT),
             with_bodies,

@@ -1,26 +1,20 @@
 //! Notes how a watcher's run ended: what became of a message that it took on. Answers false if it was not running.
 
-use mail::ids::MessageId;
 use mail::watches::{Outcome, RunState};
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::Word;
-use crate::params::{AGENT, Actor, MESSAGE, PROJECT, TOKEN};
+use crate::prelude::*;
 
 /// How a run may end.
 const OUTCOMES: [&str; 3] = ["answered", "silent", "failed"];
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FinishRun {
-    #[serde(flatten)]
-    pub actor: Actor,
-    pub message_id: i64,
-    outcome: Word,
-    note: String,
+declare! {
+    FinishRun("finish_run", REPEATABLE, "Note how a run ended.") {
+        #[serde(flatten)]
+        actor: Actor = PROJECT, AGENT, TOKEN;
+        message_id: i64 = MESSAGE;
+        outcome: Word = Param::required("outcome", Choice(&OUTCOMES), "");
+        note: String = Param::optional("note", Text, "Why it failed");
+    }
 }
 
 impl FinishRun {
@@ -30,17 +24,6 @@ impl FinishRun {
 }
 
 impl Verb for FinishRun {
-    const NAME: &'static str = "finish_run";
-    const ABOUT: &'static str = "Note how a run ended.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        AGENT,
-        MESSAGE,
-        Param::required("outcome", ParamKind::Choice(&OUTCOMES), ""),
-        Param::optional("note", ParamKind::Text, "Why it failed"),
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = bool;
 
     async fn run(self, office: &Office) -> Result<bool, Error> {

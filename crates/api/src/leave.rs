@@ -1,27 +1,17 @@
 //! Reports that the watcher of an agent is gone; the agent stays while another watcher is there for it.
 
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
-use crate::Verb;
-use crate::answers::NotedAnswer;
-use crate::params::{AGENT, PROJECT, TOKEN, claim};
-
-/// Reports that an agent is gone.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Leave {
-    pub project_key: String,
-    pub agent_name: String,
-    pub registration_token: Option<String>,
+declare! {
+    /// Reports that an agent is gone.
+    Leave("leave", REPEATABLE, "Say that an agent's watcher is gone.") {
+        project_key: String = PROJECT;
+        agent_name: String = AGENT;
+        registration_token: Option<String> = TOKEN;
+    }
 }
 
 impl Verb for Leave {
-    const NAME: &'static str = "leave";
-    const ABOUT: &'static str = "Say that an agent's watcher is gone.";
-    const PARAMS: &'static [Param] = &[PROJECT, AGENT, TOKEN];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = NotedAnswer;
 
     async fn run(self, office: &Office) -> Result<NotedAnswer, Error> {

@@ -7,6 +7,11 @@
 // The fields of requests and answers have the names that callers know; the declarations beside them say the rest.
 #![allow(missing_docs)]
 
+#[macro_use]
+mod declare;
+#[macro_use]
+mod table;
+
 mod acknowledge_message;
 pub mod answers;
 mod begin_watch;
@@ -14,8 +19,6 @@ mod count_deliveries;
 mod count_hops;
 mod deliver_message;
 mod details;
-#[cfg(test)]
-mod documented;
 mod end_session;
 mod end_watch;
 mod ensure_project;
@@ -40,6 +43,7 @@ mod mark_delivery;
 mod mark_message_read;
 mod params;
 mod post_to_channel;
+mod prelude;
 mod read_channel;
 mod read_delivery;
 mod read_message;
@@ -55,72 +59,80 @@ mod search_messages;
 mod send_message;
 mod set_presence;
 mod summarize_thread;
-mod table;
 mod take_message;
+#[cfg(test)]
+mod tests;
 mod time;
 mod wait_for_mail;
 mod whois;
 
 use std::future::Future;
+use std::pin::Pin;
 
 use mail::{Error, Office};
-use mcp::{Hints, Param};
+use mcp::{Arguments, Hints, Param, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use acknowledge_message::AcknowledgeMessage;
-pub use begin_watch::{BeginWatch, BegunAnswer};
-pub use count_deliveries::CountDeliveries;
-pub use count_hops::CountHops;
-pub use deliver_message::DeliverMessage;
-pub use details::details;
-pub use end_session::EndSession;
-pub use end_watch::EndWatch;
-pub use ensure_project::EnsureProject;
-pub use fetch_inbox::FetchInbox;
-pub use file_reservation_paths::{FileReservationPaths, GrantedAnswer};
-pub use find_conflicts::{ConflictAnswer, FindConflicts};
-pub use finish_run::FinishRun;
-pub use health_check::{HealthAnswer, HealthCheck};
-pub use hold_watch::HoldWatch;
-pub use leave::Leave;
-pub use list_agents::{AgentsAnswer, ListAgents};
-pub use list_channels::{ChannelListAnswer, ListChannels};
-pub use list_deliveries::ListDeliveries;
-pub use list_projects::{ListProjects, ProjectsAnswer};
-pub use list_reservations::{ListReservations, ReservedAnswer};
-pub use list_runs::{ListRuns, RunAnswer};
-pub use list_thread_deliveries::ListThreadDeliveries;
-pub use list_work::{ListWork, WorkListAnswer};
-pub use macro_prepare_thread::{JoinedAnswer, MacroPrepareThread};
-pub use macro_start_session::{MacroStartSession, ReservationsAnswer, SessionAnswer};
-pub use mark_delivery::{DeliveryMark, MarkDelivery};
-pub use mark_message_read::MarkMessageRead;
-pub use params::{Actor, DeliveryReader, TOKEN, next_cursor};
-pub use post_to_channel::{PostToChannel, PostedAnswer};
-pub use read_channel::{ChannelPageAnswer, ReadChannel};
-pub use read_delivery::ReadDelivery;
-pub use read_message::ReadMessage;
-pub use read_outbox::{OutboxAnswer, ReadOutbox};
-pub use read_thread::{ReadThread, ThreadAnswer};
-pub use read_work::{ReadWork, WorkStoryAnswer};
-pub use register_agent::RegisterAgent;
-pub use release_file_reservations::{ReleaseFileReservations, ReleasedAnswer};
-pub use renew_file_reservations::{RenewFileReservations, RenewedAnswer};
-pub use reply_message::ReplyMessage;
-pub use retry_runs::RetryRuns;
-pub use search_messages::SearchMessages;
-pub use send_message::SendMessage;
-pub use set_presence::SetPresence;
-pub use summarize_thread::SummarizeThread;
-pub use table::{Offered, RETIRED, Visitor, visit_all};
-pub use take_message::{TakeMessage, TakenAnswer};
-pub use time::Time;
-pub use wait_for_mail::WaitForMail;
-pub use whois::Whois;
+use params::RequestField;
 
-/// One thing that can be asked of a post office. The value is the request.
-pub trait Verb: Serialize + DeserializeOwned + Send + Sync + 'static {
+pub use details::details;
+pub use params::{Actor, DeliveryReader, TOKEN, next, next_cursor};
+pub use table::{Offered, RETIRED, Visitor};
+pub use time::Time;
+
+// The table of all verbs: to whom each is offered, in the order in which agents are shown them.
+verbs! {
+    health_check::HealthCheck Full,
+    ensure_project::EnsureProject Full,
+    register_agent::RegisterAgent Full,
+    whois::Whois Full,
+    send_message::SendMessage Lean,
+    reply_message::ReplyMessage Lean,
+    fetch_inbox::FetchInbox Lean,
+    wait_for_mail::WaitForMail Lean,
+    mark_message_read::MarkMessageRead Full,
+    acknowledge_message::AcknowledgeMessage Lean,
+    search_messages::SearchMessages Lean,
+    summarize_thread::SummarizeThread Full,
+    file_reservation_paths::FileReservationPaths Lean,
+    release_file_reservations::ReleaseFileReservations Lean,
+    renew_file_reservations::RenewFileReservations Full,
+    macro_start_session::MacroStartSession Lean,
+    macro_prepare_thread::MacroPrepareThread Full,
+    begin_watch::BeginWatch Unlisted,
+    count_deliveries::CountDeliveries Unlisted,
+    count_hops::CountHops Unlisted,
+    deliver_message::DeliverMessage Unlisted,
+    end_session::EndSession Unlisted,
+    end_watch::EndWatch Unlisted,
+    find_conflicts::FindConflicts Unlisted,
+    finish_run::FinishRun Unlisted,
+    hold_watch::HoldWatch Unlisted,
+    leave::Leave Unlisted,
+    list_agents::ListAgents Unlisted,
+    list_channels::ListChannels Unlisted,
+    list_deliveries::ListDeliveries Unlisted,
+    list_projects::ListProjects Unlisted,
+    list_reservations::ListReservations Unlisted,
+    list_runs::ListRuns Unlisted,
+    list_thread_deliveries::ListThreadDeliveries Unlisted,
+    list_work::ListWork Unlisted,
+    mark_delivery::MarkDelivery Unlisted,
+    post_to_channel::PostToChannel Unlisted,
+    read_channel::ReadChannel Unlisted,
+    read_delivery::ReadDelivery Unlisted,
+    read_message::ReadMessage Unlisted,
+    read_outbox::ReadOutbox Unlisted,
+    read_thread::ReadThread Unlisted,
+    read_work::ReadWork Unlisted,
+    retry_runs::RetryRuns Unlisted,
+    set_presence::SetPresence Unlisted,
+    take_message::TakeMessage Unlisted,
+}
+
+/// What is said of a verb to whoever may ask it. The value is the request, and `declare!` writes this down.
+pub trait VerbRequest: RequestField + Default + Serialize + Send + Sync + 'static {
     /// The name it is called by. Names are added, never changed.
     const NAME: &'static str;
     /// What it is for, as a model reads it.
@@ -129,12 +141,31 @@ pub trait Verb: Serialize + DeserializeOwned + Send + Sync + 'static {
     const PARAMS: &'static [Param];
     /// What it does to the world.
     const HINTS: Hints;
+
+    /// The request with these arguments, which were checked. What was not given keeps the default of its field.
+    fn read(mut arguments: Arguments) -> Result<Self, Refusal> {
+        Self::take(&mut arguments, "")
+    }
+}
+
+/// One thing that can be asked of a post office.
+pub trait Verb: VerbRequest {
     /// What comes back.
     type Answer: Shape;
 
-    /// Asks the office.
+    /// Asks the office. Other crates call `Ask::ask`.
     fn run(self, office: &Office) -> impl Future<Output = Result<Self::Answer, Error>> + Send;
 }
+
+/// A verb as other crates ask it. The table of verbs writes this down for each: a future that is boxed here is compiled
+/// once, in this crate, and not again in every crate that awaits it.
+pub trait Ask: Verb {
+    /// Asks the office.
+    fn ask(self, office: &Office) -> Answering<'_, Self::Answer>;
+}
+
+/// The answer of the office, or its refusal, when it is there.
+pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// What an answer is made of: it can be written, and read again. In tests it also has a schema, for the documentation.
 #[cfg(not(test))]

@@ -1,43 +1,31 @@
 //! The agents of a project and whether they are there, page by page, in the order they were registered.
 
 use mail::ids::AgentId;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::{PresentAnswer, ProjectAnswer};
-use crate::params::{AFTER, LIMIT, LONG_LIMIT, PROJECT, limit, next};
+use crate::prelude::*;
 
-/// Asks for a page of agents, or for one of them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ListAgents {
-    pub project_key: String,
-    /// Only this one.
-    pub agent_name: Option<String>,
-    /// The cursor: where the page before ended.
-    pub after: Option<i64>,
-    /// 100 when nobody says.
-    pub limit: Option<u32>,
-}
+declare! {
+    /// Asks for a page of agents, or for one of them.
+    ListAgents("list_agents", READS, "The agents of a project, and who is there.") {
+        project_key: String = PROJECT;
+        /// Only this one.
+        agent_name: Option<String> = Param::optional("agent_name", Text, "Only this one");
+        /// The cursor: where the page before ended.
+        after: Option<i64> = AFTER;
+        /// 100 when nobody says.
+        limit: Option<u32> = LIMIT;
+    }
 
-/// A page of agents.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AgentsAnswer {
-    pub project: ProjectAnswer,
-    pub agents: Vec<PresentAnswer>,
-    /// The cursor of the next page; null if this is the last.
-    pub next: Option<i64>,
+    /// A page of agents.
+    AgentsAnswer {
+        project: ProjectAnswer,
+        agents: Vec<PresentAnswer>,
+        /// The cursor of the next page; null if this is the last.
+        next: Option<i64>,
+    }
 }
 
 impl Verb for ListAgents {
-    const NAME: &'static str = "list_agents";
-    const ABOUT: &'static str = "The agents of a project, and who is there.";
-    const PARAMS: &'static [Param] =
-        &[PROJECT, Param::optional("agent_name", ParamKind::Text, "Only this one"), AFTER, LIMIT];
-    const HINTS: Hints = Hints::READS;
     type Answer = AgentsAnswer;
 
     async fn run(self, office: &Office) -> Result<AgentsAnswer, Error> {
@@ -49,7 +37,7 @@ impl Verb for ListAgents {
         let (project, present) = office.present(&self.project_key, after.map(AgentId), limit).await?;
         let next = next(&present, limit, |one| one.agent.id.0).filter(|_| self.agent_name.is_none());
         let now = office.now();
-        let agents = present.into_iter().map(|one| PresentAnswer::new(one, now)).collect();
-        Ok(AgentsAnswer { project: project.into(), agents, next })
+        let agents = present.into_iter().map(|one| PresentAnswer::new(one.shown(now), one)).collect();
+        Ok(AgentsAnswer { project: ProjectAnswer::new(project), agents, next })
     }
 }

@@ -1,49 +1,42 @@
 //! Joins a thread in one call: name, summary and unread mail.
 
 use mail::agents::Profile;
-use mail::office::{Claim, Registration};
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
+use mail::office::Registration;
 
-use crate::Verb;
-use crate::answers::{MessageAnswer, ProjectAnswer, RegisteredAnswer, SummaryAnswer};
-use crate::macro_start_session::{NAME, unread};
-use crate::params::{MODEL, PROGRAM, PROJECT, TASK, THREAD, TOKEN, filled};
+use crate::macro_start_session::unread;
+use crate::prelude::*;
 
-/// Joins a thread.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MacroPrepareThread {
-    pub project_key: String,
-    /// Its name; without one it is given one.
-    pub agent_name: Option<String>,
-    pub thread_id: String,
-    pub program: Option<String>,
-    pub model: Option<String>,
-    pub task_description: Option<String>,
-    pub registration_token: Option<String>,
-}
+declare! {
+    /// Joins a thread.
+    MacroPrepareThread(
+        "macro_prepare_thread",
+        REPEATABLE,
+        "Join a thread: registers you, sums up the thread, returns your unread mail in it."
+    ) {
+        project_key: String = PROJECT;
+        /// Its name; without one it is given one.
+        agent_name: Option<String> = NAME;
+        thread_id: String = THREAD;
+        program: Option<String> = PROGRAM;
+        model: Option<String> = MODEL;
+        task_description: Option<String> = TASK;
+        registration_token: Option<String> = TOKEN;
+    }
 
-/// An agent that joined a thread.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct JoinedAnswer {
-    /// The project.
-    pub project: ProjectAnswer,
-    /// Who you are.
-    pub agent: RegisteredAnswer,
-    /// The thread, summed up.
-    pub thread: SummaryAnswer,
-    /// Your unread mail of the thread, newest first.
-    pub inbox: Vec<MessageAnswer>,
+    /// An agent that joined a thread.
+    JoinedAnswer {
+        /// The project.
+        project: ProjectAnswer,
+        /// Who you are.
+        agent: RegisteredAnswer,
+        /// The thread, summed up.
+        thread: SummaryAnswer,
+        /// Your unread mail of the thread, newest first.
+        inbox: Vec<MessageAnswer>,
+    }
 }
 
 impl Verb for MacroPrepareThread {
-    const NAME: &'static str = "macro_prepare_thread";
-    const ABOUT: &'static str = "Join a thread: registers you, sums up the thread, returns your unread mail in it.";
-    const PARAMS: &'static [Param] = &[PROJECT, NAME, THREAD, PROGRAM, MODEL, TASK, TOKEN];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = JoinedAnswer;
 
     async fn run(self, office: &Office) -> Result<JoinedAnswer, Error> {
@@ -58,13 +51,11 @@ impl Verb for MacroPrepareThread {
             token: self.registration_token.as_deref(),
         };
         let me = office.register(registration).await?;
-        let agent = Claim { token: Some(&me.token), ..Claim::of(&me.agent.name) };
-        let inbox = office.inbox(unread(&me.project.human_key, agent, Some(&thread))).await?;
         Ok(JoinedAnswer {
-            project: me.project.clone().into(),
-            agent: me.into(),
+            inbox: unread(&me, Some(thread.clone())).run(office).await?,
+            project: ProjectAnswer::new(me.project.clone()),
+            agent: RegisteredAnswer::new(me),
             thread: SummaryAnswer::new(thread, summary),
-            inbox: inbox.into_iter().map(|entry| MessageAnswer::received(entry, true)).collect(),
         })
     }
 }

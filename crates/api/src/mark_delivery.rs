@@ -1,13 +1,8 @@
 //! Marks one delivery read, unread or archived.
 
 use mail::provider::Provider;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::DoneAnswer;
-use crate::params::{ANY_NAME, DELIVERY, DeliveryReader, PROJECT, READER, TOKEN};
+use crate::prelude::*;
 
 /// What becomes of a delivery. Nothing that was archived comes back by being marked read or unread.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -19,29 +14,18 @@ pub enum DeliveryMark {
     Archived,
 }
 
-/// Marks a delivery.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MarkDelivery {
-    #[serde(flatten)]
-    pub reader: DeliveryReader,
-    pub id: String,
-    #[serde(rename = "as")]
-    pub mark: DeliveryMark,
+declare! {
+    /// Marks a delivery.
+    MarkDelivery("mark_delivery", WRITES, "Mark a delivery read, unread or archived.") {
+        #[serde(flatten)]
+        reader: DeliveryReader = PROJECT, READER, ANY_NAME, TOKEN;
+        id: String = DELIVERY;
+        #[serde(rename = "as")]
+        mark: DeliveryMark = Param::required("as", Choice(&["read", "unread", "archived"]), "");
+    }
 }
 
 impl Verb for MarkDelivery {
-    const NAME: &'static str = "mark_delivery";
-    const ABOUT: &'static str = "Mark a delivery read, unread or archived.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        READER,
-        ANY_NAME,
-        DELIVERY,
-        Param::required("as", ParamKind::Choice(&["read", "unread", "archived"]), ""),
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::WRITES;
     type Answer = DoneAnswer;
 
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {

@@ -3,74 +3,48 @@
 
 use mail::channels::{CHAT, WATCHER};
 use mail::office::PostDraft;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::SentAnswer;
-use crate::params::{PROJECT, TOKEN, claim, filled};
+use crate::prelude::*;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PostToChannel {
-    pub project_key: String,
-    /// Gets a mailbox if it is new.
-    pub sender_name: String,
-    /// With or without '#'.
-    pub channel: String,
-    pub text: String,
-    /// Agents, which get a mailbox if they are new, or `all`; without one, whoever is answered.
-    pub to: Vec<String>,
-    /// The first line of the text without one.
-    pub subject: Option<String>,
-    /// `chat` without one.
-    #[serde(rename = "type")]
-    pub kind: Option<String>,
-    /// `chat` without one, or `watcher`.
-    pub mode: Option<String>,
-    pub code: Option<String>,
-    /// Files that it speaks of.
-    pub artifacts: Vec<String>,
-    /// A message's number, or its name in the channel.
-    pub in_reply_to: Option<String>,
-    pub thread_id: Option<String>,
-    pub idempotency_key: Option<String>,
-    pub registration_token: Option<String>,
-}
+declare! {
+    PostToChannel("post_to_channel", WRITES, "Say something in a channel.") {
+        project_key: String = PROJECT;
+        /// Gets a mailbox if it is new.
+        sender_name: String = Param::required("sender_name", Text, "Gets a mailbox if it is new");
+        /// With or without '#'.
+        channel: String = Param::required("channel", Text, "With or without '#'");
+        text: String = Param::required("text", Text, "");
+        /// Agents, which get a mailbox if they are new, or `all`; without one, whoever is answered.
+        to: Vec<String> = Param::optional("to", Names, "Agents or all; without one, whoever is answered");
+        /// The first line of the text without one.
+        subject: Option<String> = Param::optional("subject", Text, "The first line of the text without one");
+        /// `chat` without one.
+        #[serde(rename = "type")]
+        kind: Option<String> = Param::optional("type", Text, "chat without one");
+        /// `chat` without one, or `watcher`.
+        mode: Option<String> = Param::optional("mode", Choice(&[CHAT, WATCHER]), "");
+        code: Option<String> = Param::optional("code", Text, "");
+        /// Files that it speaks of.
+        artifacts: Vec<String> = Param::optional("artifacts", Names, "Files that it speaks of");
+        /// A message's number, or its name in the channel.
+        in_reply_to: Option<String> =
+            Param::optional("in_reply_to", Text, "A message's number, or its name in the channel");
+        thread_id: Option<String> = Param::optional("thread_id", Text, "");
+        idempotency_key: Option<String> = Param::optional("idempotency_key", Text, "");
+        registration_token: Option<String> = TOKEN;
+    }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PostedAnswer {
-    #[serde(flatten)]
-    pub sent: SentAnswer,
-    /// Its name in folders and elsewhere.
-    pub external_id: String,
-    /// Whom it is addressed to and nobody knew before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub new_mailboxes: Vec<String>,
+    PostedAnswer {
+        #[serde(flatten)]
+        sent: SentAnswer,
+        /// Its name in folders and elsewhere.
+        external_id: String,
+        /// Whom it is addressed to and nobody knew before.
+        new_mailboxes[if_any]: Vec<String>,
+    }
 }
 
 impl Verb for PostToChannel {
-    const NAME: &'static str = "post_to_channel";
-    const ABOUT: &'static str = "Say something in a channel.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        Param::required("sender_name", ParamKind::Text, "Gets a mailbox if it is new"),
-        Param::required("channel", ParamKind::Text, "With or without '#'"),
-        Param::required("text", ParamKind::Text, ""),
-        Param::optional("to", ParamKind::Names, "Agents or all; without one, whoever is answered"),
-        Param::optional("subject", ParamKind::Text, "The first line of the text without one"),
-        Param::optional("type", ParamKind::Text, "chat without one"),
-        Param::optional("mode", ParamKind::Choice(&[CHAT, WATCHER]), ""),
-        Param::optional("code", ParamKind::Text, ""),
-        Param::optional("artifacts", ParamKind::Names, "Files that it speaks of"),
-        Param::optional("in_reply_to", ParamKind::Text, "A message's number, or its name in the channel"),
-        Param::optional("thread_id", ParamKind::Text, ""),
-        Param::optional("idempotency_key", ParamKind::Text, ""),
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::WRITES;
     type Answer = PostedAnswer;
 
     async fn run(self, office: &Office) -> Result<PostedAnswer, Error> {
@@ -95,7 +69,7 @@ impl Verb for PostToChannel {
         Ok(PostedAnswer {
             external_id: post.map(|post| post.external_id).unwrap_or_default(),
             new_mailboxes: std::mem::take(&mut sent.new_mailboxes),
-            sent: sent.into(),
+            sent: SentAnswer::new(sent),
         })
     }
 }

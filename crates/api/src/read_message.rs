@@ -1,27 +1,16 @@
 //! Shows one message, and what each recipient did with it.
 
-use mail::ids::MessageId;
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
-use crate::Verb;
-use crate::answers::FollowedAnswer;
-use crate::params::{MESSAGE, PROJECT};
-
-/// Asks for a message. Blind deliveries are not shown.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReadMessage {
-    pub project_key: String,
-    pub message_id: i64,
+declare! {
+    /// Asks for a message. Blind deliveries are not shown.
+    ReadMessage("read_message", READS, "One message with its recipients.") {
+        project_key: String = PROJECT;
+        message_id: i64 = MESSAGE;
+    }
 }
 
 impl Verb for ReadMessage {
-    const NAME: &'static str = "read_message";
-    const ABOUT: &'static str = "One message with its recipients.";
-    const PARAMS: &'static [Param] = &[PROJECT, MESSAGE];
-    const HINTS: Hints = Hints::READS;
     type Answer = FollowedAnswer;
 
     async fn run(self, office: &Office) -> Result<FollowedAnswer, Error> {

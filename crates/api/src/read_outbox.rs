@@ -1,45 +1,32 @@
 //! Lists what an agent sent, newest first, and what each recipient did with it.
 
-use mail::ids::MessageId;
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
-use crate::Verb;
-use crate::answers::FollowedAnswer;
-use crate::params::{AGENT, BEFORE, BODIES, DEFAULT_LIMIT, LIMIT, PROJECT, TOKEN, claim, limit, next_cursor};
+declare! {
+    /// Asks what an agent sent.
+    ReadOutbox("read_outbox", READS, "What an agent sent, newest first, and who read and acknowledged it.") {
+        project_key: String = PROJECT;
+        agent_name: String = AGENT;
+        /// 20 when nobody says.
+        limit: Option<u32> = LIMIT;
+        /// Only messages older than this one.
+        before_id: Option<i64> = BEFORE;
+        /// True when nobody says.
+        include_bodies: Option<bool> = BODIES;
+        registration_token: Option<String> = TOKEN;
+    }
 
-/// Asks what an agent sent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReadOutbox {
-    pub project_key: String,
-    pub agent_name: String,
-    /// 20 when nobody says.
-    pub limit: Option<u32>,
-    /// Only messages older than this one.
-    pub before_id: Option<i64>,
-    /// True when nobody says.
-    pub include_bodies: Option<bool>,
-    pub registration_token: Option<String>,
-}
-
-/// A page of what an agent sent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct OutboxAnswer {
-    pub agent: String,
-    pub count: usize,
-    pub messages: Vec<FollowedAnswer>,
-    /// The `before_id` of the next page; none if this is the last.
-    pub next: Option<i64>,
+    /// A page of what an agent sent.
+    OutboxAnswer {
+        agent: String,
+        count: usize,
+        messages: Vec<FollowedAnswer>,
+        /// The `before_id` of the next page; none if this is the last.
+        next: Option<i64>,
+    }
 }
 
 impl Verb for ReadOutbox {
-    const NAME: &'static str = "read_outbox";
-    const ABOUT: &'static str = "What an agent sent, newest first, and who read and acknowledged it.";
-    const PARAMS: &'static [Param] = &[PROJECT, AGENT, LIMIT, BEFORE, BODIES, TOKEN];
-    const HINTS: Hints = Hints::READS;
     type Answer = OutboxAnswer;
 
     async fn run(self, office: &Office) -> Result<OutboxAnswer, Error> {

@@ -1,52 +1,39 @@
 //! Shows the messages of a thread, oldest first.
 
-use mail::ids::MessageId;
 use mail::office::ThreadAsk;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::MessageAnswer;
-use crate::params::{BEFORE, BODIES, LIMIT, PROJECT, THREAD, limit, next_cursor};
+use crate::prelude::*;
 
 /// How many messages a page has when nobody says.
 const PAGE: u32 = 100;
 
-/// Asks for a part of a thread: the newest with `before_id`, else the oldest.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReadThread {
-    pub project_key: String,
-    /// The thread, or any message in it.
-    pub thread_id: String,
-    pub limit: Option<u32>,
-    /// Only messages newer than this one; says nothing beside `before_id`.
-    pub after_id: Option<i64>,
-    /// Only messages older than this one.
-    pub before_id: Option<i64>,
-    /// False when nobody says.
-    pub include_bodies: Option<bool>,
-}
+declare! {
+    /// Asks for a part of a thread: the newest with `before_id`, else the oldest.
+    ReadThread("read_thread", READS, "The messages of a thread, oldest first.") {
+        project_key: String = PROJECT;
+        /// The thread, or any message in it.
+        thread_id: String = THREAD;
+        limit: Option<u32> = LIMIT;
+        /// Only messages newer than this one; says nothing beside `before_id`.
+        after_id: Option<i64> = Param::optional("after_id", Id, "");
+        /// Only messages older than this one.
+        before_id: Option<i64> = BEFORE;
+        /// False when nobody says.
+        include_bodies: Option<bool> = BODIES;
+    }
 
-/// A part of a thread.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ThreadAnswer {
-    pub thread_id: String,
-    /// How many messages the whole thread has.
-    pub total: usize,
-    pub messages: Vec<MessageAnswer>,
-    /// The `before_id` of the next page if that was given, else its `after_id`; none if this is the last.
-    pub next: Option<i64>,
+    /// A part of a thread.
+    ThreadAnswer {
+        thread_id: String,
+        /// How many messages the whole thread has.
+        total: usize,
+        messages: Vec<MessageAnswer>,
+        /// The `before_id` of the next page if that was given, else its `after_id`; none if this is the last.
+        next: Option<i64>,
+    }
 }
 
 impl Verb for ReadThread {
-    const NAME: &'static str = "read_thread";
-    const ABOUT: &'static str = "The messages of a thread, oldest first.";
-    const PARAMS: &'static [Param] =
-        &[PROJECT, THREAD, LIMIT, Param::optional("after_id", ParamKind::Id, ""), BEFORE, BODIES];
-    const HINTS: Hints = Hints::READS;
     type Answer = ThreadAnswer;
 
     async fn run(self, office: &Office) -> Result<ThreadAnswer, Error> {

@@ -2,41 +2,29 @@
 
 use mail::agents::Profile;
 use mail::office::Registration;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::RegisteredAnswer;
-use crate::params::{MODEL, PROGRAM, PROJECT, TASK, TOKEN};
+use crate::prelude::*;
 
-/// Introduces an agent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RegisterAgent {
-    pub project_key: String,
-    /// Its name; without one it is given one.
-    pub name: Option<String>,
-    pub program: Option<String>,
-    pub model: Option<String>,
-    pub task_description: Option<String>,
-    pub registration_token: Option<String>,
+declare! {
+    /// Introduces an agent.
+    RegisterAgent(
+        "register_agent",
+        REPEATABLE,
+        "Register yourself in a project, or update your profile. The same name keeps its identity."
+    ) {
+        project_key: String = PROJECT;
+        /// Its name; without one it is given one.
+        name: Option<String> =
+            Param::optional("name", Text, "Your name; left out, you are given one")
+                .mistaken_for(&["agent_name", "agent"]);
+        program: Option<String> = PROGRAM;
+        model: Option<String> = MODEL;
+        task_description: Option<String> = TASK;
+        registration_token: Option<String> = TOKEN;
+    }
 }
 
 impl Verb for RegisterAgent {
-    const NAME: &'static str = "register_agent";
-    const ABOUT: &'static str =
-        "Register yourself in a project, or update your profile. The same name keeps its identity.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        Param::optional("name", ParamKind::Text, "Your name; left out, you are given one")
-            .mistaken_for(&["agent_name", "agent"]),
-        PROGRAM,
-        MODEL,
-        TASK,
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = RegisteredAnswer;
 
     async fn run(self, office: &Office) -> Result<RegisteredAnswer, Error> {
@@ -47,6 +35,6 @@ impl Verb for RegisterAgent {
             profile: Profile { program: self.program, model: self.model, task_description: self.task_description },
             token: self.registration_token.as_deref(),
         };
-        Ok(office.register(registration).await?.into())
+        Ok(RegisteredAnswer::new(office.register(registration).await?))
     }
 }

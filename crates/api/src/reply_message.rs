@@ -1,53 +1,29 @@
 //! Answers a message, in its thread.
 
-use mail::ids::MessageId;
 use mail::office::{Draft, ReplyDraft};
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::SentAnswer;
-use crate::params::{PROJECT, TOKEN, claim, filled};
-use crate::send_message::{ACK, BCC, BODY, CC, IMPORTANCE, KEY, SENDER, importance};
+use crate::prelude::*;
 
-/// Answers a message. What is left out comes from the message that is answered.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReplyMessage {
-    pub project_key: String,
-    pub message_id: i64,
-    pub sender_name: String,
-    pub body_md: String,
-    /// Instead of the sender.
-    pub to: Vec<String>,
-    pub cc: Vec<String>,
-    pub bcc: Vec<String>,
-    pub subject: Option<String>,
-    pub importance: Option<String>,
-    pub ack_required: Option<bool>,
-    pub idempotency_key: Option<String>,
-    pub registration_token: Option<String>,
+declare! {
+    /// Answers a message. What is left out comes from the message that is answered.
+    ReplyMessage("reply_message", WRITES, "Answer a message, in its thread.") {
+        project_key: String = PROJECT;
+        message_id: i64 = Param::required("message_id", Id, "").mistaken_for(&["id", "reply_to", "in_reply_to"]);
+        sender_name: String = SENDER;
+        body_md: String = BODY;
+        /// Instead of the sender.
+        to: Vec<String> = Param::optional("to", Names, "Instead of the sender").rare();
+        cc: Vec<String> = CC;
+        bcc: Vec<String> = BCC;
+        subject: Option<String> = Param::optional("subject", Text, "").rare();
+        importance: Option<String> = IMPORTANCE;
+        ack_required: Option<bool> = ACK;
+        idempotency_key: Option<String> = KEY;
+        registration_token: Option<String> = TOKEN;
+    }
 }
 
 impl Verb for ReplyMessage {
-    const NAME: &'static str = "reply_message";
-    const ABOUT: &'static str = "Answer a message, in its thread.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        Param::required("message_id", ParamKind::Id, "").mistaken_for(&["id", "reply_to", "in_reply_to"]),
-        SENDER,
-        BODY,
-        Param::optional("to", ParamKind::Names, "Instead of the sender").rare(),
-        CC,
-        BCC,
-        Param::optional("subject", ParamKind::Text, "").rare(),
-        IMPORTANCE,
-        ACK,
-        KEY,
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::WRITES;
     type Answer = SentAnswer;
 
     async fn run(self, office: &Office) -> Result<SentAnswer, Error> {
@@ -70,6 +46,6 @@ impl Verb for ReplyMessage {
                 door: "mcp",
             },
         };
-        Ok(office.reply(reply).await?.into())
+        Ok(SentAnswer::new(office.reply(reply).await?))
     }
 }

@@ -1,29 +1,19 @@
 //! Has runs that failed taken on again, by the watcher that runs or by the next. Answers which messages those are.
 
 use mail::error::shown;
-use mail::ids::MessageId;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::params::{AGENT, Actor, PROJECT, TOKEN};
+use crate::prelude::*;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RetryRuns {
-    #[serde(flatten)]
-    pub actor: Actor,
-    /// All that failed without one.
-    pub message_ids: Vec<String>,
+declare! {
+    RetryRuns("retry_runs", REPEATABLE, "Try again what failed.") {
+        #[serde(flatten)]
+        actor: Actor = PROJECT, AGENT, TOKEN;
+        /// All that failed without one.
+        message_ids: Vec<String> = Param::optional("message_ids", Names, "All that failed without one");
+    }
 }
 
 impl Verb for RetryRuns {
-    const NAME: &'static str = "retry_runs";
-    const ABOUT: &'static str = "Try again what failed.";
-    const PARAMS: &'static [Param] =
-        &[PROJECT, AGENT, Param::optional("message_ids", ParamKind::Names, "All that failed without one"), TOKEN];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = Vec<i64>;
 
     async fn run(self, office: &Office) -> Result<Vec<i64>, Error> {

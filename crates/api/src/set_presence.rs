@@ -2,43 +2,26 @@
 
 use mail::office::Sign;
 use mail::presence::AWAKE;
-use mail::{Error, Office};
-use mcp::{Hints, Param, ParamKind};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::answers::NotedAnswer;
-use crate::params::{AGENT, PROJECT, TOKEN, claim};
+use crate::prelude::*;
 
-/// Reports the presence of an agent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SetPresence {
-    pub project_key: String,
-    pub agent_name: String,
-    /// `AWAKE` when nobody says.
-    pub state: Option<String>,
-    /// What it is at, e.g. `IDLE`.
-    pub substate: Option<String>,
-    pub watcher_pid: Option<i64>,
-    /// The channel that is watched.
-    pub channel: Option<String>,
-    pub registration_token: Option<String>,
+declare! {
+    /// Reports the presence of an agent.
+    SetPresence("set_presence", REPEATABLE, "Say whether an agent is there, and what it is at.") {
+        project_key: String = PROJECT;
+        agent_name: String = AGENT;
+        /// `AWAKE` when nobody says.
+        state: Option<String> = Param::optional("state", Text, "AWAKE when it is left out");
+        /// What it is at, e.g. `IDLE`.
+        substate: Option<String> = Param::optional("substate", Text, "e.g. IDLE, WORKING");
+        watcher_pid: Option<i64> = Param::optional("watcher_pid", Number { min: 1, max: i64::MAX }, "");
+        /// The channel that is watched.
+        channel: Option<String> = Param::optional("channel", Text, "");
+        registration_token: Option<String> = TOKEN;
+    }
 }
 
 impl Verb for SetPresence {
-    const NAME: &'static str = "set_presence";
-    const ABOUT: &'static str = "Say whether an agent is there, and what it is at.";
-    const PARAMS: &'static [Param] = &[
-        PROJECT,
-        AGENT,
-        Param::optional("state", ParamKind::Text, "AWAKE when it is left out"),
-        Param::optional("substate", ParamKind::Text, "e.g. IDLE, WORKING"),
-        Param::optional("watcher_pid", ParamKind::Number { min: 1, max: i64::MAX }, ""),
-        Param::optional("channel", ParamKind::Text, ""),
-        TOKEN,
-    ];
-    const HINTS: Hints = Hints::REPEATABLE;
     type Answer = NotedAnswer;
 
     async fn run(self, office: &Office) -> Result<NotedAnswer, Error> {

@@ -1,26 +1,20 @@
 //! Sums up a thread.
 
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
-use crate::Verb;
-use crate::answers::SummaryAnswer;
-use crate::params::{PROJECT, THREAD, filled};
-
-/// Asks for the gist of a thread.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SummarizeThread {
-    pub project_key: String,
-    pub thread_id: String,
+declare! {
+    /// Asks for the gist of a thread.
+    SummarizeThread(
+        "summarize_thread",
+        READS,
+        "Participants, key points, action items and open questions of a thread."
+    ) {
+        project_key: String = PROJECT;
+        thread_id: String = THREAD;
+    }
 }
 
 impl Verb for SummarizeThread {
-    const NAME: &'static str = "summarize_thread";
-    const ABOUT: &'static str = "Participants, key points, action items and open questions of a thread.";
-    const PARAMS: &'static [Param] = &[PROJECT, THREAD];
-    const HINTS: Hints = Hints::READS;
     type Answer = SummaryAnswer;
 
     async fn run(self, office: &Office) -> Result<SummaryAnswer, Error> {

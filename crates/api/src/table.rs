@@ -1,6 +1,6 @@
-//! The table of all verbs: to whom each is offered, in the order in which agents are shown them.
+//! What a row of the table of verbs becomes. The rows stand in `lib.rs`, beside the modules.
 
-use super::*;
+use crate::Ask;
 
 /// To whom a verb is offered. Every verb can be called by whoever knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,74 +16,47 @@ pub enum Offered {
 /// Somebody who goes through the table, such as a door that makes a tool of each verb.
 pub trait Visitor {
     /// Is told of one verb.
-    fn verb<V: Verb>(&mut self, offered: Offered);
+    fn verb<V: Ask>(&mut self, offered: Offered);
 }
 
 /// Names that earlier versions of our own programs call. A server refuses them, and says that the caller is older than it is.
 pub const RETIRED: &[&str] = &["channel", "mailbox", "presence", "watch"];
 
-/// Shows the whole table to a visitor.
-pub fn visit_all(visitor: &mut impl Visitor) {
-    use Offered::{Full, Lean, Unlisted};
-    visitor.verb::<HealthCheck>(Full);
-    visitor.verb::<EnsureProject>(Full);
-    visitor.verb::<RegisterAgent>(Full);
-    visitor.verb::<Whois>(Full);
-    visitor.verb::<SendMessage>(Lean);
-    visitor.verb::<ReplyMessage>(Lean);
-    visitor.verb::<FetchInbox>(Lean);
-    visitor.verb::<WaitForMail>(Lean);
-    visitor.verb::<MarkMessageRead>(Full);
-    visitor.verb::<AcknowledgeMessage>(Lean);
-    visitor.verb::<SearchMessages>(Lean);
-    visitor.verb::<SummarizeThread>(Full);
-    visitor.verb::<FileReservationPaths>(Lean);
-    visitor.verb::<ReleaseFileReservations>(Lean);
-    visitor.verb::<RenewFileReservations>(Full);
-    visitor.verb::<MacroStartSession>(Lean);
-    visitor.verb::<MacroPrepareThread>(Full);
-    visitor.verb::<BeginWatch>(Unlisted);
-    visitor.verb::<CountDeliveries>(Unlisted);
-    visitor.verb::<CountHops>(Unlisted);
-    visitor.verb::<DeliverMessage>(Unlisted);
-    visitor.verb::<EndSession>(Unlisted);
-    visitor.verb::<EndWatch>(Unlisted);
-    visitor.verb::<FindConflicts>(Unlisted);
-    visitor.verb::<FinishRun>(Unlisted);
-    visitor.verb::<HoldWatch>(Unlisted);
-    visitor.verb::<Leave>(Unlisted);
-    visitor.verb::<ListAgents>(Unlisted);
-    visitor.verb::<ListChannels>(Unlisted);
-    visitor.verb::<ListDeliveries>(Unlisted);
-    visitor.verb::<ListProjects>(Unlisted);
-    visitor.verb::<ListReservations>(Unlisted);
-    visitor.verb::<ListRuns>(Unlisted);
-    visitor.verb::<ListThreadDeliveries>(Unlisted);
-    visitor.verb::<ListWork>(Unlisted);
-    visitor.verb::<MarkDelivery>(Unlisted);
-    visitor.verb::<PostToChannel>(Unlisted);
-    visitor.verb::<ReadChannel>(Unlisted);
-    visitor.verb::<ReadDelivery>(Unlisted);
-    visitor.verb::<ReadMessage>(Unlisted);
-    visitor.verb::<ReadOutbox>(Unlisted);
-    visitor.verb::<ReadThread>(Unlisted);
-    visitor.verb::<ReadWork>(Unlisted);
-    visitor.verb::<RetryRuns>(Unlisted);
-    visitor.verb::<SetPresence>(Unlisted);
-    visitor.verb::<TakeMessage>(Unlisted);
+/// One row a verb: its file, its request, and to whom it is offered.
+macro_rules! verbs {
+    ($($file:ident::$request:ident $offered:ident,)*) => {
+        $(
+            pub use crate::$file::*;
+
+            impl Ask for $request {
+                fn ask(self, office: &Office) -> Answering<'_, Self::Answer> {
+                    Box::pin(self.run(office))
+                }
+            }
+        )*
+
+        /// Shows the whole table to a visitor.
+        pub fn visit_all(visitor: &mut impl Visitor) {
+            $(visitor.verb::<$request>(Offered::$offered);)*
+        }
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use mcp::{Param, ParamKind};
+    use serde_json::Value;
+
     use super::*;
+    use crate::visit_all;
 
     struct Declarations;
 
     impl Visitor for Declarations {
-        fn verb<V: Verb>(&mut self, _: Offered) {
-            let empty: V = serde_json::from_str("{}").expect("every field has a default");
+        fn verb<V: Ask>(&mut self, _: Offered) {
+            let empty = V::read(mcp::Arguments::new()).expect("every field has a default");
             let request = serde_json::to_value(empty).expect("a request is JSON");
             let fields: BTreeSet<&str> = request.as_object().into_iter().flatten().map(|(name, _)| &**name).collect();
             let params: BTreeSet<&str> = V::PARAMS.iter().map(|param| param.name).collect();
@@ -94,5 +67,32 @@ mod tests {
     #[test]
     fn the_fields_of_a_request_are_its_parameters() {
         visit_all(&mut Declarations);
+    }
+
+    /// Every parameter given, in the form that checked arguments have.
+    struct Given;
+
+    impl Visitor for Given {
+        fn verb<V: Ask>(&mut self, _: Offered) {
+            let value = |param: &Param| match param.kind {
+                ParamKind::Text if param.name == "since" && V::NAME == "begin_watch" => {
+                    "2026-01-11T16:33:15.000000Z".into()
+                }
+                ParamKind::Text => "text".into(),
+                ParamKind::Flag => true.into(),
+                ParamKind::Number { max, .. } => max.min(1000).into(),
+                ParamKind::Id => 17.into(),
+                ParamKind::Names => vec!["a", "b"].into(),
+                ParamKind::Choice(choices) => choices[choices.len() - 1].into(),
+            };
+            let given: mcp::Arguments = V::PARAMS.iter().map(|param| (param.name.to_owned(), value(param))).collect();
+            let request = V::read(given.clone()).unwrap_or_else(|refusal| panic!("{}: {}", V::NAME, refusal.message));
+            assert_eq!(serde_json::to_value(request).expect("a request is JSON"), Value::Object(given), "{}", V::NAME);
+        }
+    }
+
+    #[test]
+    fn a_request_has_what_was_given() {
+        visit_all(&mut Given);
     }
 }

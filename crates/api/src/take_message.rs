@@ -1,22 +1,17 @@
 //! Takes a message on for a watcher, so that it is answered once.
 
-use mail::ids::MessageId;
 use mail::watches::Taken;
-use mail::{Error, Office};
-use mcp::{Hints, Param};
-use serde::{Deserialize, Serialize};
 
-use crate::Verb;
-use crate::params::{AGENT, Actor, CHANNEL, MESSAGE, PROJECT, TOKEN};
+use crate::prelude::*;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TakeMessage {
-    #[serde(flatten)]
-    pub actor: Actor,
-    /// Where it was met; empty for the mailbox.
-    pub channel: String,
-    pub message_id: i64,
+declare! {
+    TakeMessage("take_message", WRITES, "Take a message on, to answer it.") {
+        #[serde(flatten)]
+        actor: Actor = PROJECT, AGENT, TOKEN;
+        /// Where it was met; empty for the mailbox.
+        channel: String = CHANNEL;
+        message_id: i64 = MESSAGE;
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +26,6 @@ pub enum TakenAnswer {
 }
 
 impl Verb for TakeMessage {
-    const NAME: &'static str = "take_message";
-    const ABOUT: &'static str = "Take a message on, to answer it.";
-    const PARAMS: &'static [Param] = &[PROJECT, AGENT, CHANNEL, MESSAGE, TOKEN];
-    const HINTS: Hints = Hints::WRITES;
     type Answer = TakenAnswer;
 
     async fn run(self, office: &Office) -> Result<TakenAnswer, Error> {

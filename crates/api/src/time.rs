@@ -2,17 +2,12 @@
 
 use jiff::Timestamp;
 use mail::clock::rfc3339;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A time in an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(transparent)]
 pub struct Time(pub Timestamp);
-
-impl From<Timestamp> for Time {
-    fn from(time: Timestamp) -> Self {
-        Self(time)
-    }
-}
 
 impl std::fmt::Display for Time {
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,12 +18,6 @@ impl std::fmt::Display for Time {
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&rfc3339(self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Timestamp::deserialize(deserializer).map(Self)
     }
 }
 

@@ -5,22 +5,25 @@
 //! repeating a request, and any knowledge of what a body means.
 
 mod events;
-mod response_body;
 
 use std::collections::VecDeque;
-use std::fmt;
+use std::convert::Infallible;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use futures_util::stream;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper_util::rt::TokioIo;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use events::Decoder;
@@ -32,6 +35,10 @@ const SLOWEST_CONNECT: Duration = Duration::from_secs(5);
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 const BETWEEN_QUESTIONS: Duration = Duration::from_secs(10);
 const MOST_QUESTIONS: u32 = 3;
+/// What is smaller fits into the buffers between us and the server, and is just sent.
+const LARGE: usize = 64 << 10;
+/// How long a server may take to say that it wants a large body. Some never say so, and want it all the same.
+const SLOWEST_CONTINUE: Duration = Duration::from_secs(1);
 /// The longest answer, or event of a stream, that is held in memory.
 const LARGEST_ANSWER: usize = 256 << 20;
 
@@ -46,24 +53,16 @@ pub struct Client {
 }
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// No connection came about: the server never saw the request.
+    /// The server never saw the request.
+    #[error("no connection: {0}")]
     NotSent(io::Error),
-    /// The connection broke. What the server did with the request is unknown.
-    Broken(hyper::Error),
-    /// The answer is larger than can be held.
+    /// What the server did with the request is unknown.
+    #[error("the connection broke: {0}")]
+    Broken(#[from] hyper::Error),
+    #[error("the answer is larger than {LARGEST_ANSWER} bytes")]
     TooLarge,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotSent(error) => write!(f, "no connection: {error}"),
-            Self::Broken(error) => write!(f, "the connection broke: {error}"),
-            Self::TooLarge => write!(f, "the answer is larger than {LARGEST_ANSWER} bytes"),
-        }
-    }
 }
 
 impl Client {
@@ -133,14 +132,13 @@ impl Client {
 
     async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<HttpAnswer, Failure> {
         let stream = self.connect().await.map_err(Failure::NotSent)?;
-        let (mut sender, driver) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(Failure::Broken)?;
+        let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let mut connection = JoinSet::new();
         connection.spawn(async move {
             // Whoever waits for the answer learns of the same error.
             let _ = driver.await;
         });
-        let mut request = response_body::request(body);
+        let mut request = request(body);
         *request.method_mut() = method;
         *request.uri_mut() = self.path.clone();
         request.headers_mut().extend(headers);
@@ -148,9 +146,34 @@ impl Client {
         if let Some(bearer) = &self.bearer {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
         }
-        let (parts, body) = sender.send_request(request).await.map_err(Failure::Broken)?.into_parts();
+        let (parts, body) = sender.send_request(request).await?.into_parts();
         Ok(HttpAnswer { status: parts.status, headers: parts.headers, body, _connection: connection })
     }
+}
+
+/// A request with this body. A large one is sent only when the server has said that it wants it.
+///
+/// A server that refuses a request without reading it closes the connection, and the bytes that are still on their way
+/// then destroy the refusal before it is read. HTTP's `Expect: 100-continue` is made for this.
+fn request(data: Bytes) -> Request<UnsyncBoxBody<Bytes, Infallible>> {
+    if data.len() < LARGE {
+        return Request::new(Full::new(data).boxed_unsync());
+    }
+    let (wanted, length) = (Arc::new(Notify::new()), data.len());
+    let told = wanted.clone();
+    let frame = stream::once(async move {
+        let _ = tokio::time::timeout(SLOWEST_CONTINUE, told.notified()).await;
+        Ok(Frame::data(data))
+    });
+    let mut request = Request::new(StreamBody::new(frame).boxed_unsync());
+    request.headers_mut().insert(CONTENT_LENGTH, length.into());
+    request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
+    hyper::ext::on_informational(&mut request, move |said| {
+        if said.status() == StatusCode::CONTINUE {
+            wanted.notify_one();
+        }
+    });
+    request
 }
 
 /// What a server answered. Its body comes as it is read.
@@ -171,15 +194,11 @@ impl HttpAnswer {
     }
 
     /// The whole body.
-    pub async fn whole(mut self) -> Result<Vec<u8>, Failure> {
-        let mut whole = Vec::new();
-        while let Some(chunk) = self.chunk().await? {
-            if whole.len() + chunk.len() > LARGEST_ANSWER {
-                return Err(Failure::TooLarge);
-            }
-            whole.extend_from_slice(&chunk);
-        }
-        Ok(whole)
+    pub async fn whole(self) -> Result<Vec<u8>, Failure> {
+        let whole = Limited::new(self.body, LARGEST_ANSWER).collect().await;
+        let whole =
+            whole.map_err(|error| error.downcast().map_or(Failure::TooLarge, |error| Failure::Broken(*error)))?;
+        Ok(whole.to_bytes().into())
     }
 
     /// The body as events.
@@ -190,7 +209,7 @@ impl HttpAnswer {
     async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
         while let Some(frame) = self.body.frame().await {
             // Trailers are the other kind of frame, and say nothing to us.
-            if let Ok(data) = frame.map_err(Failure::Broken)?.into_data() {
+            if let Ok(data) = frame?.into_data() {
                 return Ok(Some(data));
             }
         }
@@ -222,6 +241,10 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+
+    use hyper::body::Body;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -287,6 +310,25 @@ mod tests {
         assert!(matches!(broken, Err(Failure::Broken(_))));
         drop(listener);
         assert!(matches!(client.get(HeaderMap::new()).await, Err(Failure::NotSent(_))));
+    }
+
+    #[tokio::test]
+    async fn a_small_body_goes_at_once_and_expects_nothing() {
+        let request = request(Bytes::from(vec![b'x'; LARGE - 1]));
+        assert!(!request.headers().contains_key(EXPECT));
+        assert_eq!(request.body().size_hint().exact(), Some(LARGE as u64 - 1));
+        assert_eq!(request.into_body().collect().await.unwrap().to_bytes().len(), LARGE - 1);
+        assert!(super::request(Bytes::new()).body().is_end_stream());
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_sent_in_the_end_even_if_the_server_never_asks_for_it() {
+        let request = request(Bytes::from(vec![b'x'; LARGE]));
+        assert_eq!(request.headers()[EXPECT], "100-continue");
+        assert_eq!(request.headers()[CONTENT_LENGTH], LARGE.to_string());
+        let mut body = request.into_body();
+        assert!(Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(body.collect().await.unwrap().to_bytes().len(), LARGE);
     }
 
     #[tokio::test]

@@ -36,8 +36,8 @@ pub(crate) struct Client {
     pub program: &'static str,
     /// The events that it has, and what it calls them.
     pub events: &'static [(Event, &'static str)],
-    /// The tools that write files, and where each says which.
-    pub writes: &'static [(&'static str, WrittenFiles)],
+    /// The tools that write files.
+    pub writes: &'static [WritingTool],
     /// What we say of an event, in the JSON that the client accepts.
     pub reply: fn(&Reply, &'static str) -> Value,
     /// The environment variable that names a file of settings for the shells of a session.
@@ -83,15 +83,8 @@ const EVENTS: [(Event, &str); 6] = [
     (Event::SessionEnd, "tells others that the agent is gone"),
 ];
 
-/// Where a tool says which files it writes: in a member of its input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum WrittenFiles {
-    Path(&'static str),
-    /// A patch that names its files.
-    Patch(&'static str),
-    /// A shell command, which may be a patch.
-    Command(&'static str),
-}
+/// A tool that writes files: its name, the member of its input that says which, and how that is read.
+type WritingTool = (&'static str, &'static str, fn(&str) -> Vec<String>);
 
 /// A file of a client's configuration, as a path below each folder it may be in, and what goes into it.
 #[derive(Debug)]
@@ -158,9 +151,7 @@ pub(crate) fn table_of_events() -> String {
 
 /// The members of a tool's input that say for some client which files are written.
 pub(crate) fn tool_members() -> impl Iterator<Item = &'static str> {
-    ALL.iter().flat_map(|client| client.writes).map(|(_, written)| match written {
-        WrittenFiles::Path(member) | WrittenFiles::Patch(member) | WrittenFiles::Command(member) => *member,
-    })
+    ALL.iter().flat_map(|client| client.writes).map(|(_, member, _)| *member)
 }
 
 impl Client {
@@ -176,14 +167,8 @@ impl Client {
 
     /// The files that a call of a tool writes, as the client names them; `input` gives a member of the tool's input.
     pub(crate) fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
-        match self.writes.iter().find(|(name, _)| *name == tool).map(|(_, written)| *written) {
-            Some(WrittenFiles::Path(member)) => {
-                Some(input(member)).filter(|path| !path.is_empty()).into_iter().collect()
-            }
-            Some(WrittenFiles::Patch(member)) => patch::paths(&input(member)).into_iter().map(str::to_owned).collect(),
-            Some(WrittenFiles::Command(member)) => patch::paths_at_a_shell(&input(member)),
-            None => Vec::new(),
-        }
+        let writes = self.writes.iter().find(|(name, ..)| *name == tool);
+        writes.map_or_else(Vec::new, |(_, member, files)| files(&input(member)))
     }
 
     /// What a person does after install.
@@ -199,6 +184,11 @@ impl Client {
 }
 
 impl ConfigFile {
+    /// One that has the same path below the project and below the user's home.
+    const fn alike(path: &'static str, moved: &'static str, parts: &'static [ConfigPart]) -> Self {
+        Self { project: path, user: path, moved, parts }
+    }
+
     /// Where it is.
     pub(crate) fn path(&self, scope: Scope, folders: &Folders) -> PathBuf {
         match (scope, &folders.moved) {

@@ -11,11 +11,13 @@ pub mod exec_mail;
 mod given;
 mod guard;
 mod hook;
+mod in_name;
 mod install;
 mod join;
 mod lines;
 mod mail;
 mod man;
+mod members;
 mod migrate;
 mod nudge;
 mod parse;
@@ -31,6 +33,8 @@ mod who;
 mod work;
 
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -82,7 +86,7 @@ enum Command {
     /// Give a coding agent mail: put the hooks and the MCP server into its configuration
     Install(install::Install),
     /// Take back what install wrote
-    Uninstall(install::Uninstall),
+    Uninstall(install::Install),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -128,47 +132,43 @@ impl Cli {
 
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let json = cli.answers_json();
+    let settings = || Config::load(&cli.global);
     match cli.command {
         // It reads the settings itself: wrong ones must not break an agent.
         Command::Hook(command) => command.run(cli.global),
         // It has none of anybody's.
-        Command::Demo(command) => return command.run(&cli.global),
-        _ => {}
-    }
-    let json = cli.answers_json();
-    let config = match (Config::load(&cli.global), &cli.command) {
-        (Err(error), Command::Guard(command)) => return command.run_without_settings(error, json),
-        (config, _) => config?,
-    };
-    match cli.command {
-        Command::Serve(command) => command.run(config, json),
         Command::Demo(command) => command.run(&cli.global),
-        Command::Stdio(command) => command.run(config),
-        Command::Join(command) => command.run(config, json),
-        Command::Mail(command) => command.run(config, json),
-        Command::Channel(command) => command.run(config, json),
-        Command::SendMessage(command) => command.run(config, json),
-        Command::Work(command) => command.run(config, json),
-        Command::Who(command) => command.run(config, json),
-        Command::Watch(command) => command.run(config, json),
-        Command::Nudge(command) => command.run(config, json),
-        Command::ExecMail(command) => Ok(command.run(&cli.global)),
-        Command::Guard(command) => command.run(config, json),
-        Command::Hook(command) => command.run(cli.global),
-        Command::Install(command) => command.run(&config, json),
-        Command::Uninstall(command) => command.run(&config, json),
-        Command::Doctor(command) => command.run(&config, json),
-        Command::Backup(command) => command.run(&config, json),
-        Command::Restore(command) => command.run(&config, json),
-        Command::Export(command) => command.run(&config, json),
-        Command::Import(command) => command.run(&config, json),
-        Command::Migrate(command) => command.run(&config, json),
-        Command::Compose(command) => command.run(config, json),
-        Command::Parse(command) => command.run(json),
-        Command::Validate(command) => command.run(json),
-        Command::Schema(command) => command.run(json),
-        Command::Completions(command) => Ok(command.run(json)),
-        Command::Man(command) => command.run(json),
+        Command::Guard(command) => match settings() {
+            Ok(config) => command.run(config, json),
+            Err(error) => command.run_without_settings(error, json),
+        },
+        Command::Serve(command) => command.run(settings()?, json),
+        Command::Stdio(command) => command.run(settings()?),
+        Command::Join(command) => command.run(settings()?, json),
+        Command::Mail(command) => command.run(settings()?, json),
+        Command::Channel(command) => command.run(settings()?, json),
+        Command::SendMessage(command) => command.run(settings()?, json),
+        Command::Work(command) => command.run(settings()?, json),
+        Command::Who(command) => command.run(settings()?, json),
+        Command::Watch(command) => command.run(settings()?, json),
+        Command::Nudge(command) => command.run(settings()?, json),
+        Command::Install(command) => command.install(&settings()?, json),
+        Command::Uninstall(command) => command.uninstall(&settings()?, json),
+        Command::Doctor(command) => command.run(&settings()?, json),
+        Command::Backup(command) => command.run(&settings()?, json),
+        Command::Restore(command) => command.run(&settings()?, json),
+        Command::Export(command) => command.run(&settings()?, json),
+        Command::Import(command) => command.run(&settings()?, json),
+        Command::Migrate(command) => command.run(&settings()?, json),
+        Command::Compose(command) => command.run(settings()?, json),
+        // These need no settings, and tell of wrong ones all the same.
+        Command::ExecMail(command) => settings().map(|_| exec_mail::run(&command.words, &cli.global)),
+        Command::Parse(command) => settings().and_then(|_| command.run(json)),
+        Command::Validate(command) => settings().and_then(|_| command.run(json)),
+        Command::Schema(command) => settings().and_then(|_| command.run(json)),
+        Command::Completions(command) => settings().map(|_| command.run(json)),
+        Command::Man(command) => settings().and_then(|_| command.run(json)),
     }
 }
 
@@ -188,7 +188,18 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
     command.mut_subcommands(without_empty_variables)
 }
 
-/// A runtime for commands that ask the store a few questions.
-fn small_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+/// A runtime for commands that ask a few questions.
+pub fn small_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// What comes of some work, unless it takes too long; then it is left to itself, for nothing can end a wait for a disk.
+fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, RecvTimeoutError> {
+    let (answer, answered) = mpsc::sync_channel(1);
+    // Nobody may be there any more to hear it.
+    std::thread::spawn(move || _ = answer.send(work()));
+    answered.recv_timeout(limit)
 }

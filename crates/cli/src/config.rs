@@ -14,6 +14,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use mail::projects::{slug_of, slug_with_hash};
 use serde::Deserialize;
+use server::Profile;
 use store::Location;
 
 /// The name of the file in the home folder.
@@ -146,14 +147,8 @@ pub struct Nats {
     pub ca: Option<PathBuf>,
 }
 
-impl std::fmt::Debug for Nats {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Nats").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
-}
-
-/// What a settings file may say.
-#[derive(Debug, Default, Deserialize)]
+/// What a settings file may say. Some of it is secret, so none of it can be shown for debugging.
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// The address to listen on.
@@ -205,7 +200,6 @@ pub struct File {
 }
 
 /// Where things are, and what the file says.
-#[derive(Debug)]
 pub struct Config {
     /// The home folder.
     pub home: PathBuf,
@@ -259,6 +253,14 @@ impl Config {
         self.file.channels.get(project).map(PathBuf::as_path)
     }
 
+    /// Which tools are listed.
+    pub fn profile(&self) -> Profile {
+        match self.file.tools.unwrap_or_default() {
+            Tools::Full => Profile::Full,
+            Tools::Lean => Profile::Lean,
+        }
+    }
+
     /// The longest subject or body, in bytes.
     pub fn longest_body(&self) -> usize {
         self.file.max_body_bytes.unwrap_or(mail::office::Rules::default().longest_body)
@@ -302,10 +304,7 @@ impl Config {
 /// The database that `POSTRIDER_DATABASE` names. An empty variable is a mistake, not "none": a server with mail of its own
 /// among others would go unnoticed.
 fn database_of_environment() -> Option<String> {
-    match std::env::var("POSTRIDER_DATABASE") {
-        Err(std::env::VarError::NotPresent) => None,
-        given => Some(given.unwrap_or_default()),
-    }
+    std::env::var_os("POSTRIDER_DATABASE").map(|given| given.into_string().unwrap_or_default())
 }
 
 /// The value of an environment variable; an empty one is not set.
@@ -350,13 +349,13 @@ mod tests {
 
     #[test]
     fn an_unknown_setting_is_an_error() {
-        let error = toml::from_str::<File>("prot = 1").unwrap_err().to_string();
+        let error = toml::from_str::<File>("prot = 1").err().expect("an error").to_string();
         assert!(error.contains("prot"), "{error}");
     }
 
     #[test]
     fn what_is_wrong_with_a_settings_file_is_told_without_any_secret_in_it() {
-        let fault = |text: &str| place_and_fault(text, &toml::from_str::<File>(text).unwrap_err());
+        let fault = |text: &str| place_and_fault(text, &toml::from_str::<File>(text).err().expect("an error"));
         for wrong in [
             "log = 'warn'\ndatabase = postgres://me:s3cret@db/mail",
             "log = 'warn'\ntoken = s3cret",

@@ -3,18 +3,21 @@
 //! The backend is our own office unless `[mail] provider` names another. What only the office can do (search, several
 //! recipients of one message, reservations) is asked of it directly, which other backends do not have.
 
-mod letters;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use mail::provider::{Provider, ProviderError};
+use api::answers::{CountAnswer, DeliveriesAnswer};
+use api::{
+    Ask, CountDeliveries, DeliverMessage, DeliveryMark, DeliveryReader, ListDeliveries, ListThreadDeliveries,
+    MarkDelivery, ReadDelivery,
+};
+use async_trait::async_trait;
+use mail::provider::{Count, Letter, Provider, ProviderError, ProviderRefusal, Words};
 use store::{Beads, Exec};
 
 use crate::config::Config;
-use crate::post_office::{self, PostOffice};
-pub use letters::Letters;
+use crate::post_office::{self, PostOffice, Refused};
 
 /// Who acts.
 #[derive(Clone, Debug)]
@@ -28,12 +31,13 @@ pub struct Who {
 /// A mailbox that is open.
 pub enum Mailbox {
     /// Kept by the office.
-    Native(Letters),
+    Native(Deliveries),
     /// Kept elsewhere.
     Elsewhere(Box<dyn Provider>),
 }
 
-/// Opens the mailbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand.
+/// Opens the mailbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand. What
+/// another backend refused is a refusal like those of the office.
 pub fn visit(
     config: Config,
     project: String,
@@ -54,98 +58,204 @@ pub fn visit(
             post_office.write_out().await;
         }
         mailbox.close().await;
-        ended
+        ended.map_err(|error| match error.downcast::<ProviderError>() {
+            Ok(error) => Refused::from(error).into(),
+            Err(error) => error,
+        })
     })
 }
 
 impl Mailbox {
     /// Opens the mailbox at the backend that the settings name.
     pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
-        match Backend::of(&config)? {
-            Backend::Native => Ok(Self::Native(Letters::open(config, project, who).await?)),
-            Backend::Beads => Ok(Self::Elsewhere(Box::new(beads(&project)?))),
-            Backend::Exec(program) => {
+        let named = config.file.mail.as_ref().and_then(|mail| mail.provider.clone());
+        let name = named.as_deref().unwrap_or("native");
+        match (name, name.strip_prefix("exec:")) {
+            ("native", _) => Ok(Self::Native(Deliveries::open(config, project, who).await?)),
+            ("beads", _) => {
+                let beads = Beads::of_city(Path::new(&project)).with_context(|| {
+                    format!(
+                        "'{project}' keeps no beads: there is neither '.gc' nor '.beads' in it; name another project with \
+                         --project"
+                    )
+                })?;
+                Ok(Self::Elsewhere(Box::new(beads)))
+            }
+            (_, Some(program)) if !program.is_empty() => {
                 let mut environment = vec![("GC_CITY".to_owned(), project)];
                 environment.extend(who.map(|who| ("GC_AGENT".to_owned(), who.name)));
-                Ok(Self::Elsewhere(Box::new(Exec::new(program, environment))))
+                Ok(Self::Elsewhere(Box::new(Exec::new(program.into(), environment))))
             }
-        }
-    }
-
-    /// What keeps the letters.
-    pub fn provider(&self) -> &dyn Provider {
-        match self {
-            Self::Native(letters) => letters,
-            Self::Elsewhere(provider) => &**provider,
-        }
-    }
-
-    /// The office, if it keeps the letters.
-    pub fn post_office(&self) -> Option<&PostOffice> {
-        match self {
-            Self::Native(letters) => Some(letters.post_office()),
-            Self::Elsewhere(_) => None,
-        }
-    }
-
-    /// The office, for something that only it can do.
-    pub fn office(&self, verb: &'static str) -> Result<&PostOffice, ProviderError> {
-        self.post_office().ok_or(ProviderError::Unsupported { verb })
-    }
-
-    /// Closes it.
-    pub async fn close(self) {
-        if let Self::Native(letters) = self {
-            letters.close().await;
-        }
-    }
-}
-
-/// Who keeps the mail.
-#[derive(Debug, PartialEq, Eq)]
-enum Backend {
-    Native,
-    Beads,
-    Exec(PathBuf),
-}
-
-impl Backend {
-    fn of(config: &Config) -> anyhow::Result<Self> {
-        let named = config.file.mail.as_ref().and_then(|mail| mail.provider.as_deref());
-        Self::parse(named.unwrap_or("native"))
-    }
-
-    fn parse(name: &str) -> anyhow::Result<Self> {
-        match (name, name.strip_prefix("exec:")) {
-            ("native", _) => Ok(Self::Native),
-            ("beads", _) => Ok(Self::Beads),
-            (_, Some(program)) if !program.is_empty() => Ok(Self::Exec(PathBuf::from(program))),
             _ => bail!(
                 "'{name}' is no mail provider; set provider under [mail] to \"native\", \"beads\" or \"exec:PROGRAM\""
             ),
         }
     }
+
+    /// What keeps the mail.
+    pub fn provider(&self) -> &dyn Provider {
+        match self {
+            Self::Native(deliveries) => deliveries,
+            Self::Elsewhere(provider) => &**provider,
+        }
+    }
+
+    /// The office, if it keeps the mail.
+    pub fn post_office(&self) -> Option<&PostOffice> {
+        match self {
+            Self::Native(deliveries) => Some(&deliveries.post_office),
+            Self::Elsewhere(_) => None,
+        }
+    }
+
+    /// The office, for something that only it can do.
+    pub fn office(&self, verb: &'static str) -> Result<&PostOffice, Refused> {
+        self.post_office().ok_or_else(|| ProviderError::Unsupported { verb }.into())
+    }
+
+    /// Closes it.
+    pub async fn close(self) {
+        if let Self::Native(deliveries) = self {
+            deliveries.post_office.close().await;
+        }
+    }
 }
 
-fn beads(project: &str) -> anyhow::Result<Beads> {
-    Beads::of_city(Path::new(project)).with_context(|| {
-        format!(
-            "'{project}' keeps no beads: there is neither '.gc' nor '.beads' in it; name another project with --project"
-        )
-    })
+/// The deliveries of a project at a post office: each verb is asked of the office, here or at a server.
+pub struct Deliveries {
+    pub post_office: PostOffice,
+    reader: DeliveryReader,
+}
+
+impl Deliveries {
+    /// Opens the office that is there now.
+    pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
+        let post_office = PostOffice::open(config.about(&project)).await?;
+        let (agent_name, registration_token) = who.map(|who| (who.name, who.token)).unzip();
+        let registration_token = registration_token.flatten();
+        let reader = DeliveryReader { project_key: project, agent_name, any_name: false, registration_token };
+        Ok(Self { post_office, reader })
+    }
+
+    /// The same for callers that own their names: whoever writes or is written to gets a mailbox.
+    pub fn for_any_name(mut self) -> Self {
+        self.reader.any_name = true;
+        self
+    }
+
+    async fn ask<V: Ask>(&self, verb: V) -> Result<V::Answer, ProviderError> {
+        self.post_office.ask(verb).await.map_err(|refused| {
+            let near = refused.suggestions().into_iter().map(str::to_owned).collect();
+            let Refused { code, message, hint, .. } = refused;
+            ProviderError::Refused(ProviderRefusal { code, message, hint, near })
+        })
+    }
+
+    async fn delivery(&self, id: &str, mark_read: bool) -> Result<Letter, ProviderError> {
+        let request = ReadDelivery { reader: self.reader.clone(), id: id.to_owned(), mark_read };
+        Ok(self.ask(request).await?.into())
+    }
+
+    async fn mark(&self, id: &str, mark: DeliveryMark) -> Result<(), ProviderError> {
+        self.ask(MarkDelivery { reader: self.reader.clone(), id: id.to_owned(), mark }).await.map(drop)
+    }
+
+    async fn open_deliveries(&self, recipient: &str, unread_only: bool) -> Result<Vec<Letter>, ProviderError> {
+        let (reader, recipient) = (self.reader.clone(), recipient.to_owned());
+        let request = ListDeliveries { reader, recipient, unread_only, after: None, limit: None };
+        self.pages(|after| ListDeliveries { after, ..request.clone() }).await
+    }
+
+    /// All pages of a list; `request` gets the cursor of the next.
+    async fn pages<V>(&self, request: impl Fn(Option<String>) -> V + Send) -> Result<Vec<Letter>, ProviderError>
+    where
+        V: Ask<Answer = DeliveriesAnswer>,
+    {
+        let (mut deliveries, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.ask(request(after)).await?;
+            deliveries.extend(page.deliveries.into_iter().map(Letter::from));
+            after = page.next;
+            if after.is_none() {
+                return Ok(deliveries);
+            }
+        }
+    }
+
+    async fn deliver(&self, words: Words<'_>, to: DeliverMessage) -> Result<Letter, ProviderError> {
+        let request = DeliverMessage {
+            reader: self.reader.clone(),
+            sender_name: words.from.to_owned(),
+            subject: words.subject.to_owned(),
+            body_md: words.body.to_owned(),
+            ..to
+        };
+        Ok(self.ask(request).await?.into())
+    }
+}
+
+#[async_trait]
+impl Provider for Deliveries {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        self.deliver(words, DeliverMessage { recipient: to.to_owned(), ..DeliverMessage::default() }).await
+    }
+
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+        self.deliver(words, DeliverMessage { reply_to: Some(id.to_owned()), ..DeliverMessage::default() }).await
+    }
+
+    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        self.open_deliveries(recipient, true).await
+    }
+
+    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+        self.open_deliveries(recipient, false).await
+    }
+
+    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+        let (reader, thread_id) = (self.reader.clone(), id.to_owned());
+        let request = ListThreadDeliveries { reader, thread_id, after: None, limit: None };
+        self.pages(|after| ListThreadDeliveries { after, ..request.clone() }).await
+    }
+
+    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+        self.delivery(id, false).await
+    }
+
+    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+        self.delivery(id, true).await
+    }
+
+    async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
+        self.mark(id, DeliveryMark::Read).await
+    }
+
+    async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
+        self.mark(id, DeliveryMark::Unread).await
+    }
+
+    async fn archive(&self, id: &str) -> Result<(), ProviderError> {
+        self.mark(id, DeliveryMark::Archived).await
+    }
+
+    async fn count(&self, recipient: &str) -> Result<Count, ProviderError> {
+        let request = CountDeliveries { reader: self.reader.clone(), recipient: recipient.to_owned() };
+        let CountAnswer { total, unread } = self.ask(request).await?;
+        Ok(Count { total, unread })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{File, Mail};
 
-    #[test]
-    fn a_backend_is_one_that_there_is_and_never_a_guess() {
-        assert_eq!(Backend::parse("native").unwrap(), Backend::Native);
-        assert_eq!(Backend::parse("beads").unwrap(), Backend::Beads);
-        assert_eq!(Backend::parse("exec:/opt/mail").unwrap(), Backend::Exec("/opt/mail".into()));
+    #[tokio::test]
+    async fn a_backend_is_one_that_there_is_and_never_a_guess() {
         for wrong in ["", "Native", "exec", "exec:", "beadmail", "fake"] {
-            let error = Backend::parse(wrong).unwrap_err().to_string();
+            let file = File { mail: Some(Mail { provider: Some(wrong.to_owned()) }), ..File::default() };
+            let config = Config { home: "/nowhere".into(), source: None, file };
+            let error = Mailbox::open(config, "/data/app".to_owned(), None).await.err().expect(wrong).to_string();
             assert!(error.contains(&format!("'{wrong}'")) && error.contains("exec:PROGRAM"), "{error}");
         }
     }

@@ -1,39 +1,26 @@
 //! What the settings say of NATS, and who does it. Built without NATS, a setting for it is an error.
 
 use anyhow::bail;
+use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::wiring::Post;
 
-/// What runs between the post office and NATS.
-#[derive(Default)]
-pub struct Relay(Option<tokio::task::JoinHandle<()>>);
-
-impl Relay {
-    /// Waits until it has ended, which it does once the bells are closed.
-    pub async fn ended(self) {
-        if let Some(task) = self.0 {
-            // If it failed, what it did not do is done at the next start.
-            let _ = task.await;
-        }
-    }
-}
-
 /// Tells NATS what happens here and takes in what others say there, if there is a setting for it.
 ///
-/// Has to run inside a runtime. A wrong setting is an error; a server that is away is not.
-pub fn start(config: &Config, post: &Post) -> anyhow::Result<Relay> {
+/// Has to run inside a runtime. A wrong setting is an error; a server that is away is not. It ends once the bells are closed.
+pub fn start(config: &Config, post: &Post) -> anyhow::Result<Option<JoinHandle<()>>> {
     #[cfg(feature = "nats")]
     if let Some(settings) = settings(config)? {
         let run = relay::nats::run(settings, post.engine.store(), post.office.clone(), post.bells.clone());
-        return Ok(Relay(Some(tokio::spawn(run))));
+        return Ok(Some(tokio::spawn(run)));
     }
     #[cfg(not(feature = "nats"))]
     {
         let _ = post;
         refuse(config)?;
     }
-    Ok(Relay::default())
+    Ok(None)
 }
 
 /// What is wrong with NATS, and what to do about it; `None` if all is well or nothing is set.

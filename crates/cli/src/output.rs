@@ -8,15 +8,13 @@ pub mod grid;
 mod screen;
 pub mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::{Value, json};
-
-use mail::provider::ProviderError;
 
 use crate::post_office::Refused;
 pub use screen::Screen;
@@ -27,9 +25,25 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 /// Whether an answer could not be printed.
 static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Prints an answer: `text` for people, `json` for programs.
-pub fn answer(as_json: bool, json: &Value, text: impl FnOnce() -> String) {
+/// Prints an answer: `text` for people, `json` for programs. What was asked for is done, which is the exit code.
+pub fn answer(as_json: bool, json: &Value, text: impl FnOnce() -> String) -> ExitCode {
     answered(as_json, json, text);
+    ExitCode::SUCCESS
+}
+
+/// The same where there may be `nothing` to show, which is no answer for people: they are told on standard error.
+pub fn answer_or(as_json: bool, nothing: Option<&str>, json: &Value, text: impl FnOnce() -> String) -> ExitCode {
+    match nothing.filter(|_| !as_json) {
+        Some(nothing) => note(nothing),
+        None => _ = answer(as_json, json, text),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints the answer of a command that did what it was told, and so has ended.
+pub fn done(as_json: bool, json: &Value, text: impl FnOnce() -> String) -> anyhow::Result<ExitCode> {
+    answer(as_json, json, text);
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The same; returns whether all of it was taken, for what may only be done once somebody can read the answer.
@@ -73,6 +87,27 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// How far something is that takes long, for a person who looks at a terminal. A step is told once.
+pub struct Milestones<S> {
+    is_shown: bool,
+    last: S,
+}
+
+impl<S: PartialEq> Milestones<S> {
+    /// Begins; `first` is a step that is not told.
+    pub fn new(as_json: bool, first: S) -> Self {
+        Self { is_shown: io::stderr().is_terminal() && !as_json, last: first }
+    }
+
+    /// Tells that `step` is reached.
+    pub fn tell(&mut self, step: S, text: impl FnOnce() -> String) {
+        if self.is_shown && self.last != step {
+            self.last = step;
+            note(&text());
+        }
+    }
+}
+
 /// A table without lines, aligned.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
@@ -87,14 +122,10 @@ pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
 /// Reports what went wrong; exit code 1. A refusal of the office keeps its code and whatever else it says.
 pub fn failed(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if as_json {
-        let told = error.downcast_ref::<Refused>().map(Refused::to_json);
-        let told =
-            told.or_else(|| error.downcast_ref::<ProviderError>().map(|error| Refused::of_provider(error).to_json()));
-        let told = told.unwrap_or_else(|| json!({ "error": { "message": format!("{error:#}") } }));
-        answer(true, &told, String::new);
+        let refused = error.downcast_ref::<Refused>().map(Refused::to_json);
+        answer(true, &refused.unwrap_or_else(|| json!({ "error": { "message": format!("{error:#}") } })), String::new);
     } else {
-        let told = error.downcast_ref::<ProviderError>().map(|error| Refused::of_provider(error).to_string());
-        note(&text::lines(&format!("postrider: {}", told.unwrap_or_else(|| format!("{error:#}")))));
+        note(&text::lines(&format!("postrider: {error:#}")));
     }
     ExitCode::FAILURE
 }

@@ -4,44 +4,35 @@
 //! database, else the database itself. A `PostOffice` asks verbs there; the connection below it also carries the messages of
 //! another client. Deliberately absent: printing, and any knowledge of what a verb means.
 
-mod answer;
+pub mod answer;
 pub mod backend;
 pub mod connection;
 mod hints;
 mod join;
 pub mod message;
-pub mod no_answer;
 pub mod pages;
 mod project;
-mod repository;
-mod resource_address;
 mod watch;
 
+use std::ops::Deref;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use api::Verb;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
+use crate::commands::small_runtime;
 use crate::config::Config;
 pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
-pub use project::InProject;
-pub use repository::Tree;
-pub use resource_address::resource;
-pub use watch::Watch;
+pub use project::{InProject, Tree};
+pub use watch::{Watch, resource};
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.
 const INTERRUPTED: u8 = 130;
 
-/// Where a command asks the post office.
-pub struct PostOffice {
-    connection: Arc<Connection>,
-    /// Takes lines that nobody asked for, so that no answer waits behind one.
-    _unasked: JoinSet<()>,
-}
+/// Where a command asks the post office: a connection with nobody behind it who would read other lines than answers.
+pub struct PostOffice(Arc<Connection>);
 
 /// Opens the post office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
 /// Ctrl-C ends the errand.
@@ -61,7 +52,7 @@ pub fn visit(
 
 /// Runs a command that asks an office to its end.
 pub fn run(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = small_runtime()?;
     let ended = runtime.block_on(command);
     // A name that is being looked up for a connection is not waited for.
     runtime.shutdown_background();
@@ -81,48 +72,33 @@ pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitC
 impl PostOffice {
     /// Opens the office that is there now.
     pub async fn open(config: Config) -> anyhow::Result<Self> {
-        Self::open_at(Finder::new(config)?).await
+        Ok(Self(Connection::open(Finder::new(config)?, mpsc::channel(1).0).await?))
     }
 
     /// The same for a command that stays: an office of its own does all the time what is due from time to time.
     pub async fn open_to_stay(config: Config) -> anyhow::Result<Self> {
-        Self::open_at(Finder::new(config)?.staying()).await
-    }
-
-    async fn open_at(finder: Finder) -> anyhow::Result<Self> {
-        let (outgoing, mut lines) = mpsc::channel(16);
-        let connection = Connection::open(finder, outgoing).await?;
-        let mut unasked = JoinSet::new();
-        unasked.spawn(async move { while lines.recv().await.is_some() {} });
-        Ok(Self { connection, _unasked: unasked })
-    }
-
-    /// Asks a verb.
-    pub async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, Refused> {
-        self.connection.ask(verb).await
+        Ok(Self(Connection::open(Finder::new(config)?.staying(), mpsc::channel(1).0).await?))
     }
 
     /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
     pub fn watch(&self, uri: &str) -> Watch {
-        Watch::begin(self.connection.clone(), uri)
-    }
-
-    /// Brings channels and the folders that they share with others in step, for who is about to read what came.
-    pub async fn settle_channels(&self) {
-        self.connection.settle_channels().await;
-    }
-
-    /// Writes what was posted into the folders of channels, for who is about to close.
-    pub async fn write_out(&self) {
-        self.connection.write_out().await;
+        Watch::begin(self.0.clone(), uri)
     }
 
     /// Closes it. What is still being watched is over.
     pub async fn close(self) {
-        self.connection.leave();
-        if let Some(engine) = self.connection.close() {
+        self.leave();
+        if let Some(engine) = self.0.close() {
             engine.close().await;
         }
+    }
+}
+
+impl Deref for PostOffice {
+    type Target = Arc<Connection>;
+
+    fn deref(&self) -> &Arc<Connection> {
+        &self.0
     }
 }
 

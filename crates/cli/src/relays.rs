@@ -5,14 +5,11 @@
 //! not done is done later.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mail::{Office, Store};
 use relay::feed::Backoff;
 use relay::files::{Bridge, FilesError};
-use relay::wake::Bells;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -27,50 +24,45 @@ const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
 pub struct Relays {
-    office: Arc<Office>,
-    store: Arc<dyn Store>,
-    bells: Arc<Bells>,
+    post: Post,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
     longest: usize,
-    /// Those that do what is due, once they were needed, by their projects.
-    bridges: Mutex<BTreeMap<String, Bridge>>,
+    due: Mutex<Due>,
+}
+
+/// The bridges that do what is due.
+#[derive(Default)]
+struct Due {
+    /// Those that were needed, by their projects.
+    bridges: BTreeMap<String, Bridge>,
     /// What was told of their trouble, so that it is told once.
-    told: std::sync::Mutex<HashSet<String>>,
+    told: HashSet<String>,
     /// When a folder last did not answer in time.
-    silent_at: std::sync::Mutex<Option<Instant>>,
+    silent_at: Option<Instant>,
 }
 
 impl Relays {
     /// The bridges that the settings ask for.
     pub fn new(config: &Config, post: &Post) -> Self {
-        Self {
-            office: post.office.clone(),
-            store: post.engine.store(),
-            bells: post.bells.clone(),
-            folders: config.file.channels.clone().into_iter().collect(),
-            longest: config.largest_request(),
-            bridges: Mutex::default(),
-            told: std::sync::Mutex::default(),
-            silent_at: std::sync::Mutex::default(),
-        }
+        let folders = config.file.channels.clone().into_iter().collect();
+        Self { post: post.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
     }
 
     /// Runs all of them until the office closes, or what is returned is dropped.
     pub fn run(&self) -> JoinSet<()> {
         let mut running = JoinSet::new();
         for (project, folder) in self.folders.clone() {
-            let (office, store, bells) = (self.office.clone(), self.store.clone(), self.bells.clone());
-            let longest = self.longest;
+            let (post, longest) = (self.post.clone(), self.longest);
             running.spawn(async move {
                 let mut backoff = Backoff::default();
                 loop {
-                    match Bridge::open(office.clone(), store.clone(), &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run(bells).await,
+                    match open(&post, &project, &folder, longest).await {
+                        Ok(bridge) => return bridge.run(post.bells).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    if timeout(backoff.failed(), bells.closed()).await.is_ok() {
+                    if timeout(backoff.failed(), post.bells.closed()).await.is_ok() {
                         return;
                     }
                 }
@@ -90,42 +82,48 @@ impl Relays {
     }
 
     async fn have_done(&self, errand: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
-        let silent_at = *self.silent_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
+        let mut due = self.due.lock().await;
+        if due.silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
             return;
         }
         let done = timeout(LONGEST_ERRAND, async {
-            let mut bridges = self.bridges.lock().await;
-            self.open_all(&mut bridges).await;
+            self.open_all(&mut due).await;
+            let Due { bridges, told, .. } = &mut *due;
             for bridge in bridges.values_mut() {
                 if let Err(error) = errand(bridge).await {
-                    self.tell(&error.to_string());
+                    tell(told, error.to_string());
                 }
             }
         });
         if done.await.is_err() {
-            *self.silent_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-            self.tell("a folder of channels takes too long");
+            due.silent_at = Some(Instant::now());
+            tell(&mut due.told, "a folder of channels takes too long".to_owned());
         }
     }
 
-    fn tell(&self, what: &str) {
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned()) {
-            let lines = text::lines(&format!("postrider: {what}; what is not done now is done later"));
-            output::note(&lines);
-        }
-    }
-
-    async fn open_all(&self, bridges: &mut BTreeMap<String, Bridge>) {
+    async fn open_all(&self, due: &mut Due) {
         for (project, folder) in &self.folders {
-            if bridges.contains_key(project) {
+            if due.bridges.contains_key(project) {
                 continue;
             }
-            match Bridge::open(self.office.clone(), self.store.clone(), project, folder, self.longest).await {
-                Ok(bridge) => _ = bridges.insert(project.clone(), bridge),
-                Err(error) => self.tell(&format!("cannot begin with the folder '{}': {error}", folder.display())),
+            match open(&self.post, project, folder, self.longest).await {
+                Ok(bridge) => _ = due.bridges.insert(project.clone(), bridge),
+                Err(error) => {
+                    tell(&mut due.told, format!("cannot begin with the folder '{}': {error}", folder.display()));
+                }
             }
         }
+    }
+}
+
+async fn open(post: &Post, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
+    Bridge::open(post.office.clone(), post.engine.store(), project, folder, longest).await
+}
+
+fn tell(told: &mut HashSet<String>, what: String) {
+    if !told.contains(&what) {
+        output::note(&text::lines(&format!("postrider: {what}; what is not done now is done later")));
+        told.insert(what);
     }
 }
 
@@ -146,7 +144,7 @@ mod tests {
             relays.settle().await;
         }
         assert!(folder.join("channels").is_dir());
-        let told = relays.told.lock().unwrap();
+        let told = &relays.due.lock().await.told;
         assert!(told.len() == 1 && told.iter().all(|what| what.contains("/bad'")), "{told:?}");
     }
 }

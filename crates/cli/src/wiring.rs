@@ -14,6 +14,7 @@ use store::{Engine, Location};
 use crate::config::{Config, Identity, Secrets};
 
 /// An office over a database of our own.
+#[derive(Clone)]
 pub struct Post {
     pub office: Arc<Office>,
     /// Its store.
@@ -63,8 +64,9 @@ pub async fn open_engine(location: &Location) -> anyhow::Result<Engine> {
     Engine::open(location).await.map_err(|error| {
         let next = match &error {
             // A cause of more than one sentence says already what to do.
-            StoreError::Away { cause, .. } if cause.ends_with('.') => "",
-            StoreError::Away { .. } => "; start the database, or correct the setting 'database', then try again",
+            StoreError::Away { cause, .. } if !cause.ends_with('.') => {
+                "; start the database, or correct the setting 'database', then try again"
+            }
             _ => "",
         };
         anyhow!("cannot open '{location}': {error}{next}")

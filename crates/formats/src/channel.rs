@@ -7,7 +7,6 @@
 mod fields;
 mod file_name;
 mod read;
-mod time;
 mod write;
 
 use jiff::Timestamp;
@@ -16,7 +15,6 @@ use serde_json::{Map, Value};
 pub use fields::Content;
 pub use file_name::{FileName, order};
 pub use read::{Place, Reading, Verdict, read, read_value};
-pub(crate) use time::{read_time, written_time};
 
 /// Whom a message for everybody is addressed to.
 pub const EVERYONE: &str = "all";
@@ -56,18 +54,6 @@ pub struct ChannelMessage {
     pub metadata: Map<String, Value>,
     /// Fields beyond the format, kept as they are; those of `content` stand under that name.
     pub extra: Map<String, Value>,
-}
-
-impl ChannelMessage {
-    /// The id of the message that it answers.
-    pub fn in_reply_to(&self) -> Option<&str> {
-        self.metadata.get("in_reply_to").and_then(Value::as_str)
-    }
-
-    /// How it came to be: `chat`, or `watcher` for an answer that a watcher had made.
-    pub fn mode(&self) -> Option<&str> {
-        self.metadata.get("mode").and_then(Value::as_str)
-    }
 }
 
 /// Whether a text can be a name of at most so many characters: not blank, and without control characters.

@@ -1,36 +1,27 @@
 //! JSON messages between agents: six types with their rules, read, checked, written and described.
 //!
 //! A message is one JSON object. Reading keeps all of it, valid or not, and tells every rule that it breaks. Each type is
-//! declared once, as a table of fields; the verdict, the typed value and the JSON Schema come from that table. Nothing
+//! declared once, as a table of fields; the verdict and the JSON Schema come from that table. Nothing
 //! here sends an answer or decides what becomes of an invalid message.
 //!
 //! Of two fields with one name the last one counts, as in most readers of JSON. A byte order mark is no JSON.
 
+mod fields;
 mod form;
-mod table;
-#[macro_use]
-mod record;
-#[macro_use]
-mod choice;
 mod message;
 mod reject;
-mod reports;
-mod requests;
 mod schema;
-mod tasks;
+mod table;
 mod validate;
 
 use serde_json::{Map, Value};
 
 use crate::{Parsed, Problem};
 
-pub use choice::{Mode, Priority, RequestType, Severity, Status, Type, UpdateType};
-pub use message::{Base, Message, Unknown};
+pub use fields::Type;
+pub use message::Message;
 pub use reject::{NO_TASK, Rejection, Stamp, error_report, rejection};
-pub use reports::{ErrorDetail, ErrorReport, Progress, StatusUpdate};
-pub use requests::{CoordinationRequest, FileReservation, ReservationRequest, Schedule};
 pub use schema::schema;
-pub use tasks::{Specification, TaskAssignment, TaskCompletion, TaskMetadata, TestResults};
 
 /// The version of the format that is spoken here.
 pub const VERSION: &str = "1.0.0";
@@ -41,24 +32,15 @@ pub const MOST_VALUES: usize = 20_000;
 
 /// Reads a text that should be one message. The value is `None` if it is no JSON object at all, or one of too many values.
 pub fn read(text: &str) -> Parsed<Option<Message>> {
+    let no_message = |wanted| Parsed { value: None, problems: vec![Problem::wrong("", text.trim(), wanted)] };
     if holds_too_many_values(text) {
-        let wanted = format!("a JSON object of at most {MOST_VALUES} values");
-        return Parsed { value: None, problems: vec![Problem::wrong("", text.trim(), wanted)] };
+        return no_message(format!("a JSON object of at most {MOST_VALUES} values"));
     }
     match serde_json::from_str::<Map<String, Value>>(text) {
-        Ok(map) => {
-            let problems = validate::problems(&map);
-            Parsed { value: Some(Message::take(map)), problems }
-        }
-        Err(error) => {
-            let wanted = if error.is_data() {
-                // Any JSON but an object: the reader's own words for that say nothing more.
-                "a JSON object".to_owned()
-            } else {
-                format!("a JSON object ({error})")
-            };
-            Parsed { value: None, problems: vec![Problem::wrong("", text.trim(), wanted)] }
-        }
+        Ok(fields) => Parsed { problems: validate::problems(&fields), value: Some(Message(fields)) },
+        // Any JSON but an object: the reader's own words for that say nothing more.
+        Err(error) if error.is_data() => no_message("a JSON object".to_owned()),
+        Err(error) => no_message(format!("a JSON object ({error})")),
     }
 }
 
@@ -168,8 +150,7 @@ mod tests {
     #[test]
     fn what_stands_in_a_text_is_no_value() {
         let commas = format!(r#"{{"x":"\\\"{}","y":"\\"}}"#, "[,".repeat(MOST_VALUES));
-        let Some(Message::Unknown(message)) = read(&commas).value else { panic!("not read") };
-        assert_eq!(message.extra["y"], "\\");
+        assert_eq!(read(&commas).value.expect("it is read").text("y"), "\\");
     }
 
     #[test]

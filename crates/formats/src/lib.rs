@@ -5,16 +5,16 @@
 
 pub mod channel;
 pub mod json;
-mod kind;
 pub mod markdown;
 pub mod mention;
+mod named;
 mod parsed;
 pub mod presence;
 pub mod secrets;
 mod steering;
+mod time;
 mod typed;
 
-pub use kind::Kind;
-pub use parsed::{Parsed, Problem};
+pub use parsed::{Parsed, Problem, shown};
 pub use steering::{one_line, plain_lines, steers};
-pub use typed::Typed;
+pub use typed::{Kind, Typed};

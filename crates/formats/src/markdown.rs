@@ -5,8 +5,6 @@
 //! them, and what becomes of them, is not known here.
 
 mod body;
-mod fields;
-mod filters;
 mod labels;
 mod lines;
 mod message;
@@ -15,96 +13,52 @@ mod outline;
 mod read;
 mod sections;
 mod subject;
-mod timestamp;
-mod words;
+mod table;
 mod write;
 
-use std::fmt;
-
-pub use fields::Field;
-pub use filters::{Received, by_type, by_work_item, completions, pending, successes};
+pub use crate::time::read_timestamp;
 pub use lines::prose_lines;
-pub use message::{
-    BeadAccepted, Checkpoint, Failed, HelpRequest, HelpResponse, Message, Offering, Progress, SpawnAck, SpawnRequest,
-    Unknown, usable_id,
-};
+pub use message::{Field, Message, usable_id};
 pub use normal::{block, files, line};
 pub use read::read;
 pub use subject::{is_answer, is_plain, meant};
-pub use timestamp::read_timestamp;
-pub use words::{CheckpointReason, FailureType, IssueType, SpawnStatus};
 pub use write::Written;
 
-/// The ten kinds of coordination message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A worker has taken on a piece of work.
-    BeadAccepted,
-    /// A worker says how far it is.
-    Progress,
-    /// A worker is stuck and asks for guidance.
-    HelpRequest,
-    /// The answer to such a question.
-    HelpResponse,
-    /// The work is complete and can be reviewed.
-    OfferingReady,
-    /// The work is complete.
-    Done,
-    /// The work failed.
-    Failed,
-    /// A worker stops halfway and leaves notes for its successor.
-    Checkpoint,
-    /// A new worker is wanted.
-    SpawnRequest,
-    /// The answer to such a wish.
-    SpawnAck,
+crate::named! {
+    /// The ten kinds of coordination message, in the order in which the protocol lists them.
+    pub enum Kind {
+        /// A worker has taken on a piece of work.
+        BeadAccepted = "BEAD_ACCEPTED",
+        /// A worker says how far it is.
+        Progress = "PROGRESS",
+        /// A worker is stuck and asks for guidance.
+        HelpRequest = "HELP_REQUEST",
+        /// The answer to such a question.
+        HelpResponse = "HELP_RESPONSE",
+        /// The work is complete and can be reviewed.
+        OfferingReady = "OFFERING_READY",
+        /// The work is complete.
+        Done = "DONE",
+        /// The work failed.
+        Failed = "FAILED",
+        /// A worker stops halfway and leaves notes for its successor.
+        Checkpoint = "CHECKPOINT",
+        /// A new worker is wanted.
+        SpawnRequest = "SPAWN_REQUEST",
+        /// The answer to such a wish.
+        SpawnAck = "SPAWN_ACK",
+    }
 }
 
 impl Kind {
-    /// All kinds, in the order in which the protocol lists them.
-    pub const ALL: [Self; 10] = [
-        Self::BeadAccepted,
-        Self::Progress,
-        Self::HelpRequest,
-        Self::HelpResponse,
-        Self::OfferingReady,
-        Self::Done,
-        Self::Failed,
-        Self::Checkpoint,
-        Self::SpawnRequest,
-        Self::SpawnAck,
-    ];
-
-    /// The word that stands in a subject.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BeadAccepted => "BEAD_ACCEPTED",
-            Self::Progress => "PROGRESS",
-            Self::HelpRequest => "HELP_REQUEST",
-            Self::HelpResponse => "HELP_RESPONSE",
-            Self::OfferingReady => "OFFERING_READY",
-            Self::Done => "DONE",
-            Self::Failed => "FAILED",
-            Self::Checkpoint => "CHECKPOINT",
-            Self::SpawnRequest => "SPAWN_REQUEST",
-            Self::SpawnAck => "SPAWN_ACK",
-        }
-    }
-
     /// Reads the word, in upper or lower case.
-    pub fn parse(word: &str) -> Option<Self> {
+    pub fn parse_any_case(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
     }
 
     /// Whether the sender expects an acknowledgement when it does not say.
     pub fn ack_by_default(self) -> bool {
         matches!(self, Self::HelpRequest | Self::OfferingReady | Self::SpawnRequest)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -115,11 +69,11 @@ mod tests {
     #[test]
     fn every_kind_is_read_back_from_its_word_in_any_case() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::parse(kind.as_str()), Some(kind));
-            assert_eq!(Kind::parse(&kind.as_str().to_lowercase()), Some(kind));
+            assert_eq!(Kind::parse_any_case(kind.as_str()), Some(kind));
+            assert_eq!(Kind::parse_any_case(&kind.as_str().to_lowercase()), Some(kind));
         }
-        assert_eq!(Kind::parse("DONE "), None);
-        assert_eq!(Kind::parse(""), None);
+        assert_eq!(Kind::parse_any_case("DONE "), None);
+        assert_eq!(Kind::parse_any_case(""), None);
     }
 
     #[test]

@@ -43,13 +43,18 @@ impl Problem {
 
     /// A field with a value that its rule does not allow.
     pub fn wrong(path: impl Into<String>, found: &str, wanted: impl Into<String>) -> Self {
-        let mut shown: String =
-            found.chars().take(SHOWN).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-        if found.chars().nth(SHOWN).is_some() {
-            shown.push('…');
-        }
+        let shown = shown(found, SHOWN);
         Self { path: path.into(), found: Some(shown), wanted: wanted.into() }
     }
+}
+
+/// A value of somebody's, on its way into a sentence: cut short, and without control characters.
+pub fn shown(value: &str, longest: usize) -> String {
+    let mut text: String = value.chars().take(longest).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if value.chars().nth(longest).is_some() {
+        text.push('…');
+    }
+    text
 }
 
 impl fmt::Display for Problem {

@@ -3,10 +3,11 @@
 //! A heartbeat says how it stood when it was written. How long ago that was is for whoever has a clock.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use crate::channel::{LONGEST_NAME, is_name, read_time, written_time};
+use crate::channel::{LONGEST_NAME, is_name};
+use crate::time::{read_time, written_time};
 
 /// After how many seconds without a sign an agent that said it was awake no longer counts as such.
 pub const STALE_AFTER_SECONDS: i64 = 300;
@@ -22,90 +23,50 @@ pub const OFFLINE: &str = "OFFLINE";
 const LONGEST: usize = 64 << 10;
 
 /// The sign of life that an agent leaves in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Heartbeat {
     /// Whose it is.
     pub agent_id: String,
     /// When it was written.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_time")]
     pub timestamp: Option<Timestamp>,
     /// `AWAKE`, `OFFLINE`, or a word of the agent's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// What it does while it is awake: `IDLE` or `WORKING`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub substate: Option<String>,
     /// The process that watches for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub watcher_pid: Option<i64>,
     /// The channel that is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
-/// A heartbeat as it stands in a file. Of a field of a wrong type nothing is known, and that is no reason to lose the rest.
-#[derive(Deserialize)]
-struct Found {
-    agent_id: String,
-    #[serde(default)]
-    timestamp: Value,
-    #[serde(default)]
-    state: Value,
-    #[serde(default)]
-    substate: Value,
-    #[serde(default)]
-    watcher_pid: Value,
-    #[serde(default)]
-    channel: Value,
-}
-
-#[derive(Serialize)]
-struct Written<'h> {
-    agent_id: &'h str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<&'h str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    substate: Option<&'h str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    watcher_pid: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    channel: Option<&'h str>,
-}
-
 impl Heartbeat {
-    /// Reads a heartbeat; `None` if it does not even say whose it is.
+    /// Reads a heartbeat; `None` if it does not even say whose it is. Of a field of a wrong type nothing is known, and that
+    /// is no reason to lose the rest.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        // Lists are read as structs too, but no heartbeat is one.
-        if bytes.len() > LONGEST || !bytes.trim_ascii_start().starts_with(b"{") {
-            return None;
-        }
-        let found: Found = serde_json::from_slice(bytes).ok()?;
-        let word = |value: &Value| value.as_str().filter(|word| is_name(word, LONGEST_NAME)).map(str::to_owned);
+        let bytes = Some(bytes).filter(|bytes| bytes.len() <= LONGEST)?;
+        let found: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+        let text = |field: &str| found.get(field).and_then(Value::as_str);
+        let word = |field: &str| text(field).filter(|word| is_name(word, LONGEST_NAME)).map(str::to_owned);
         Some(Self {
-            timestamp: found.timestamp.as_str().and_then(read_time).map(|(time, _)| time),
-            state: word(&found.state),
-            substate: word(&found.substate),
-            watcher_pid: found.watcher_pid.as_i64(),
-            channel: word(&found.channel),
-            agent_id: Some(found.agent_id).filter(|name| is_name(name, LONGEST_NAME))?,
+            agent_id: word("agent_id")?,
+            timestamp: text("timestamp").and_then(read_time).map(|(time, _)| time),
+            state: word("state"),
+            substate: word("substate"),
+            watcher_pid: found.get("watcher_pid").and_then(Value::as_i64),
+            channel: word("channel"),
         })
     }
 
     /// The heartbeat as the text of its file.
     pub fn to_json(&self) -> String {
-        let written = Written {
-            agent_id: &self.agent_id,
-            timestamp: self.timestamp.map(written_time),
-            state: self.state.as_deref(),
-            substate: self.substate.as_deref(),
-            watcher_pid: self.watcher_pid,
-            channel: self.channel.as_deref(),
-        };
-        let mut text = serde_json::to_string_pretty(&written).expect("texts and numbers can be written");
+        let mut text = serde_json::to_string_pretty(self).expect("texts and numbers can be written");
         text.push('\n');
         text
-    }
-
-    /// The word that is shown for an agent whose heartbeat this is.
-    pub fn shown(&self, age_seconds: Option<i64>) -> String {
-        shown(Some((self.state.as_deref().unwrap_or_default(), self.substate.as_deref())), age_seconds)
     }
 }
 
@@ -125,6 +86,10 @@ pub fn shown(said: Option<(&str, Option<&str>)>, age_seconds: Option<i64>) -> St
         Some(substate) => format!("{state}/{substate}"),
         None => state.to_owned(),
     }
+}
+
+fn write_time<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(written_time).serialize(serializer)
 }
 
 /// Whether a watcher may go from one state to the other, each as `state/substate`; [`START`] is before the first one.
@@ -170,7 +135,7 @@ mod tests {
             watcher_pid: None,
             channel: None,
         };
-        assert_eq!((beat.shown(Some(0)).as_str(), beat), ("UNKNOWN", nothing));
+        assert_eq!(beat, nothing);
     }
 
     #[test]

@@ -15,8 +15,6 @@ mod tokens;
 mod urls;
 mod values;
 
-use std::fmt;
-
 use scan::Scan;
 
 /// The most that [`find`] returns: who has read of twenty secrets need not read of the next.
@@ -42,123 +40,75 @@ pub fn find(text: &str) -> Vec<Finding> {
     findings.collect()
 }
 
-/// What a secret looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
-    /// A private key in PEM (OpenSSL, OpenSSH, PGP) or in a PuTTY key file.
-    PrivateKey,
-    /// The id of an AWS access key.
-    AwsAccessKey,
-    /// A token of GitHub.
-    GithubToken,
-    /// A personal access token of GitLab.
-    GitlabToken,
-    /// A token of Slack.
-    SlackToken,
-    /// A live key of Stripe.
-    StripeKey,
-    /// A key of Anthropic.
-    AnthropicKey,
-    /// A key of OpenAI, or of one of the many that took over its form.
-    OpenaiKey,
-    /// An API key of Google.
-    GoogleApiKey,
-    /// An access token of npm.
-    NpmToken,
-    /// An upload token of PyPI.
-    PypiToken,
-    /// A token of another maker that marks them: Hugging Face, Groq, xAI, SendGrid, Vault, DigitalOcean, Google's OAuth
-    /// clients, age.
-    ProviderToken,
-    /// A signed JSON Web Token.
-    Jwt,
-    /// An `Authorization` header with a bearer token.
-    BearerHeader,
-    /// An `Authorization` header with a user and a password.
-    BasicHeader,
-    /// A URL to which anybody may post.
-    WebhookUrl,
-    /// A URL with a user and a password.
-    UrlPassword,
-    /// A name that promises a secret, with a value behind it.
-    PasswordAssignment,
+crate::named! {
+    /// What a secret looks like; where two fit one place, the earlier has the say. Names are added, never changed.
+    pub enum Rule {
+        /// A private key in PEM (OpenSSL, OpenSSH, PGP) or in a PuTTY key file.
+        PrivateKey = "private_key",
+        /// The id of an AWS access key.
+        AwsAccessKey = "aws_access_key",
+        /// A token of GitHub.
+        GithubToken = "github_token",
+        /// A personal access token of GitLab.
+        GitlabToken = "gitlab_token",
+        /// A token of Slack.
+        SlackToken = "slack_token",
+        /// A live key of Stripe.
+        StripeKey = "stripe_key",
+        /// A key of Anthropic.
+        AnthropicKey = "anthropic_key",
+        /// A key of OpenAI, or of one of the many that took over its form.
+        OpenaiKey = "openai_key",
+        /// An API key of Google.
+        GoogleApiKey = "google_api_key",
+        /// An access token of npm.
+        NpmToken = "npm_token",
+        /// An upload token of PyPI.
+        PypiToken = "pypi_token",
+        /// A token of another maker that marks them: Hugging Face, Groq, xAI, SendGrid, Vault, DigitalOcean, Google's OAuth
+        /// clients, age.
+        ProviderToken = "provider_token",
+        /// A signed JSON Web Token.
+        Jwt = "jwt",
+        /// An `Authorization` header with a bearer token.
+        BearerHeader = "bearer_header",
+        /// An `Authorization` header with a user and a password.
+        BasicHeader = "basic_header",
+        /// A URL to which anybody may post.
+        WebhookUrl = "webhook_url",
+        /// A URL with a user and a password.
+        UrlPassword = "url_password",
+        /// A name that promises a secret, with a value behind it.
+        PasswordAssignment = "password_assignment",
+    }
 }
+
+/// What each rule finds, in their order.
+const ABOUT: [&str; Rule::ALL.len()] = [
+    "a private key",
+    "an AWS access key",
+    "a GitHub token",
+    "a GitLab access token",
+    "a Slack token",
+    "a live Stripe key",
+    "an Anthropic API key",
+    "an OpenAI-style API key",
+    "a Google API key",
+    "an npm access token",
+    "a PyPI upload token",
+    "an API token",
+    "a signed JSON Web Token",
+    "a bearer token",
+    "a password in an Authorization header",
+    "a webhook URL",
+    "a password in a URL",
+    "a password, secret or key",
+];
 
 impl Rule {
-    /// All rules; where two fit one place, the earlier has the say.
-    pub const ALL: [Self; 18] = [
-        Self::PrivateKey,
-        Self::AwsAccessKey,
-        Self::GithubToken,
-        Self::GitlabToken,
-        Self::SlackToken,
-        Self::StripeKey,
-        Self::AnthropicKey,
-        Self::OpenaiKey,
-        Self::GoogleApiKey,
-        Self::NpmToken,
-        Self::PypiToken,
-        Self::ProviderToken,
-        Self::Jwt,
-        Self::BearerHeader,
-        Self::BasicHeader,
-        Self::WebhookUrl,
-        Self::UrlPassword,
-        Self::PasswordAssignment,
-    ];
-
-    /// The name of the rule, for programs. Names are added, never changed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PrivateKey => "private_key",
-            Self::AwsAccessKey => "aws_access_key",
-            Self::GithubToken => "github_token",
-            Self::GitlabToken => "gitlab_token",
-            Self::SlackToken => "slack_token",
-            Self::StripeKey => "stripe_key",
-            Self::AnthropicKey => "anthropic_key",
-            Self::OpenaiKey => "openai_key",
-            Self::GoogleApiKey => "google_api_key",
-            Self::NpmToken => "npm_token",
-            Self::PypiToken => "pypi_token",
-            Self::ProviderToken => "provider_token",
-            Self::Jwt => "jwt",
-            Self::BearerHeader => "bearer_header",
-            Self::BasicHeader => "basic_header",
-            Self::WebhookUrl => "webhook_url",
-            Self::UrlPassword => "url_password",
-            Self::PasswordAssignment => "password_assignment",
-        }
-    }
-
     /// What was found, for people, to stand in a sentence.
     pub fn about(self) -> &'static str {
-        match self {
-            Self::PrivateKey => "a private key",
-            Self::AwsAccessKey => "an AWS access key",
-            Self::GithubToken => "a GitHub token",
-            Self::GitlabToken => "a GitLab access token",
-            Self::SlackToken => "a Slack token",
-            Self::StripeKey => "a live Stripe key",
-            Self::AnthropicKey => "an Anthropic API key",
-            Self::OpenaiKey => "an OpenAI-style API key",
-            Self::GoogleApiKey => "a Google API key",
-            Self::NpmToken => "an npm access token",
-            Self::PypiToken => "a PyPI upload token",
-            Self::ProviderToken => "an API token",
-            Self::Jwt => "a signed JSON Web Token",
-            Self::BearerHeader => "a bearer token",
-            Self::BasicHeader => "a password in an Authorization header",
-            Self::WebhookUrl => "a webhook URL",
-            Self::UrlPassword => "a password in a URL",
-            Self::PasswordAssignment => "a password, secret or key",
-        }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        ABOUT[self as usize]
     }
 }
 

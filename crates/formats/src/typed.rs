@@ -2,7 +2,49 @@
 //!
 //! A body that is one JSON object with a `type` is JSON; everything else is Markdown, which at the worst is prose.
 
-use crate::{Kind, Parsed, json, markdown};
+use crate::{Parsed, json, markdown};
+
+/// The kind of a typed message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A coordination message in Markdown.
+    Markdown(markdown::Kind),
+    /// A message in JSON.
+    Json(json::Type),
+}
+
+impl Kind {
+    /// All kinds, those in Markdown first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        markdown::Kind::ALL.into_iter().map(Self::Markdown).chain(json::Type::ALL.into_iter().map(Self::Json))
+    }
+
+    /// The word for it: `DONE`, `task_completion`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown(kind) => kind.as_str(),
+            Self::Json(kind) => kind.as_str(),
+        }
+    }
+
+    /// Reads the word, in upper or lower case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
+    }
+
+    /// The kind of coordination message, if it is one.
+    pub fn markdown(self) -> Option<markdown::Kind> {
+        match self {
+            Self::Markdown(kind) => Some(kind),
+            Self::Json(_) => None,
+        }
+    }
+
+    /// Whether the sender expects an acknowledgement when it does not say. Only coordination messages have such a rule.
+    pub fn ack_by_default(self) -> bool {
+        matches!(self, Self::Markdown(kind) if kind.ack_by_default())
+    }
+}
 
 /// What a message says.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +54,7 @@ pub enum Typed {
     /// JSON, and the work that the subject names.
     Json {
         /// The body.
-        message: Box<json::Message>,
+        message: json::Message,
         /// The id in the subject, which counts when the body names no task.
         subject_id: Option<String>,
     },
@@ -42,7 +84,7 @@ impl Typed {
         let subject_id = subject.work_id().map(str::to_owned);
         match value {
             Some(message) if !message.type_name().is_empty() => {
-                Some(Parsed { value: Self::Json { message: Box::new(message), subject_id }, problems })
+                Some(Parsed { value: Self::Json { message, subject_id }, problems })
             }
             // Prose may begin with a brace too, but has no such member.
             None if subject.kind().is_none() && text.contains("\"type\"") => {
@@ -134,5 +176,16 @@ mod tests {
     #[test]
     fn an_id_that_cannot_be_one_is_none() {
         assert_eq!(read("x", r#"{"type":"status_update","task_id":"a\nb"}"#), (Some("status_update"), None));
+    }
+
+    #[test]
+    fn every_kind_is_read_back_from_its_word_in_any_case() {
+        assert_eq!(Kind::all().count(), 16);
+        for kind in Kind::all() {
+            assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+            assert_eq!(Kind::parse(&kind.as_str().to_ascii_uppercase()), Some(kind));
+        }
+        assert_eq!(Kind::parse("DONE "), None);
+        assert_eq!(Kind::parse(""), None);
     }
 }

@@ -1,8 +1,6 @@
 //! The shared vectors for coordination messages, every one of them.
 
-use formats::markdown::{
-    Field, Kind, Received, by_type, by_work_item, completions, pending, read, read_timestamp, successes,
-};
+use formats::markdown::{Field, Kind, Message, read, read_timestamp};
 use serde_json::{Map, Value, json};
 
 fn file() -> Value {
@@ -17,6 +15,20 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap()
 }
 
+/// A message, and what became of it.
+#[derive(Debug, PartialEq)]
+struct Received {
+    message: Message,
+    ack_required: bool,
+    acked: bool,
+}
+
+impl Received {
+    fn is_pending(&self) -> bool {
+        self.ack_required && !self.acked
+    }
+}
+
 fn received(subject: &str, body: &str, about: &Value) -> Received {
     Received {
         message: read(subject, body).value,
@@ -25,8 +37,8 @@ fn received(subject: &str, body: &str, about: &Value) -> Received {
     }
 }
 
-fn printed(fields: Vec<(&'static str, Field<'_>)>) -> Map<String, Value> {
-    let value = |field| match field {
+fn printed(fields: Vec<(&'static str, &Field)>) -> Map<String, Value> {
+    let value = |field: &Field| match field {
         Field::Text(text) => json!(text),
         Field::Number(number) => json!(number),
         Field::Flag(flag) => json!(flag),
@@ -88,14 +100,15 @@ fn every_filter_chooses_as_expected() {
             case => list(case, "input").iter().map(|input| received(text(input, "type"), "", input)).collect(),
         };
         let words: Vec<_> = name.split(' ').collect();
-        let chosen: Vec<&Received> = match words[..] {
-            ["FilterByType", kind] => by_type(&messages, Kind::parse(kind)).collect(),
-            ["FilterByBeadID", bead] => by_work_item(&messages, bead).collect(),
-            ["FilterCompletions"] => completions(&messages).collect(),
-            ["FilterSuccesses"] => successes(&messages).collect(),
-            ["FilterPending"] => pending(&messages).collect(),
+        let is_chosen = |received: &&Received| match words[..] {
+            ["FilterByType", kind] => received.message.kind() == Kind::parse_any_case(kind),
+            ["FilterByBeadID", bead] => received.message.bead_id() == bead,
+            ["FilterCompletions"] => received.message.is_completion(),
+            ["FilterSuccesses"] => received.message.is_success(),
+            ["FilterPending"] => received.is_pending(),
             _ => panic!("no filter is called {name}"),
         };
+        let chosen: Vec<&Received> = messages.iter().filter(is_chosen).collect();
         if let Some(count) = case["expect_count"].as_u64() {
             assert_eq!(chosen.len() as u64, count, "{name}");
         }

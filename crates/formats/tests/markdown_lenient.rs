@@ -1,28 +1,27 @@
 //! What is read from messages that are not written quite as the protocol shows them.
 
-use formats::markdown::{Failed, HelpResponse, Message, Progress, SpawnAck, SpawnRequest, read};
+use formats::markdown::{Field, Kind, Message, read};
 
 fn bead(subject: &str, body: &str) -> String {
     read(subject, body).value.bead_id().to_owned()
 }
 
-fn progress(body: &str) -> Progress {
-    let Message::Progress(progress) = read("PROGRESS", body).value else { panic!("no progress") };
-    progress
+fn progress(body: &str) -> Message {
+    read("PROGRESS", body).value
 }
 
 fn guidance(body: &str) -> String {
-    let Message::HelpResponse(response) = read("HELP_RESPONSE", body).value else { panic!("no response") };
-    response.guidance
+    read("HELP_RESPONSE", body).value.text("guidance").to_owned()
+}
+
+fn said(text: &str) -> Field {
+    Field::Text(text.to_owned())
 }
 
 /// The bead and the issue of a message about a new worker.
 fn spawn(subject: &str, body: &str) -> (String, String) {
-    match read(subject, body).value {
-        Message::SpawnRequest(SpawnRequest { bead_id, issue_id, .. })
-        | Message::SpawnAck(SpawnAck { bead_id, issue_id, .. }) => (bead_id, issue_id),
-        other => panic!("{other:?}"),
-    }
+    let message = read(subject, body).value;
+    (message.bead_id().to_owned(), message.text("issue_id").to_owned())
 }
 
 #[test]
@@ -46,23 +45,20 @@ fn the_subject_of_a_message_of_no_kind_names_the_work_before_a_colon() {
 
 #[test]
 fn a_number_may_have_one_plus() {
-    assert_eq!(progress("Context usage: +45%").context_usage, Some(45));
-    assert_eq!(progress("Context usage: ++45%").context_usage, None);
-    assert_eq!(progress("Context usage: +").context_usage, None);
-    assert_eq!(progress("Context usage: +-4").context_usage, None);
-    let Message::Failed(Failed { internal_attempts, .. }) = read("FAILED", "## Failure\nInternal Attempts: +3").value
-    else {
-        panic!("no failure")
-    };
-    assert_eq!(internal_attempts, Some(3));
+    assert_eq!(progress("Context usage: +45%").number("context_usage"), Some(45));
+    assert_eq!(progress("Context usage: ++45%").number("context_usage"), None);
+    assert_eq!(progress("Context usage: +").number("context_usage"), None);
+    assert_eq!(progress("Context usage: +-4").number("context_usage"), None);
+    let failed = read("FAILED", "## Failure\nInternal Attempts: +3").value;
+    assert_eq!(failed.number("internal_attempts"), Some(3));
 }
 
 #[test]
 fn files_are_listed_with_or_without_a_space_behind_the_bullet() {
     let body = "## Files Touched\n-e.py\n*f.py\n---\n--x\n**bold**\n***\n+ g.py\n1. h.py\n- i.py";
-    let Message::HelpRequest(request) = read("HELP_REQUEST", body).value else { panic!("no request") };
-    assert_eq!(request.files_touched, ["e.py", "f.py", "i.py"]);
-    assert_eq!(progress("Files touched:\n-a.py\n-b.py\n\nStep: s").files_touched, ["a.py", "b.py"]);
+    let request = read("HELP_REQUEST", body).value;
+    assert_eq!(request.list("files_touched"), ["e.py", "f.py", "i.py"]);
+    assert_eq!(progress("Files touched:\n-a.py\n-b.py\n\nStep: s").list("files_touched"), ["a.py", "b.py"]);
 }
 
 #[test]
@@ -88,8 +84,8 @@ fn the_text_of_a_help_response_loses_its_first_line_only_if_that_names_the_bead(
 #[test]
 fn a_body_in_a_fence_is_read_as_what_stands_in_it() {
     let body = "```markdown\nBead: x-1\nStep: 4\n\nFiles touched:\n- a\n```\n";
-    let wanted = Progress { bead_id: "x-1".into(), step: "4".into(), ..Progress::default() };
-    assert_eq!(progress(body), Progress { files_touched: vec!["a".into()], ..wanted });
+    let wanted = Message::new(Some(Kind::Progress)).with("bead_id", said("x-1")).with("step", said("4"));
+    assert_eq!(progress(body), wanted.with("files_touched", Field::List(vec!["a".into()])));
     assert_eq!(guidance("~~~\nBead: x-1\nlook\n~~~"), "look");
     assert_eq!(bead("hello", "```\nBead: x-1\n```"), "x-1");
     assert_eq!(bead("PROGRESS", "```json\nBead: x-1\n```"), "");
@@ -100,20 +96,18 @@ fn a_body_in_a_fence_is_read_as_what_stands_in_it() {
 #[test]
 fn a_body_that_is_indented_as_a_whole_is_read_without_its_indentation() {
     let body = "    Bead: x-1\n\n    ## Problem\n    p\n      q\n\n    ## Question\n    why\n";
-    let Message::HelpRequest(request) = read("HELP_REQUEST", body).value else { panic!("no request") };
-    assert_eq!((request.bead_id.as_str(), request.problem.as_str()), ("x-1", "p\n  q"));
-    assert_eq!(request.question, "why");
-    let Message::HelpRequest(request) = read("HELP_REQUEST", &format!("Hi\n{body}")).value else {
-        panic!("no request")
-    };
-    assert_eq!(request.problem, "");
+    let request = read("HELP_REQUEST", body).value;
+    assert_eq!((request.bead_id(), request.text("problem")), ("x-1", "p\n  q"));
+    assert_eq!(request.text("question"), "why");
+    assert_eq!(read("HELP_REQUEST", &format!("Hi\n{body}")).value.text("problem"), "");
 }
 
 #[test]
 fn an_answer_that_is_all_code_or_of_no_bead_is_written_so_that_it_is_read_back() {
     for guidance in ["```\ncode\n```", "~~~ sh\n````\n~~~", "```json\n{}\n```", "\u{feff}a", "a\n  b"] {
         for bead_id in ["", "x-1", "x]1"] {
-            let message = Message::HelpResponse(HelpResponse { bead_id: bead_id.into(), guidance: guidance.into() });
+            let message = Message::new(Some(Kind::HelpResponse)).with("bead_id", said(bead_id));
+            let message = message.with("guidance", said(guidance));
             let written = message.write();
             assert_eq!(read(&written.subject, &written.body).value, message, "{written:?}");
         }
@@ -122,7 +116,7 @@ fn an_answer_that_is_all_code_or_of_no_bead_is_written_so_that_it_is_read_back()
 
 #[test]
 fn a_new_worker_whose_bead_is_no_issue_is_read_back() {
-    let message = Message::SpawnAck(SpawnAck { bead_id: "x-1".into(), session: "s".into(), ..SpawnAck::default() });
+    let message = Message::new(Some(Kind::SpawnAck)).with("bead_id", said("x-1")).with("session", said("s"));
     let written = message.write();
     assert_eq!(read(&written.subject, &written.body).value, message);
 }

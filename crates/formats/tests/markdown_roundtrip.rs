@@ -1,9 +1,6 @@
 //! What is written is read back as the same message, whatever its values say.
 
-use formats::markdown::{
-    BeadAccepted, Checkpoint, CheckpointReason, Failed, FailureType, HelpRequest, HelpResponse, IssueType, Message,
-    Offering, Progress, SpawnAck, SpawnRequest, SpawnStatus, Unknown, Written, block, files, line, read,
-};
+use formats::markdown::{Field, Kind, Message, Written, block, files, line, read};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -108,65 +105,79 @@ fn id() -> impl Strategy<Value = String> {
     one_line().prop_map(|text| line(&text.replace(char::is_control, "-"))).prop_filter("an id", |id| id.len() <= 256)
 }
 
-fn usage() -> impl Strategy<Value = Option<u8>> {
-    option::of(0..=100u8)
+fn of(kind: Kind, fields: Vec<(&'static str, Option<Field>)>) -> Message {
+    fields.into_iter().fold(Message::new(Some(kind)), |message, (name, field)| message.with(name, field))
 }
 
-fn started_at() -> impl Strategy<Value = String> {
-    select(&["", "2026-01-31T10:00:00Z", "2026-01-31T10:00:00.25+01:00"][..]).prop_map(String::from)
+fn said(text: impl Into<String>) -> Option<Field> {
+    Some(Field::Text(text.into()))
+}
+
+fn usage() -> impl Strategy<Value = Option<Field>> {
+    option::of((0..=100u64).prop_map(Field::Number))
+}
+
+fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = Option<Field>> {
+    select(words).prop_map(said)
 }
 
 fn reports() -> impl Strategy<Value = Message> {
-    let accepted = (id(), one_line(), started_at())
-        .prop_map(|(bead_id, title, started_at)| Message::BeadAccepted(BeadAccepted { bead_id, title, started_at }));
-    let progress = (id(), one_line(), one_line(), usage(), file_list()).prop_map(
-        |(bead_id, step, status, context_usage, files_touched)| {
-            Message::Progress(Progress { bead_id, step, status, context_usage, files_touched })
-        },
-    );
-    let issue_type = select(vec![IssueType::Stuck, IssueType::SpecUnclear, IssueType::Blocked, IssueType::Technical]);
+    let times = &["", "2026-01-31T10:00:00Z", "2026-01-31T10:00:00.25+01:00"];
+    let accepted = (id(), one_line(), one_of(times)).prop_map(|(bead, title, started_at)| {
+        of(Kind::BeadAccepted, vec![("bead_id", said(bead)), ("title", said(title)), ("started_at", started_at)])
+    });
+    let progress =
+        (id(), one_line(), one_line(), usage(), file_list()).prop_map(|(bead, step, status, usage, files)| {
+            let fields = vec![("bead_id", said(bead)), ("step", said(step)), ("status", said(status))];
+            let more = [("context_usage", usage), ("files_touched", Some(Field::List(files)))];
+            of(Kind::Progress, fields.into_iter().chain(more).collect())
+        });
+    let issue_type = one_of(&["STUCK", "SPEC_UNCLEAR", "BLOCKED", "TECHNICAL"]);
     let request = (id(), issue_type, text(), maybe(text()), file_list(), text()).prop_map(
-        |(bead_id, issue_type, problem, what_tried, files_touched, question)| {
-            let issue_type = Some(issue_type);
-            Message::HelpRequest(HelpRequest { bead_id, issue_type, problem, what_tried, files_touched, question })
+        |(bead, issue_type, problem, what_tried, files, question)| {
+            let fields = vec![("bead_id", said(bead)), ("issue_type", issue_type), ("problem", said(problem))];
+            let files = Some(Field::List(files));
+            let more = [("what_tried", said(what_tried)), ("files_touched", files), ("question", said(question))];
+            of(Kind::HelpRequest, fields.into_iter().chain(more).collect())
         },
     );
-    let response =
-        (id(), text()).prop_map(|(bead_id, guidance)| Message::HelpResponse(HelpResponse { bead_id, guidance }));
+    let response = (id(), text()).prop_map(|(bead, guidance)| help(&bead, &guidance));
     prop_oneof![accepted, progress, request, response]
 }
 
+fn help(bead: &str, guidance: &str) -> Message {
+    of(Kind::HelpResponse, vec![("bead_id", said(bead)), ("guidance", said(guidance))])
+}
+
 fn endings() -> impl Strategy<Value = Message> {
-    let verdicts = (any::<bool>(), any::<bool>(), any::<bool>());
-    let offering = (id(), one_line(), file_list(), verdicts, text(), any::<bool>()).prop_map(
-        |(bead_id, commit_sha, files, (tests, lint, build), summary, is_done)| {
-            let (status, tests, lint, build) = ("DONE".into(), Some(tests), Some(lint), Some(build));
-            let offering = Offering { bead_id, status, commit_sha, files, tests, lint, build, summary };
-            if is_done { Message::Done(offering) } else { Message::OfferingReady(offering) }
+    let verdict = || any::<bool>().prop_map(|flag| Some(Field::Flag(flag)));
+    let verdicts = (verdict(), verdict(), verdict());
+    let kind = select(&[Kind::Done, Kind::OfferingReady][..]);
+    let offering = (kind, id(), one_line(), file_list(), verdicts, text()).prop_map(
+        |(kind, bead, commit, files, (tests, lint, build), summary)| {
+            let fields = vec![("bead_id", said(bead)), ("status", said("DONE")), ("commit_sha", said(commit))];
+            let verdicts = [("tests_pass", tests), ("lint_pass", lint), ("build_pass", build)];
+            let more = [("files", Some(Field::List(files))), ("summary", said(summary))];
+            of(kind, fields.into_iter().chain(verdicts).chain(more).collect())
         },
     );
-    let failure_type = select(vec![FailureType::TestsFail, FailureType::ContextHigh, FailureType::Error]);
-    let failed =
-        (id(), failure_type, one_line(), option::of(any::<u32>()), maybe(one_line()), file_list(), maybe(text()))
-            .prop_map(
-                |(bead_id, failure_type, reason, internal_attempts, partial_commit_sha, files, recommendation)| {
-                    let failure_type = Some(failure_type);
-                    Message::Failed(Failed {
-                        bead_id,
-                        failure_type,
-                        reason,
-                        internal_attempts,
-                        partial_commit_sha,
-                        files,
-                        recommendation,
-                    })
-                },
-            );
-    let reason = select(vec![CheckpointReason::ContextHigh, CheckpointReason::Manual, CheckpointReason::Timeout]);
+    let failure_type = one_of(&["TESTS_FAIL", "CONTEXT_HIGH", "ERROR"]);
+    let attempts = option::of(any::<u32>().prop_map(|count| Field::Number(count.into())));
+    let failed = (id(), failure_type, one_line(), attempts, maybe(one_line()), file_list(), maybe(text())).prop_map(
+        |(bead, failure_type, reason, attempts, commit, files, recommendation)| {
+            let fields = vec![("bead_id", said(bead)), ("failure_type", failure_type), ("reason", said(reason))];
+            let partial = [("partial_commit_sha", said(commit)), ("files", Some(Field::List(files)))];
+            let more = [("internal_attempts", attempts), ("recommendation", said(recommendation))];
+            of(Kind::Failed, fields.into_iter().chain(partial).chain(more).collect())
+        },
+    );
+    let reason = one_of(&["CONTEXT_HIGH", "MANUAL", "TIMEOUT"]);
     let checkpoint = (id(), reason, one_line(), one_line(), usage(), text()).prop_map(
-        |(bead_id, reason, partial_commit_sha, progress, context_usage, next_steps)| {
-            let reason = Some(reason);
-            Message::Checkpoint(Checkpoint { bead_id, reason, partial_commit_sha, progress, context_usage, next_steps })
+        |(bead, reason, commit, progress, usage, next_steps)| {
+            let fields = vec![("bead_id", said(bead)), ("checkpoint_reason", reason), ("context_usage", usage)];
+            let more =
+                [("partial_commit_sha", said(commit)), ("progress", said(progress)), ("next_steps", said(next_steps))];
+            of(Kind::Checkpoint, fields.into_iter().chain(more).collect())
         },
     );
     prop_oneof![offering, failed, checkpoint]
@@ -174,14 +185,19 @@ fn endings() -> impl Strategy<Value = Message> {
 
 fn spawns() -> impl Strategy<Value = Message> {
     let request = (maybe(id()), id(), any::<bool>(), one_line(), one_line()).prop_map(
-        |(bead_id, issue_id, resume, partial_commit_sha, orchestrator)| {
-            Message::SpawnRequest(SpawnRequest { bead_id, issue_id, resume, partial_commit_sha, orchestrator })
+        |(bead, issue, resume, commit, orchestrator)| {
+            let resume = resume.then_some(Field::Flag(true));
+            let fields = vec![("bead_id", said(bead)), ("issue_id", said(issue)), ("resume", resume)];
+            let more = [("partial_commit_sha", said(commit)), ("orchestrator", said(orchestrator))];
+            of(Kind::SpawnRequest, fields.into_iter().chain(more).collect())
         },
     );
-    let status = select(vec![SpawnStatus::Spawned, SpawnStatus::Failed]);
-    let ack = (maybe(id()), id(), status, maybe(one_line())).prop_map(|(bead_id, issue_id, status, session)| {
-        Message::SpawnAck(SpawnAck { bead_id, issue_id, status: Some(status), session })
-    });
+    let ack = (maybe(id()), id(), one_of(&["spawned", "failed"]), maybe(one_line())).prop_map(
+        |(bead, issue, status, session)| {
+            let fields = vec![("bead_id", said(bead)), ("issue_id", said(issue)), ("status", status)];
+            of(Kind::SpawnAck, fields.into_iter().chain([("session", said(session))]).collect())
+        },
+    );
     prop_oneof![request, ack]
 }
 
@@ -220,7 +236,7 @@ proptest! {
     /// and escapes headings: so one round may change a message, but a second one changes nothing.
     #[test]
     fn what_was_read_from_any_text_is_settled_once_it_was_written(
-        kind in select(&formats::markdown::Kind::ALL[..]), subject in nasty(), body in nasty()
+        kind in select(&Kind::ALL[..]), subject in nasty(), body in nasty()
     ) {
         let message = read(&format!("{kind} {subject}"), &body).value;
         let settled = read_back(&message.write());
@@ -231,29 +247,22 @@ proptest! {
 
 #[test]
 fn a_message_is_written_as_the_protocol_shows_it() {
-    let done = Offering {
-        bead_id: "ol-1".into(),
-        status: "DONE".into(),
-        commit_sha: "abc".into(),
-        files: files(["a.rs, b.rs"]),
-        tests: Some(true),
-        lint: Some(false),
-        build: None,
-        summary: "All\ngood.".into(),
-    };
+    let texts = [("bead_id", "ol-1"), ("status", "DONE"), ("commit_sha", "abc"), ("summary", "All\ngood.")];
+    let fields = texts.into_iter().map(|(name, text)| (name, said(text))).collect();
+    let done = of(Kind::Done, fields).with("files", Field::List(files(["a.rs, b.rs"])));
+    let done = done.with("tests_pass", Field::Flag(true)).with("lint_pass", Field::Flag(false));
     let body = "Bead: ol-1\nStatus: DONE\n\n## Changes\n- Commit: abc\n- Files: a.rs, b.rs\n\n## Self-Validation\n\
                 - Tests: PASS\n- Lint: FAIL\n\n## Summary\nAll\ngood.";
-    assert_eq!(Message::Done(done).write(), Written { subject: "[ol-1] DONE".into(), body: body.into() });
+    assert_eq!(done.write(), Written { subject: "[ol-1] DONE".into(), body: body.into() });
 
-    let response = HelpResponse { bead_id: "ol-1".into(), guidance: "Look there.".into() };
-    let written = Message::HelpResponse(response).write();
+    let written = help("ol-1", "Look there.").write();
     assert_eq!((written.subject.as_str(), written.body.as_str()), ("[ol-1] HELP_RESPONSE", "Look there."));
 }
 
 #[test]
 fn an_id_that_the_subject_cannot_hold_stands_in_the_body_alone() {
     for bead_id in ["a]b", "FAILED", "help-request"] {
-        let message = Message::HelpResponse(HelpResponse { bead_id: bead_id.into(), guidance: "x".into() });
+        let message = help(bead_id, "x");
         assert_eq!(message.write().subject, "HELP_RESPONSE");
         assert_eq!(read_back(&message.write()), message);
     }
@@ -261,18 +270,17 @@ fn an_id_that_the_subject_cannot_hold_stands_in_the_body_alone() {
 
 #[test]
 fn a_file_with_a_comma_in_its_name_is_read_back() {
-    let files = vec!["a,b".to_owned(), "c".to_owned()];
-    let message = Message::Failed(Failed { partial_commit_sha: "c".into(), files: files.clone(), ..Failed::default() });
+    let files = Some(Field::List(vec!["a,b".to_owned(), "c".to_owned()]));
+    let message = of(Kind::Failed, vec![("partial_commit_sha", said("c")), ("files", files.clone())]);
     assert_eq!(read_back(&message.write()), message);
-    let message = Message::Progress(Progress { step: "s".into(), files_touched: files, ..Progress::default() });
+    let message = of(Kind::Progress, vec![("step", said("s")), ("files_touched", files)]);
     assert_eq!(read_back(&message.write()), message);
 }
 
 #[test]
 fn words_of_the_senders_own_and_messages_of_no_kind_are_read_back() {
-    let issue_type = Some(IssueType::read("lost"));
-    let message = Message::HelpRequest(HelpRequest { issue_type, ..HelpRequest::default() });
+    let message = of(Kind::HelpRequest, vec![("issue_type", said("LOST"))]);
     assert_eq!(read_back(&message.write()), message);
-    let message = Message::Unknown(Unknown { bead_id: "a b".into(), issue_id: "c".into() });
+    let message = Message::new(None).with("bead_id", said("a b")).with("issue_id", said("c"));
     assert_eq!(read_back(&message.write()), message);
 }

@@ -1,6 +1,6 @@
 //! What a strict reader of coordination messages refuses.
 
-use formats::markdown::{Kind, Message, read};
+use formats::markdown::{Kind, read};
 
 /// The problems of a message, each with its path and what it found.
 fn problems(subject: &str, body: &str) -> Vec<(String, Option<String>)> {
@@ -107,9 +107,9 @@ fn a_subject_without_a_kind_is_told_and_a_slip_with_what_was_meant() {
 
 #[test]
 fn the_text_of_a_help_response_does_not_repeat_its_bead() {
-    let guidance = |body| match read("HELP_RESPONSE", body).value {
-        Message::HelpResponse(response) => (response.bead_id, response.guidance),
-        other => panic!("{other:?}"),
+    let guidance = |body| {
+        let response = read("HELP_RESPONSE", body).value;
+        (response.bead_id().to_owned(), response.text("guidance").to_owned())
     };
     assert_eq!(guidance("\u{feff}\n**Bead:** a-1\r\n\r\nLook\r\nthere"), ("a-1".into(), "Look\nthere".into()));
     assert_eq!(guidance("Look\nBead: a-1"), ("a-1".into(), "Look\nBead: a-1".into()));
@@ -118,6 +118,6 @@ fn the_text_of_a_help_response_does_not_repeat_its_bead() {
 #[test]
 fn a_section_of_several_lines_has_plain_line_feeds() {
     let body = "## Problem\r\none\r\n\r\ntwo\rthree\r\n## Question\r\nq\r\n";
-    let Message::HelpRequest(request) = read("HELP_REQUEST", body).value else { panic!("no request") };
-    assert_eq!((request.problem.as_str(), request.question.as_str()), ("one\n\ntwo\rthree", "q"));
+    let request = read("HELP_REQUEST", body).value;
+    assert_eq!((request.text("problem"), request.text("question")), ("one\n\ntwo\rthree", "q"));
 }

@@ -5,6 +5,8 @@
 
 use formats::channel::{ChannelMessage, FileName};
 
+use crate::channels::digest;
+
 /// The fields of `metadata` in which the reference stands.
 const RESOURCE: &str = "reference";
 const OFFICE: &str = "reference_office";
@@ -52,13 +54,9 @@ impl Announcement {
     }
 
     fn digest(&self, said: &ChannelMessage) -> String {
-        let mut hasher = blake3::Hasher::new();
         let time = said.timestamp.as_millisecond().to_string();
-        for part in [&self.office, &self.id, &self.key, &said.session_id, &said.from, &time, &said.text] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        hasher.finalize().to_hex().chars().take(16).collect()
+        let parts = [&self.office, &self.id, &self.key, &said.session_id, &said.from, &time, &said.text];
+        digest(parts.map(String::as_str)).to_hex().chars().take(16).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
-pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, is_thread_everywhere, named_in};
+pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, digest, is_thread_everywhere, named_in};
 pub use outside::{MOST_NAMES, OfficeMark, Origin, external_id};
 
 /// The sign before a channel's name where names of agents stand too.

@@ -3,8 +3,6 @@
 //! An error is a fact with its values, and a code for programs. The next step is said by each door in its own language, and how
 //! an error looks on a wire is decided where that wire is spoken.
 
-mod store;
-
 pub use formats::Problem;
 pub use formats::json::Rejection;
 use jiff::Timestamp;
@@ -15,17 +13,13 @@ use crate::office::Secret;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;
 use crate::search::query::QueryError;
-pub use store::StoreError;
 
 /// Why the office refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A key that is neither an absolute path nor a slug.
-    #[error("Invalid project_key: '{key}' is not an absolute path")]
-    InvalidProjectKey {
-        /// What was given.
-        key: String,
-    },
+    #[error("Invalid project_key: '{0}' is not an absolute path")]
+    InvalidProjectKey(String),
     /// No such project; `near` are keys of projects with like names.
     #[error("Project not found: '{key}'")]
     UnknownProject {
@@ -53,29 +47,17 @@ pub enum Error {
         since: Timestamp,
     },
     /// A name that a person wants and an agent has.
-    #[error("'{name}' belongs to an agent of this project")]
-    NameTaken {
-        /// The name.
-        name: String,
-    },
+    #[error("'{0}' belongs to an agent of this project")]
+    NameTaken(String),
     /// No message of that number in the project.
-    #[error("Message '{id}' not found in this project")]
-    UnknownMessage {
-        /// What was given.
-        id: MessageId,
-    },
+    #[error("Message '{0}' not found in this project")]
+    UnknownMessage(MessageId),
     /// No delivery of that id, such as `17.2`, that the caller may know of.
-    #[error("Message '{id}' not found")]
-    UnknownDelivery {
-        /// What was given.
-        id: String,
-    },
+    #[error("Message '{0}' not found")]
+    UnknownDelivery(String),
     /// A delivery that was archived before.
-    #[error("'{id}' is already archived")]
-    AlreadyArchived {
-        /// What was given.
-        id: String,
-    },
+    #[error("'{0}' is already archived")]
+    AlreadyArchived(String),
     /// The agent has no copy of the message.
     #[error("Message '{id}' was not sent to '{agent}'")]
     NotARecipient {
@@ -85,7 +67,7 @@ pub enum Error {
         agent: String,
     },
     /// A message that went to several, and nobody said whose copy is meant.
-    #[error("Message '{id}' went to several: {}", copies_told(.copies))]
+    #[error("Message '{id}' went to several: {}", first_few(.copies, 5, ", ", |(id, recipient)| format!("'{id}' is the copy of '{recipient}'")))]
     SeveralCopies {
         /// The message.
         id: MessageId,
@@ -93,11 +75,8 @@ pub enum Error {
         copies: Vec<(String, String)>,
     },
     /// No message belongs to that thread.
-    #[error("Thread '{thread}' not found in this project")]
-    UnknownThread {
-        /// What was given.
-        thread: String,
-    },
+    #[error("Thread '{0}' not found in this project")]
+    UnknownThread(String),
     /// No typed message names that piece of work.
     #[error("Work item '{id}' not found in this project")]
     UnknownWork {
@@ -115,11 +94,8 @@ pub enum Error {
         rejection: Option<Rejection>,
     },
     /// A message that seems to hold a secret, where that is refused.
-    #[error("The message seems to hold a secret: {}", listed(.secrets))]
-    HoldsSecret {
-        /// Where, and what sort of secret. Never the secret.
-        secrets: Vec<Secret>,
-    },
+    #[error("The message seems to hold a secret: {}", listed(.0))]
+    HoldsSecret(Vec<Secret>),
     /// A value that its rule does not allow.
     #[error("Invalid {what}: '{value}'; wanted: {wanted}")]
     Invalid {
@@ -152,7 +128,7 @@ pub enum Error {
         first: MessageId,
     },
     /// Others hold, or stand in line for, what was wanted.
-    #[error("FILE_RESERVATION_CONFLICT: {}", told(.conflicts))]
+    #[error("FILE_RESERVATION_CONFLICT: {}", first_few(.conflicts, 3, "; ", ToString::to_string))]
     Reserved {
         /// Who holds what.
         conflicts: Vec<Conflict>,
@@ -172,11 +148,8 @@ pub enum Error {
         pattern: String,
     },
     /// A lease to give back that ended, or was given back, meanwhile.
-    #[error("Reservation '{lease}' is not active any more")]
-    LeaseOver {
-        /// The lease.
-        lease: LeaseId,
-    },
+    #[error("Reservation '{0}' is not active any more")]
+    LeaseOver(LeaseId),
     /// A pattern that cannot be read.
     #[error("Invalid path: {0}")]
     Pattern(#[from] PatternError),
@@ -267,13 +240,46 @@ impl Error {
     }
 }
 
+/// Why a store could not do its work. Never the caller's fault.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Too much is waiting already, or somebody else writes for too long; nothing was written.
+    #[error("the database is busy: too many writes wait, or another process holds it")]
+    Busy,
+    /// The work took longer than it may.
+    #[error("it took too long")]
+    TooSlow,
+    /// The database cannot be reached; nothing was written.
+    #[error("cannot {doing}: the database is away: {cause}")]
+    Away {
+        /// What was tried.
+        doing: &'static str,
+        /// What went wrong.
+        cause: String,
+    },
+    /// Anything else.
+    #[error("cannot {doing}: {cause}")]
+    Failed {
+        /// What was tried.
+        doing: &'static str,
+        /// What went wrong.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy | StoreError::TooSlow => Self::Busy,
+            StoreError::Away { .. } => Self::Away(error),
+            other => Self::Store(other),
+        }
+    }
+}
+
 /// A value as an error may show it: without control characters, cut to 100 characters.
 pub fn shown(value: &str) -> String {
-    let mut text: String = value.chars().take(100).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if value.chars().nth(100).is_some() {
-        text.push('…');
-    }
-    text
+    formats::shown(value, 100)
 }
 
 /// Checks text of any length: at most `limit` bytes, and no NUL, which not every store can hold.
@@ -287,23 +293,13 @@ pub(crate) fn check_text(what: &'static str, text: &str, limit: usize) -> Result
     Ok(())
 }
 
-fn told(conflicts: &[Conflict]) -> String {
-    const SHOWN: usize = 3;
-    let mut told: Vec<String> = conflicts.iter().take(SHOWN).map(ToString::to_string).collect();
-    if conflicts.len() > SHOWN {
-        told.push(format!("and {} more", conflicts.len() - SHOWN));
+/// The first few, and how many more there are.
+fn first_few<T>(all: &[T], most: usize, joint: &str, told: impl Fn(&T) -> String) -> String {
+    let mut few: Vec<String> = all.iter().take(most).map(told).collect();
+    if all.len() > most {
+        few.push(format!("and {} more", all.len() - most));
     }
-    told.join("; ")
-}
-
-fn copies_told(copies: &[(String, String)]) -> String {
-    const SHOWN: usize = 5;
-    let mut told: Vec<String> =
-        copies.iter().take(SHOWN).map(|(id, recipient)| format!("'{id}' is the copy of '{recipient}'")).collect();
-    if copies.len() > SHOWN {
-        told.push(format!("and {} more", copies.len() - SHOWN));
-    }
-    told.join(", ")
+    few.join(joint)
 }
 
 fn listed(all: &[impl std::fmt::Display]) -> String {

@@ -27,56 +27,31 @@ pub struct Event {
     pub at: Timestamp,
 }
 
-/// What may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// An agent was registered under a new name, or came back after it was retired.
-    AgentRegistered,
-    /// A message was accepted.
-    MessageSent,
-    /// A recipient marked a message read.
-    MessageRead,
-    /// A recipient acknowledged a message.
-    MessageAcknowledged,
-    /// A recipient took back that it had read a message.
-    MessageUnread,
-    /// A recipient put its copy of a message away.
-    MessageArchived,
-    /// A lease was granted, or its end moved.
-    LeaseGranted,
-    /// A lease was given back.
-    LeaseReleased,
-    /// An agent came, went, or began something else.
-    PresenceChanged,
-    /// A person retired an agent: nobody writes to it any more.
-    AgentRetired,
-    /// A copy of a message that had been put away was brought back.
-    MessageBroughtBack,
-}
-
-impl EventKind {
-    const ALL: [(Self, &'static str); 11] = [
-        (Self::AgentRegistered, "agent.registered"),
-        (Self::MessageSent, "message.sent"),
-        (Self::MessageRead, "message.read"),
-        (Self::MessageAcknowledged, "message.acknowledged"),
-        (Self::MessageUnread, "message.unread"),
-        (Self::MessageArchived, "message.archived"),
-        (Self::LeaseGranted, "lease.granted"),
-        (Self::LeaseReleased, "lease.released"),
-        (Self::PresenceChanged, "presence.changed"),
-        (Self::AgentRetired, "agent.retired"),
-        (Self::MessageBroughtBack, "message.restored"),
-    ];
-
-    /// The name under which it is kept and sent on.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-
-    /// The one of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+formats::named! {
+    /// What may happen.
+    pub enum EventKind {
+        /// An agent was registered under a new name, or came back after it was retired.
+        AgentRegistered = "agent.registered",
+        /// A message was accepted.
+        MessageSent = "message.sent",
+        /// A recipient marked a message read.
+        MessageRead = "message.read",
+        /// A recipient acknowledged a message.
+        MessageAcknowledged = "message.acknowledged",
+        /// A recipient took back that it had read a message.
+        MessageUnread = "message.unread",
+        /// A recipient put its copy of a message away.
+        MessageArchived = "message.archived",
+        /// A lease was granted, or its end moved.
+        LeaseGranted = "lease.granted",
+        /// A lease was given back.
+        LeaseReleased = "lease.released",
+        /// An agent came, went, or began something else.
+        PresenceChanged = "presence.changed",
+        /// A person retired an agent: nobody writes to it any more.
+        AgentRetired = "agent.retired",
+        /// A copy of a message that had been put away was brought back.
+        MessageBroughtBack = "message.restored",
     }
 }
 
@@ -155,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_read_back_from_its_name() {
-        for (kind, name) in EventKind::ALL {
+        for (kind, name) in EventKind::ALL.into_iter().zip(EventKind::NAMES) {
             assert_eq!(kind.as_str(), name);
             assert_eq!(EventKind::parse(name), Some(kind));
         }

@@ -51,21 +51,3 @@ pub trait Store:
     + work::WorkStore
 {
 }
-
-impl<T> Store for T where
-    T: agents::AgentStore
-        + channels::ChannelStore
-        + events::EventStore
-        + mailboxes::MailboxStore
-        + messages::MessageStore
-        + overview::OverviewStore
-        + presence::PresenceStore
-        + projects::ProjectStore
-        + reservations::ReservationStore
-        + search::SearchStore
-        + threads::ThreadStore
-        + transfer::TransferStore
-        + watches::WatchStore
-        + work::WorkStore
-{
-}

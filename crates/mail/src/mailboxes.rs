@@ -139,28 +139,6 @@ pub struct Count {
     pub unread: usize,
 }
 
-/// What became of a wish to put a copy away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Archived {
-    /// It was put away.
-    Now,
-    /// It had been put away before.
-    Before,
-    /// The agent has no copy of that message.
-    NoCopy,
-}
-
-/// What became of a wish to bring back a copy that was put away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BroughtBack {
-    /// It was brought back.
-    Now,
-    /// It is not put away.
-    NotAway,
-    /// The agent has no copy of that message.
-    NoCopy,
-}
-
 /// What keeps mailboxes.
 #[async_trait]
 pub trait MailboxStore: Send + Sync {
@@ -173,24 +151,25 @@ pub trait MailboxStore: Send + Sync {
     async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
 
     /// Puts the agent's copy away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
-    /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was.
+    /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was. Whether this call did
+    /// it; `None` if the agent has no copy.
     async fn archive(
         &self,
         agent: AgentId,
         message: MessageId,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Archived, StoreError>;
+    ) -> Result<Option<bool>, StoreError>;
 
     /// Brings back the agent's copy that was put away, as it was before. Of many who do so at once one does; only that
-    /// writes an event (`MessageBroughtBack`), as done by `by`.
+    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no copy.
     async fn bring_back(
         &self,
         agent: AgentId,
         message: MessageId,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<BroughtBack, StoreError>;
+    ) -> Result<Option<bool>, StoreError>;
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 //! A message is written once and never changed. What a recipient did with it (saw, read, acknowledged, archived it) is
 //! told by that recipient's delivery. Nothing here deletes.
 
-mod marks;
-
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -13,9 +11,8 @@ use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, StoreError, shown};
+use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
-
-pub use marks::Mark;
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
 ///
@@ -34,55 +31,33 @@ pub enum Role {
     Bcc,
 }
 
-/// How much a message matters to its sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Importance {
-    /// Read it when nothing else is to be done.
-    Low,
-    /// As most mail.
-    #[default]
-    Normal,
-    /// Read it soon.
-    High,
-    /// Read it now.
-    Urgent,
-}
-
-impl Importance {
-    /// All of them, by name, in rising order.
-    pub const NAMES: [&'static str; 4] = ["low", "normal", "high", "urgent"];
-
-    /// The one of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Low, Self::Normal, Self::High, Self::Urgent].into_iter().find(|one| one.as_str() == name)
-    }
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
+formats::named! {
+    /// How much a message matters to its sender.
+    #[derive(Default)]
+    pub enum Importance {
+        /// Read it when nothing else is to be done.
+        Low = "low",
+        /// As most mail.
+        #[default]
+        Normal = "normal",
+        /// Read it soon.
+        High = "high",
+        /// Read it now.
+        Urgent = "urgent",
     }
 }
 
-/// Who vouched for the sender's name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Vouched {
-    /// Nobody: the sender said so.
-    #[default]
-    Claimed,
-    /// The sender's registration token.
-    Verified,
-    /// A person at the page or the terminal.
-    Human,
-}
-
-impl Vouched {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claimed => "claimed",
-            Self::Verified => "verified",
-            Self::Human => "human",
-        }
+formats::named! {
+    /// Who vouched for the sender's name.
+    #[derive(Default)]
+    pub enum Vouched {
+        /// Nobody: the sender said so.
+        #[default]
+        Claimed = "claimed",
+        /// The sender's registration token.
+        Verified = "verified",
+        /// A person at the page or the terminal.
+        Human = "human",
     }
 }
 
@@ -159,6 +134,51 @@ pub struct DeliveryState {
     pub ack_note: String,
     /// When it was put away.
     pub archived_at: Option<Timestamp>,
+}
+
+/// What a recipient wants noted of its copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It was read.
+    Read,
+    /// It was not read after all. An acknowledgement, and that it was shown, stay noted.
+    Unread,
+    /// It was acknowledged, which also reads it; with a note that may be empty.
+    Acknowledged {
+        /// What the recipient says with it.
+        note: String,
+    },
+}
+
+impl Mark {
+    /// Whether a copy in this state has been marked so already.
+    pub fn is_noted(&self, state: &DeliveryState) -> bool {
+        match self {
+            Self::Read => state.read_at.is_some(),
+            Self::Unread => state.read_at.is_none(),
+            Self::Acknowledged { .. } => state.acked_at.is_some(),
+        }
+    }
+
+    /// Notes it in a state where it is not noted yet, and tells what happened.
+    pub fn note(self, state: &mut DeliveryState, now: Timestamp) -> EventKind {
+        match self {
+            Self::Read => {
+                state.read_at = Some(now);
+                EventKind::MessageRead
+            }
+            Self::Unread => {
+                state.read_at = None;
+                EventKind::MessageUnread
+            }
+            Self::Acknowledged { note } => {
+                state.read_at.get_or_insert(now);
+                state.acked_at = Some(now);
+                state.ack_note = note;
+                EventKind::MessageAcknowledged
+            }
+        }
+    }
 }
 
 /// A message as one recipient finds it.

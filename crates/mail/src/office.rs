@@ -4,7 +4,6 @@
 //! wire, so that every door gives the same answer.
 
 mod agents;
-mod announcements;
 mod channels;
 mod directory;
 mod mailboxes;
@@ -12,7 +11,6 @@ mod messages;
 mod overview;
 mod people;
 mod presence;
-mod projects;
 mod reservations;
 mod threads;
 mod watches;
@@ -25,7 +23,7 @@ use crate::Store;
 use crate::agents::{Agent, TokenHash};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::ids::AgentId;
+use crate::ids::{AgentId, ProjectId};
 use crate::messages::Vouched;
 use crate::nearest::nearest;
 use crate::projects::{Project, ProjectKey};
@@ -207,8 +205,29 @@ impl Office {
             ProjectKey::Path(_) => project.human_key.as_str(),
             ProjectKey::Slug(_) => project.slug.as_str(),
         });
-        let near = nearest(parsed.as_str(), names, NEAR_MISSES).into_iter().map(str::to_owned).collect();
-        Err(Error::UnknownProject { key: crate::error::shown(key), near })
+        Err(Error::UnknownProject { key: crate::error::shown(key), near: near_misses(parsed.as_str(), names) })
+    }
+
+    /// Makes sure that a project exists. Only an absolute path can make one.
+    pub async fn ensure_project(&self, human_key: &str) -> Result<Project, Error> {
+        let key = ProjectKey::parse_path(human_key)?;
+        if let Some(project) = self.store.project(&key).await? {
+            return Ok(project);
+        }
+        Ok(self.store.ensure_project(key.as_str(), self.clock.now()).await?)
+    }
+
+    /// The project of a path, made if it is new, or of a slug that exists.
+    async fn project_or_new(&self, key: &str) -> Result<Project, Error> {
+        match ProjectKey::parse(key)? {
+            ProjectKey::Path(path) => self.ensure_project(&path).await,
+            ProjectKey::Slug(_) => self.project(key).await,
+        }
+    }
+
+    /// A page of all projects, in the order they were made.
+    pub async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, Error> {
+        Ok(self.store.projects(after, limit).await?)
     }
 
     /// The agents of those names, in that order.
@@ -240,9 +259,7 @@ impl Office {
     async fn unknown_agent(&self, project: &Project, name: &str) -> Result<Error, Error> {
         let known = self.store.agents(project.id, None, NEAR_MISS_POOL).await?;
         let there = known.iter().filter(|agent| agent.retired_at.is_none()).map(|agent| agent.name.as_str());
-        let near = nearest(name, there, NEAR_MISSES);
-        let near = near.into_iter().map(str::to_owned).collect();
-        Ok(Error::UnknownAgent { name: crate::error::shown(name), near, another: false })
+        Ok(Error::UnknownAgent { name: crate::error::shown(name), near: near_misses(name, there), another: false })
     }
 
     /// The project and the agent that a caller acts for, proved as far as this office asks for it. To act is to be awake,
@@ -276,4 +293,8 @@ impl Office {
         let is_known = self.store.token_hashes(agent.id).await?.contains(&TokenHash::of(token));
         if is_known { Ok(Vouched::Verified) } else { Err(unproved) }
     }
+}
+
+fn near_misses<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    nearest(wanted, known, NEAR_MISSES).into_iter().map(str::to_owned).collect()
 }

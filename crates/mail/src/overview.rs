@@ -98,14 +98,6 @@ pub struct AuditEntry {
     pub thread: Option<String>,
 }
 
-/// In which step of time from `since` on something happened, the first being 0; `None` if it was before, or the steps have
-/// no length.
-pub fn step_of(at: Timestamp, since: Timestamp, step: SignedDuration) -> Option<usize> {
-    let passed = at.as_microsecond().checked_sub(since.as_microsecond()).filter(|passed| *passed >= 0)?;
-    let length = i64::try_from(step.as_micros()).ok().filter(|length| *length > 0)?;
-    usize::try_from(passed / length).ok()
-}
-
 /// What answers those who look after a project.
 ///
 /// Each answer is quick however much mail there is, and also when almost nothing matches.
@@ -136,22 +128,4 @@ pub trait OverviewStore: Send + Sync {
     /// out, because it would tell of the copy.
     async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize)
     -> Result<Vec<AuditEntry>, StoreError>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_begins_with_its_first_moment_and_ends_before_the_next() {
-        let at = |micros| Timestamp::from_microsecond(micros).unwrap();
-        let place = |micros, step| step_of(at(micros), at(1_000), SignedDuration::from_micros(step));
-        assert_eq!(
-            [place(999, 10), place(1_000, 10), place(1_009, 10), place(1_010, 10)],
-            [None, Some(0), Some(0), Some(1)]
-        );
-        assert_eq!([place(1_000, 0), place(1_000, -5)], [None, None], "time does not stand still, nor go back");
-        let far = step_of(Timestamp::MAX, Timestamp::MIN, SignedDuration::MAX);
-        assert_eq!(far, None, "longer than what is counted");
-    }
 }

@@ -4,8 +4,8 @@
 //! been silent for too long is seen when one looks, not kept: there is no sweep that makes an agent stale.
 
 use async_trait::async_trait;
-use formats::presence::STALE_AFTER_SECONDS;
 pub use formats::presence::{AWAKE, OFFLINE};
+use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agents::Agent;
@@ -31,36 +31,24 @@ pub struct Presence {
     pub channel: Option<String>,
 }
 
-/// How a presence is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The agent did something here.
-    Activity,
-    /// Its watcher said so.
-    Watcher,
-    /// A file that a foreign agent wrote says so.
-    File,
-    /// Somebody said so on NATS.
-    Nats,
+formats::named! {
+    /// How a presence is known.
+    pub enum Source {
+        /// The agent did something here.
+        Activity = "activity",
+        /// Its watcher said so.
+        Watcher = "watcher",
+        /// A file that a foreign agent wrote says so.
+        File = "file",
+        /// Somebody said so on NATS.
+        Nats = "nats",
+    }
 }
 
 impl Source {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::Activity, "activity"), (Self::Watcher, "watcher"), (Self::File, "file"), (Self::Nats, "nats")];
-
     /// Whether it is known from elsewhere, and not from the agent itself.
     pub fn is_elsewhere(self) -> bool {
         matches!(self, Self::File | Self::Nats)
-    }
-
-    /// The name under which it is kept and shown.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-
-    /// The one of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(source, _)| *source)
     }
 }
 
@@ -223,6 +211,18 @@ impl Presence {
         formats::presence::shown(Some((&self.state, self.substate.as_deref())), Some(self.age(now)))
     }
 
+    /// The heartbeat that tells it to others.
+    pub fn heartbeat(&self, agent: &str) -> Heartbeat {
+        Heartbeat {
+            agent_id: agent.to_owned(),
+            timestamp: Some(self.seen_at),
+            state: Some(self.state.clone()),
+            substate: self.substate.clone(),
+            watcher_pid: self.watcher_pid,
+            channel: self.channel.clone(),
+        }
+    }
+
     /// Whether a watcher is there for the agent.
     pub fn is_watched(&self, now: Timestamp) -> bool {
         self.source == Source::Watcher && self.state == AWAKE && !self.is_stale(now)
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn every_source_is_read_back_from_its_name() {
-        for (source, name) in Source::ALL {
+        for (source, name) in Source::ALL.into_iter().zip(Source::NAMES) {
             assert_eq!((source.as_str(), Source::parse(name)), (name, Some(source)));
         }
     }

@@ -70,7 +70,7 @@ impl ProjectKey {
 }
 
 fn invalid(text: &str) -> Error {
-    Error::InvalidProjectKey { key: crate::error::shown(text) }
+    Error::InvalidProjectKey(crate::error::shown(text))
 }
 
 /// The slug of a path: lower case, every run of other characters one hyphen, none at the ends.

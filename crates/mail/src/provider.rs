@@ -4,8 +4,6 @@
 //! office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`. Nothing
 //! here knows a wire, and nothing destroys: a letter that was deleted is hidden, and can still be got by its id.
 
-#[cfg(any(test, feature = "contract"))]
-pub mod fake;
 pub mod native;
 #[cfg(feature = "contract")]
 pub mod suite;
@@ -17,7 +15,7 @@ use crate::StoreError;
 pub use crate::mailboxes::Count;
 
 /// One recipient's letter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Letter {
     /// Its id, without white space; acts on this copy alone.
     pub id: String,
@@ -129,8 +127,8 @@ impl From<ProviderError> for crate::Error {
     fn from(error: ProviderError) -> Self {
         match error {
             ProviderError::Office(error) => error,
-            ProviderError::AlreadyArchived { id } => Self::AlreadyArchived { id },
-            ProviderError::NotFound { id } => Self::UnknownDelivery { id },
+            ProviderError::AlreadyArchived { id } => Self::AlreadyArchived(id),
+            ProviderError::NotFound { id } => Self::UnknownDelivery(id),
             // Only a backend elsewhere says these.
             other => StoreError::Failed { doing: "ask the mail provider", cause: other.into() }.into(),
         }

@@ -53,34 +53,19 @@ pub enum Begun {
     },
 }
 
-/// How it stands with a message that was taken on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// A watcher is at it.
-    Running,
-    /// It was answered.
-    Answered,
-    /// There was nothing to say.
-    Silent,
-    /// It went wrong, and waits for somebody who wants it tried again.
-    Failed,
-    /// It is to be taken on again.
-    Again,
-}
-
-impl RunState {
-    /// The names of all of them.
-    pub const NAMES: [&'static str; 5] = ["running", "answered", "silent", "failed", "again"];
-
-    /// The name under which it is kept and told.
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The one of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        let all = [Self::Running, Self::Answered, Self::Silent, Self::Failed, Self::Again];
-        all.into_iter().find(|state| state.as_str() == name)
+formats::named! {
+    /// How it stands with a message that was taken on.
+    pub enum RunState {
+        /// A watcher is at it.
+        Running = "running",
+        /// It was answered.
+        Answered = "answered",
+        /// There was nothing to say.
+        Silent = "silent",
+        /// It went wrong, and waits for somebody who wants it tried again.
+        Failed = "failed",
+        /// It is to be taken on again.
+        Again = "again",
     }
 }
 

@@ -3,14 +3,13 @@
 //! A handler therefore never sees a missing, misspelt or misshapen argument. What a value *means*
 //! (does this agent exist?) is the handler's business and is not asked here.
 
-mod request;
-
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer as _;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::nearest::nearest;
 use crate::outcome::Refusal;
@@ -20,43 +19,26 @@ use crate::wire::quoted;
 /// The code of every refusal made here.
 pub const INVALID_ARGUMENT: &str = "INVALID_ARGUMENT";
 
-/// Checked arguments, which become a request.
-#[derive(Debug, Clone)]
-pub struct Arguments {
-    params: &'static [Param],
-    /// One place for each of `params`; empty where nothing was given.
-    given: Vec<Option<Given>>,
-}
+/// Checked arguments: a member for each parameter that was given, in the one form that its kind has.
+pub type Arguments = Map<String, Value>;
 
-#[derive(Debug, Clone, PartialEq)]
-enum Given {
-    Text(String),
-    Flag(bool),
-    Number(i64),
-    Names(Vec<String>),
-}
-
-impl Arguments {
-    /// Reads a JSON object of arguments for a tool that takes `params`. `None` is an empty object.
-    pub fn parse(params: &'static [Param], json: Option<&str>) -> Result<Arguments, Refusal> {
-        let mut given = vec![None; params.len()];
-        if let Some(json) = json {
-            if !json.trim_start().starts_with('{') {
-                return Err(invalid(format!("'arguments' must be an object, not {}.", described(json.trim_start()))));
-            }
-            read_members(params, json, &mut given)?;
+/// Reads a JSON object of arguments for a tool that takes `params`. `None` is an empty object.
+pub(crate) fn parse(params: &'static [Param], json: Option<&str>) -> Result<Arguments, Refusal> {
+    let mut given = Map::new();
+    if let Some(json) = json {
+        if !json.trim_start().starts_with('{') {
+            return Err(invalid(format!("'arguments' must be an object, not {}.", described(json.trim_start()))));
         }
-        let missing = params.iter().zip(&given).find(|(param, given)| param.required && given.is_none());
-        if let Some((param, _)) = missing {
-            return Err(
-                invalid(format!("Argument '{}' is missing.", param.name)).hint(format!("Give {}.", wanted(param.kind)))
-            );
-        }
-        Ok(Arguments { params, given })
+        read_members(params, json, &mut given)?;
     }
+    if let Some(missing) = params.iter().find(|param| param.required && !given.contains_key(param.name)) {
+        let hint = format!("Give {}.", wanted(missing.kind));
+        return Err(invalid(format!("Argument '{}' is missing.", missing.name)).hint(hint));
+    }
+    Ok(given)
 }
 
-fn read_members(params: &'static [Param], json: &str, given: &mut [Option<Given>]) -> Result<(), Refusal> {
+fn read_members(params: &'static [Param], json: &str, given: &mut Arguments) -> Result<(), Refusal> {
     let mut refusal = None;
     let mut reader = serde_json::Deserializer::from_str(json);
     let members = Members { params, given, refusal: &mut refusal };
@@ -71,7 +53,7 @@ fn read_members(params: &'static [Param], json: &str, given: &mut [Option<Given>
 /// Reads the members one by one and stops at the first that is wrong.
 struct Members<'m> {
     params: &'static [Param],
-    given: &'m mut [Option<Given>],
+    given: &'m mut Arguments,
     refusal: &'m mut Option<Refusal>,
 }
 
@@ -84,13 +66,14 @@ impl<'de> Visitor<'de> for Members<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = members.next_key::<Name<'de>>()? {
-            let Some(at) = self.params.iter().position(|param| param.name == name) else {
+            let Some(param) = self.params.iter().find(|param| param.name == name) else {
                 *self.refusal = Some(unknown(&name, self.params));
                 members.next_value::<IgnoredAny>()?;
                 return Err(A::Error::custom("an unknown argument"));
             };
-            match check(&self.params[at], members.next_value::<&RawValue>()?) {
-                Ok(value) => self.given[at] = value,
+            match check(param, members.next_value::<&RawValue>()?) {
+                Ok(Value::Null) => drop(self.given.remove(param.name)),
+                Ok(value) => drop(self.given.insert(param.name.to_owned(), value)),
                 Err(refusal) => {
                     *self.refusal = Some(refusal);
                     return Err(A::Error::custom("an argument of the wrong shape"));
@@ -102,65 +85,45 @@ impl<'de> Visitor<'de> for Members<'_> {
 }
 
 /// A member's name, borrowed from the text when it has no escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Name<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Cow<'de, str>;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a name")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Cow::Borrowed(text))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Cow::Owned(text.to_owned()))
-            }
-        }
-        deserializer.deserialize_str(Text).map(Name)
-    }
-}
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Reads one value by its kind. `null` counts as not given.
-fn check(param: &Param, raw: &RawValue) -> Result<Option<Given>, Refusal> {
+fn check(param: &Param, raw: &RawValue) -> Result<Value, Refusal> {
     let json = raw.get();
     if json == "null" {
-        return Ok(None);
+        return Ok(Value::Null);
     }
     let value = match param.kind {
-        ParamKind::Text => serde_json::from_str(json).ok().map(Given::Text),
-        ParamKind::Flag => serde_json::from_str(json).ok().map(Given::Flag),
-        ParamKind::Names => names(param, json)?.map(Given::Names),
-        ParamKind::Id => id(json).map(Given::Number),
+        ParamKind::Text => serde_json::from_str(json).ok().map(Value::String),
+        ParamKind::Flag => serde_json::from_str(json).ok().map(Value::Bool),
+        ParamKind::Names => names(param, json)?,
+        ParamKind::Id => id(json).map(Value::from),
         ParamKind::Number { min, max } => match whole(json) {
             Some(number) if number < min || number > max => {
                 let range = format!("Argument '{}' is {number}, which is not from {min} to {max}.", param.name);
                 return Err(invalid(range));
             }
-            number => number.map(Given::Number),
+            number => number.map(Value::from),
         },
         ParamKind::Choice(choices) => match serde_json::from_str::<String>(json) {
             Ok(choice) if !choices.contains(&choice.as_str()) => return Err(no_choice(param, &choice, choices)),
-            choice => choice.ok().map(Given::Text),
+            choice => choice.ok().map(Value::String),
         },
     };
-    match value {
-        Some(value) => Ok(Some(value)),
-        None => Err(misshapen(param, json)),
-    }
+    value.ok_or_else(|| misshapen(param, json))
 }
 
-fn names(param: &Param, json: &str) -> Result<Option<Vec<String>>, Refusal> {
+fn names(param: &Param, json: &str) -> Result<Option<Value>, Refusal> {
     if json.starts_with('"') {
-        return Ok(serde_json::from_str(json).ok().map(|name| vec![name]));
+        return Ok(serde_json::from_str(json).ok().map(|name| Value::Array(vec![Value::String(name)])));
     }
     let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else {
         return Ok(None);
     };
     let read = |(at, item): (usize, &&RawValue)| {
-        serde_json::from_str::<String>(item.get()).map_err(|_| {
+        serde_json::from_str(item.get()).map(Value::String).map_err(|_| {
             let found = described(item.get());
             invalid(format!("Argument '{}' must be a list of strings, but item {} is {found}.", param.name, at + 1))
         })

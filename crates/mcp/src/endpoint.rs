@@ -3,7 +3,6 @@
 //! Knows requests and replies and no web server: whoever owns the connection hands in headers and
 //! body and sends the reply. Origin, tokens and the size of bodies are checked there, before us.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use tokio::sync::{Semaphore, watch};
 
 use crate::eras::{Era, Meta};
-use crate::exchange::{Answer, Caller, Exchange, required};
+use crate::exchange::{Answer, Exchange, required};
 use crate::headers;
 use crate::registry::Registry;
 use crate::sessions::{self, MAX_URIS, NotTaken, Sessions};
@@ -40,7 +39,6 @@ pub(crate) struct Inner {
 }
 
 /// What to send back.
-#[derive(Debug)]
 pub struct Reply {
     /// The status line.
     pub status: StatusCode,
@@ -73,7 +71,7 @@ impl Endpoint {
     }
 
     /// What the endpoint serves.
-    pub fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Registry {
         &self.inner.exchange.registry
     }
 
@@ -143,10 +141,7 @@ impl Endpoint {
         let answer = match (&*request.method, era) {
             ("resources/subscribe", Era::Legacy) => self.subscribe(session, request),
             ("resources/unsubscribe", Era::Legacy) => self.unsubscribe(session, request),
-            _ => {
-                let caller = Caller { client: meta.client(), session };
-                self.inner.exchange.answer(era, request, &caller).await
-            }
+            _ => self.inner.exchange.answer(era, request).await,
         };
         let json = match answer {
             Ok(answer) => self.inner.exchange.write(request.id, era, &answer),
@@ -248,21 +243,5 @@ impl Reply {
     fn give_session(&mut self) {
         let id = sessions::new_id().and_then(|id| HeaderValue::from_str(&id).ok());
         self.headers.extend(id.map(|id| (headers::SESSION_ID, id)));
-    }
-}
-
-impl fmt::Debug for ReplyBody {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplyBody::Empty => formatter.write_str("Empty"),
-            ReplyBody::Json(json) => formatter.debug_tuple("Json").field(json).finish(),
-            ReplyBody::EventStream(_) => formatter.write_str("EventStream"),
-        }
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Endpoint").field("registry", self.registry()).finish_non_exhaustive()
     }
 }

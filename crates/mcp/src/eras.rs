@@ -54,8 +54,6 @@ pub(crate) struct Meta<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
-    client_info: Option<&'a RawValue>,
 }
 
 impl<'a> Meta<'a> {
@@ -70,24 +68,9 @@ impl<'a> Meta<'a> {
         self.version.and_then(text)
     }
 
-    /// The name of the client program.
-    pub fn client(&self) -> Option<String> {
-        self.client_info.and_then(client_name)
-    }
-
     fn has_capabilities(&self) -> bool {
         self.capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{'))
     }
-}
-
-/// The member `name` of a `clientInfo`.
-pub(crate) fn client_name(info: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
-    let readable = info.get().starts_with('{');
-    readable.then(|| serde_json::from_str::<Named>(info.get()).ok())?.map(|info| info.name)
 }
 
 /// Tells the era of a request. `header` is the revision that HTTP names beside the body, if it does.

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::eras::{self, Era};
 use crate::outcome::{Output, Refusal, push_tool_result};
-use crate::registry::{Context, Registry, panic_text};
+use crate::registry::{Registry, panic_text};
 use crate::resources::{content_members, page_members, template_members};
-use crate::wire::{Fault, Params, Request, push_text, quoted, text};
+use crate::wire::{Fault, Params, Request, push_member, quoted, text};
 
 /// What does not change while the server runs may be kept for an hour, by anyone.
 const STABLE: &str = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
@@ -29,19 +29,6 @@ pub(crate) struct Exchange {
     modern_head: String,
     discover: String,
     templates: String,
-}
-
-/// Who sent a request. A `Context` is made of it only for those methods that pass one on.
-#[derive(Default)]
-pub(crate) struct Caller<'a> {
-    pub client: Option<String>,
-    pub session: Option<&'a str>,
-}
-
-impl Caller<'_> {
-    fn context(&self) -> Context {
-        Context { client: self.client.clone(), session: self.session.map(str::to_owned) }
-    }
 }
 
 /// The members of a result, and how long they keep.
@@ -81,20 +68,20 @@ impl Exchange {
     }
 
     /// Answers one request, whatever happens inside.
-    pub async fn answer(&self, era: Era, request: &Request<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
-        let running = AssertUnwindSafe(self.dispatch(era, request, caller));
+    pub async fn answer(&self, era: Era, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
+        let running = AssertUnwindSafe(self.dispatch(era, request));
         running.catch_unwind().await.unwrap_or_else(|panic| {
             tracing::error!(method = %request.method, panic = panic_text(&*panic), "a request panicked");
             Err(Fault::new(-32603, StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly."))
         })
     }
 
-    async fn dispatch(&self, era: Era, request: &Request<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+    async fn dispatch(&self, era: Era, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
         let params = &request.params;
         match (&*request.method, era) {
-            ("tools/call", _) => self.call_tool(params, caller).await,
+            ("tools/call", _) => self.call_tool(params).await,
             ("tools/list", _) => Ok(Answer::text(&self.registry.tools_member, Some(STABLE))),
-            ("resources/read", _) => self.read_resource(era, params, caller).await,
+            ("resources/read", _) => self.read_resource(era, params).await,
             ("resources/list", _) => self.list_resources(params).await,
             ("resources/templates/list", _) => Ok(Answer::text(&self.templates, Some(STABLE))),
             ("prompts/list", _) => Ok(Answer::text("\"prompts\":[]", Some(STABLE))),
@@ -121,7 +108,7 @@ impl Exchange {
         Answer::text(format!("{head},\"serverInfo\":{info}{}", instructions(&self.registry)), None)
     }
 
-    async fn call_tool(&self, params: &Params<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+    async fn call_tool(&self, params: &Params<'_>) -> Result<Answer<'_>, Fault> {
         let name = required("name", params.name)?;
         let Some(tool) = self.registry.tool(&name) else {
             let hint = match self.registry.nearest_tool(&name) {
@@ -130,13 +117,13 @@ impl Exchange {
             };
             return Err(Fault::invalid_params(format!("Unknown tool {}.{hint}", quoted(&name))));
         };
-        let outcome = self.registry.call(tool, params.arguments.map(RawValue::get), caller.context()).await;
+        let outcome = self.registry.call(tool, params.arguments.map(RawValue::get)).await;
         Ok(Answer { members: Members::Tool(outcome), cache: None })
     }
 
-    async fn read_resource(&self, era: Era, params: &Params<'_>, caller: &Caller<'_>) -> Result<Answer<'_>, Fault> {
+    async fn read_resource(&self, era: Era, params: &Params<'_>) -> Result<Answer<'_>, Fault> {
         let uri = required("uri", params.uri)?;
-        match self.registry.resources.read(&uri, &caller.context()).await {
+        match self.registry.resources.read(&uri).await {
             Ok(text) => Ok(Answer::text(content_members(&uri, &text), Some(FRESH))),
             Err(error) => Err(error.into_fault(&uri, era.not_found_code())),
         }
@@ -172,18 +159,13 @@ impl Exchange {
                 json.push(',');
                 json.push_str(member);
             }
+            if !matches!(&answer.members, Members::Text(members) if members.is_empty()) {
+                json.push(',');
+            }
         }
-        let needs_comma = era == Era::Modern;
         match &answer.members {
-            Members::Text(members) if members.is_empty() => {}
-            Members::Text(members) => {
-                json.push_str(if needs_comma { "," } else { "" });
-                json.push_str(members);
-            }
-            Members::Tool(outcome) => {
-                json.push_str(if needs_comma { "," } else { "" });
-                push_tool_result(&mut json, outcome);
-            }
+            Members::Text(members) => json.push_str(members),
+            Members::Tool(outcome) => push_tool_result(&mut json, outcome),
         }
         json.push_str("}}");
         json
@@ -226,8 +208,7 @@ fn server_info(registry: &Registry) -> Value {
 fn instructions(registry: &Registry) -> String {
     let mut json = String::new();
     if !registry.info.instructions.is_empty() {
-        json.push_str(",\"instructions\":");
-        push_text(&mut json, &registry.info.instructions);
+        push_member(&mut json, ",\"instructions\":", &registry.info.instructions);
     }
     json
 }

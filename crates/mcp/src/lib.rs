@@ -26,6 +26,6 @@ pub use endpoint::{Endpoint, Reply, ReplyBody};
 pub use nearest::nearest;
 pub use outcome::{Output, Refusal};
 pub use params::{Hints, Param, ParamKind};
-pub use registry::{Call, Context, Registry, ServerInfo, Tool};
-pub use resources::{NoResources, ReadError, ResourceEntry, ResourceTemplate, Resources};
+pub use registry::{Registry, ServerInfo, Tool};
+pub use resources::{ReadError, ResourceEntry, ResourceTemplate, Resources};
 pub use stdio::{Line, StdioPeer, next_line, write_lines};

@@ -13,7 +13,7 @@ use crate::wire::push_text;
 /// The value that a tool call came to, as compact JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    json: String,
+    pub(crate) json: String,
     /// The same, as it stands inside a JSON string.
     escaped: String,
 }
@@ -25,14 +25,13 @@ impl Output {
     /// If `value` cannot be JSON at all (a map whose keys are no strings), which is a mistake in the
     /// type. Inside a handler the panic is caught and answered as a refusal.
     pub fn json(value: &impl Serialize) -> Output {
-        let (json, escaped) = twin::write(value).expect("a wire struct always serialises");
-        let text = |bytes| String::from_utf8(bytes).expect("JSON is text");
-        Output { json: text(json), escaped: text(escaped) }
+        Output::of(twin::write(value).expect("a wire struct always serialises"))
     }
 
-    /// The JSON text.
-    pub fn as_str(&self) -> &str {
-        &self.json
+    /// Apart from the above, which is compiled once for each type of answer.
+    fn of((json, escaped): (Vec<u8>, Vec<u8>)) -> Output {
+        let text = |bytes| String::from_utf8(bytes).expect("JSON is text");
+        Output { json: text(json), escaped: text(escaped) }
     }
 }
 
@@ -46,24 +45,18 @@ pub struct Refusal {
     /// The next thing to try. May be empty.
     pub hint: String,
     /// More members of the structured answer, beside `error`.
-    pub data: Option<Map<String, Value>>,
+    pub data: Map<String, Value>,
 }
 
 impl Refusal {
     /// A refusal without a hint.
     pub fn new(code: &'static str, message: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: String::new(), data: None }
+        Refusal { code, message: message.into(), hint: String::new(), data: Map::new() }
     }
 
     /// Says what to try next.
     pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
         self.hint = hint.into();
-        self
-    }
-
-    /// Adds a member to the structured answer, beside `error`.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Refusal {
-        self.data.get_or_insert_default().insert(name.to_owned(), value.into());
         self
     }
 
@@ -87,7 +80,7 @@ impl Refusal {
 
     fn structured(&self) -> String {
         let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
-        let mut members = self.data.clone().unwrap_or_default();
+        let mut members = self.data.clone();
         members.insert("error".to_owned(), error);
         Value::Object(members).to_string()
     }
@@ -149,9 +142,8 @@ mod tests {
 
     #[test]
     fn a_refusal_is_an_error_whose_text_starts_with_the_fact() {
-        let refusal = Refusal::new("AGENT_NOT_FOUND", "Agent 'X' not found")
-            .hint("Call register_agent first.")
-            .with("candidates", json!(["Y"]));
+        let mut refusal = Refusal::new("AGENT_NOT_FOUND", "Agent 'X' not found").hint("Call register_agent first.");
+        refusal.data.insert("candidates".to_owned(), json!(["Y"]));
         let answer = result(&Err(refusal));
         assert_eq!(answer["isError"], true);
         let text = "Agent 'X' not found. Call register_agent first. [AGENT_NOT_FOUND]";
@@ -169,7 +161,9 @@ mod tests {
 
     #[test]
     fn extra_data_cannot_replace_the_error() {
-        let answer = result(&Err(Refusal::new("CODE", "fact").with("error", "mine")));
+        let mut refusal = Refusal::new("CODE", "fact");
+        refusal.data.insert("error".to_owned(), json!("mine"));
+        let answer = result(&Err(refusal));
         assert_eq!(answer["structuredContent"]["error"]["code"], "CODE");
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::wire::push_text;
+use crate::wire::{push_list, push_member, push_text};
 
 /// One named argument of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ pub(crate) fn push_schema(json: &mut String, params: &[Param], shown: &dyn Fn(&P
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name).collect();
     if !required.is_empty() {
         json.push_str(",\"required\":");
-        push_texts(json, &required);
+        push_list(json, required, push_text);
     }
     json.push('}');
 }
@@ -137,25 +137,13 @@ fn push_property(json: &mut String, param: &Param) {
         }
         ParamKind::Choice(choices) => {
             json.push_str("{\"type\":\"string\",\"enum\":");
-            push_texts(json, choices);
+            push_list(json, choices, |json, choice| push_text(json, choice));
         }
     }
     if !param.about.is_empty() {
-        json.push_str(",\"description\":");
-        push_text(json, param.about);
+        push_member(json, ",\"description\":", param.about);
     }
     json.push('}');
-}
-
-fn push_texts(json: &mut String, texts: &[&str]) {
-    json.push('[');
-    for (at, text) in texts.iter().enumerate() {
-        if at > 0 {
-            json.push(',');
-        }
-        push_text(json, text);
-    }
-    json.push(']');
 }
 
 #[cfg(test)]

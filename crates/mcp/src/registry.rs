@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,14 +12,14 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::arguments::Arguments;
+use crate::arguments::{self, Arguments};
 use crate::nearest::nearest;
 use crate::outcome::{Output, Refusal};
 use crate::params::{Hints, Param, push_schema};
 use crate::resources::Resources;
-use crate::wire::push_text;
+use crate::wire::{push_list, push_member};
 
-type Handler = Box<dyn Fn(Call) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
+type Handler = Box<dyn Fn(Arguments) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
 type Observer = Box<dyn Fn(&'static str, Option<&'static str>, Duration) + Send + Sync>;
 
 /// One tool: what clients are told of it, and what it does.
@@ -38,24 +37,6 @@ pub struct Tool {
     /// Whether there was such a tool once. Its arguments are not read.
     retired: bool,
     handler: Handler,
-}
-
-/// One call of a tool, with its arguments already checked.
-#[derive(Debug)]
-pub struct Call {
-    /// What the caller gave.
-    pub arguments: Arguments,
-    /// Who calls, as far as the protocol knows.
-    pub context: Context,
-}
-
-/// What the protocol knows about a caller. None of it is proven.
-#[derive(Debug, Clone, Default)]
-pub struct Context {
-    /// The name of the client program, when it said one.
-    pub client: Option<String>,
-    /// The session id that the client sent, whatever it is.
-    pub session: Option<String>,
 }
 
 /// How the server introduces itself.
@@ -92,16 +73,16 @@ impl Tool {
         handler: H,
     ) -> Tool
     where
-        H: Fn(Call) -> F + Send + Sync + 'static,
+        H: Fn(Arguments) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Output, Refusal>> + Send + 'static,
     {
-        let handler: Handler = Box::new(move |call| handler(call).boxed());
+        let handler: Handler = Box::new(move |arguments| handler(arguments).boxed());
         Tool { name, about, params, hints, listed: true, retired: false, handler }
     }
 
     /// A tool that is gone: every call is refused, whatever its arguments are.
     pub fn retired(name: &'static str, refusal: Refusal) -> Tool {
-        let refuse = move |_: Call| std::future::ready(Err(refusal.clone()));
+        let refuse = move |_| std::future::ready(Err(refusal.clone()));
         Tool { listed: false, retired: true, ..Tool::new(name, "", &[], Hints::READS, refuse) }
     }
 
@@ -111,10 +92,8 @@ impl Tool {
     }
 
     fn push_declaration(&self, json: &mut String, shown: &dyn Fn(&Param) -> bool) {
-        json.push_str("{\"name\":");
-        push_text(json, self.name);
-        json.push_str(",\"description\":");
-        push_text(json, self.about);
+        push_member(json, "{\"name\":", self.name);
+        push_member(json, ",\"description\":", self.about);
         json.push_str(",\"inputSchema\":");
         push_schema(json, self.params, shown);
         json.push_str(",\"annotations\":");
@@ -123,11 +102,10 @@ impl Tool {
     }
 
     /// Checks the arguments, then runs the handler. A handler that panics is a refusal like any other.
-    pub async fn call(&self, arguments: Option<&str>, context: Context) -> Result<Output, Refusal> {
-        let arguments = Arguments::parse(self.params, arguments.filter(|_| !self.retired))?;
-        let call = Call { arguments, context };
+    async fn call(&self, arguments: Option<&str>) -> Result<Output, Refusal> {
+        let arguments = arguments::parse(self.params, arguments.filter(|_| !self.retired))?;
         // The handler's own body may panic before its future exists, hence the block around both.
-        let running = async { (self.handler)(call).await };
+        let running = async { (self.handler)(arguments).await };
         AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
             tracing::error!(tool = self.name, panic = panic_text(&*panic), "a tool panicked");
             Err(Refusal::new("INTERNAL", format!("The tool '{}' failed unexpectedly.", self.name))
@@ -166,19 +144,14 @@ impl Registry {
     }
 
     /// The tool of this name.
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
+    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
         self.places.get(name).map(|at| &self.tools[*at])
     }
 
-    /// All tools, listed or not, in the order given.
-    pub fn tools(&self) -> &[Tool] {
-        &self.tools
-    }
-
     /// Calls a tool of this registry, and tells the observer.
-    pub(crate) async fn call(&self, tool: &Tool, arguments: Option<&str>, context: Context) -> Result<Output, Refusal> {
+    pub(crate) async fn call(&self, tool: &Tool, arguments: Option<&str>) -> Result<Output, Refusal> {
         let start = Instant::now();
-        let outcome = tool.call(arguments, context).await;
+        let outcome = tool.call(arguments).await;
         if let Some(observer) = &self.observer {
             observer(tool.name, outcome.as_ref().err().map(|refusal| refusal.code), start.elapsed());
         }
@@ -191,14 +164,8 @@ impl Registry {
 }
 
 fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>, shown: &dyn Fn(&Param) -> bool) -> String {
-    let mut json = String::from("\"tools\":[");
-    for (at, tool) in tools.enumerate() {
-        if at > 0 {
-            json.push(',');
-        }
-        tool.push_declaration(&mut json, shown);
-    }
-    json.push(']');
+    let mut json = String::from("\"tools\":");
+    push_list(&mut json, tools, |json, tool| tool.push_declaration(json, shown));
     json
 }
 
@@ -208,36 +175,46 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message")
 }
 
-impl fmt::Debug for Tool {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Registry {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Registry").field("tools", &self.tools).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
+    use futures_core::stream::BoxStream;
+
     use super::*;
     use crate::params::ParamKind;
-    use crate::resources::NoResources;
+    use crate::resources::{ReadError, ResourceEntry, ResourceTemplate};
+
+    struct NoResources;
+
+    #[async_trait::async_trait]
+    impl Resources for NoResources {
+        fn templates(&self) -> Vec<ResourceTemplate> {
+            Vec::new()
+        }
+
+        async fn list(&self, _: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal> {
+            unreachable!("only tools are called here")
+        }
+
+        async fn read(&self, _: &str) -> Result<String, ReadError> {
+            unreachable!("only tools are called here")
+        }
+
+        async fn watch(&self, _: &str) -> Result<BoxStream<'static, ()>, ReadError> {
+            unreachable!("only tools are called here")
+        }
+    }
 
     const NAME: &[Param] = &[Param::required("name", ParamKind::Text, "")];
 
     fn registry() -> Registry {
-        let greet = Tool::new("greet", "Greet.", NAME, Hints::READS, |call: Call| async move {
-            let named: HashMap<String, String> = call.arguments.into_request()?;
-            Ok(Output::json(&format!("Hello {}", named["name"])))
+        let greet = Tool::new("greet", "Greet.", NAME, Hints::READS, |arguments: Arguments| async move {
+            Ok(Output::json(&format!("Hello {}", arguments["name"].as_str().unwrap_or_default())))
         });
         let crash = Tool::new("crash", "Crash.", &[], Hints::READS, |_| async { panic!("on purpose") });
-        let crash_early = Tool::new("crash_early", "Crash.", &[], Hints::READS, |call: Call| {
-            assert!(call.context.client.is_some(), "before there is a future");
+        let crash_early = Tool::new("crash_early", "Crash.", &[], Hints::READS, |arguments: Arguments| {
+            assert!(!arguments.is_empty(), "before there is a future");
             async { Ok(Output::json(&())) }
         });
         let info =
@@ -246,13 +223,13 @@ mod tests {
     }
 
     async fn call(tool: &str, arguments: Option<&str>) -> Result<Output, Refusal> {
-        registry().tool(tool).expect("the tool is there").call(arguments, Context::default()).await
+        registry().tool(tool).expect("the tool is there").call(arguments).await
     }
 
     #[tokio::test]
     async fn a_tool_runs_with_checked_arguments() {
         let output = call("greet", Some(r#"{"name":"Ada"}"#)).await.expect("a greeting");
-        assert_eq!(output.as_str(), "\"Hello Ada\"");
+        assert_eq!(output.json, "\"Hello Ada\"");
         let refusal = call("greet", Some("{}")).await.expect_err("no name");
         assert_eq!(refusal.code, "INVALID_ARGUMENT");
     }
@@ -261,7 +238,7 @@ mod tests {
     async fn a_retired_tool_is_in_no_list_and_refuses_whatever_it_is_called_with() {
         let gone = Tool::retired("gone", Refusal::new("CLIENT_OUTDATED", "Gone"));
         for arguments in [None, Some("{}"), Some(r#"{"verb":"get","id":7}"#)] {
-            let refusal = gone.call(arguments, Context::default()).await.expect_err("it is gone");
+            let refusal = gone.call(arguments).await.expect_err("it is gone");
             assert_eq!(refusal.code, "CLIENT_OUTDATED");
         }
         assert!(!gone.listed);
@@ -283,7 +260,7 @@ mod tests {
         let registry = registry().observed_by(move |tool, refusal, _| hearing.lock().unwrap().push((tool, refusal)));
         for (name, arguments) in [("greet", Some(r#"{"name":"Ada"}"#)), ("greet", Some("{}")), ("crash", None)] {
             let tool = registry.tool(name).expect("the tool is there");
-            let _ = registry.call(tool, arguments, Context::default()).await;
+            let _ = registry.call(tool, arguments).await;
         }
         let expected = [("greet", None), ("greet", Some("INVALID_ARGUMENT")), ("crash", Some("INTERNAL"))];
         assert_eq!(*heard.lock().unwrap(), expected);

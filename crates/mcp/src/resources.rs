@@ -8,8 +8,7 @@ use futures_core::stream::BoxStream;
 use serde_json::Value;
 
 use crate::outcome::Refusal;
-use crate::registry::Context;
-use crate::wire::{Fault, push_text, quoted};
+use crate::wire::{Fault, push_list, push_member};
 
 /// What every resource is.
 const JSON: &str = "application/json";
@@ -21,10 +20,6 @@ pub struct ResourceEntry {
     pub uri: String,
     /// Its name, for people.
     pub name: String,
-    /// What it holds.
-    pub description: Option<String>,
-    /// What kind of text it is.
-    pub mime_type: &'static str,
 }
 
 /// A family of resources, whose address has places to fill in.
@@ -34,10 +29,8 @@ pub struct ResourceTemplate {
     pub uri_template: &'static str,
     /// Its name, for people.
     pub name: &'static str,
-    /// What it holds. May be empty.
+    /// What it holds.
     pub description: &'static str,
-    /// What kind of text it is.
-    pub mime_type: &'static str,
 }
 
 /// Why a resource cannot be read or watched.
@@ -59,37 +52,10 @@ pub trait Resources: Send + Sync {
     async fn list(&self, cursor: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal>;
 
     /// The JSON text of a resource.
-    async fn read(&self, uri: &str, context: &Context) -> Result<String, ReadError>;
+    async fn read(&self, uri: &str) -> Result<String, ReadError>;
 
     /// A stream that yields once whenever the resource changed. It may yield once for many changes.
     async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError>;
-}
-
-/// A server without resources.
-#[derive(Debug, Clone, Copy)]
-pub struct NoResources;
-
-#[async_trait]
-impl Resources for NoResources {
-    fn templates(&self) -> Vec<ResourceTemplate> {
-        Vec::new()
-    }
-
-    async fn list(&self, _: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal> {
-        Ok((Vec::new(), None))
-    }
-
-    async fn read(&self, uri: &str, _: &Context) -> Result<String, ReadError> {
-        Err(no_such(uri))
-    }
-
-    async fn watch(&self, uri: &str) -> Result<BoxStream<'static, ()>, ReadError> {
-        Err(no_such(uri))
-    }
-}
-
-fn no_such(uri: &str) -> ReadError {
-    ReadError::NotFound(Refusal::new("RESOURCE_NOT_FOUND", format!("Resource {} not found", quoted(uri))))
 }
 
 impl ReadError {
@@ -116,7 +82,7 @@ impl ReadError {
 
 /// What programs are told beside the message.
 fn data_of(refusal: Refusal, uri: &str) -> Value {
-    let mut data = refusal.data.unwrap_or_default();
+    let mut data = refusal.data;
     data.insert("code".to_owned(), refusal.code.into());
     data.insert("hint".to_owned(), refusal.hint.into());
     data.insert("uri".to_owned(), uri.into());
@@ -125,53 +91,38 @@ fn data_of(refusal: Refusal, uri: &str) -> Value {
 
 /// Renders the members of a page of resources.
 pub(crate) fn page_members(entries: &[ResourceEntry], next: Option<&str>) -> String {
-    let mut json = String::from("\"resources\":[");
-    for (at, entry) in entries.iter().enumerate() {
-        json.push_str(if at > 0 { ",{\"uri\":" } else { "{\"uri\":" });
-        push_text(&mut json, &entry.uri);
-        push_described(&mut json, &entry.name, entry.description.as_deref().unwrap_or_default(), entry.mime_type);
-    }
-    json.push(']');
+    let mut json = String::from("\"resources\":");
+    push_list(&mut json, entries, |json, entry| {
+        push_member(json, "{\"uri\":", &entry.uri);
+        push_member(json, ",\"name\":", &entry.name);
+        push_member(json, ",\"mimeType\":", JSON);
+        json.push('}');
+    });
     if let Some(next) = next {
-        json.push_str(",\"nextCursor\":");
-        push_text(&mut json, next);
+        push_member(&mut json, ",\"nextCursor\":", next);
     }
     json
 }
 
 /// Renders the members of the list of templates.
 pub(crate) fn template_members(templates: &[ResourceTemplate]) -> String {
-    let mut json = String::from("\"resourceTemplates\":[");
-    for (at, template) in templates.iter().enumerate() {
-        json.push_str(if at > 0 { ",{\"uriTemplate\":" } else { "{\"uriTemplate\":" });
-        push_text(&mut json, template.uri_template);
-        push_described(&mut json, template.name, template.description, template.mime_type);
-    }
-    json.push(']');
+    let mut json = String::from("\"resourceTemplates\":");
+    push_list(&mut json, templates, |json, template| {
+        push_member(json, "{\"uriTemplate\":", template.uri_template);
+        push_member(json, ",\"name\":", template.name);
+        push_member(json, ",\"description\":", template.description);
+        push_member(json, ",\"mimeType\":", JSON);
+        json.push('}');
+    });
     json
-}
-
-fn push_described(json: &mut String, name: &str, description: &str, mime_type: &str) {
-    json.push_str(",\"name\":");
-    push_text(json, name);
-    if !description.is_empty() {
-        json.push_str(",\"description\":");
-        push_text(json, description);
-    }
-    json.push_str(",\"mimeType\":");
-    push_text(json, mime_type);
-    json.push('}');
 }
 
 /// Renders the members of a resource that was read.
 pub(crate) fn content_members(uri: &str, text: &str) -> String {
     let mut json = String::with_capacity(text.len() + text.len() / 8 + uri.len() + 80);
-    json.push_str("\"contents\":[{\"uri\":");
-    push_text(&mut json, uri);
-    json.push_str(",\"mimeType\":");
-    push_text(&mut json, JSON);
-    json.push_str(",\"text\":");
-    push_text(&mut json, text);
+    push_member(&mut json, "\"contents\":[{\"uri\":", uri);
+    push_member(&mut json, ",\"mimeType\":", JSON);
+    push_member(&mut json, ",\"text\":", text);
     json.push_str("}]");
     json
 }
@@ -184,13 +135,12 @@ mod tests {
 
     #[test]
     fn a_page_leaves_out_what_is_absent() {
-        let bare = ResourceEntry { uri: "toy://a".into(), name: "a".into(), description: None, mime_type: JSON };
-        let told = ResourceEntry { description: Some("said".into()), ..bare.clone() };
+        let entry = ResourceEntry { uri: "toy://a".into(), name: "a".into() };
         assert_eq!(
-            page_members(&[bare, told], Some("2")),
+            page_members(&[entry.clone(), entry], Some("2")),
             concat!(
                 r#""resources":[{"uri":"toy://a","name":"a","mimeType":"application/json"},"#,
-                r#"{"uri":"toy://a","name":"a","description":"said","mimeType":"application/json"}],"nextCursor":"2""#,
+                r#"{"uri":"toy://a","name":"a","mimeType":"application/json"}],"nextCursor":"2""#,
             )
         );
         assert_eq!(page_members(&[], None), r#""resources":[]"#);
@@ -198,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_resource_that_is_not_there_has_the_code_of_its_era() {
-        let refusal = Refusal::new("GONE", "It is gone").hint("Look elsewhere.").with("suggestions", json!(["y"]));
+        let mut refusal = Refusal::new("GONE", "It is gone").hint("Look elsewhere.");
+        refusal.data.insert("suggestions".to_owned(), json!(["y"]));
         let fault = ReadError::NotFound(refusal).into_fault("toy://x", -32002);
         assert_eq!((fault.code, fault.message.as_str()), (-32002, "It is gone. Look elsewhere. [GONE]"));
         let data = json!({"code": "GONE", "hint": "Look elsewhere.", "suggestions": ["y"], "uri": "toy://x"});

@@ -34,11 +34,11 @@ pub(crate) enum NotTaken {
 
 #[derive(Default)]
 pub(crate) struct Sessions {
-    shelf: Mutex<Shelf>,
+    memory: Mutex<Memory>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct Memory {
     open: HashMap<String, Session>,
     by_age: BTreeMap<u64, String>,
     ended: HashSet<String>,
@@ -55,8 +55,8 @@ impl Sessions {
     /// Notes that the session wants to hear of `uri`.
     pub fn subscribe(&self, id: &str, uri: &str) -> Result<(), NotTaken> {
         check_uri(uri)?;
-        let mut shelf = self.shelf();
-        let Some(session) = shelf.session(id) else {
+        let mut memory = self.memory();
+        let Some(session) = memory.session(id) else {
             return Ok(());
         };
         let is_full = {
@@ -74,7 +74,7 @@ impl Sessions {
 
     /// Notes that the session no longer wants to hear of `uri`.
     pub fn unsubscribe(&self, id: &str, uri: &str) {
-        if let Some(session) = self.shelf().open.get(id) {
+        if let Some(session) = self.memory().open.get(id) {
             session.wanted.send_modify(|wanted| {
                 wanted.uris.remove(uri);
             });
@@ -83,43 +83,43 @@ impl Sessions {
 
     /// Opens the stream of the session, and thereby ends an earlier one. Returns its number too.
     pub fn open_stream(&self, id: &str) -> Option<(watch::Receiver<Wanted>, u64)> {
-        let mut shelf = self.shelf();
-        shelf.last_number += 1;
-        let number = shelf.last_number;
-        let session = shelf.session(id)?;
+        let mut memory = self.memory();
+        memory.last_number += 1;
+        let number = memory.last_number;
+        let session = memory.session(id)?;
         session.wanted.send_modify(|wanted| wanted.stream = number);
         Some((session.wanted.subscribe(), number))
     }
 
     /// Forgets the session and ends its stream. From now on the id is known to be over.
     pub fn end(&self, id: &str) {
-        let mut shelf = self.shelf();
-        if let Some(session) = shelf.open.remove(id) {
-            shelf.by_age.remove(&session.age);
+        let mut memory = self.memory();
+        if let Some(session) = memory.open.remove(id) {
+            memory.by_age.remove(&session.age);
         }
-        if id.len() > MAX_ID_BYTES || !shelf.ended.insert(id.to_owned()) {
+        if id.len() > MAX_ID_BYTES || !memory.ended.insert(id.to_owned()) {
             return;
         }
-        shelf.ended_in_order.push_back(id.to_owned());
-        if shelf.ended_in_order.len() > MAX_SESSIONS
-            && let Some(oldest) = shelf.ended_in_order.pop_front()
+        memory.ended_in_order.push_back(id.to_owned());
+        if memory.ended_in_order.len() > MAX_SESSIONS
+            && let Some(oldest) = memory.ended_in_order.pop_front()
         {
-            shelf.ended.remove(&oldest);
+            memory.ended.remove(&oldest);
         }
     }
 
     /// Whether the client itself said that this session is over.
     pub fn has_ended(&self, id: &str) -> bool {
-        self.shelf().ended.contains(id)
+        self.memory().ended.contains(id)
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        // Nothing under this lock can leave the shelf half changed in a way that matters.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Nothing under this lock can leave the memory half changed in a way that matters.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf {
+impl Memory {
     /// The session of this id, made if need be. None if the id is none that we would give out.
     fn session(&mut self, id: &str) -> Option<&Session> {
         if id.len() > MAX_ID_BYTES || self.ended.contains(id) {
@@ -180,9 +180,9 @@ mod tests {
         for number in 0..=MAX_SESSIONS {
             sessions.subscribe(&number.to_string(), "toy://a").expect("room");
         }
-        let shelf = sessions.shelf();
-        assert_eq!((shelf.open.len(), shelf.by_age.len()), (MAX_SESSIONS, MAX_SESSIONS));
-        assert!(!shelf.open.contains_key("0") && shelf.open.contains_key("1"));
+        let memory = sessions.memory();
+        assert_eq!((memory.open.len(), memory.by_age.len()), (MAX_SESSIONS, MAX_SESSIONS));
+        assert!(!memory.open.contains_key("0") && memory.open.contains_key("1"));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             sessions.end(&number.to_string());
         }
         assert!(!sessions.has_ended("0") && sessions.has_ended("1"));
-        assert_eq!(sessions.shelf().ended.len(), MAX_SESSIONS);
+        assert_eq!(sessions.memory().ended.len(), MAX_SESSIONS);
     }
 
     #[test]

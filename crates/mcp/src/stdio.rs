@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::task;
 
 use crate::endpoint::{Endpoint, not_taken};
-use crate::eras::{self, Era, Meta, client_name};
-use crate::exchange::{Answer, Caller, required};
+use crate::eras::{self, Era, Meta};
+use crate::exchange::{Answer, required};
 use crate::sessions::{MAX_URIS, NotTaken, check_uri};
 use crate::streams::{Notice, closed, updated};
 use crate::wire::{self, Fault, Incoming, Request};
@@ -23,28 +23,27 @@ use crate::wire::{self, Fault, Incoming, Request};
 #[derive(Debug)]
 pub struct StdioPeer {
     outgoing: mpsc::Sender<String>,
-    client: Mutex<Option<String>>,
     watched: Mutex<HashMap<String, task::AbortHandle>>,
 }
 
 impl StdioPeer {
     /// A client that takes notices from `outgoing`, one message each, without a line break.
     pub fn new(outgoing: mpsc::Sender<String>) -> StdioPeer {
-        StdioPeer { outgoing, client: Mutex::default(), watched: Mutex::default() }
+        StdioPeer { outgoing, watched: Mutex::default() }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<String, task::AbortHandle>> {
+        // No panic can leave it half changed.
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for StdioPeer {
     fn drop(&mut self) {
-        for watcher in held(&self.watched).values() {
+        for watcher in self.watched().values() {
             watcher.abort();
         }
     }
-}
-
-/// Locks what no panic can leave half changed.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Endpoint {
@@ -71,14 +70,7 @@ impl Endpoint {
                 ("subscriptions/listen", Era::Modern) => return self.listen_on(request, peer).await,
                 ("resources/subscribe", Era::Legacy) => self.watch_for(request, peer).await?,
                 ("resources/unsubscribe", Era::Legacy) => unwatch_for(request, peer)?,
-                _ => {
-                    if request.method == "initialize" {
-                        *held(&peer.client) = request.params.client_info.and_then(client_name);
-                    }
-                    let client = meta.client().or_else(|| held(&peer.client).clone());
-                    let caller = Caller { client, ..Caller::default() };
-                    self.inner.exchange.answer(era, request, &caller).await?
-                }
+                _ => self.inner.exchange.answer(era, request).await?,
             };
             Ok(self.inner.exchange.write(request.id, era, &answer))
         };
@@ -103,10 +95,10 @@ impl Endpoint {
     async fn watch_for(&self, request: &Request<'_>, peer: &StdioPeer) -> Result<Answer<'_>, Fault> {
         let uri = required("uri", request.params.uri)?;
         check_uri(&uri).map_err(not_taken)?;
-        if held(&peer.watched).contains_key(&*uri) {
+        if peer.watched().contains_key(&*uri) {
             return Ok(Answer::empty());
         }
-        if held(&peer.watched).len() >= MAX_URIS {
+        if peer.watched().len() >= MAX_URIS {
             return Err(not_taken(NotTaken::TooMany));
         }
         // As over HTTP, an address that names nothing is accepted and never heard of again.
@@ -127,7 +119,7 @@ impl Endpoint {
                 }
             }
         });
-        let earlier = held(&peer.watched).insert(uri.into_owned(), watcher.abort_handle());
+        let earlier = peer.watched().insert(uri.into_owned(), watcher.abort_handle());
         if let Some(earlier) = earlier {
             earlier.abort();
         }
@@ -137,7 +129,7 @@ impl Endpoint {
 
 fn unwatch_for<'a>(request: &Request<'_>, peer: &StdioPeer) -> Result<Answer<'a>, Fault> {
     let uri = required("uri", request.params.uri)?;
-    if let Some(watcher) = held(&peer.watched).remove(&*uri) {
+    if let Some(watcher) = peer.watched().remove(&*uri) {
         watcher.abort();
     }
     Ok(Answer::empty())

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::resources::{ReadError, Resources};
 use crate::sessions::{MAX_URIS, Wanted, check_uri};
-use crate::wire::{Fault, Params, push_text};
+use crate::wire::{Fault, Params, push_list, push_member, push_text};
 
 /// Short enough for the idle limits of proxies and clients.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -202,20 +202,14 @@ fn loggable(uri: &str) -> &str {
 
 /// Renders notices as server-sent events.
 pub(crate) fn events_of_listening(listening: Listening) -> BoxStream<'static, Bytes> {
-    stream::unfold(listening, |mut listening| async move {
-        let notice = listening.next().await?;
-        Some((event_of(notice), listening))
-    })
-    .boxed()
+    let next = |mut listening: Listening| async move { Some((event_of(listening.next().await?), listening)) };
+    stream::unfold(listening, next).boxed()
 }
 
 /// Renders notices as server-sent events.
 pub(crate) fn events_of_session(session: SessionStream) -> BoxStream<'static, Bytes> {
-    stream::unfold(session, |mut session| async move {
-        let notice = session.next().await?;
-        Some((event_of(notice), session))
-    })
-    .boxed()
+    let next = |mut session: SessionStream| async move { Some((event_of(session.next().await?), session)) };
+    stream::unfold(session, next).boxed()
 }
 
 /// One message as a server-sent event. Messages are one line, as JSON of ours always is.
@@ -236,8 +230,7 @@ pub(crate) fn updated(uri: &str, subscription: Option<&str>) -> String {
     if let Some(id) = subscription {
         push_subscription(&mut json, id);
     }
-    json.push_str("\"uri\":");
-    push_text(&mut json, uri);
+    push_member(&mut json, "\"uri\":", uri);
     json.push_str("}}");
     json
 }
@@ -248,14 +241,8 @@ fn acknowledged(id: &str, resources: Option<&[Arc<str>]>) -> String {
     push_subscription(&mut json, id);
     json.push_str("\"notifications\":{");
     if let Some(resources) = resources {
-        json.push_str("\"resourceSubscriptions\":[");
-        for (at, uri) in resources.iter().enumerate() {
-            if at > 0 {
-                json.push(',');
-            }
-            push_text(&mut json, uri);
-        }
-        json.push(']');
+        json.push_str("\"resourceSubscriptions\":");
+        push_list(&mut json, resources, |json, uri| push_text(json, uri));
     }
     json.push_str("}}}");
     json

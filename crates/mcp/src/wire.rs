@@ -55,8 +55,6 @@ pub(crate) struct Params<'a> {
     pub notifications: Option<&'a RawValue>,
     #[serde(borrow, rename = "protocolVersion")]
     pub protocol_version: Option<&'a RawValue>,
-    #[serde(borrow, rename = "clientInfo")]
-    pub client_info: Option<&'a RawValue>,
 }
 
 /// A JSON-RPC error, and the HTTP status that goes with it.
@@ -210,13 +208,34 @@ pub(crate) fn error(id: Option<&str>, fault: &Fault) -> String {
     if let Some(id) = id {
         let _ = write!(answer, "\"id\":{id},");
     }
-    let _ = write!(answer, "\"error\":{{\"code\":{},\"message\":", fault.code);
-    push_text(&mut answer, &fault.message);
+    push_member(&mut answer, &format!("\"error\":{{\"code\":{},\"message\":", fault.code), &fault.message);
     if let Some(data) = &fault.data {
         let _ = write!(answer, ",\"data\":{data}");
     }
     answer.push_str("}}");
     answer
+}
+
+/// Appends `before` as it is, such as the name of a member, and `text` as a JSON string.
+pub(crate) fn push_member(json: &mut String, before: &str, text: &str) {
+    json.push_str(before);
+    push_text(json, text);
+}
+
+/// Appends a JSON list, with each item as `push` writes it.
+pub(crate) fn push_list<T>(
+    json: &mut String,
+    items: impl IntoIterator<Item = T>,
+    mut push: impl FnMut(&mut String, T),
+) {
+    json.push('[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        push(json, item);
+    }
+    json.push(']');
 }
 
 /// Appends `text` as a JSON string.

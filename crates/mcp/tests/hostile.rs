@@ -89,7 +89,7 @@ fn any_method() -> impl Strategy<Value = &'static str> {
 }
 
 fn any_tool() -> impl Strategy<Value = &'static str> {
-    proptest::sample::select(vec!["echo", "numbers", "refuse", "who", "nothing"])
+    proptest::sample::select(vec!["echo", "numbers", "refuse", "nothing"])
 }
 
 proptest! {
@@ -114,7 +114,7 @@ proptest! {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
             post(&toy, &HeaderMap::new(), body.to_string().into_bytes())
         };
-        prop_assert!(is_proper(&reply), "{reply:?}");
+        prop_assert!(is_proper(&reply), "{}", reply.status);
     }
 
     #[test]

@@ -157,14 +157,6 @@ async fn a_list_is_bare_in_the_text_and_wrapped_in_the_structure() {
 }
 
 #[tokio::test]
-async fn a_tool_learns_the_session() {
-    let headers = headers(&[("mcp-session-id", "s-1")]);
-    let call = legacy(json!(1), "tools/call", json!({"name": "who", "arguments": null}));
-    let answer = json_of(&toy().post(&headers, &call).await);
-    assert_eq!(answer["result"]["structuredContent"], json!({"client": null, "session": "s-1"}));
-}
-
-#[tokio::test]
 async fn resources_are_listed_page_by_page_and_read() {
     let toy = toy();
     let first = toy.bare("resources/list", json!({})).await;
@@ -179,7 +171,7 @@ async fn resources_are_listed_page_by_page_and_read() {
     let templates = toy.bare("resources/templates/list", json!({})).await;
     assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "toy://{name}");
     let read = toy.bare("resources/read", json!({"uri": COUNTER})).await;
-    let content = json!({"uri": COUNTER, "mimeType": "application/json", "text": r#"{"client":null,"count":0}"#});
+    let content = json!({"uri": COUNTER, "mimeType": "application/json", "text": r#"{"count":0}"#});
     assert_eq!(read["result"], json!({"contents": [content]}));
 }
 

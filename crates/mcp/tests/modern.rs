@@ -129,12 +129,6 @@ async fn an_unknown_tool_or_resource_is_a_wrong_parameter() {
 }
 
 #[tokio::test]
-async fn a_tool_learns_the_name_of_the_client() {
-    let (_, answer) = toy().modern("tools/call", json!({"name": "who", "arguments": {}})).await;
-    assert_eq!(answer["result"]["structuredContent"]["client"], "tester");
-}
-
-#[tokio::test]
 async fn a_session_id_is_ignored_and_none_is_given() {
     let mut with_session = modern_headers("tools/list", None);
     with_session.insert(HeaderName::from_static("mcp-session-id"), HeaderValue::from_static("over"));

@@ -90,19 +90,13 @@ async fn run_to_the_end(command: &mut Command, input: Option<&[u8]>, limits: Lim
     let complaint = String::from_utf8_lossy(&complaint).into_owned();
     match ended {
         Ok(status) => Ok(Ended { status, output, complaint }),
-        Err(Stopped::TooMuch) => Err(Trouble::TooMuch { complaint }),
-        Err(Stopped::Lost(error)) => Err(Trouble::Lost(error)),
+        Err(Trouble::TooMuch { .. }) => Err(Trouble::TooMuch { complaint }),
+        Err(other) => Err(other),
     }
 }
 
-/// Why a talk ended early.
-enum Stopped {
-    TooMuch,
-    Lost(io::Error),
-}
-
 /// Waits for the end of the program and of the talk with it.
-async fn end_of<T>(child: &mut Child, talk: impl Future<Output = Result<T, Stopped>>) -> Result<ExitStatus, Stopped> {
+async fn end_of<T>(child: &mut Child, talk: impl Future<Output = Result<T, Trouble>>) -> Result<ExitStatus, Trouble> {
     tokio::pin!(talk);
     let status = tokio::select! {
         talked = &mut talk => {
@@ -117,11 +111,11 @@ async fn end_of<T>(child: &mut Child, talk: impl Future<Output = Result<T, Stopp
             status
         }
     };
-    status.map_err(Stopped::Lost)
+    status.map_err(Trouble::Lost)
 }
 
 /// A program that does not read its input has its reasons; how it ends is what counts.
-async fn feed(stdin: Option<ChildStdin>, input: &[u8]) -> Result<(), Stopped> {
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) -> Result<(), Trouble> {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;
     }
@@ -129,20 +123,20 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) -> Result<(), Stopped> {
 }
 
 /// Reads all of it. What was read is in `into` even when the future is dropped.
-async fn listen(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, most: usize) -> Result<(), Stopped> {
+async fn listen(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, most: usize) -> Result<(), Trouble> {
     let Some(mut from) = from else { return Ok(()) };
-    while from.read_buf(into).await.map_err(Stopped::Lost)? > 0 {
+    while from.read_buf(into).await.map_err(Trouble::Lost)? > 0 {
         if into.len() > most {
-            return Err(Stopped::TooMuch);
+            return Err(Trouble::TooMuch { complaint: String::new() });
         }
     }
     Ok(())
 }
 
 /// Reads all of it and keeps a part.
-async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: KeptStderr) -> Result<(), Stopped> {
+async fn overhear(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: KeptStderr) -> Result<(), Trouble> {
     let Some(mut from) = from else { return Ok(()) };
-    while from.read_buf(into).await.map_err(Stopped::Lost)? > 0 {
+    while from.read_buf(into).await.map_err(Trouble::Lost)? > 0 {
         match keep {
             KeptStderr::Beginning(most) => into.truncate(most),
             KeptStderr::End(most) => drop(into.drain(..into.len().saturating_sub(most))),

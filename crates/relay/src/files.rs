@@ -15,7 +15,6 @@ mod scanner;
 #[cfg(test)]
 mod tests;
 mod way;
-mod writer;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -62,13 +61,10 @@ pub enum FilesError {
     },
     /// The folder was used before, and is empty now: most likely nothing is mounted there.
     #[error(
-        "the folder '{path}' has no '{CHANNELS}' in it any more; mount what belongs there, or make '{CHANNELS}' if it \
+        "the folder '{0}' has no '{CHANNELS}' in it any more; mount what belongs there, or make '{CHANNELS}' if it \
          is another folder now"
     )]
-    NotMounted {
-        /// The folder.
-        path: PathBuf,
-    },
+    NotMounted(PathBuf),
     /// Something in it could not be read or written.
     #[error("the folder '{path}' cannot be used: {cause}")]
     Failed {
@@ -305,7 +301,7 @@ fn named(root: &Path, error: FilesError) -> FilesError {
     let path = root.to_owned();
     match error {
         FilesError::Failed { cause, .. } if !root.is_dir() => FilesError::NotThere { path, cause },
-        FilesError::Failed { cause, .. } if is_not_mounted(&cause) => FilesError::NotMounted { path },
+        FilesError::Failed { cause, .. } if is_not_mounted(&cause) => FilesError::NotMounted(path),
         FilesError::Failed { cause, .. } => FilesError::Failed { path, cause },
         other => other,
     }

@@ -13,6 +13,7 @@ mod settings;
 mod subjects;
 mod waking;
 
+use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,17 +43,11 @@ const PAGE: usize = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
     /// What is set is no address.
-    #[error("'{url}' is no address of a NATS server")]
-    Address {
-        /// What was set, without a password.
-        url: String,
-    },
+    #[error("'{0}' is no address of a NATS server")]
+    Address(String),
     /// What is set cannot begin a subject.
-    #[error("'{prefix}' cannot begin a subject of NATS")]
-    Prefix {
-        /// What was set.
-        prefix: String,
-    },
+    #[error("'{0}' cannot begin a subject of NATS")]
+    Prefix(String),
     /// A file that is set cannot be read.
     #[error("'{path}' cannot be read: {cause}")]
     File {
@@ -62,11 +57,8 @@ pub enum NatsError {
         cause: io::Error,
     },
     /// A file holds no credentials.
-    #[error("'{path}' holds no credentials of NATS")]
-    Credentials {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("'{0}' holds no credentials of NATS")]
+    Credentials(PathBuf),
     /// The server does not let us in, or is not there.
     #[error("NATS at '{server}' cannot be reached: {cause}")]
     Unreachable {
@@ -84,53 +76,42 @@ pub enum NatsError {
         cause: String,
     },
     /// The server did not confirm what it was told.
-    #[error("NATS did not confirm an event: {cause}")]
-    Publish {
-        /// What went wrong.
-        cause: String,
-    },
+    #[error("NATS did not confirm an event: {0}")]
+    Publish(String),
     /// The server says that it will never take what it was told.
-    #[error("NATS refuses an event: {cause}")]
-    Refused {
-        /// What it said.
-        cause: String,
-    },
+    #[error("NATS refuses an event: {0}")]
+    Refused(String),
     /// The server does not hand out what is said in channels.
-    #[error("NATS hands out no messages: {cause}")]
-    Listen {
-        /// What went wrong.
-        cause: String,
-    },
+    #[error("NATS hands out no messages: {0}")]
+    Listen(String),
 }
 
 impl NatsError {
     /// A code that programs may match on.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Address { .. } => "NATS_ADDRESS",
-            Self::Prefix { .. } => "NATS_PREFIX",
+            Self::Address(_) => "NATS_ADDRESS",
+            Self::Prefix(_) => "NATS_PREFIX",
             Self::File { .. } => "NATS_FILE_NOT_READ",
-            Self::Credentials { .. } => "NATS_CREDENTIALS",
+            Self::Credentials(_) => "NATS_CREDENTIALS",
             Self::Unreachable { .. } => "NATS_UNREACHABLE",
             Self::Stream { .. } => "NATS_STREAM",
-            Self::Refused { .. } => "NATS_REFUSED",
-            Self::Publish { .. } | Self::Listen { .. } => "NATS_FAILED",
+            Self::Refused(_) => "NATS_REFUSED",
+            Self::Publish(_) | Self::Listen(_) => "NATS_FAILED",
         }
     }
 
     /// The next thing to try.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Address { .. } => "Set url to one like 'nats://127.0.0.1:4222', or 'tls://…' for TLS.",
-            Self::Prefix { .. } => {
-                "Use letters, digits, '-' and '_', with single dots between them, at most 64 in all."
-            }
+            Self::Address(_) => "Set url to one like 'nats://127.0.0.1:4222', or 'tls://…' for TLS.",
+            Self::Prefix(_) => "Use letters, digits, '-' and '_', with single dots between them, at most 64 in all.",
             Self::File { .. } => "Check the path and who may read the file.",
-            Self::Credentials { .. } => "Name a .creds file, or one that holds the seed of a user's key.",
+            Self::Credentials(_) => "Name a .creds file, or one that holds the seed of a user's key.",
             Self::Unreachable { .. } => "Check that the server runs and lets us in; it is told of everything later.",
             Self::Stream { .. } => "Check that JetStream is on, and that this account may make and use the stream.",
-            Self::Refused { .. } => "Raise max_payload of the server, or max_msg_size of the stream.",
-            Self::Publish { .. } | Self::Listen { .. } => {
+            Self::Refused(_) => "Raise max_payload of the server, or max_msg_size of the stream.",
+            Self::Publish(_) | Self::Listen(_) => {
                 "Check the server's log and the stream's limits; it is tried again by itself."
             }
         }
@@ -231,6 +212,17 @@ async fn serve_projects(
     // What NATS was told is noted before the store closes.
     let all_noted = async { while telling.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(LONGEST_GOODBYE, all_noted).await;
+}
+
+/// How something ends that goes on until it fails.
+type UntilLost = Result<Infallible, NatsError>;
+
+/// Why one hears nothing more, where the server does not say.
+const ENDED: &str = "the server has ended it";
+
+/// What is wrong where nothing is heard any more.
+fn lost(error: impl std::error::Error) -> NatsError {
+    NatsError::Listen(told(&error))
 }
 
 /// An error with what is behind it, in one line.

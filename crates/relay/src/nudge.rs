@@ -6,10 +6,8 @@
 
 mod busy;
 mod notes;
-mod program;
 mod spacing;
 mod tmux;
-mod wording;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,11 +15,12 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use formats::steers;
+use process::{Ended, KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 
 pub use busy::Busy;
 pub use spacing::{Pace, Turn};
-pub use wording::safe_text;
 
 /// How long a nudge may take in all.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -59,11 +58,8 @@ pub enum NudgeError {
     #[error("The text of the nudge is empty")]
     Empty,
     /// No pane has that name.
-    #[error("tmux has no pane '{pane}'")]
-    NoPane {
-        /// What was given.
-        pane: String,
-    },
+    #[error("tmux has no pane '{0}'")]
+    NoPane(String),
     /// The pane is there, and what is sent to it would go astray.
     #[error("The tmux pane '{pane}' {why}")]
     PaneNotReady {
@@ -97,11 +93,8 @@ pub enum NudgeError {
         cause: io::Error,
     },
     /// It took too long and was ended.
-    #[error("The nudge by '{way}' was not done in {} seconds", LIMIT.as_secs())]
-    TookTooLong {
-        /// The program or file.
-        way: String,
-    },
+    #[error("The nudge by '{0}' was not done in {seconds} seconds", seconds = LIMIT.as_secs())]
+    TookTooLong(String),
 }
 
 impl NudgeError {
@@ -109,11 +102,11 @@ impl NudgeError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Empty => "NUDGE_EMPTY",
-            Self::NoPane { .. } => "NUDGE_NO_PANE",
+            Self::NoPane(_) => "NUDGE_NO_PANE",
             Self::PaneNotReady { .. } => "NUDGE_PANE_NOT_READY",
             Self::CannotRun { .. } | Self::Failed { .. } => "NUDGE_PROGRAM_FAILED",
             Self::CannotWrite { .. } => "NUDGE_FILE_NOT_WRITTEN",
-            Self::TookTooLong { .. } => "NUDGE_TIMED_OUT",
+            Self::TookTooLong(_) => "NUDGE_TIMED_OUT",
         }
     }
 
@@ -121,14 +114,14 @@ impl NudgeError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "Give a text with at least one visible character.",
-            Self::NoPane { .. } => {
+            Self::NoPane(_) => {
                 "Name the pane as '%3' or 'session:window.pane'; `tmux list-panes -a` shows those there are."
             }
             Self::PaneNotReady { .. } => "Bring the pane back to its program's prompt, or wait; the mail is not lost.",
             Self::CannotRun { .. } => "Check that the program is installed and may be run.",
             Self::Failed { .. } => "Run the program by hand to see what is wrong.",
             Self::CannotWrite { .. } => "Check that the folder exists and may be written to.",
-            Self::TookTooLong { .. } => "Check what the program waits for; it has to end by itself.",
+            Self::TookTooLong(_) => "Check what the program waits for; it has to end by itself.",
         }
     }
 }
@@ -146,7 +139,7 @@ pub async fn nudge(way: &Way, text: &str) -> Result<(), NudgeError> {
             Way::File { path } => write_file(path, &text).await,
         }
     };
-    let too_long = |_| NudgeError::TookTooLong { way: name_of(way) };
+    let too_long = |_| NudgeError::TookTooLong(name_of(way));
     tokio::time::timeout(LIMIT, done).await.map_err(too_long)?
 }
 
@@ -161,7 +154,7 @@ fn name_of(way: &Way) -> String {
 async fn run_command(program: &str, arguments: &[String], text: &str) -> Result<(), NudgeError> {
     let mut command = Command::new(program);
     command.args(arguments).env(TEXT_VARIABLE, text).stdout(Stdio::null()).stderr(Stdio::null());
-    program::run(&mut command, &line(text)).await?;
+    run_program(&mut command, &line(text)).await?;
     Ok(())
 }
 
@@ -192,4 +185,90 @@ fn line(text: &str) -> String {
 fn unique_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("postrider-nudge-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The most that a program may say, and how much of the end of its complaints is kept.
+const LIMITS: Limits = Limits { time: LIMIT, output: 1 << 20, complaint: KeptStderr::End(4 << 10) };
+
+/// Runs a command with `input` as its standard input until it ends, and returns what it said where that is piped.
+async fn run_program(command: &mut Command, input: &str) -> Result<String, NudgeError> {
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    match process::run(command, Some(input.as_bytes()), LIMITS).await {
+        Ok(Ended { status, output, .. }) if status.success() => Ok(String::from_utf8_lossy(&output).into_owned()),
+        Ok(Ended { status, complaint, .. }) => {
+            let complaint = safe_text(&complaint);
+            let said = if complaint.is_empty() { status.to_string() } else { complaint };
+            Err(NudgeError::Failed { program, said })
+        }
+        Err(Trouble::TooMuch { .. }) => Err(NudgeError::Failed { program, said: "it says too much".to_owned() }),
+        Err(Trouble::TooLate) => Err(NudgeError::TookTooLong(program)),
+        Err(Trouble::NotStarted(cause) | Trouble::Lost(cause)) => Err(NudgeError::CannotRun { program, cause }),
+    }
+}
+
+/// The most characters of a nudge.
+const LONGEST: usize = 1_000;
+/// What stands at the end of a text that was cut.
+const CUT: char = '…';
+
+/// The text on one line of at most 1,000 characters, in which nothing steers a terminal.
+///
+/// Above all no escape character is left: it could end a bracketed paste, and what follows would be keys.
+pub fn safe_text(text: &str) -> String {
+    let words = text.split(|letter: char| letter.is_whitespace() || steers(letter)).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    if line.chars().nth(LONGEST).is_none() {
+        return line;
+    }
+    let kept: String = line.chars().take(LONGEST - 1).collect();
+    format!("{}{CUT}", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        let hostile = "a\x1b[201~b\u{9b}31mc\rd\u{202e}e\x7f\u{2028}f\n\tg\0h";
+        assert_eq!(safe_text(hostile), "a [201~b 31mc d e f g h");
+        let every: String = (0..=0x2_ffff).filter_map(char::from_u32).filter(|letter| steers(*letter)).collect();
+        assert!(every.chars().count() > 70);
+        assert_eq!(safe_text(&every), "");
+    }
+
+    #[test]
+    fn white_space_becomes_one_space_and_none_is_at_the_ends() {
+        assert_eq!(safe_text(" \n you\u{a0}\t have \r\n mail \n"), "you have mail");
+        assert_eq!(safe_text(" \n\t "), "");
+    }
+
+    #[test]
+    fn what_a_shell_would_read_is_left_alone() {
+        let text = "$(touch x); `y` 'z' \"w\" #{pane_id} ~ \\n ü漢🦀";
+        assert_eq!(safe_text(text), text);
+    }
+
+    #[test]
+    fn a_text_that_just_fits_is_whole_and_one_more_character_cuts_it() {
+        let fits = "漢".repeat(LONGEST);
+        assert_eq!(safe_text(&fits), fits);
+        let cut = safe_text(&format!("{fits}x"));
+        assert_eq!(cut, format!("{}…", "漢".repeat(LONGEST - 1)));
+        let at_a_space = safe_text(&format!("{} bcd", "a".repeat(LONGEST - 2)));
+        assert_eq!(at_a_space, format!("{}…", "a".repeat(LONGEST - 2)));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_program_that_failed_is_quoted_or_else_its_status_is_told() {
+        let told = async |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            run_program(&mut command, "").await.unwrap_err().to_string()
+        };
+        assert_eq!(told("echo \"no\u{1b}[31m way\" >&2; exit 3").await, "'sh' failed: no [31m way");
+        assert_eq!(told("exit 3").await, "'sh' failed: exit status: 3");
+        assert_eq!(told("exec cat /dev/zero").await, "'sh' failed: it says too much");
+    }
 }

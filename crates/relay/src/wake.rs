@@ -3,8 +3,7 @@
 //! Nothing is queued and nothing is kept: a wake-up says "look again", and whoever waits looks into the store.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,26 +16,26 @@ use tokio::sync::{Notify, watch};
 /// How long the store is asked at a time for what others commit: whether anybody still waits is looked at in between.
 const ASKED_FOR: Duration = Duration::from_secs(1);
 
+/// What somebody may wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Bell {
+    Mail(AgentId),
+    Reservations(ProjectId),
+    Work(ProjectId),
+    /// For those who follow the log of a project all the time.
+    Events(ProjectId),
+}
+
 /// The bells of this process: one for each mailbox and each project that somebody waits at.
 #[derive(Default)]
 pub struct Bells {
-    mailboxes: Signals<AgentId>,
-    leases: Signals<ProjectId>,
-    boards: Signals<ProjectId>,
-    /// For those who follow the log of a project all the time.
-    followers: Signals<ProjectId>,
+    bells: Mutex<HashMap<Bell, watch::Sender<()>>>,
     /// Told when somebody begins to wait.
     arrived: Notify,
     /// Whom this process has rung for and others were not told; none while nobody passes it on.
-    rung: Mutex<Option<Rung>>,
+    rung: Mutex<Option<(BTreeSet<AgentId>, BTreeSet<ProjectId>)>>,
     has_rung: Notify,
     closing: watch::Sender<bool>,
-}
-
-#[derive(Default)]
-struct Rung {
-    agents: BTreeSet<AgentId>,
-    projects: BTreeSet<ProjectId>,
 }
 
 impl Bells {
@@ -82,15 +81,16 @@ impl Bells {
     /// A signal for what this process does in a project. Whoever follows a log all the time has to look by itself for what
     /// others commit: the store is not asked ten times a second for its sake.
     pub fn events(&self, project: ProjectId) -> Box<dyn Signal> {
-        Box::new(self.followers.listen(project))
+        self.listen(Bell::Events(project))
     }
 
     /// Waits until this process rings, and tells for whom, to one who passes it on to other servers.
     pub async fn rung(&self) -> Concerned {
         loop {
-            let rung = std::mem::take(self.rung.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
-            if !rung.agents.is_empty() || !rung.projects.is_empty() {
-                let (agents, projects) = (rung.agents.into_iter().collect(), rung.projects.into_iter().collect());
+            let (agents, projects) =
+                std::mem::take(self.rung.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
+            if !agents.is_empty() || !projects.is_empty() {
+                let (agents, projects) = (agents.into_iter().collect(), projects.into_iter().collect());
                 return Concerned::These { agents, projects };
             }
             self.has_rung.notified().await;
@@ -98,9 +98,9 @@ impl Bells {
     }
 
     fn note(&self, agents: &[AgentId], projects: &[ProjectId]) {
-        if let Some(rung) = self.rung.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            rung.agents.extend(agents);
-            rung.projects.extend(projects);
+        if let Some((rung_agents, rung_projects)) = &mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner) {
+            rung_agents.extend(agents);
+            rung_projects.extend(projects);
             self.has_rung.notify_one();
         }
     }
@@ -110,56 +110,66 @@ impl Bells {
         match concerned {
             Concerned::Everybody => self.ring_all(),
             Concerned::These { agents, projects } => {
-                self.mailboxes.ring(agents);
-                self.followers.ring(projects);
-                self.leases.ring(projects);
-                self.boards.ring(projects);
+                let of_project = |id: &ProjectId| [Bell::Reservations(*id), Bell::Work(*id), Bell::Events(*id)];
+                self.ring(agents.iter().copied().map(Bell::Mail).chain(projects.iter().flat_map(of_project)));
+            }
+        }
+    }
+
+    fn ring(&self, wanted: impl IntoIterator<Item = Bell>) {
+        let mut bells = self.bells();
+        for bell in wanted {
+            if bells.get(&bell).is_some_and(|listeners| listeners.send(()).is_err()) {
+                bells.remove(&bell);
             }
         }
     }
 
     fn ring_all(&self) {
-        self.followers.ring_all();
-        self.mailboxes.ring_all();
-        self.leases.ring_all();
-        self.boards.ring_all();
+        self.bells().retain(|_, listeners| listeners.send(()).is_ok());
     }
 
     fn anybody_waits(&self) -> bool {
-        self.mailboxes.anybody_waits() || self.leases.anybody_waits() || self.boards.anybody_waits()
+        let waits = |bell: &Bell, listeners: &watch::Sender<()>| {
+            !matches!(bell, Bell::Events(_)) && listeners.receiver_count() > 0
+        };
+        self.bells().iter().any(|(bell, listeners)| waits(bell, listeners))
     }
 
-    fn listen<K: Copy + Eq + Hash>(&self, row: &Signals<K>, key: K) -> Box<dyn Signal> {
-        let signal = row.listen(key);
+    fn listen(&self, bell: Bell) -> Box<dyn Signal> {
+        let listener = Listener(self.bells().entry(bell).or_default().subscribe());
         self.arrived.notify_one();
-        Box::new(signal)
+        Box::new(listener)
+    }
+
+    fn bells(&self) -> MutexGuard<'_, HashMap<Bell, watch::Sender<()>>> {
+        // A panic cannot leave a map of bells half changed.
+        self.bells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Wake for Bells {
     fn mail_for(&self, agents: &[AgentId]) {
-        self.mailboxes.ring(agents);
+        self.ring(agents.iter().copied().map(Bell::Mail));
         self.note(agents, &[]);
     }
 
     fn leases_changed(&self, project: ProjectId) {
-        self.leases.ring(&[project]);
-        self.followers.ring(&[project]);
+        self.ring([Bell::Reservations(project), Bell::Events(project)]);
         self.note(&[], &[project]);
     }
 
     fn work_changed(&self, project: ProjectId) {
-        self.boards.ring(&[project]);
-        self.followers.ring(&[project]);
+        self.ring([Bell::Work(project), Bell::Events(project)]);
         self.note(&[], &[project]);
     }
 
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
-        self.listen(&self.mailboxes, agent)
+        self.listen(Bell::Mail(agent))
     }
 
     fn work(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(&self.boards, project)
+        self.listen(Bell::Work(project))
     }
 
     fn closing(&self) -> bool {
@@ -167,46 +177,7 @@ impl Wake for Bells {
     }
 
     fn leases(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(&self.leases, project)
-    }
-}
-
-/// Bells of one sort, by what they ring for. A bell that nobody listens to any more is taken down.
-struct Signals<K>(Mutex<HashMap<K, watch::Sender<()>>>);
-
-impl<K> Default for Signals<K> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Copy + Eq + Hash> Signals<K> {
-    fn listen(&self, key: K) -> Listener {
-        Listener(self.bells().entry(key).or_default().subscribe())
-    }
-
-    fn ring(&self, keys: &[K]) {
-        let mut bells = self.bells();
-        for key in keys {
-            if let Some(bell) = bells.get(key)
-                && bell.send(()).is_err()
-            {
-                bells.remove(key);
-            }
-        }
-    }
-
-    fn ring_all(&self) {
-        self.bells().retain(|_, bell| bell.send(()).is_ok());
-    }
-
-    fn anybody_waits(&self) -> bool {
-        self.bells().values().any(|bell| bell.receiver_count() > 0)
-    }
-
-    fn bells(&self) -> std::sync::MutexGuard<'_, HashMap<K, watch::Sender<()>>> {
-        // A panic cannot leave a map of bells half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listen(Bell::Reservations(project))
     }
 }
 
@@ -289,8 +260,8 @@ mod tests {
     async fn a_bell_without_listeners_is_taken_down() {
         let bells = Bells::new();
         drop(bells.mailbox(AgentId(1)));
-        assert!(!bells.mailboxes.anybody_waits());
+        assert!(!bells.anybody_waits());
         bells.mail_for(&[AgentId(1)]);
-        assert!(bells.mailboxes.bells().is_empty());
+        assert!(bells.bells().is_empty());
     }
 }

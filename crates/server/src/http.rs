@@ -63,13 +63,13 @@ pub struct Settings {
 
 /// The HTTP door.
 pub struct Door {
-    office: Arc<Office>,
+    pub(crate) office: Arc<Office>,
     endpoint: Endpoint,
     metrics: Arc<Metrics>,
-    admission: Admission,
-    room: Room,
+    pub(crate) admission: Admission,
+    pub(crate) room: Room,
     readiness: Readiness<Result<(), Unready>>,
-    web: Web,
+    pub(crate) web: Web,
 }
 
 impl Door {
@@ -98,26 +98,6 @@ impl Door {
         let following = tokio::spawn(self.web.follow());
         edge::serve(listener, self.router(), MOST_CONNECTIONS, shutdown).await;
         following.abort();
-    }
-
-    /// The office, for the pages.
-    pub(crate) fn office(&self) -> &Office {
-        &self.office
-    }
-
-    /// Who keeps the door, for the pages.
-    pub(crate) fn admission(&self) -> &Admission {
-        &self.admission
-    }
-
-    /// The room for what forms hold.
-    pub(crate) fn room(&self) -> &Room {
-        &self.room
-    }
-
-    /// What the pages need beside the office.
-    pub(crate) fn web(&self) -> &Web {
-        &self.web
     }
 
     fn router(self) -> Router {
@@ -238,18 +218,14 @@ async fn metrics(
     // What cannot be told now is not told; the rest is, before whoever asks gives up.
     let asking = async { (door.is_ready().await.is_ok(), door.office.store().cursors().await.unwrap_or_default()) };
     let (is_up, cursors) = tokio::time::timeout(LONGEST_ASKING, asking).await.unwrap_or_default();
-    let mut response = Response::new(Body::from(door.metrics.text(is_up, &cursors)));
-    let kind = ::http::HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    Ok(response)
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], Body::from(door.metrics.text(is_up, &cursors))).into_response())
 }
 
 async fn nothing_here(request: Request) -> Result<Response, HttpProblem> {
     // Clients that look for a login at /.well-known expect a plain 404 when there is none.
     if request.uri().path().starts_with("/.well-known/") {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        return Ok(response);
+        return Ok(StatusCode::NOT_FOUND.into_response());
     }
     if request.headers().get(ACCEPT).is_some_and(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains("text/html")))
     {
@@ -259,8 +235,5 @@ async fn nothing_here(request: Request) -> Result<Response, HttpProblem> {
 }
 
 fn json_answer(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, ::http::HeaderValue::from_static("application/json"));
-    response
+    (status, [(CONTENT_TYPE, "application/json")], Body::from(body)).into_response()
 }

@@ -7,7 +7,7 @@
 #![allow(missing_docs)]
 
 mod hints;
-pub mod http;
+mod http;
 mod metrics;
 mod refusal;
 mod resources;
@@ -20,6 +20,7 @@ use mail::Office;
 use mail::office::Identity;
 use mcp::{Endpoint, Registry, ServerInfo};
 
+pub use http::{Door, Settings, Trust};
 pub use metrics::Metrics;
 pub use refusal::log_cause;
 
@@ -46,11 +47,11 @@ pub fn endpoint(office: &Arc<Office>, metrics: &Arc<Metrics>, profile: Profile) 
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instructions: INSTRUCTIONS.to_owned(),
     };
-    let shelves = Arc::new(resources::Shelves::new(office.clone()));
+    let resources = Arc::new(resources::MailResources { office: office.clone() });
     let metrics = metrics.clone();
     let tools::Tools { tools, lean, .. } = tools::Tools::of(office);
-    let registry =
-        Registry::new(info, tools, shelves).observed_by(move |tool, refusal, took| metrics.called(tool, refusal, took));
+    let registry = Registry::new(info, tools, resources)
+        .observed_by(move |tool, refusal, took| metrics.called(tool, refusal, took));
     // Where names have to be proved, nobody can do without the token.
     let proved = office.rules().identity == Identity::Strict;
     Endpoint::new(match profile {

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use mail::events::Cursor;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -17,34 +16,15 @@ use prometheus_client::registry::Registry;
 /// How the names of all that is counted begin.
 const PREFIX: &str = "postrider";
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    tool: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ToolLabel {
-    tool: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StatusLabel {
-    status: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FollowerLabels {
-    sink: String,
-    project: String,
-}
+/// A name and its value, which tell one count from another.
+type Label<V> = (&'static str, V);
 
 /// The counters of one server.
 pub struct Metrics {
     registry: Registry,
-    calls: Family<CallLabels, Counter>,
-    seconds: Family<ToolLabel, Histogram>,
-    refused: Family<StatusLabel, Counter>,
+    calls: Family<[Label<&'static str>; 2], Counter>,
+    seconds: Family<[Label<&'static str>; 1], Histogram>,
+    refused: Family<[Label<u16>; 1], Counter>,
     /// Requests under way.
     pub in_flight: Gauge,
 }
@@ -69,13 +49,13 @@ impl Default for Metrics {
 impl Metrics {
     /// A tool was called; `refusal` is the code when it refused.
     pub fn called(&self, tool: &'static str, refusal: Option<&'static str>, took: Duration) {
-        self.calls.get_or_create(&CallLabels { tool, outcome: refusal.unwrap_or("ok") }).inc();
-        self.seconds.get_or_create(&ToolLabel { tool }).observe(took.as_secs_f64());
+        self.calls.get_or_create(&[("tool", tool), ("outcome", refusal.unwrap_or("ok"))]).inc();
+        self.seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
     }
 
     /// A request was refused at the door.
     pub fn refused(&self, status: u16) {
-        self.refused.get_or_create(&StatusLabel { status }).inc();
+        self.refused.get_or_create(&[("status", status)]).inc();
     }
 
     /// Everything, in the text format of Prometheus, with whether the store answers, and how far those have come who
@@ -84,18 +64,18 @@ impl Metrics {
         let mut text = String::new();
         // Writing to a string cannot fail; an empty page would show that it did.
         let _ = encode_registry(&mut text, &self.registry);
-        let _ = encode(&mut text, &asked(is_up, cursors));
+        let _ = encode(&mut text, &of_now(is_up, cursors));
         text
     }
 }
 
 /// Made for each page, so that nobody who asks at the same time sees a part of it.
-fn asked(is_up: bool, cursors: &[Cursor]) -> Registry {
+fn of_now(is_up: bool, cursors: &[Cursor]) -> Registry {
     let up: Gauge = Gauge::default();
     up.set(i64::from(is_up));
-    let behind: Family<FollowerLabels, Gauge> = Family::default();
+    let behind: Family<[Label<String>; 2], Gauge> = Family::default();
     for cursor in cursors {
-        let labels = FollowerLabels { sink: cursor.sink.clone(), project: cursor.project.clone() };
+        let labels = [("sink", cursor.sink.clone()), ("project", cursor.project.clone())];
         behind.get_or_create(&labels).set(cursor.newest.saturating_sub(cursor.seq));
     }
     let mut registry = Registry::with_prefix(PREFIX);

@@ -19,9 +19,7 @@ pub fn log_cause(error: &Error) {
 
 pub fn refusal(error: Error) -> Refusal {
     log_cause(&error);
-    let refusal = Refusal::new(error.code(), error.to_string()).hint(for_agent(&error));
-    let details = api::details(&error);
-    Refusal { data: (!details.is_empty()).then_some(details), ..refusal }
+    Refusal { data: api::details(&error), ..Refusal::new(error.code(), error.to_string()).hint(for_agent(&error)) }
 }
 
 /// The refusal of a tool that only earlier versions of our own programs call.

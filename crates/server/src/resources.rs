@@ -6,80 +6,122 @@
 
 mod address;
 mod listing;
-mod messages;
 mod watching;
 
 use std::sync::Arc;
 
-use api::{ListAgents, ListChannels, ListProjects, ListReservations, ListWork, ReadChannel, ReadWork, Verb};
+use api::{
+    Ask, FetchInbox, ListAgents, ListChannels, ListProjects, ListReservations, ListWork, ReadChannel, ReadMessage,
+    ReadOutbox, ReadThread, ReadWork,
+};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use mail::{Error, Office};
-use mcp::{Context, ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
+use mcp::{ReadError, Refusal, ResourceEntry, ResourceTemplate, Resources};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::refusal::refusal;
 use address::Address;
 
-const JSON: &str = "application/json";
-
 /// The resources of a post office.
-pub struct Shelves {
-    office: Arc<Office>,
+pub struct MailResources {
+    pub office: Arc<Office>,
 }
 
-impl Shelves {
-    /// The resources of this office.
-    pub fn new(office: Arc<Office>) -> Self {
-        Self { office }
-    }
-
-    async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, ReadError> {
-        verb.run(&self.office).await.map_err(refused)
+impl MailResources {
+    async fn ask<V: Ask>(&self, verb: V) -> Result<V::Answer, ReadError> {
+        verb.ask(&self.office).await.map_err(refused)
     }
 
     async fn read_address(&self, address: &Address) -> Result<String, ReadError> {
-        match address.kind() {
-            "projects" => self.projects(address).await,
-            "agents" => self.agents(address).await,
+        let (limit, after) = (address.opt_limit()?, address.number("after")?);
+        match address.kind {
+            "projects" => Ok(page(address, "after", &self.ask(ListProjects { after, limit }).await?)),
+            "agents" => {
+                let project_key = address.project_or_name()?.to_owned();
+                let request = ListAgents { project_key, agent_name: None, after, limit };
+                Ok(page(address, "after", &self.ask(request).await?))
+            }
             "inbox" => self.inbox(address).await,
             "outbox" => self.outbox(address).await,
             "thread" => self.thread(address).await,
-            "message" => self.message(address).await,
-            "reservations" => self.reservations(address).await,
+            "message" => {
+                let Ok(message_id) = address.name.parse() else { return Err(address.unknown()) };
+                let request = ReadMessage { project_key: address.project()?.to_owned(), message_id };
+                Ok(text(&self.ask(request).await?))
+            }
+            "reservations" => {
+                let request = ListReservations { project_key: address.project_or_name()?.to_owned(), after, limit };
+                Ok(page(address, "after", &self.ask(request).await?))
+            }
             "work" => self.work(address).await,
             "channel" => self.channel(address).await,
-            "channels" => self.channels(address).await,
+            "channels" => {
+                let request = ListChannels { project_key: address.project_or_name()?.to_owned() };
+                Ok(text(&self.ask(request).await?))
+            }
             _ => Err(address.unknown()),
         }
     }
 
-    async fn projects(&self, address: &Address) -> Result<String, ReadError> {
-        let request = ListProjects { after: address.number("after")?, limit: address.opt_limit()? };
-        Ok(page(address, "after", &self.ask(request).await?))
+    async fn inbox(&self, address: &Address) -> Result<String, ReadError> {
+        let limit = address.limit(20)?;
+        let request = FetchInbox {
+            project_key: address.project()?.to_owned(),
+            agent_name: address.name.clone(),
+            limit: Some(limit as u32),
+            unread_only: Some(address.flag("unread_only", false)?),
+            urgent_only: Some(address.flag("urgent_only", false)?),
+            thread_id: address.text("thread_id"),
+            kind: address.text("kind"),
+            work_id: address.text("work_id"),
+            include_bodies: Some(address.flag("include_bodies", true)?),
+            before_id: address.number("before")?,
+            registration_token: address.text("registration_token"),
+        };
+        let messages = self.ask(request).await?;
+        let sizes = messages.iter().map(|message| message.body_md.as_ref().map_or(0, String::len));
+        let next = api::next_cursor(limit, sizes, messages.last().map(|message| message.id));
+        let answer = json!({ "agent": address.name, "count": messages.len(), "messages": messages, "next": next });
+        Ok(page(address, "before", &answer))
     }
 
-    async fn agents(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, after) = (address.opt_limit()?, address.number("after")?);
-        let project_key = address.project_or_name()?.to_owned();
-        let request = ListAgents { project_key, agent_name: None, after, limit };
-        Ok(page(address, "after", &self.ask(request).await?))
+    async fn outbox(&self, address: &Address) -> Result<String, ReadError> {
+        let request = ReadOutbox {
+            limit: Some(address.limit(20)? as u32),
+            include_bodies: Some(address.flag("include_bodies", true)?),
+            before_id: address.number("before")?,
+            project_key: address.project()?.to_owned(),
+            agent_name: address.name.clone(),
+            registration_token: address.text("registration_token"),
+        };
+        Ok(page(address, "before", &self.ask(request).await?))
     }
 
-    async fn reservations(&self, address: &Address) -> Result<String, ReadError> {
-        let (limit, after) = (address.opt_limit()?, address.number("after")?);
-        let request = ListReservations { project_key: address.project_or_name()?.to_owned(), after, limit };
-        Ok(page(address, "after", &self.ask(request).await?))
+    async fn thread(&self, address: &Address) -> Result<String, ReadError> {
+        if let (Some(_), Some(before)) = (address.get("after"), address.get("before")) {
+            return Err(address.wrong("before", before, "given without after"));
+        }
+        let request = ReadThread {
+            limit: Some(address.limit(100)? as u32),
+            include_bodies: Some(address.flag("include_bodies", false)?),
+            project_key: address.project()?.to_owned(),
+            thread_id: address.name.clone(),
+            after_id: address.number("after")?,
+            before_id: address.number("before")?,
+        };
+        let key = if address.get("before").is_some() { "before" } else { "after" };
+        Ok(page(address, key, &self.ask(request).await?))
     }
 
     async fn work(&self, address: &Address) -> Result<String, ReadError> {
         let (project_key, limit) = (address.project_or_name()?.to_owned(), address.opt_limit()?);
-        let owned = |key| address.get(key).map(str::to_owned);
-        if let Some(work_id) = owned("id") {
+        if let Some(work_id) = address.text("id") {
             let request = ReadWork { project_key, work_id, after_id: address.number("after")?, limit };
             return Ok(page(address, "after", &self.ask(request).await?));
         }
-        let (state, agent, before_id) = (owned("state"), owned("agent"), address.number("before")?);
+        let (state, agent, before_id) = (address.text("state"), address.text("agent"), address.number("before")?);
         let request = ListWork { project_key, state, agent, before_id, limit };
         Ok(page(address, "before", &self.ask(request).await?))
     }
@@ -87,24 +129,19 @@ impl Shelves {
     async fn channel(&self, address: &Address) -> Result<String, ReadError> {
         let request = ReadChannel {
             project_key: address.project()?.to_owned(),
-            channel: address.name().to_owned(),
-            since: address.get("since").map(str::to_owned),
+            channel: address.name.clone(),
+            since: address.text("since"),
             before_id: address.number("before")?,
-            thread_id: address.get("thread_id").map(str::to_owned),
+            thread_id: address.text("thread_id"),
             limit: address.opt_limit()?,
         };
         let key = if request.since.is_some() { "since" } else { "before" };
         Ok(page(address, key, &self.ask(request).await?))
     }
-
-    async fn channels(&self, address: &Address) -> Result<String, ReadError> {
-        let request = ListChannels { project_key: address.project_or_name()?.to_owned() };
-        Ok(text(&self.ask(request).await?))
-    }
 }
 
 #[async_trait]
-impl Resources for Shelves {
+impl Resources for MailResources {
     fn templates(&self) -> Vec<ResourceTemplate> {
         listing::templates()
     }
@@ -113,7 +150,7 @@ impl Resources for Shelves {
         listing::list(&self.office, cursor).await.map_err(refusal)
     }
 
-    async fn read(&self, uri: &str, _: &Context) -> Result<String, ReadError> {
+    async fn read(&self, uri: &str) -> Result<String, ReadError> {
         self.read_address(&Address::parse(uri)?).await
     }
 

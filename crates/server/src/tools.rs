@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use api::{Offered, Verb, Visitor};
+use api::{Ask, Offered, Visitor};
+use futures_util::future::BoxFuture;
 use mail::Office;
-use mcp::{Call, Output, Tool};
+use mcp::{Arguments, Hints, Output, Param, Refusal, Tool};
 
 use crate::refusal::{outdated, refusal};
 
@@ -27,22 +28,38 @@ impl Tools {
         tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
         tools
     }
-}
 
-impl Visitor for Tools {
-    fn verb<V: Verb>(&mut self, offered: Offered) {
+    fn add(
+        &mut self,
+        offered: Offered,
+        name: &'static str,
+        about: &'static str,
+        params: &'static [Param],
+        hints: Hints,
+        ask: Asking,
+    ) {
         let office = self.office.clone();
-        let tool = Tool::new(V::NAME, V::ABOUT, V::PARAMS, V::HINTS, move |call: Call| {
-            let office = office.clone();
-            async move {
-                let request: V = call.arguments.into_request()?;
-                let answer = request.run(&office).await.map_err(refusal)?;
-                Ok(Output::json(&answer))
-            }
-        });
+        let tool = Tool::new(name, about, params, hints, move |arguments| ask(office.clone(), arguments));
         if offered == Offered::Lean {
-            self.lean.push(V::NAME);
+            self.lean.push(name);
         }
         self.tools.push(if offered == Offered::Unlisted { tool.unlisted() } else { tool });
     }
+}
+
+impl Visitor for Tools {
+    // As little as can be: this is compiled once for each verb.
+    fn verb<V: Ask>(&mut self, offered: Offered) {
+        self.add(offered, V::NAME, V::ABOUT, V::PARAMS, V::HINTS, ask::<V>);
+    }
+}
+
+/// What a tool does, whichever verb it is.
+type Asking = fn(Arc<Office>, Arguments) -> BoxFuture<'static, Result<Output, Refusal>>;
+
+fn ask<V: Ask>(office: Arc<Office>, arguments: Arguments) -> BoxFuture<'static, Result<Output, Refusal>> {
+    Box::pin(async move {
+        let answer = V::read(arguments)?.ask(&office).await.map_err(refusal)?;
+        Ok(Output::json(&answer))
+    })
 }

@@ -7,6 +7,7 @@ mod agents;
 mod assets;
 mod channels;
 mod events;
+mod forms;
 mod frame;
 mod live;
 mod markdown;
@@ -18,7 +19,6 @@ mod refused;
 mod reservations;
 mod search;
 mod session;
-mod stepping_in;
 mod threads;
 mod times;
 mod visit;
@@ -38,6 +38,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use mail::Office;
 
 use crate::http::Door;
+use forms::Action;
 use live::Live;
 use refused::Refused;
 use session::Keys;
@@ -95,6 +96,7 @@ pub async fn nothing_here() -> Response {
 
 /// The addresses of all pages.
 pub fn routes() -> Router<Arc<Door>> {
+    let change = |action| post(move |path, posted| forms::change(action, path, posted));
     Router::new()
         .route("/", get(overview::show))
         .route("/mail", get(messages::show))
@@ -103,7 +105,7 @@ pub fn routes() -> Router<Arc<Door>> {
         .route("/live", get(live::listen))
         .route("/login", get(visit::ask_for_token).post(visit::sign_in))
         .route("/logout", post(visit::sign_out))
-        .route("/name", post(stepping_in::choose_name))
+        .route("/name", post(forms::choose_name))
         .route("/assets/{version}/{name}", get(assets::show))
         .route("/favicon.svg", get(assets::icon))
         .route("/p/{project}", get(projects::with_slash))
@@ -118,14 +120,14 @@ pub fn routes() -> Router<Arc<Door>> {
         .route("/p/{project}/channels/{name}", get(channels::show))
         .route("/p/{project}/log", get(events::show))
         .route("/p/{project}/compose", get(messages::compose))
-        .route("/p/{project}/send", post(stepping_in::send))
-        .route("/p/{project}/message/{id}/reply", post(stepping_in::reply))
-        .route("/p/{project}/message/{id}/read", post(stepping_in::mark_read))
-        .route("/p/{project}/message/{id}/acknowledge", post(stepping_in::acknowledge))
-        .route("/p/{project}/message/{id}/archive", post(stepping_in::archive))
-        .route("/p/{project}/message/{id}/bring-back", post(stepping_in::bring_back))
-        .route("/p/{project}/reservations/{id}/release", post(stepping_in::release))
-        .route("/p/{project}/agents/retire", post(stepping_in::retire))
+        .route("/p/{project}/send", post(forms::send))
+        .route("/p/{project}/message/{id}/reply", post(forms::reply))
+        .route("/p/{project}/message/{id}/read", change(Action::Read))
+        .route("/p/{project}/message/{id}/acknowledge", change(Action::Acknowledge))
+        .route("/p/{project}/message/{id}/archive", change(Action::Archive))
+        .route("/p/{project}/message/{id}/bring-back", change(Action::BringBack))
+        .route("/p/{project}/reservations/{id}/release", post(forms::release))
+        .route("/p/{project}/agents/retire", post(forms::retire))
         .layer(axum::middleware::map_response(guarded))
 }
 

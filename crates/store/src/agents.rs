@@ -2,19 +2,10 @@
 
 use std::collections::HashSet;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
-use mail::events::EventKind;
-use mail::ids::{AgentId, ProjectId};
 
-use crate::error::{Outcome, SqlError};
-use crate::job::work;
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
-use crate::{Engine, reservations};
+use crate::prelude::*;
+use crate::reservations;
 
 /// The columns of an agent.
 const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at, retired_at";
@@ -31,20 +22,17 @@ impl AgentStore for Engine {
         now: Timestamp,
     ) -> Result<Option<Agent>, StoreError> {
         let (name, profile) = (name.as_str().to_owned(), profile.clone());
-        let registering = work(move |tx| {
-            async move {
-                if !may_take(tx, project, &name, taking).await? {
-                    return Ok(None);
-                }
-                let agent = register(tx, project, &name, &profile, now).await?;
-                if let Some(token) = token {
-                    remember(tx, agent.id, &token, now).await?;
-                }
-                Ok(Some(agent))
+        let registering = in_job!(|tx| {
+            if !may_take(tx, project, &name, taking).await? {
+                return Ok(None);
             }
-            .boxed()
+            let agent = register(tx, project, &name, &profile, now).await?;
+            if let Some(token) = token {
+                remember(tx, agent.id, &token, now).await?;
+            }
+            Ok(Some(agent))
         });
-        self.write("register an agent", project, registering).await
+        self.write("register an agent", Home::Project(project), registering).await
     }
 
     async fn retire(
@@ -54,15 +42,24 @@ impl AgentStore for Engine {
         by: AgentId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.write("retire an agent", project, move |tx| retire(tx, project, agent, by, now).boxed()).await
+        let retiring = in_job!(|tx| {
+            let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
+            if tx.execute(sql, values![project, agent, now]).await? == 0 {
+                return Ok(false);
+            }
+            reservations::release(tx, project, agent, None, by, now).await?;
+            tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
+            Ok(true)
+        });
+        self.write("retire an agent", Home::Project(project), retiring).await
     }
 
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
         let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = ?1 AND name = ?2");
         let mut asked = HashSet::with_capacity(names.len());
-        let names = names.iter().filter(|name| asked.insert(**name));
-        let values: Vec<Value<'_>> = names.flat_map(|name| *values![project, *name]).collect();
-        self.read("find agents", async |tx| tx.rows_many(&sql, 2, &values, agent_of).await).await
+        let names: Vec<&str> = names.iter().copied().filter(|name| asked.insert(*name)).collect();
+        let asked = names.iter().map(|name| *values![project, *name]);
+        self.read("find agents", async |tx| tx.rows_many(&sql, asked).await).await
     }
 
     async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
@@ -71,8 +68,8 @@ impl AgentStore for Engine {
              WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE"
         );
         let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        let values: Vec<Value<'_>> = lower.iter().flat_map(|name| *values![project, name]).collect();
-        let mut found = self.read("find agents", async |tx| tx.rows_many(&sql, 2, &values, agent_of).await).await?;
+        let asked = lower.iter().map(|name| *values![project, name]);
+        let mut found: Vec<Agent> = self.read("find agents", async |tx| tx.rows_many(&sql, asked).await).await?;
         found.sort_by_key(|agent| agent.id);
         found.dedup_by_key(|agent| agent.id);
         Ok(found)
@@ -84,13 +81,12 @@ impl AgentStore for Engine {
              WHERE project_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
         );
         let values = values![project, after.map_or(0, |id| id.0), limit];
-        self.read("list agents", async |tx| tx.rows(&sql, values, agent_of).await).await
+        self.read("list agents", async |tx| tx.rows(&sql, values).await).await
     }
 
     async fn token_hashes(&self, agent: AgentId) -> Result<Vec<TokenHash>, StoreError> {
         let sql = "SELECT hash FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC";
-        let hash_of = |row: &Row<'_>| row.get(0).map(TokenHash::from_bytes);
-        self.read("find tokens", async |tx| tx.rows(sql, values![agent], hash_of).await).await
+        self.read("find tokens", async |tx| tx.rows(sql, values![agent]).await).await
     }
 }
 
@@ -128,8 +124,7 @@ pub(crate) async fn register(
         )
     };
     let Profile { program, model, task_description } = profile;
-    let agent = tx.row(&sql, values![project, name, program, model, task_description, now], agent_of).await?;
-    let agent = agent.ok_or_else(|| SqlError::Unknown("an agent was not registered".to_owned()))?;
+    let agent: Agent = tx.only(&sql, values![project, name, program, model, task_description, now]).await?;
     if known.is_none_or(|known| known.retired_at.is_some()) {
         tx.record(project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now).await?;
     }
@@ -139,17 +134,7 @@ pub(crate) async fn register(
 /// The agent of exactly that name.
 pub(crate) async fn by_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
     let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = ?1 AND name = ?2");
-    tx.row(&sql, values![project, name], agent_of).await
-}
-
-async fn retire(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Outcome<bool> {
-    let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
-    if tx.execute(sql, values![project, agent, now]).await? == 0 {
-        return Ok(false);
-    }
-    reservations::release(tx, project, agent, None, by, now).await?;
-    tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
-    Ok(true)
+    tx.row(&sql, values![project, name]).await
 }
 
 /// Keeps one more token, and forgets those before the newest 16.
@@ -163,17 +148,6 @@ async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Times
     tx.execute(sql, values![agent]).await.map(drop)
 }
 
-/// The agent in the first columns.
-pub(crate) fn agent_of(row: &Row<'_>) -> Outcome<Agent> {
-    Ok(Agent {
-        id: row.get(0)?,
-        project: row.get(1)?,
-        name: row.get(2)?,
-        program: row.get(3)?,
-        model: row.get(4)?,
-        task_description: row.get(5)?,
-        registered_at: row.get(6)?,
-        last_active_at: row.get(7)?,
-        retired_at: row.get(8)?,
-    })
+from_row! {
+    Agent { id, project, name, program, model, task_description, registered_at, last_active_at, retired_at }
 }

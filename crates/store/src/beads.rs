@@ -19,7 +19,6 @@ mod program;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use mail::Error;
 use mail::error::shown;
 use mail::provider::{Letter, Provider, ProviderError, Words};
@@ -83,25 +82,10 @@ impl Beads {
         reply_to: Option<String>,
     ) -> Result<Letter, ProviderError> {
         check(to, words)?;
-        let letter = Letter {
-            // The keeper gives these two.
-            id: String::new(),
-            created_at: Timestamp::UNIX_EPOCH,
-            from: words.from.to_owned(),
-            is_human: false,
-            to: to.to_owned(),
-            subject: words.subject.to_owned(),
-            body: words.body.to_owned(),
-            read: false,
-            thread,
-            reply_to,
-            priority: None,
-            awaits_ack: false,
-            cc: Vec::new(),
-            addressed: Vec::new(),
-            archived: false,
-        };
-        self.keeper.create(letter).await
+        let Words { from, subject, body } = words;
+        let [from, to, subject, body] = [from, to, subject, body].map(str::to_owned);
+        // The keeper gives it an id and a time.
+        self.keeper.create(Letter { from, to, subject, body, thread, reply_to, ..Letter::default() }).await
     }
 
     async fn set_read(&self, id: &str, read: bool) -> Result<Letter, ProviderError> {

@@ -3,29 +3,20 @@
 #[cfg(test)]
 mod tests;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
 use mail::channels::{
     Channel, ChannelName, ChannelStore, MOST_NAMES, NewPost, OfficeMark, Origin, Post, PostQuery, external_id,
 };
-use mail::ids::{MessageId, ProjectId};
 use mail::messages::NewMessage;
 
-use crate::Engine;
-use crate::error::{Outcome, SqlError};
-use crate::job::work;
-use crate::messages::{AFTER_BODY, BODY, COLUMNS, message_of};
-use crate::placed::Placed;
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
-use crate::values::unknown;
+use crate::messages::append::Placed;
+use crate::messages::{BODY, COLUMNS};
+use crate::prelude::*;
+use crate::row::unknown;
 
 /// The columns of a post `o` in a channel `c`, behind those of its message.
-const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, o.document, \
+const POST: &str = "c.name, o.seq, o.external_id, o.cited_as, o.kind, o.mode, o.hops, o.sent_at, \
      coalesce((SELECT answered.external_id FROM post answered WHERE answered.message_id = m.reply_to), o.answers), \
-     o.origin";
+     o.document, o.origin";
 const JOINED: &str = "FROM post o JOIN channel c ON c.id = o.channel_id CROSS JOIN message m ON m.id = o.message_id";
 
 /// The same, found by the conversation.
@@ -43,11 +34,7 @@ impl ChannelStore for Engine {
                    FROM channel c
                    LEFT JOIN message n ON n.id = (SELECT max(message_id) FROM post WHERE channel_id = c.id)
                    WHERE c.project_id = ?1 ORDER BY c.name";
-        let channel_of = |row: &Row<'_>| {
-            let newest = row.get::<Option<MessageId>>(3)?.zip(row.get(4)?);
-            Ok(Channel { name: row.get(0)?, created_at: row.get(1)?, posts: row.get(2)?, newest })
-        };
-        self.read("list channels", async |tx| tx.rows(sql, values![project], channel_of).await).await
+        self.read("list channels", async |tx| tx.rows(sql, values![project]).await).await
     }
 
     async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError> {
@@ -58,9 +45,7 @@ impl ChannelStore for Engine {
         let sql = "SELECT max(message_id) FROM post
                    WHERE channel_id = (SELECT id FROM channel WHERE project_id = ?1 AND name = ?2)";
         let values = values![project, channel];
-        let newest: Option<Option<MessageId>> =
-            self.read("look for a new post", async |tx| tx.one(sql, values).await).await?;
-        Ok(newest.flatten())
+        Ok(self.read("look for a new post", async |tx| tx.row(sql, values).await).await?.flatten())
     }
 
     async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
@@ -76,7 +61,7 @@ impl ChannelStore for Engine {
         );
         self.read("find a post", async |tx| {
             let Some(channel) = find(tx, project, channel).await? else { return Ok(None) };
-            tx.row(&sql, values![channel, id], post_of).await
+            tx.row(&sql, values![channel, id]).await
         })
         .await
     }
@@ -91,8 +76,7 @@ impl ChannelStore for Engine {
                        (SELECT min(message_id) FROM post WHERE channel_id = ?1 AND answers = ?2)";
         self.read("find who waits for a post", async |tx| {
             let Some(channel) = find(tx, project, channel).await? else { return Ok(None) };
-            let values: Vec<Value<'_>> = names.iter().flat_map(|name| *values![channel, *name]).collect();
-            Ok(tx.rows_many(sql, 2, &values, |row| row.get(0)).await?.into_iter().next())
+            Ok(tx.rows_many(sql, names.iter().map(|name| *values![channel, *name])).await?.into_iter().next())
         })
         .await
     }
@@ -101,8 +85,7 @@ impl ChannelStore for Engine {
         let sql = "SELECT key FROM arrival WHERE channel_id = ?1 AND key = ?2";
         self.read("look for what was taken in", async |tx| {
             let Some(channel) = find(tx, project, channel).await? else { return Ok(Vec::new()) };
-            let values: Vec<Value<'_>> = keys.iter().flat_map(|key| *values![channel, *key]).collect();
-            tx.rows_many(sql, 2, &values, |row| row.get(0)).await
+            tx.rows_many(sql, keys.iter().map(|key| *values![channel, *key])).await
         })
         .await
     }
@@ -117,31 +100,21 @@ impl ChannelStore for Engine {
         }
         let sql = "UPDATE post SET external_id = ?2 WHERE message_id = ?1 RETURNING channel_id";
         let name = name.to_owned();
-        let naming = work(move |tx| {
-            async move {
-                match tx.one(sql, values![message, &name]).await? {
-                    Some(channel) => note(tx, channel, &[name], message).await,
-                    None => Ok(()),
-                }
-            }
-            .boxed()
+        let naming = in_job!(|tx| match tx.row(sql, values![message, &name]).await? {
+            Some(channel) => note(tx, channel, &[name], message).await,
+            None => Ok(()),
         });
-        self.write("name a post", message, naming).await
+        self.write("name a post", Home::Message(message), naming).await
     }
 
     async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError> {
         let sql = "SELECT channel_id FROM post WHERE message_id = ?1";
         let key = key.to_owned();
-        let noting = work(move |tx| {
-            async move {
-                match tx.one(sql, values![message]).await? {
-                    Some(channel) => note(tx, channel, &[key], message).await,
-                    None => Ok(()),
-                }
-            }
-            .boxed()
+        let noting = in_job!(|tx| match tx.row(sql, values![message]).await? {
+            Some(channel) => note(tx, channel, &[key], message).await,
+            None => Ok(()),
         });
-        self.write("note where a post stands", message, noting).await
+        self.write("note where a post stands", Home::Message(message), noting).await
     }
 }
 
@@ -163,9 +136,7 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, message: &Placed<'_>, post: &NewPost
         Some(name) => name.clone(),
         None => {
             let sql = "SELECT name, (SELECT id FROM office) FROM agent WHERE id = ?1";
-            let names: Option<(String, String)> =
-                tx.row(sql, values![message.sender], |row| Ok((row.get(0)?, row.get(1)?))).await?;
-            let (from, office) = names.unwrap_or_default();
+            let (from, office): (String, String) = tx.row(sql, values![message.sender]).await?.unwrap_or_default();
             free_name(tx, channel, |attempt| external_id(sent_at, &from, &office, message.seq, attempt)).await?
         }
     };
@@ -174,22 +145,11 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, message: &Placed<'_>, post: &NewPost
         "INSERT INTO post (message_id, channel_id, seq, external_id, cited_as, kind, mode, hops, sent_at, document,
                    origin, answers)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-    let values = values![
-        message.id,
-        channel,
-        message.seq,
-        &name,
-        &post.cited_as,
-        &post.kind,
-        &post.mode,
-        i32::try_from(post.hops).unwrap_or(i32::MAX),
-        sent_at,
-        &post.document,
-        &origin,
-        &post.answers,
-    ];
+    let (Placed { id, seq, .. }, NewPost { cited_as, kind, mode, document, answers, keys, .. }) = (message, post);
+    let hops = i32::try_from(post.hops).unwrap_or(i32::MAX);
+    let values = values![*id, channel, *seq, &name, cited_as, kind, mode, hops, sent_at, document, &origin, answers];
     tx.execute(sql, values).await?;
-    note(tx, channel, &post.keys, message.id).await
+    note(tx, channel, keys, *id).await
 }
 
 /// What makes a message a post, for another store.
@@ -220,16 +180,15 @@ pub(crate) async fn export(tx: &mut Tx<'_>, message: MessageId) -> Outcome<Optio
 
 async fn by_message(tx: &mut Tx<'_>, message: MessageId) -> Outcome<Option<Post>> {
     let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = ?1");
-    tx.row(&sql, values![message], post_of).await
+    tx.row(&sql, values![message]).await
 }
 
 async fn office(tx: &mut Tx<'_>) -> Outcome<String> {
-    let office = tx.one("SELECT id FROM office", &[]).await?;
-    office.ok_or_else(|| SqlError::Unknown("the office has no name".to_owned()))
+    tx.only("SELECT id FROM office", &[]).await
 }
 
 async fn find(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<i64>> {
-    tx.one("SELECT id FROM channel WHERE project_id = ?1 AND name = ?2", values![project, name]).await
+    tx.row("SELECT id FROM channel WHERE project_id = ?1 AND name = ?2", values![project, name]).await
 }
 
 async fn ensure(tx: &mut Tx<'_>, project: ProjectId, name: &str, now: Timestamp) -> Outcome<i64> {
@@ -237,8 +196,7 @@ async fn ensure(tx: &mut Tx<'_>, project: ProjectId, name: &str, now: Timestamp)
         return Ok(channel);
     }
     let sql = "INSERT INTO channel (project_id, name, created_at) VALUES (?1, ?2, ?3) RETURNING id";
-    let made = tx.one(sql, values![project, name, now]).await?;
-    made.ok_or_else(|| SqlError::Unknown("a channel was not made".to_owned()))
+    tx.only(sql, values![project, name, now]).await
 }
 
 /// A page of a channel, the oldest first.
@@ -268,7 +226,7 @@ async fn posts(tx: &mut Tx<'_>, project: ProjectId, channel: &str, query: &PostQ
     }
     let order = if after.is_some() { "ASC" } else { "DESC" };
     let sql = format!("SELECT {COLUMNS}, {BODY}, {POST} {joined} WHERE {wanted} ORDER BY {id} {order} LIMIT ?2");
-    let mut posts = tx.page(&sql, &values, post_of, Post::bytes).await?;
+    let mut posts = tx.page(&sql, &values, Post::bytes).await?;
     posts.sort_by_key(|post| post.message.id);
     Ok(posts)
 }
@@ -279,11 +237,11 @@ async fn last_before(tx: &mut Tx<'_>, channel: i64, time: Timestamp) -> Outcome<
                    (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND message_id > ?2 AND message_id <= ?3)";
     let newest = "SELECT coalesce(max(message_id), 0) FROM post WHERE channel_id = ?1";
     let (mut last, mut below) = (MessageId(0), 0_i64);
-    let mut at_most: i64 = tx.one(newest, values![channel]).await?.unwrap_or(0);
+    let mut at_most: i64 = tx.only(newest, values![channel]).await?;
     while below < at_most {
         let middle = at_most - (at_most - below) / 2;
-        let post = |row: &Row<'_>| Ok((row.get::<MessageId>(0)?, row.get::<Timestamp>(1)?));
-        match tx.row(sql, values![channel, below, middle], post).await? {
+        let post: Option<(MessageId, Timestamp)> = tx.row(sql, values![channel, below, middle]).await?;
+        match post {
             Some((id, created_at)) if created_at > time => at_most = id.0.min(middle) - 1,
             Some((id, _)) => (last, below) = (id, middle),
             None => below = middle,
@@ -307,30 +265,30 @@ async fn free_name(tx: &mut Tx<'_>, channel: i64, name: impl Fn(u32) -> String +
 }
 
 async fn taken_in(tx: &mut Tx<'_>, channel: i64, key: &str) -> Outcome<Option<MessageId>> {
-    tx.one("SELECT message_id FROM arrival WHERE channel_id = ?1 AND key = ?2", values![channel, key]).await
+    tx.row("SELECT message_id FROM arrival WHERE channel_id = ?1 AND key = ?2", values![channel, key]).await
 }
 
 /// Notes keys. One that is taken stays with whom it belongs to.
 async fn note(tx: &mut Tx<'_>, channel: i64, keys: &[String], message: MessageId) -> Outcome<()> {
     let sql = "INSERT INTO arrival (channel_id, key, message_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-    let values: Vec<Value<'_>> = keys.iter().flat_map(|key| *values![channel, key, message]).collect();
-    tx.execute_many(sql, 3, values).await
+    tx.execute_many(sql, keys.iter().map(|key| *values![channel, key, message])).await
 }
 
-fn post_of(row: &Row<'_>) -> Outcome<Post> {
-    let at = |column: usize| AFTER_BODY + column;
-    Ok(Post {
-        message: message_of(row)?,
-        channel: row.get(at(0))?,
-        seq: row.get(at(1))?,
-        external_id: row.get(at(2))?,
-        cited_as: row.get(at(3))?,
-        kind: row.get(at(4))?,
-        mode: row.get(at(5))?,
-        hops: row.get(at(6))?,
-        sent_at: row.get(at(7))?,
-        document: row.get(at(8))?,
-        in_reply_to: row.get(at(9))?,
-        origin: row.get::<Option<&str>>(at(10))?.and_then(Origin::parse),
-    })
+from_row! {
+    Post {
+        message, channel, seq, external_id, cited_as, kind, mode, hops, sent_at, in_reply_to, document, origin,
+    }
+}
+
+impl FromRow for Option<Origin> {
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+        Ok(Option::<String>::from_row(row, at)?.as_deref().and_then(Origin::parse))
+    }
+}
+
+impl FromRow for Channel {
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+        let ((name, created_at, posts), (newest, sent_at)) = FromRow::from_row(row, at)?;
+        Ok(Self { name, created_at, posts, newest: Option::zip(newest, sent_at) })
+    }
 }

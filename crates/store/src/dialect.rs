@@ -21,14 +21,26 @@ thread_local! {
 
 /// An index hint: PostgreSQL finds its indexes by itself.
 const INDEX_HINT: &str = "INDEXED BY ";
-/// The hint not to use one.
-const NO_INDEX_HINT: &str = "NOT INDEXED ";
-/// A join whose order is fixed: PostgreSQL orders joins by itself.
-const ORDERED_JOIN: &str = "CROSS JOIN ";
-/// A flag, which SQLite keeps as a number and its indexes compare with one.
-const FLAG: &str = "ack_required = 1";
-/// An ASCII letter's case does not count. The value is in small letters.
-const ANY_CASE: &str = "name = ?2 COLLATE NOCASE";
+/// What both engines say in words of their own.
+const SAID_OTHERWISE: [(&str, &str); 5] = [
+    // The hint not to use an index.
+    ("NOT INDEXED ", ""),
+    // A join whose order is fixed: PostgreSQL orders joins by itself.
+    ("CROSS JOIN ", "JOIN "),
+    // A flag, which SQLite keeps as a number and its indexes compare with one.
+    ("ack_required = 1", "ack_required"),
+    // An ASCII letter's case does not count. The value is in small letters.
+    ("name = ?2 COLLATE NOCASE", "lower(name) = ?2"),
+    ("?", "$"),
+];
+
+/// What both engines say in words of their own in a schema.
+const SCHEMA_SAID_OTHERWISE: [(&str, &str); 3] = [(" INTEGER", " BIGINT"), (" BLOB", " BYTEA"), (") STRICT", ")")];
+
+/// A step of the schema for PostgreSQL.
+pub(crate) fn schema(sql: &str) -> String {
+    SCHEMA_SAID_OTHERWISE.iter().fold(sql.to_owned(), |sql, (sqlite, postgres)| sql.replace(sqlite, postgres))
+}
 
 /// The statement for PostgreSQL, translated at its first use.
 pub(crate) fn for_postgres(sql: &str) -> Arc<str> {
@@ -76,34 +88,23 @@ fn closing(text: &str) -> usize {
 }
 
 fn translated(sql: &str) -> String {
-    let mut out = String::with_capacity(sql.len());
-    let mut rest = sql;
-    while let Some(next) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix(INDEX_HINT) {
-            let name = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
-            rest = &behind[name..];
-        } else if let Some(behind) = rest.strip_prefix(NO_INDEX_HINT) {
-            rest = behind;
-        } else if let Some(behind) = rest.strip_prefix(ORDERED_JOIN) {
-            out.push_str("JOIN ");
-            rest = behind;
-        } else if let Some(behind) = rest.strip_prefix(FLAG) {
-            out.push_str("ack_required");
-            rest = behind;
-        } else if let Some(behind) = rest.strip_prefix(ANY_CASE) {
-            out.push_str("lower(name) = $2");
-            rest = behind;
-        } else {
-            out.push(if next == '?' { '$' } else { next });
-            rest = &rest[next.len_utf8()..];
-        }
-    }
-    out
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut parts = sql.split(INDEX_HINT);
+    let first = parts.next().unwrap_or_default();
+    let unhinted: String =
+        std::iter::once(first).chain(parts.map(|part| part.trim_start_matches(is_of_name))).collect();
+    SAID_OTHERWISE.iter().fold(unhinted, |sql, (sqlite, postgres)| sql.replace(sqlite, postgres))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_of_the_schema_has_the_types_of_postgresql() {
+        let sqlite = "CREATE TABLE label (message_id INTEGER NOT NULL, hash BLOB, name TEXT) STRICT";
+        assert_eq!(schema(sqlite), "CREATE TABLE label (message_id BIGINT NOT NULL, hash BYTEA, name TEXT)");
+    }
 
     #[test]
     fn every_named_thing_is_translated() {

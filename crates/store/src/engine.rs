@@ -5,17 +5,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use mail::clock::{Clock, SystemClock};
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::rate_limit::RateLimitStore;
 use mail::{Store, StoreError};
 
-use crate::error::Outcome;
-use crate::job::Work;
-use crate::postgres::{PostgresTx, address};
+use crate::error::{Outcome, refused};
+use crate::job::{Work, closed};
+use crate::postgres::address;
 use crate::row::values;
-use crate::sqlite::Slot;
 use crate::tx::Tx;
 use crate::{Options, Postgres, PostgresOptions, Sqlite};
 
@@ -37,7 +35,10 @@ pub enum Engine {
     Postgres(Arc<Postgres>),
 }
 
+impl Store for Engine {}
+
 /// The project that a job writes in, or how it is found. Whoever writes in a project of PostgreSQL locks it.
+#[derive(Clone, Copy)]
 pub(crate) enum Home {
     Project(ProjectId),
     Agent(AgentId),
@@ -71,7 +72,7 @@ impl Engine {
     pub fn clock(&self) -> Arc<dyn Clock> {
         match self {
             Self::Sqlite(_) => Arc::new(SystemClock),
-            Self::Postgres(store) => store.clock(),
+            Self::Postgres(store) => store.health.clock(),
         }
     }
 
@@ -97,23 +98,13 @@ impl Engine {
         doing: &'static str,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
     ) -> Result<T, StoreError> {
-        let reading = async {
-            let mut reader = self.reader().await?;
-            work(&mut reader.tx()).await
+        let done = match self {
+            Self::Sqlite(store) => async { work(&mut store.readers.slot().await?.tx()).await }.await,
+            Self::Postgres(store) => {
+                store.health.unless_away(async { work(&mut store.reader().await?.tx()).await }).await
+            }
         };
-        self.answered(reading).await.map_err(|error| error.told(doing))
-    }
-
-    /// Runs `work` if that waits for nothing, as in SQLite.
-    pub(crate) fn read_at_once<T>(
-        &self,
-        doing: &'static str,
-        work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
-    ) -> Option<Result<T, StoreError>> {
-        match self {
-            Self::Sqlite(_) => self.read(doing, work).now_or_never(),
-            Self::Postgres(_) => None,
-        }
+        done.map_err(refused(doing))
     }
 
     /// Runs `work`, which may read much, where it holds up nobody else. SQLite gives it up at its deadline.
@@ -128,25 +119,22 @@ impl Engine {
         }
     }
 
-    /// Runs `work` in a transaction of its own or with others, and returns when it is on disk.
+    /// Runs `work` in a transaction of its own or with others, and returns when it is on disk. Once it is queued it is done
+    /// whether or not anybody waits.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         doing: &'static str,
-        home: impl Into<Home>,
+        home: Home,
         work: impl Work<T>,
     ) -> Result<T, StoreError> {
-        match self {
-            Self::Sqlite(store) => store.write(doing, work).await,
+        let answer = match self {
+            Self::Sqlite(store) => store.hand_in(doing, work)?,
             Self::Postgres(store) => {
-                let project = match home.into() {
-                    Home::Project(project) => project,
-                    Home::Agent(agent) => store.home(doing, agent).await?,
-                    Home::Message(message) => self.home_of_message(doing, message).await?,
-                    Home::Nobody => NOBODY,
-                };
-                store.write(doing, project, work).await
+                let project = self.project_of(doing, home, store).await?;
+                store.writers.hand_in(doing, project, work)?
             }
-        }
+        };
+        answer.await.unwrap_or_else(|_| Err(closed(doing)))
     }
 
     /// Runs `work` in a transaction while nobody else writes, and returns when it is on disk.
@@ -156,80 +144,32 @@ impl Engine {
         work: impl Work<T>,
     ) -> Result<T, StoreError> {
         match self {
-            Self::Sqlite(store) => store.write(doing, work).await,
+            Self::Sqlite(_) => self.write(doing, Home::Nobody, work).await,
             Self::Postgres(store) => store.write_alone(doing, work).await,
         }
     }
 
-    /// Has `work` done with what is written next, and waits for nothing.
-    pub(crate) fn write_soon(
-        &self,
-        doing: &'static str,
-        project: ProjectId,
-        work: impl Work<()>,
-    ) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(store) => store.hand_in(doing, work).map(drop),
-            Self::Postgres(store) => store.hand_in(doing, project, work).map(drop),
+    /// The project of whom a job concerns; of one that is not there, a project that is not there either.
+    async fn project_of(&self, doing: &'static str, home: Home, store: &Postgres) -> Result<ProjectId, StoreError> {
+        let (sql, id) = match home {
+            Home::Nobody => return Ok(NOBODY),
+            Home::Project(project) => return Ok(project),
+            Home::Message(message) => ("SELECT project_id FROM message WHERE id = ?1", message.0),
+            Home::Agent(agent) => match store.known_home(agent) {
+                Some(project) => return Ok(project),
+                None => ("SELECT project_id FROM agent WHERE id = ?1", agent.0),
+            },
+        };
+        let found = self.read(doing, async |tx| tx.row(sql, values![id]).await).await?;
+        if let (Home::Agent(agent), Some(project)) = (home, found) {
+            store.remember_home(agent, project);
         }
-    }
-
-    async fn home_of_message(&self, doing: &'static str, message: MessageId) -> Result<ProjectId, StoreError> {
-        let sql = "SELECT project_id FROM message WHERE id = ?1";
-        let found = self.read(doing, async |tx| tx.one(sql, values![message]).await).await?;
         Ok(found.unwrap_or(NOBODY))
-    }
-
-    async fn reader(&self) -> Outcome<Reader<'_>> {
-        Ok(match self {
-            Self::Sqlite(store) => Reader::Sqlite(store.reader().await?),
-            Self::Postgres(store) => Reader::Postgres(Box::new(store.reader().await?)),
-        })
-    }
-
-    async fn answered<T>(&self, reading: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-        match self {
-            Self::Sqlite(_) => reading.await,
-            Self::Postgres(store) => store.unless_away(reading).await,
-        }
     }
 }
 
 /// No project has this number: whoever writes in it locks none.
 const NOBODY: ProjectId = ProjectId(0);
-
-/// A connection that reads.
-enum Reader<'e> {
-    Sqlite(Slot<'e>),
-    Postgres(Box<PostgresTx>),
-}
-
-impl Reader<'_> {
-    fn tx(&mut self) -> Tx<'_> {
-        match self {
-            Self::Sqlite(slot) => slot.tx(),
-            Self::Postgres(tx) => Tx::Postgres(tx),
-        }
-    }
-}
-
-impl From<ProjectId> for Home {
-    fn from(project: ProjectId) -> Self {
-        Self::Project(project)
-    }
-}
-
-impl From<AgentId> for Home {
-    fn from(agent: AgentId) -> Self {
-        Self::Agent(agent)
-    }
-}
-
-impl From<MessageId> for Home {
-    fn from(message: MessageId) -> Self {
-        Self::Message(message)
-    }
-}
 
 impl std::fmt::Display for Location {
     /// Without the password.

@@ -5,7 +5,6 @@ use mail::StoreError;
 use rusqlite::ErrorCode;
 
 use crate::postgres::errors::{fact, is_gone, is_in_the_way, is_slow};
-use crate::values::UnknownValue;
 
 /// The result of a statement, or of reading its rows.
 pub(crate) type Outcome<T> = Result<T, SqlError>;
@@ -16,6 +15,9 @@ pub(crate) enum SqlError {
     /// SQLite refused.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
     /// PostgreSQL refused, or is not there.
     #[error("{}", fact(.0))]
     Postgres(#[from] tokio_postgres::Error),
@@ -42,12 +44,6 @@ impl From<PoolError> for SqlError {
     }
 }
 
-impl From<UnknownValue> for SqlError {
-    fn from(error: UnknownValue) -> Self {
-        Self::Unknown(error.to_string())
-    }
-}
-
 impl SqlError {
     /// What the caller of a read, or of one job, is told. Nothing was written.
     pub(crate) fn told(self, doing: &'static str) -> StoreError {
@@ -71,7 +67,7 @@ impl SqlError {
             Self::Crowded => StoreError::Busy,
             Self::Postgres(error) if is_slow(error) || is_in_the_way(error) => StoreError::Busy,
             Self::Postgres(error) if !is_gone(error) => failure(doing, self.to_string()),
-            Self::Unknown(cause) => failure(doing, cause.clone()),
+            Self::Unknown(_) | Self::File(_) => failure(doing, self.to_string()),
             Self::Postgres(_) | Self::NoConnection(_) => StoreError::Away { doing, cause: self.to_string() },
         }
     }
@@ -81,7 +77,7 @@ impl SqlError {
         match self {
             Self::Crowded | Self::NoConnection(_) => true,
             Self::Postgres(error) => is_slow(error) || is_in_the_way(error) || is_gone(error),
-            Self::Sqlite(_) | Self::Unknown(_) => false,
+            Self::Sqlite(_) | Self::File(_) | Self::Unknown(_) => false,
         }
     }
 }

@@ -2,20 +2,9 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
-use mail::events::{Changes, Cursor, Event, EventKind, EventStore};
-use mail::ids::{MessageId, ProjectId};
+use mail::events::{Changes, Cursor, Event, EventStore};
 
-use crate::Engine;
-use crate::engine::Home;
-use crate::error::Outcome;
-use crate::job::work;
-use crate::row::{Row, values};
-use crate::tx::Tx;
-use crate::values::unknown;
+use crate::prelude::*;
 
 /// Writes an event.
 pub(crate) const EVENT: &str =
@@ -27,25 +16,21 @@ impl EventStore for Engine {
         let sql = "SELECT seq, kind, reference, agent_id, at FROM event
                    WHERE project_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
         let values = values![project, seq, limit];
-        self.read("read the event log", async |tx| tx.rows(sql, values, event_of).await).await
+        self.read("read the event log", async |tx| tx.rows(sql, values).await).await
     }
 
     async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO cursor (sink, project_id, seq) VALUES (?1, ?2, ?3)
                    ON CONFLICT (sink, project_id) DO UPDATE SET seq = excluded.seq WHERE cursor.seq < excluded.seq";
         let sink = sink.to_owned();
-        let moving =
-            work(move |tx| async move { tx.execute(sql, values![&sink, project, seq]).await.map(drop) }.boxed());
-        self.write("move a cursor", project, moving).await
+        let moving = in_job!(|tx| tx.execute(sql, values![&sink, project, seq]).await.map(drop));
+        self.write("move a cursor", Home::Project(project), moving).await
     }
 
     async fn cursors(&self) -> Result<Vec<Cursor>, StoreError> {
         let sql = "SELECT c.sink, p.slug, c.seq, p.next_seq - 1 FROM cursor c JOIN project p ON p.id = c.project_id
                    ORDER BY c.sink, p.slug";
-        let cursor_of = |row: &Row<'_>| {
-            Ok(Cursor { sink: row.get(0)?, project: row.get(1)?, seq: row.get(2)?, newest: row.get(3)? })
-        };
-        self.read("list cursors", async |tx| tx.rows(sql, &[], cursor_of).await).await
+        self.read("list cursors", async |tx| tx.rows(sql, &[]).await).await
     }
 
     async fn hold_cursor(
@@ -67,8 +52,7 @@ impl EventStore for Engine {
                    ON CONFLICT (sink, project_id) DO UPDATE SET holder = ?3, held_until = ?4
                    WHERE cursor.holder = ?3 OR cursor.held_until <= ?5 RETURNING seq";
         let (sink, holder) = (sink.to_owned(), holder.to_owned());
-        let holding =
-            work(move |tx| async move { tx.one(sql, values![&sink, project, &holder, until, now]).await }.boxed());
+        let holding = in_job!(|tx| tx.row(sql, values![&sink, project, &holder, until, now]).await);
         // Nothing of the project is written, so its lock is not needed.
         self.write(doing, Home::Nobody, holding).await
     }
@@ -81,16 +65,9 @@ impl EventStore for Engine {
     }
 }
 
-/// The event in the first columns.
-pub(crate) fn event_of(row: &Row<'_>) -> Outcome<Event> {
-    let kind: &str = row.get(1)?;
-    Ok(Event {
-        seq: row.get(0)?,
-        kind: EventKind::parse(kind).ok_or_else(|| unknown("kind of event", kind))?,
-        reference: row.get(2)?,
-        agent: row.get(3)?,
-        at: row.get(4)?,
-    })
+from_row! {
+    Event { seq, kind, reference, agent, at }
+    Cursor { sink, project, seq, newest }
 }
 
 /// The last message of a project that was sent before that time, and the number of its event; 0 if there is none. Times
@@ -100,7 +77,7 @@ pub(crate) async fn last_sent_before(
     project: ProjectId,
     time: Timestamp,
 ) -> Outcome<(i64, MessageId)> {
-    let newest = tx.one("SELECT next_seq - 1 FROM project WHERE id = ?1", values![project]).await?;
+    let newest = tx.row("SELECT next_seq - 1 FROM project WHERE id = ?1", values![project]).await?;
     let last_sent = "SELECT seq, reference, at FROM event
                      WHERE project_id = ?1 AND seq > ?2 AND seq <= ?3 AND kind = 'message.sent'
                      ORDER BY seq DESC LIMIT 1";
@@ -108,8 +85,8 @@ pub(crate) async fn last_sent_before(
     // Whatever was sent up to `low` came before that time, and whatever was sent above `high` did not.
     while low < high {
         let middle = high - (high - low) / 2;
-        let sent = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get(1)?, row.get::<Timestamp>(2)?));
-        match tx.row(last_sent, values![project, low, middle], sent).await? {
+        let sent: Option<(i64, MessageId, Timestamp)> = tx.row(last_sent, values![project, low, middle]).await?;
+        match sent {
             Some((seq, _, at)) if at >= time => high = seq - 1,
             Some((seq, message, _)) => (low, found) = (middle, (seq, message)),
             None => low = middle,

@@ -23,13 +23,23 @@ use complaint::{Complaint, passed_on};
 /// How long a call may take.
 const LIMIT: Duration = Duration::from_secs(30);
 /// The most that a program may print.
-pub(crate) const MOST_OUTPUT: usize = 64 << 20;
+const MOST_OUTPUT: usize = 64 << 20;
 /// How much of the beginning of its complaints is kept.
 const MOST_COMPLAINT: usize = 64 << 10;
 
 /// What a program that keeps mail may cost.
 pub(crate) fn limits(time: Duration) -> Limits {
     Limits { time, output: MOST_OUTPUT, complaint: process::KeptStderr::Beginning(MOST_COMPLAINT) }
+}
+
+/// Why there is no answer of a `call`, which was to end within `limit`.
+pub(crate) fn unanswered(call: &str, limit: Duration, trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::NotStarted(cause) => format!("'{call}' cannot be started: {cause}"),
+        Trouble::TooLate => format!("'{call}' did not end within {} s and was stopped", limit.as_secs_f64()),
+        Trouble::TooMuch { .. } => format!("'{call}' printed more than {} MiB and was stopped", MOST_OUTPUT >> 20),
+        Trouble::Lost(cause) => format!("'{call}' was lost sight of: {cause}"),
+    }
 }
 
 /// A provider that runs a script.
@@ -104,7 +114,7 @@ impl Exec {
     }
 
     fn failed(&self, call: Call<'_>, trouble: Trouble) -> ProviderError {
-        let (program, shown) = (self.program.display(), self.shown(call.verb));
+        let program = self.program.display();
         let cause = match trouble {
             Trouble::NotStarted(cause) => match cause.kind() {
                 io::ErrorKind::NotFound => format!(
@@ -116,15 +126,7 @@ impl Exec {
                 }
                 _ => format!("the program '{program}' cannot be started: {cause}"),
             },
-            Trouble::TooLate => {
-                let seconds = self.limit.as_secs_f64();
-                format!("'{shown}' did not end within {seconds} s and was stopped{}", call.advice())
-            }
-            Trouble::TooMuch { .. } => {
-                let most = MOST_OUTPUT >> 20;
-                format!("'{shown}' printed more than {most} MiB and was stopped{}", call.advice())
-            }
-            Trouble::Lost(cause) => format!("'{shown}' was lost sight of: {cause}{}", call.advice()),
+            trouble => unanswered(&self.shown(call.verb), self.limit, &trouble) + call.advice(),
         };
         ProviderError::Failed { cause }
     }

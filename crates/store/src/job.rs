@@ -24,6 +24,14 @@ pub(crate) fn work<T, W: Work<T>>(work: W) -> W {
     work
 }
 
+/// The work of a job: what is done with `tx`. It owns all that it uses.
+macro_rules! in_job {
+    (|$tx:ident| $work:expr) => {
+        $crate::job::work(move |$tx| futures_util::FutureExt::boxed(async move { $work }))
+    };
+}
+pub(crate) use in_job;
+
 /// What a writer does with a job.
 pub(crate) trait Job: Send {
     /// Does the work; `false` if what it wrote has to be taken back.

@@ -1,24 +1,10 @@
 //! Mailboxes: the deliveries that are open in one, or in all of a project.
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
-use mail::events::EventKind;
-use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::mailboxes::{Archived, BroughtBack, CopyQuery, Count, MailboxStore, RecipientCopy};
-use mail::messages::PAGE_BYTES;
+use mail::mailboxes::{CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::messages::{InboxEntry, PAGE_BYTES};
 
-use crate::Engine;
-use crate::error::Outcome;
-use crate::job::work;
-use crate::messages::{AFTER_BODY, BODY, COLUMNS, STATE, delivery_of, message_of, size_of};
-use crate::row::{Row, values};
-use crate::tx::Tx;
-
-/// Where the columns of a copy stand behind those of the message and the delivery.
-const RECIPIENT: usize = AFTER_BODY + 6;
-const PLACE: usize = RECIPIENT + 1;
+use crate::messages::{BODY, COLUMNS, STATE, size_of};
+use crate::prelude::*;
 
 #[async_trait]
 impl MailboxStore for Engine {
@@ -35,9 +21,7 @@ impl MailboxStore for Engine {
             "SELECT count(*), count(*) FILTER (WHERE read_at IS NULL) FROM delivery
              WHERE recipient_id {whose} AND archived_at IS NULL"
         );
-        let count_of = |row: &Row<'_>| Ok(Count { total: row.get(0)?, unread: row.get(1)? });
-        let counted = self.read("count a mailbox", async |tx| tx.row(&sql, values![id], count_of).await).await?;
-        Ok(counted.expect("a count has a row"))
+        self.read("count a mailbox", async |tx| tx.only(&sql, values![id]).await).await
     }
 
     async fn archive(
@@ -46,13 +30,9 @@ impl MailboxStore for Engine {
         message: MessageId,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Archived, StoreError> {
-        let archiving = work(move |tx| set_archived(tx, agent, message, by, true, now).boxed());
-        Ok(match self.write("put a message away", agent, archiving).await? {
-            Some(true) => Archived::Now,
-            Some(false) => Archived::Before,
-            None => Archived::NoCopy,
-        })
+    ) -> Result<Option<bool>, StoreError> {
+        let archiving = in_job!(|tx| set_archived(tx, agent, message, by, true, now).await);
+        self.write("put a message away", Home::Agent(agent), archiving).await
     }
 
     async fn bring_back(
@@ -61,13 +41,9 @@ impl MailboxStore for Engine {
         message: MessageId,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<BroughtBack, StoreError> {
-        let bringing = work(move |tx| set_archived(tx, agent, message, by, false, now).boxed());
-        Ok(match self.write("bring a message back", agent, bringing).await? {
-            Some(true) => BroughtBack::Now,
-            Some(false) => BroughtBack::NotAway,
-            None => BroughtBack::NoCopy,
-        })
+    ) -> Result<Option<bool>, StoreError> {
+        let bringing = in_job!(|tx| set_archived(tx, agent, message, by, false, now).await);
+        self.write("bring a message back", Home::Agent(agent), bringing).await
     }
 }
 
@@ -78,7 +54,7 @@ async fn open_copies(tx: &mut Tx<'_>, query: &CopyQuery) -> Outcome<Vec<Recipien
     let limit = query.limit.saturating_add(place);
     let (mut page, mut bytes): (Vec<RecipientCopy>, usize) = (Vec::new(), 0);
     let visit = &mut |row: &Row<'_>| {
-        let copy = copy_of(row)?;
+        let copy: RecipientCopy = row.read()?;
         if (copy.message.id.0, copy.place) <= (message, place) {
             return Ok(true);
         }
@@ -95,33 +71,39 @@ async fn open_copies(tx: &mut Tx<'_>, query: &CopyQuery) -> Outcome<Vec<Recipien
 /// Which way to walk follows from the question: along one mailbox, where a message has one copy, or along the messages of
 /// the project. Either way is in the order of the answer, so that nothing is sorted and a page costs what it holds.
 fn open_copies_sql(query: &CopyQuery) -> String {
-    let unread = if query.unread_only { " AND d.read_at IS NULL" } else { "" };
-    let (from, rest) = match query.agent {
-        Some(_) => {
-            let index = if query.unread_only { "INDEXED BY delivery_unread " } else { "" };
-            (
-                format!("delivery d {index}CROSS JOIN message m ON m.id = d.message_id"),
-                "d.recipient_id = ?1 AND d.message_id > ?2 {open} ORDER BY d.message_id",
-            )
-        }
+    let (unread, index) = match query.unread_only {
+        true => (" AND d.read_at IS NULL", "INDEXED BY delivery_unread "),
+        false => ("", ""),
+    };
+    let (from, whose, order) = match query.agent {
+        Some(_) => (
+            format!("delivery d {index}CROSS JOIN message m ON m.id = d.message_id"),
+            "d.recipient_id = ?1 AND d.message_id > ?2",
+            "d.message_id",
+        ),
         None => (
             "message m NOT INDEXED CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id"
                 .to_owned(),
-            "m.project_id = ?1 AND m.id >= ?2 {open} ORDER BY m.id, d.role, d.position",
+            "m.project_id = ?1 AND m.id >= ?2",
+            "m.id, d.role, d.position",
         ),
     };
-    let rest = rest.replace("{open}", &format!("AND d.archived_at IS NULL{unread}"));
     format!(
         "SELECT {COLUMNS}, {BODY}, {STATE}, a.name,
              (SELECT count(*) FROM delivery e INDEXED BY delivery_by_message
               WHERE e.message_id = d.message_id AND (e.role, e.position) <= (d.role, d.position))
-         FROM {from} CROSS JOIN agent a ON a.id = d.recipient_id WHERE {rest} LIMIT ?3"
+         FROM {from} CROSS JOIN agent a ON a.id = d.recipient_id
+         WHERE {whose} AND d.archived_at IS NULL{unread} ORDER BY {order} LIMIT ?3"
     )
 }
 
-fn copy_of(row: &Row<'_>) -> Outcome<RecipientCopy> {
-    let (_, state) = delivery_of(row, AFTER_BODY)?;
-    Ok(RecipientCopy { message: message_of(row)?, recipient: row.get(RECIPIENT)?, place: row.get(PLACE)?, state })
+from_row! { Count { total, unread } }
+
+impl FromRow for RecipientCopy {
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+        let (InboxEntry { message, state, .. }, recipient, place) = FromRow::from_row(row, at)?;
+        Ok(Self { message, recipient, place, state })
+    }
 }
 
 /// Archives a copy, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the agent
@@ -137,7 +119,7 @@ async fn set_archived(
     let sql =
         "SELECT d.archived_at IS NOT NULL, m.project_id FROM delivery d CROSS JOIN message m ON m.id = d.message_id
                WHERE d.recipient_id = ?1 AND d.message_id = ?2";
-    let copy = tx.row(sql, values![agent, message], |row| Ok((row.get::<bool>(0)?, row.get(1)?))).await?;
+    let copy: Option<(bool, ProjectId)> = tx.row(sql, values![agent, message]).await?;
     let Some((is_archived, project)) = copy else { return Ok(None) };
     if is_archived == is_wanted {
         return Ok(Some(false));
@@ -163,9 +145,9 @@ mod tests {
         for (agent, unread_only) in [(Some(AgentId(1)), true), (Some(AgentId(1)), false), (None, true), (None, false)] {
             let query = CopyQuery { project: ProjectId(1), agent, unread_only, after: None, limit: 1 };
             let sql = format!("EXPLAIN QUERY PLAN {}", open_copies_sql(&query));
-            let step_of = |row: &Row<'_>| row.get::<String>(3);
-            let plan = store.read("plan", async |tx| tx.rows(&sql, values![1, 0, 1], step_of).await).await.unwrap();
-            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{agent:?} {unread_only}: {plan:?}");
+            let plan: Vec<(i64, i64, i64, String)> =
+                store.read("plan", async |tx| tx.rows(&sql, values![1, 0, 1]).await).await.unwrap();
+            assert!(!plan.iter().any(|step| step.3.contains("TEMP B-TREE")), "{agent:?} {unread_only}: {plan:?}");
         }
     }
 }

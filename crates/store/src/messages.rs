@@ -1,35 +1,38 @@
 //! Messages and their deliveries. How a message comes in stands with each engine, which keeps many at once in its own way.
+//!
+//! Every query for messages selects [`COLUMNS`] and then a body, so that all are read alike. A body that is not wanted is
+//! not read from the disk.
 
 pub(crate) mod append;
-mod rows;
-mod unseen;
 
 use std::time::Instant;
 
-use async_trait::async_trait;
-use formats::Kind;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
-use mail::events::EventKind;
-use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{
-    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage,
+    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage, Role,
 };
 
-use crate::Engine;
-use crate::error::{Outcome, SqlError};
-use crate::job::work;
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
-pub(crate) use rows::{AFTER_BODY, BODY, COLUMNS, NO_BODY, STATE, delivery_of, message_of, size_of};
+use crate::prelude::*;
+
+/// The columns of a message `m`, without the body.
+pub(crate) const COLUMNS: &str = "m.id, m.project_id, m.from_name, m.to_names, m.cc_names, m.subject, m.thread, \
+     m.reply_to, m.importance, m.ack_required, m.kind, m.work_id, m.door, m.vouched, m.created_at";
+/// The body, when it is wanted.
+pub(crate) const BODY: &str = "m.body";
+/// What stands for the body when it is not.
+pub(crate) const NO_BODY: &str = "''";
+/// The columns of a delivery `d` that tell how it is with it.
+pub(crate) const STATE: &str = "d.role, d.shown_at, d.read_at, d.acked_at, d.ack_note, d.archived_at";
 
 #[async_trait]
 impl MessageStore for Engine {
     async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError> {
+        let message = message.clone();
         match self {
-            Self::Sqlite(store) => store.append(message.clone()).await,
-            Self::Postgres(store) => store.append(message.clone()).await,
+            Self::Sqlite(_) => {
+                let keeping = in_job!(|tx| Ok(append::append(tx, &[&message]).await?.remove(0)));
+                self.write("append a message", Home::Nobody, keeping).await
+            }
+            Self::Postgres(store) => store.writers.append(message).await,
         }
     }
 
@@ -60,7 +63,7 @@ impl MessageStore for Engine {
              WHERE m.sender_id = ?1 AND m.id < ?2 ORDER BY m.id DESC LIMIT ?3"
         );
         let values = values![agent, before.map_or(i64::MAX, |id| id.0), limit];
-        self.read("read an outbox", async |tx| tx.page(&sql, values, message_of, size_of).await).await
+        self.read("read an outbox", async |tx| tx.page(&sql, values, size_of).await).await
     }
 
     async fn take_unseen(
@@ -72,20 +75,17 @@ impl MessageStore for Engine {
         not_after: Option<Instant>,
     ) -> Result<Vec<InboxEntry>, StoreError> {
         // The usual answer is that there is nothing, and must not wait for the disk.
-        if limit == 0 || !self.read("look for new mail", async |tx| unseen::is_any(tx, agent, after).await).await? {
+        if limit == 0 || !self.read("look for new mail", async |tx| is_any_unseen(tx, agent, after).await).await? {
             return Ok(Vec::new());
         }
-        let taking = work(move |tx| {
-            async move {
-                // Asked here, where the wait for other writers is over.
-                if not_after.is_some_and(|end| Instant::now() > end) {
-                    return Ok(Vec::new());
-                }
-                unseen::take(tx, agent, after, limit, now).await
+        let taking = in_job!(|tx| {
+            // Asked here, where the wait for other writers is over.
+            if not_after.is_some_and(|end| Instant::now() > end) {
+                return Ok(Vec::new());
             }
-            .boxed()
+            take_unseen(tx, agent, after, limit, now).await
         });
-        self.write("take new mail", agent, taking).await
+        self.write("take new mail", Home::Agent(agent), taking).await
     }
 
     async fn mark(
@@ -101,28 +101,38 @@ impl MessageStore for Engine {
             noted_or_none => return Ok(noted_or_none),
         }
         let mark = mark.clone();
-        self.write("mark a message", agent, move |tx| note(tx, agent, message, mark, now).boxed()).await
+        let marking = in_job!(|tx| {
+            let known = state(tx, agent, message).await?;
+            let Some(mut state) = known.clone().filter(|state| !mark.is_noted(state)) else { return Ok(known) };
+            let kind = mark.note(&mut state, now);
+            let sql = "UPDATE delivery SET read_at = ?3, acked_at = ?4, ack_note = ?5
+                       WHERE recipient_id = ?1 AND message_id = ?2
+                       RETURNING (SELECT project_id FROM message WHERE id = ?2)";
+            let values = values![agent, message, state.read_at, state.acked_at, &state.ack_note];
+            let project = tx.only(sql, values).await?;
+            if kind == EventKind::MessageAcknowledged {
+                tx.numbers(project).await?.acks += 1;
+            }
+            tx.record(project, kind, message.0, Some(agent), now).await?;
+            Ok(Some(state))
+        });
+        self.write("mark a message", Home::Agent(agent), marking).await
     }
 }
 
 /// The message of that number, with its body.
 pub(crate) async fn by_id(tx: &mut Tx<'_>, id: MessageId) -> Outcome<Option<Message>> {
     let sql = format!("SELECT {COLUMNS}, {BODY} FROM message m WHERE m.id = ?1");
-    tx.row(&sql, values![id], message_of).await
+    tx.row(&sql, values![id]).await
 }
 
 /// Every recipient's copy of each of these messages, in the order in which recipients are listed.
 pub(crate) async fn deliveries(tx: &mut Tx<'_>, ids: &[MessageId]) -> Outcome<Vec<(MessageId, Delivery)>> {
     let sql = format!(
-        "SELECT a.name, {STATE}, d.message_id FROM delivery d INDEXED BY delivery_by_message
+        "SELECT d.message_id, a.name, {STATE} FROM delivery d INDEXED BY delivery_by_message
          CROSS JOIN agent a ON a.id = d.recipient_id WHERE d.message_id = ?1 ORDER BY d.role, d.position"
     );
-    let ids: Vec<Value<'_>> = ids.iter().map(|id| Value::from(*id)).collect();
-    tx.rows_many(&sql, 1, &ids, |row| {
-        let (role, state) = delivery_of(row, 1)?;
-        Ok((row.get(7)?, Delivery { recipient: row.get(0)?, role, state }))
-    })
-    .await
+    tx.rows_many(&sql, ids.iter().map(|id| [Value::from(*id)])).await
 }
 
 async fn inbox(tx: &mut Tx<'_>, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> {
@@ -140,7 +150,7 @@ async fn inbox(tx: &mut Tx<'_>, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> 
     let narrowed = [
         ("m.thread", Value::from(&query.thread)),
         ("m.work_id", Value::from(&query.about.work_id)),
-        ("d.kind", Value::from(query.about.kind.map(Kind::as_str))),
+        ("d.kind", Value::from(query.about.kind)),
     ];
     for (column, value) in narrowed.into_iter().filter(|(_, value)| *value != Value::Null) {
         values.push(value);
@@ -151,69 +161,96 @@ async fn inbox(tx: &mut Tx<'_>, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> 
          WHERE d.recipient_id = ?1 AND d.archived_at IS NULL AND {number} < ?2{wanted}
          ORDER BY {number} DESC LIMIT ?3"
     );
-    tx.page(&sql, &values, entry_of, |entry| size_of(&entry.message)).await
+    tx.page(&sql, &values, |entry: &InboxEntry| size_of(&entry.message)).await
 }
 
 /// What to walk along, and the column of it that counts.
 ///
 /// It is said here, because it follows from the question and not from statistics: each index holds just what is asked
 /// for, so that an empty answer costs nothing however much mail was read.
-fn walk(query: &InboxQuery) -> (&'static str, &'static str) {
-    match (&query.thread, &query.about.work_id, query.unread_only, query.ack_required_only) {
-        (Some(_), ..) => (
-            "message m INDEXED BY message_by_thread CROSS JOIN delivery d
+fn walk(query: &InboxQuery) -> (String, &'static str) {
+    let of_thread_or_work = match (&query.thread, &query.about.work_id) {
+        (Some(_), _) => Some("message_by_thread"),
+        (None, Some(_)) => Some("message_by_work"),
+        (None, None) => None,
+    };
+    if let Some(index) = of_thread_or_work {
+        let from = format!(
+            "message m INDEXED BY {index} CROSS JOIN delivery d
              ON d.recipient_id = ?1 AND d.message_id = m.id
-             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)",
-            "m.id",
-        ),
-        (None, Some(_), ..) => (
-            "message m INDEXED BY message_by_work CROSS JOIN delivery d
-             ON d.recipient_id = ?1 AND d.message_id = m.id
-             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)",
-            "m.id",
-        ),
-        (None, None, ..) if query.about.kind.is_some() => {
-            ("delivery d INDEXED BY delivery_by_kind CROSS JOIN message m ON m.id = d.message_id", "d.message_id")
-        }
-        (None, None, true, _) => {
-            ("delivery d INDEXED BY delivery_unread CROSS JOIN message m ON m.id = d.message_id", "d.message_id")
-        }
-        (None, None, false, true) => (
-            "delivery d INDEXED BY delivery_to_acknowledge CROSS JOIN message m ON m.id = d.message_id",
-            "d.message_id",
-        ),
-        (None, None, false, false) => ("delivery d CROSS JOIN message m ON m.id = d.message_id", "d.message_id"),
+             AND m.project_id = (SELECT project_id FROM agent WHERE id = ?1)"
+        );
+        return (from, "m.id");
     }
-}
-
-fn entry_of(row: &Row<'_>) -> Outcome<InboxEntry> {
-    let (role, state) = delivery_of(row, AFTER_BODY)?;
-    Ok(InboxEntry { message: message_of(row)?, role, state })
+    let index = match (query.about.kind, query.unread_only, query.ack_required_only) {
+        (Some(_), ..) => "INDEXED BY delivery_by_kind ",
+        (None, true, _) => "INDEXED BY delivery_unread ",
+        (None, false, true) => "INDEXED BY delivery_to_acknowledge ",
+        (None, false, false) => "",
+    };
+    (format!("delivery d {index}CROSS JOIN message m ON m.id = d.message_id"), "d.message_id")
 }
 
 async fn state(tx: &mut Tx<'_>, agent: AgentId, message: MessageId) -> Outcome<Option<DeliveryState>> {
     let sql = format!("SELECT {STATE} FROM delivery d WHERE d.recipient_id = ?1 AND d.message_id = ?2");
-    tx.row(&sql, values![agent, message], |row| delivery_of(row, 0).map(|(_, state)| state)).await
+    Ok(tx.row::<(Role, _)>(&sql, values![agent, message]).await?.map(|(_, state)| state))
 }
 
-async fn note(
+/// Mail that was neither read nor shown nor archived: the index that holds it, and what is true of it.
+const UNSEEN: (&str, &str) = (
+    "delivery_unseen",
+    "d.recipient_id = ?1 AND d.message_id > ?2
+     AND d.read_at IS NULL AND d.archived_at IS NULL AND d.shown_at IS NULL",
+);
+/// Mail that was neither read nor archived.
+const UNREAD: (&str, &str) =
+    ("delivery_unread", "d.recipient_id = ?1 AND d.message_id > ?2 AND d.read_at IS NULL AND d.archived_at IS NULL");
+
+/// Whether there is anything to take.
+async fn is_any_unseen(tx: &mut Tx<'_>, agent: AgentId, after: Option<MessageId>) -> Outcome<bool> {
+    let (index, is_new) = if after.is_some() { UNREAD } else { UNSEEN };
+    let sql = format!("SELECT 1 FROM delivery d INDEXED BY {index} WHERE {is_new} LIMIT 1");
+    tx.exists(&sql, values![agent, after.map_or(0, |id| id.0)]).await
+}
+
+/// Returns the oldest of it, and notes that it was shown: one transaction, so that two who wait for one agent's mail never
+/// both get a message.
+async fn take_unseen(
     tx: &mut Tx<'_>,
     agent: AgentId,
-    message: MessageId,
-    mark: Mark,
+    after: Option<MessageId>,
+    limit: usize,
     now: Timestamp,
-) -> Outcome<Option<DeliveryState>> {
-    let known = state(tx, agent, message).await?;
-    let Some(mut state) = known.clone().filter(|state| !mark.is_noted(state)) else { return Ok(known) };
-    let kind = mark.note(&mut state, now);
-    let sql = "UPDATE delivery SET read_at = ?3, acked_at = ?4, ack_note = ?5
-               WHERE recipient_id = ?1 AND message_id = ?2
-               RETURNING (SELECT project_id FROM message WHERE id = ?2)";
-    let values = values![agent, message, state.read_at, state.acked_at, &state.ack_note];
-    let project = tx.one(sql, values).await?.ok_or_else(|| SqlError::Unknown("a delivery is gone".to_owned()))?;
-    if kind == EventKind::MessageAcknowledged {
-        tx.count_ack(project).await?;
+) -> Outcome<Vec<InboxEntry>> {
+    let (index, is_new) = if after.is_some() { UNREAD } else { UNSEEN };
+    let sql = format!(
+        "SELECT {COLUMNS}, {BODY}, {STATE} FROM delivery d INDEXED BY {index}
+         CROSS JOIN message m ON m.id = d.message_id
+         WHERE {is_new} ORDER BY d.message_id LIMIT ?3"
+    );
+    let values = values![agent, after.map_or(0, |id| id.0), limit];
+    let mut taken = tx.page(&sql, values, |entry: &InboxEntry| size_of(&entry.message)).await?;
+    let mut shown = Vec::new();
+    for entry in taken.iter_mut().filter(|entry| entry.state.shown_at.is_none()) {
+        entry.state.shown_at = Some(now);
+        shown.push(*values![agent, entry.message.id, now]);
     }
-    tx.record(project, kind, message.0, Some(agent), now).await?;
-    Ok(Some(state))
+    let sql = "UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2";
+    tx.execute_many(sql, shown).await?;
+    Ok(taken)
+}
+
+from_row! {
+    Message {
+        id, project, from, to, cc, subject, thread, reply_to, importance, ack_required, kind, work_id, door, vouched,
+        created_at, body,
+    }
+    DeliveryState { shown_at, read_at, acked_at, ack_note, archived_at }
+    InboxEntry { message, role, state }
+    Delivery { recipient, role, state }
+}
+
+/// How much a message counts for in a page.
+pub(crate) fn size_of(message: &Message) -> usize {
+    message.body.len()
 }

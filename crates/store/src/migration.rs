@@ -1,9 +1,15 @@
 //! The steps of a schema, whichever engine it is of: numbered, each applied once, and never changed afterwards.
 //!
 //! The checksum of each step that was applied is kept with the mail, so that a changed step is noticed rather than half
-//! believed. How a step is applied is the engine's affair.
+//! believed. There is no way back: an older program refuses a newer store. What is an engine's own stands in its [`Schema`].
+
+use crate::error::{Outcome, SqlError};
+use crate::moving::MARK;
+use crate::row::values;
+use crate::tx::Tx;
 
 /// One step.
+#[derive(Clone, Copy)]
 pub(crate) struct Migration {
     /// Its number; they count from 1 without gaps.
     pub(crate) version: i64,
@@ -13,43 +19,123 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// An engine's steps, and what is its own in applying them.
+#[derive(Clone, Copy)]
+pub(crate) struct Schema<'s> {
+    /// The steps that are the engine's own. They come first.
+    pub(crate) steps: &'s [Migration],
+    /// The steps that both engines have: name and SQL.
+    pub(crate) shared: &'s [(&'static str, &'static str)],
+    /// A shared step in the engine's words.
+    pub(crate) translate: fn(&str) -> String,
+    /// The names of all tables, as `name`.
+    pub(crate) tables: &'static str,
+    /// Begins a transaction in which nobody else applies steps.
+    pub(crate) begin: &'static str,
+    /// Makes the table of the steps that were applied, if it is not there.
+    pub(crate) noting: &'static str,
+    /// Why a store is refused that another program made.
+    pub(crate) foreign: &'static str,
+    /// Why a store is refused that lacks all steps, or some, and may not be changed.
+    pub(crate) empty: &'static str,
+    pub(crate) older: &'static str,
+}
+
 /// Why a store is not opened that carries the mark of a move ([`crate::moving`]).
-pub(crate) const UNFINISHED: &str = "MIGRATION_UNFINISHED: not all mail was moved here yet; run `postrider migrate` again \
+const UNFINISHED: &str = "MIGRATION_UNFINISHED: not all mail was moved here yet; run `postrider migrate` again \
      with the same --from and --to, which goes on where it stopped";
 
-/// Why the steps that were applied are not those that are known.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Mismatch {
-    /// Written by a newer program.
-    #[error("the database has schema version {found}, and this program knows versions up to {known}; use a newer one")]
-    Newer { found: i64, known: i64 },
-    /// A step was changed after it was applied.
-    #[error("migration {version} ('{name}') is not the one that this database was made with")]
-    Changed { version: i64, name: &'static str },
-}
-
-impl Migration {
-    /// What its text comes to.
-    pub(crate) fn checksum(&self) -> [u8; 32] {
-        *blake3::hash(self.sql.as_bytes()).as_bytes()
-    }
-
+impl Schema<'_> {
     /// The version that all steps lead to.
-    pub(crate) fn newest(all: &[Self]) -> i64 {
-        all.last().map_or(0, |step| step.version)
+    pub(crate) fn newest(&self) -> i64 {
+        (self.steps.len() + self.shared.len()) as i64
     }
-}
 
-/// The version that the steps with these checksums led to.
-pub(crate) fn applied(all: &[Migration], kept: &[(i64, Vec<u8>)]) -> Result<i64, Mismatch> {
-    let found = kept.last().map_or(0, |(version, _)| *version);
-    if found > Migration::newest(all) {
-        return Err(Mismatch::Newer { found, known: Migration::newest(all) });
+    /// Every step, in order.
+    fn all(&self) -> impl Iterator<Item = Migration> {
+        let shared = (1..).zip(self.shared).map(|(nth, (name, sql))| {
+            let version = (self.steps.len() + nth) as i64;
+            Migration { version, name, sql }
+        });
+        self.steps.iter().copied().chain(shared)
     }
-    for (step, (_, sum)) in all.iter().zip(kept) {
-        if step.checksum() != sum.as_slice() {
-            return Err(Mismatch::Changed { version: step.version, name: step.name });
+
+    /// Applies what is missing, all of it or nothing.
+    pub(crate) async fn migrate(&self, tx: &mut Tx<'_>) -> Outcome<()> {
+        if self.applied(tx).await? == self.newest() {
+            return Ok(());
+        }
+        tx.command(self.begin).await?;
+        let migrated = self.apply(tx).await;
+        tx.command(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+        migrated
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Outcome<()> {
+        // Asked again under the lock: another process may have been quicker.
+        let done = self.applied(tx).await?;
+        tx.command(self.noting).await?;
+        for step in self.all().filter(|step| step.version > done) {
+            match step.version as usize > self.steps.len() {
+                true => tx.command(&(self.translate)(step.sql)).await?,
+                false => tx.command(step.sql).await?,
+            }
+            let sql = "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)";
+            tx.execute(sql, values![step.version, step.name, checksum(&step).as_bytes()]).await?;
+        }
+        Ok(())
+    }
+
+    /// Succeeds when nothing is missing.
+    pub(crate) async fn check(&self, tx: &mut Tx<'_>) -> Outcome<()> {
+        let (found, known) = (self.applied(tx).await?, self.newest());
+        if found == known {
+            return Ok(());
+        }
+        let why = if found == 0 { self.empty } else { self.older };
+        Err(SqlError::Unknown(why.replace("{found}", &found.to_string()).replace("{known}", &known.to_string())))
+    }
+
+    /// Succeeds unless mail is still being moved into the store.
+    pub(crate) async fn check_finished(&self, tx: &mut Tx<'_>) -> Outcome<()> {
+        match self.is_unfinished(tx).await? {
+            true => Err(SqlError::Unknown(UNFINISHED.to_owned())),
+            false => Ok(()),
         }
     }
-    Ok(found)
+
+    /// Whether mail is still being moved into the store.
+    pub(crate) async fn is_unfinished(&self, tx: &mut Tx<'_>) -> Outcome<bool> {
+        let sql = format!("SELECT 1 FROM ({}) AS tables WHERE name = ?1", self.tables);
+        tx.exists(&sql, values![MARK]).await
+    }
+
+    /// The version of the store, after comparing what was applied with what is known.
+    pub(crate) async fn applied(&self, tx: &mut Tx<'_>) -> Outcome<i64> {
+        let tables = self.tables;
+        let sql = format!("SELECT count(*), count(*) FILTER (WHERE name = 'migration') FROM ({tables}) AS tables");
+        match tx.row::<(i64, i64)>(&sql, &[]).await? {
+            None | Some((0, _)) => return Ok(0),
+            Some((_, 0)) => return Err(SqlError::Unknown(self.foreign.to_owned())),
+            Some(_) => {}
+        }
+        let kept: Vec<(i64, Vec<u8>)> =
+            tx.rows("SELECT version, checksum FROM migration ORDER BY version", &[]).await?;
+        let (found, known) = (kept.last().map_or(0, |(version, _)| *version), self.newest());
+        if found > known {
+            return Err(SqlError::Unknown(format!(
+                "the database has schema version {found}, and this program knows versions up to {known}; use a newer one"
+            )));
+        }
+        match self.all().zip(kept).find(|(step, (_, sum))| *checksum(step).as_bytes() != sum.as_slice()) {
+            None => Ok(found),
+            Some((Migration { version, name, .. }, _)) => Err(SqlError::Unknown(format!(
+                "migration {version} ('{name}') is not the one that this database was made with"
+            ))),
+        }
+    }
+}
+
+fn checksum(step: &Migration) -> blake3::Hash {
+    blake3::hash(step.sql.as_bytes())
 }

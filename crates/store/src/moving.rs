@@ -6,23 +6,20 @@
 //! At the end both sides are read again, each by its own engine, and compared. Nothing is deleted in the source, and a
 //! target that has mail of its own is left alone.
 
+mod side;
 mod tables;
 
-use async_trait::async_trait;
 use mail::StoreError;
 
-use crate::Location;
-use crate::postgres::moving::Database;
-use crate::sqlite::moving::File;
-pub(crate) use tables::{Findable, Row, Value, size_of};
-pub use tables::{Kind, TABLES, Table};
+use crate::{Location, TABLES};
+pub(crate) use side::Own;
+use side::Side;
+use tables::Cell;
+pub use tables::Table;
+pub(crate) use tables::table;
 
 /// The table that a target has as long as not everything was moved into it.
 pub(crate) const MARK: &str = "unfinished_migration";
-/// How many rows and, but for the last row, how many bytes are moved at a time.
-pub(crate) const PAGE_ROWS: usize = 4_000;
-/// As [`PAGE_ROWS`].
-pub(crate) const PAGE_BYTES: usize = 8 << 20;
 
 /// Why mail was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -81,29 +78,27 @@ impl MoveError {
 
     /// A code that programs match on.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoMail(_) => "MIGRATION_NO_MAIL",
-            Self::Same(_) => "MIGRATION_SAME_STORE",
-            Self::InUse { .. } => "MIGRATION_IN_USE",
-            Self::Incomplete(_) => "MIGRATION_UNFINISHED",
-            Self::Taken(_) => "MIGRATION_TARGET_HOLDS_MAIL",
-            Self::AnotherSource { .. } => "MIGRATION_OF_ANOTHER_SOURCE",
-            Self::Closed { .. } => "MIGRATION_STORE_CLOSED",
-            Self::Store(_) => "MIGRATION_FAILED",
-        }
+        self.code_and_hint().0
     }
 
     /// The next step.
     pub fn hint(&self) -> &'static str {
+        self.code_and_hint().1
+    }
+
+    #[rustfmt::skip] // a row each
+    fn code_and_hint(&self) -> (&'static str, &'static str) {
         match self {
-            Self::NoMail(_) => "Check the path or the URL of --from.",
-            Self::Same(_) => "Name two different stores with --from and --to.",
-            Self::InUse { .. } => "Stop it, then run the command again.",
-            Self::Incomplete(_) => "Finish that migration first: run it again.",
-            Self::Taken(_) => "Name an empty database, or a file that is not there yet.",
-            Self::AnotherSource { .. } => "Finish that migration first, or name an empty target.",
-            Self::Closed { .. } => "Mend that, or name another store, then run the command again.",
-            Self::Store(_) => "Run the command again: it goes on where it stopped.",
+            Self::NoMail(_) => ("MIGRATION_NO_MAIL", "Check the path or the URL of --from."),
+            Self::Same(_) => ("MIGRATION_SAME_STORE", "Name two different stores with --from and --to."),
+            Self::InUse { .. } => ("MIGRATION_IN_USE", "Stop it, then run the command again."),
+            Self::Incomplete(_) => ("MIGRATION_UNFINISHED", "Finish that migration first: run it again."),
+            Self::Taken(_) => ("MIGRATION_TARGET_HOLDS_MAIL", "Name an empty database, or a file that is not there yet."),
+            Self::AnotherSource { .. } =>
+                ("MIGRATION_OF_ANOTHER_SOURCE", "Finish that migration first, or name an empty target."),
+            Self::Closed { .. } =>
+                ("MIGRATION_STORE_CLOSED", "Mend that, or name another store, then run the command again."),
+            Self::Store(_) => ("MIGRATION_FAILED", "Run the command again: it goes on where it stopped."),
         }
     }
 }
@@ -148,31 +143,6 @@ impl Compared {
     }
 }
 
-/// One of the two stores, open for a move.
-#[async_trait(?Send)]
-pub(crate) trait Side {
-    /// The rows behind a key, or the first ones: as many as one page holds.
-    async fn page(&mut self, table: &Table, after: Option<&[Value]>) -> Result<Vec<Row>, StoreError>;
-    /// How many rows there are.
-    async fn count(&mut self, table: &Table) -> Result<u64, StoreError>;
-    /// The key of the last row.
-    async fn last_key(&mut self, table: &Table) -> Result<Option<Vec<Value>>, StoreError>;
-    /// The highest ticket that was ever given to one who waits for a lease: none is given twice.
-    async fn last_ticket(&mut self) -> Result<i64, StoreError>;
-    /// The office whose mail is being moved here, if that did not end.
-    async fn mark(&mut self) -> Result<Option<String>, StoreError>;
-    /// Sets the mark, and forgets the office that an empty store was made with.
-    async fn begin(&mut self, office: &str) -> Result<(), StoreError>;
-    /// Adds rows, and makes messages findable, in one transaction.
-    async fn append(&mut self, table: &Table, rows: &[Row]) -> Result<(), StoreError>;
-    /// Lets new numbers begin behind those that are there.
-    async fn settle(&mut self, last_ticket: i64) -> Result<(), StoreError>;
-    /// Takes the mark away.
-    async fn finish(&mut self) -> Result<(), StoreError>;
-    /// Lets others use it again, at once.
-    async fn release(&mut self);
-}
-
 /// Copies everything from one store into another that is empty, or into which the same was begun; and compares both.
 ///
 /// The target is ready for use when, and only when, every table is equal.
@@ -184,10 +154,10 @@ pub async fn move_mail(
     if from == to {
         return Err(MoveError::Same(from.to_string()));
     }
-    let mut source = open_source(from).await.map_err(|error| error.of_opening("--from", from))?;
-    let moved = match open_target(to).await.map_err(|error| error.of_opening("--to", to)) {
+    let mut source = Side::source(from).await.map_err(|error| error.of_opening("--from", from))?;
+    let moved = match Side::target(to).await.map_err(|error| error.of_opening("--to", to)) {
         Ok(mut target) => {
-            let moved = move_all((&mut *source, from), (&mut *target, to), progress).await;
+            let moved = move_all((&mut source, from), (&mut target, to), progress).await;
             target.release().await;
             moved
         }
@@ -198,8 +168,8 @@ pub async fn move_mail(
 }
 
 async fn move_all(
-    (source, from): (&mut dyn Side, &Location),
-    (target, to): (&mut dyn Side, &Location),
+    (source, from): (&mut Side, &Location),
+    (target, to): (&mut Side, &Location),
     mut progress: impl FnMut(MoveProgress),
 ) -> Result<Vec<Compared>, MoveError> {
     if source.mark().await?.is_some() {
@@ -222,38 +192,24 @@ async fn move_all(
     Ok(compared)
 }
 
-async fn open_source(at: &Location) -> Result<Box<dyn Side>, MoveError> {
-    Ok(match at {
-        Location::File(path) => Box::new(File::source(path)?),
-        Location::Postgres(url) => Box::new(Database::source(url, &at.to_string()).await?),
-    })
-}
-
-async fn open_target(at: &Location) -> Result<Box<dyn Side>, MoveError> {
-    Ok(match at {
-        Location::File(path) => Box::new(File::target(path)?),
-        Location::Postgres(url) => Box::new(Database::target(url, &at.to_string()).await?),
-    })
-}
-
 /// Marks the target as one that is being filled from this source, unless it is that already.
-async fn begin(source: &mut dyn Side, target: &mut dyn Side, to: &Location) -> Result<(), MoveError> {
+async fn begin(source: &mut Side, target: &mut Side, to: &Location) -> Result<(), MoveError> {
     let [office, project] = [&TABLES[0], &TABLES[1]];
-    let office = match source.page(office, None).await?.pop().as_deref() {
-        Some([Value::Text(id)]) => id.clone(),
+    let office = match source.page(office, &[]).await?.pop().as_deref() {
+        Some([Cell::Text(id)]) => id.clone(),
         _ => String::new(),
     };
     match target.mark().await? {
         Some(begun) if begun == office => Ok(()),
         Some(begun) => Err(MoveError::AnotherSource { place: to.to_string(), office: begun }),
-        None if target.last_key(project).await?.is_some() => Err(MoveError::Taken(to.to_string())),
+        None if !target.last_key(project).await?.is_empty() => Err(MoveError::Taken(to.to_string())),
         None => Ok(target.begin(&office).await?),
     }
 }
 
 async fn copy(
-    source: &mut dyn Side,
-    target: &mut dyn Side,
+    source: &mut Side,
+    target: &mut Side,
     table: &Table,
     progress: &mut impl FnMut(MoveProgress),
 ) -> Result<(), MoveError> {
@@ -262,22 +218,22 @@ async fn copy(
     let mut last = target.last_key(table).await?;
     loop {
         progress(MoveProgress { table: table.name, done, all, is_comparing: false });
-        let rows = source.page(table, last.as_deref()).await?;
+        let rows = source.page(table, &last).await?;
         let Some(row) = rows.last() else { return Ok(()) };
-        last = Some(table.key_of(row).to_vec());
+        last = row[..table.key].to_vec();
         target.append(table, &rows).await?;
         done += rows.len() as u64;
     }
 }
 
-async fn sum(side: &mut dyn Side, table: &Table) -> Result<Sum, StoreError> {
-    let (mut rows, mut checksum, mut last) = (0, blake3::Hasher::new(), None);
+async fn sum(side: &mut Side, table: &Table) -> Result<Sum, StoreError> {
+    let (mut rows, mut checksum, mut last) = (0, blake3::Hasher::new(), Vec::new());
     loop {
-        let page = side.page(table, last.as_deref()).await?;
+        let page = side.page(table, &last).await?;
         let Some(row) = page.last() else {
             return Ok(Sum { rows, checksum: checksum.finalize().to_hex().to_string() });
         };
-        last = Some(table.key_of(row).to_vec());
+        last = row[..table.key].to_vec();
         rows += page.len() as u64;
         page.iter().flatten().for_each(|value| value.hash_into(&mut checksum));
     }

@@ -4,18 +4,11 @@ mod listing;
 
 use std::collections::HashMap;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::{SignedDuration, Timestamp};
-use mail::StoreError;
-use mail::ids::{AgentId, ProjectId};
+use jiff::SignedDuration;
 use mail::overview::{AuditEntry, Correspondence, Listed, Listing, MOST_COUNTED, OverviewStore};
 
-use crate::Engine;
-use crate::error::Outcome;
-use crate::events::{event_of, last_sent_before};
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
+use crate::events::last_sent_before;
+use crate::prelude::*;
 
 #[async_trait]
 impl OverviewStore for Engine {
@@ -32,7 +25,7 @@ impl OverviewStore for Engine {
              ) unread"
         );
         let values = values![project, most, agent];
-        Ok(self.read("count unread mail", async |tx| tx.one(&sql, values).await).await?.unwrap_or_default())
+        self.read("count unread mail", async |tx| tx.only(&sql, values).await).await
     }
 
     async fn traffic(
@@ -43,11 +36,28 @@ impl OverviewStore for Engine {
         steps: usize,
     ) -> Result<Vec<u64>, StoreError> {
         // Many events are read, which would hold up whoever else is served by this thread.
-        self.read_long("count traffic", move |tx| traffic(tx, project, since, step, steps).boxed()).await
+        let counting = in_job!(|tx| {
+            let mut counts = vec![0; steps];
+            let Some(length) = i64::try_from(step.as_micros()).ok().filter(|length| *length > 0) else {
+                return Ok(counts);
+            };
+            let (before, _) = last_sent_before(tx, project, since).await?;
+            let sql = "SELECT (at - ?2) / ?3, count(*) FROM event
+                       WHERE project_id = ?1 AND kind = 'message.sent' AND at >= ?2 AND seq > ?4
+                       AND seq > (SELECT next_seq - 1 - ?5 FROM project WHERE id = ?1) GROUP BY 1";
+            let values = values![project, since, length, before, MOST_COUNTED];
+            for (place, count) in tx.rows::<(usize, u64)>(sql, values).await? {
+                if let Some(counted) = counts.get_mut(place) {
+                    *counted = count;
+                }
+            }
+            Ok(counts)
+        });
+        self.read_long("count traffic", counting).await
     }
 
     async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError> {
-        self.read_long("count who wrote to whom", move |tx| correspondence(tx, project, newest).boxed()).await
+        self.read_long("count who wrote to whom", in_job!(|tx| correspondence(tx, project, newest).await)).await
     }
 
     async fn audit(
@@ -57,47 +67,22 @@ impl OverviewStore for Engine {
         limit: usize,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let values = values![project, before.unwrap_or(i64::MAX), limit];
-        self.read("read what happened", async |tx| tx.rows(AUDIT, values, entry_of).await).await
+        self.read("read what happened", async |tx| tx.rows(AUDIT, values).await).await
     }
-}
-
-async fn traffic(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    since: Timestamp,
-    step: SignedDuration,
-    steps: usize,
-) -> Outcome<Vec<u64>> {
-    let mut counts = vec![0; steps];
-    let Some(length) = i64::try_from(step.as_micros()).ok().filter(|length| *length > 0) else { return Ok(counts) };
-    let (before, _) = last_sent_before(tx, project, since).await?;
-    let sql = "SELECT (at - ?2) / ?3, count(*) FROM event
-               WHERE project_id = ?1 AND kind = 'message.sent' AND at >= ?2 AND seq > ?4
-               AND seq > (SELECT next_seq - 1 - ?5 FROM project WHERE id = ?1) GROUP BY 1";
-    let values = values![project, since, length, before, MOST_COUNTED];
-    for (place, count) in tx.rows(sql, values, |row| Ok((row.get::<usize>(0)?, row.get(1)?))).await? {
-        if let Some(counted) = counts.get_mut(place) {
-            *counted = count;
-        }
-    }
-    Ok(counts)
 }
 
 async fn correspondence(tx: &mut Tx<'_>, project: ProjectId, newest: usize) -> Outcome<Vec<Correspondence>> {
     tx.begin_snapshot().await?;
     let messages = listing::newest(tx, &Listing::newest(project, newest)).await?;
-    let messages: Vec<Value<'_>> = messages.into_iter().map(Value::from).collect();
     let copies = "SELECT m.sender_id, d.recipient_id FROM message m
                   CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id
                   WHERE m.id = ?1 AND d.role < 2";
-    let pair_of = |row: &Row<'_>| Ok((row.get::<AgentId>(0)?, row.get::<AgentId>(1)?));
     let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
-    for pair in tx.rows_many(copies, 1, &messages, pair_of).await? {
+    for pair in tx.rows_many(copies, messages.into_iter().map(|id| [Value::from(id)])).await? {
         *counts.entry(pair).or_default() += 1;
     }
     let names = "SELECT id, name FROM agent WHERE project_id = ?1";
-    let name_of = |row: &Row<'_>| Ok((row.get::<AgentId>(0)?, row.get::<String>(1)?));
-    let names: HashMap<AgentId, String> = tx.rows(names, values![project], name_of).await?.into_iter().collect();
+    let names: HashMap<AgentId, String> = tx.rows(names, values![project]).await?.into_iter().collect();
     tx.end_snapshot().await?;
     let name = |agent| names.get(&agent).cloned().unwrap_or_default();
     let counted =
@@ -125,6 +110,4 @@ const AUDIT: &str = "
     LEFT JOIN agent whom ON whom.id = e.reference AND (e.kind LIKE 'agent.%' OR e.kind LIKE 'presence.%')
     ORDER BY e.seq DESC";
 
-fn entry_of(row: &Row<'_>) -> Outcome<AuditEntry> {
-    Ok(AuditEntry { event: event_of(row)?, agent: row.get(5)?, subject: row.get(6)?, thread: row.get(7)? })
-}
+from_row! { AuditEntry { event, agent, subject, thread } }

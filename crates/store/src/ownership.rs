@@ -12,7 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use mail::StoreError;
+use serde::{Deserialize, Serialize};
 
+use crate::error::failure;
 use crate::sqlite::make_file;
 
 /// Who asks for the owner holds the lock for a moment; a lock that is still taken after these tries is an owner's.
@@ -28,7 +30,8 @@ pub struct Ownership {
 }
 
 /// Who serves a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct Owner {
     /// Where it is reached; empty when it has not said so yet.
     pub address: String,
@@ -48,7 +51,7 @@ pub enum NotOwned {
 impl Ownership {
     /// Takes the right to serve `database` at `address`, if nobody has it.
     pub fn take(database: &Path, address: &str) -> Result<Self, NotOwned> {
-        let failed = |cause| NotOwned::Failed(failure("own the database", cause));
+        let failed = |cause: io::Error| NotOwned::Failed(failure("own the database", cause));
         let mut file = open_lock_file(database).map_err(failed)?;
         let mut tries = 1;
         loop {
@@ -67,8 +70,8 @@ impl Ownership {
 
     /// Tells where the owner is reached now: a port may be known only after it was bound.
     pub fn announce(&self, address: &str) -> Result<(), StoreError> {
-        let content = serde_json::json!({ "pid": std::process::id(), "address": address });
-        let line = format!("{content}\n");
+        let owner = Owner { address: address.to_owned(), pid: std::process::id() };
+        let line = format!("{}\n", serde_json::json!(owner));
         // Written over the old line and cut afterwards, so that a reader never finds an empty file.
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))
@@ -110,18 +113,7 @@ fn read_owner(file: &mut File) -> Owner {
     let mut content = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(LONGEST_CONTENT).read_to_end(&mut content));
     let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let said: serde_json::Value = match read {
-        Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
-        Err(_) => serde_json::Value::Null,
-    };
-    Owner {
-        address: said["address"].as_str().unwrap_or_default().to_owned(),
-        pid: said["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0),
-    }
-}
-
-fn failure(doing: &'static str, cause: io::Error) -> StoreError {
-    StoreError::Failed { doing, cause: cause.into() }
+    read.ok().and_then(|_| serde_json::from_slice(line).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,23 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use async_trait::async_trait;
 use futures_util::FutureExt;
-use jiff::{SignedDuration, Timestamp};
-use mail::StoreError;
-use mail::events::EventKind;
-use mail::ids::{AgentId, ProjectId};
-use mail::presence::{
-    HeardOf, NewPresence, Next, Presence, PresenceStore, Present, Source, after_activity, after_word,
-};
+use jiff::SignedDuration;
+use mail::presence::{HeardOf, NewPresence, Next, Presence, PresenceStore, Present, after_activity, after_word};
 
-use crate::Engine;
-use crate::agents::agent_of;
-use crate::error::Outcome;
-use crate::job::work;
-use crate::row::{Row, values};
-use crate::tx::Tx;
-use crate::values::unknown;
+use crate::prelude::*;
 use crate::watches::is_watched;
 
 #[async_trait]
@@ -31,29 +19,35 @@ impl PresenceStore for Engine {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let told = told.clone();
-        let setting = work(move |tx| {
-            async move {
-                if told.is_goodbye() && is_watched(tx, agent, now).await? {
-                    return Ok(false);
-                }
-                let Some(next) = after_word(by_agent(tx, agent).await?.as_ref(), &told) else { return Ok(false) };
-                keep(tx, project, agent, &next, now).await?;
-                Ok(next.is_change)
+        let setting = in_job!(|tx| {
+            if told.is_goodbye() && is_watched(tx, agent, now).await? {
+                return Ok(false);
             }
-            .boxed()
+            let Some(next) = after_word(by_agent(tx, agent).await?.as_ref(), &told) else { return Ok(false) };
+            keep(tx, project, agent, &next, now).await?;
+            Ok(next.is_change)
         });
-        self.write("note a presence", project, setting).await
+        self.write("note a presence", Home::Project(project), setting).await
     }
 
     fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration) {
         // Most acts follow another, and cost the writer nothing where that is seen at once.
-        let known = self.read_at_once("read a presence", async |tx| by_agent(tx, agent).await);
+        let known = match self {
+            Self::Sqlite(_) => self.read("read a presence", async |tx| by_agent(tx, agent).await).now_or_never(),
+            Self::Postgres(_) => None,
+        };
         let noted = match known {
             Some(Ok(known)) if after_activity(known.as_ref(), now, not_within).is_none() => return,
             Some(Err(error)) => Err(error),
             _ => {
-                let touching = work(move |tx| touched(tx, project, agent, now, not_within).boxed());
-                self.write_soon("note that an agent is awake", project, touching)
+                let touching =
+                    in_job!(|tx| match after_activity(by_agent(tx, agent).await?.as_ref(), now, not_within) {
+                        Some(next) => keep(tx, project, agent, &next, now).await,
+                        None => Ok(()),
+                    });
+                // Once it is queued it is not waited for.
+                let queued = self.write("note that an agent is awake", Home::Project(project), touching);
+                queued.now_or_never().unwrap_or(Ok(()))
             }
         };
         if let Err(error) = noted {
@@ -73,7 +67,7 @@ impl PresenceStore for Engine {
         now: Timestamp,
     ) -> Result<Vec<Present>, StoreError> {
         let values = values![project, after.map_or(0, |id| id.0), limit, now];
-        self.read("list who is there", async |tx| tx.rows(PRESENT, values, present_of).await).await
+        self.read("list who is there", async |tx| tx.rows(PRESENT, values).await).await
     }
 
     async fn heard_of(
@@ -83,31 +77,16 @@ impl PresenceStore for Engine {
         after: Option<AgentId>,
         limit: usize,
     ) -> Result<Vec<HeardOf>, StoreError> {
-        let sql = "SELECT p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel, a.id, a.name
+        let sql = "SELECT a.id, a.name, p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel
                    FROM presence p INDEXED BY presence_by_project CROSS JOIN agent a ON a.id = p.agent_id
                    WHERE p.project_id = ?1 AND p.seen_at >= ?2 AND p.source <> 'nats' AND p.agent_id > ?3
                    ORDER BY p.agent_id LIMIT ?4";
         let values = values![project, since, after.map_or(0, |id| id.0), limit];
-        let heard_of =
-            |row: &Row<'_>| Ok(HeardOf { agent: row.get(7)?, name: row.get(8)?, presence: presence_of(row, 0)? });
-        self.read("list who was heard of", async |tx| tx.rows(sql, values, heard_of).await).await
+        self.read("list who was heard of", async |tx| tx.rows(sql, values).await).await
     }
 
     async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError> {
         self.read("look whether somebody came or went", async |tx| stamp(tx, project, now).await).await
-    }
-}
-
-async fn touched(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    agent: AgentId,
-    now: Timestamp,
-    not_within: SignedDuration,
-) -> Outcome<()> {
-    match after_activity(by_agent(tx, agent).await?.as_ref(), now, not_within) {
-        Some(next) => keep(tx, project, agent, &next, now).await,
-        None => Ok(()),
     }
 }
 
@@ -119,13 +98,12 @@ async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i
                    (SELECT count(*) FROM reservation INDEXED BY reservation_open
                     WHERE project_id = ?1 AND released_at IS NULL AND ends_at > ?2)
                FROM project WHERE id = ?1";
-    let sums = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?]);
-    tx.row(sql, values![project, now], sums).await?.hash(&mut hasher);
-    let sql = "SELECT state, substate, since, seen_at, source, watcher_pid, channel, agent_id
+    tx.row::<(i64, i64, i64, i64)>(sql, values![project, now]).await?.hash(&mut hasher);
+    let sql = "SELECT agent_id, state, substate, since, seen_at, source, watcher_pid, channel
                FROM presence WHERE project_id = ?1 ORDER BY agent_id";
     let visit = &mut |row: &Row<'_>| {
-        let known = presence_of(row, 0)?;
-        (row.get::<i64>(7)?, known.since.as_microsecond(), known.shown(now)).hash(&mut hasher);
+        let (agent, known): (i64, Presence) = row.read()?;
+        (agent, known.since.as_microsecond(), known.shown(now)).hash(&mut hasher);
         Ok(true)
     };
     tx.each(sql, values![project], visit).await?;
@@ -152,7 +130,7 @@ const PRESENT: &str = "
 
 async fn by_agent(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Option<Presence>> {
     let sql = "SELECT state, substate, since, seen_at, source, watcher_pid, channel FROM presence WHERE agent_id = ?1";
-    tx.row(sql, values![agent], |row| presence_of(row, 0)).await
+    tx.row(sql, values![agent]).await
 }
 
 async fn keep(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, next: &Next, now: Timestamp) -> Outcome<()> {
@@ -162,17 +140,8 @@ async fn keep(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, next: &Next, 
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
                ON CONFLICT (agent_id) DO UPDATE SET state = ?3, substate = ?4, since = ?5, seen_at = ?6, source = ?7,
                    watcher_pid = ?8, channel = ?9";
-    let values = values![
-        agent,
-        project,
-        &presence.state,
-        &presence.substate,
-        presence.since,
-        presence.seen_at,
-        presence.source.as_str(),
-        presence.watcher_pid,
-        &presence.channel,
-    ];
+    let Presence { state, substate, since, seen_at, source, watcher_pid, channel } = presence;
+    let values = values![agent, project, state, substate, *since, *seen_at, *source, *watcher_pid, channel];
     tx.execute(sql, values).await?;
     if *is_change {
         tx.record(project, EventKind::PresenceChanged, agent.0, Some(agent), now).await?;
@@ -180,26 +149,20 @@ async fn keep(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, next: &Next, 
     Ok(())
 }
 
-/// The presence in the columns from `first` on.
-fn presence_of(row: &Row<'_>, first: usize) -> Outcome<Presence> {
-    let source: &str = row.get(first + 4)?;
-    Ok(Presence {
-        state: row.get(first)?,
-        substate: row.get(first + 1)?,
-        since: row.get(first + 2)?,
-        seen_at: row.get(first + 3)?,
-        source: Source::parse(source).ok_or_else(|| unknown("source of a presence", source))?,
-        watcher_pid: row.get(first + 5)?,
-        channel: row.get(first + 6)?,
-    })
+from_row! {
+    Presence { state, substate, since, seen_at, source, watcher_pid, channel }
+    Present { agent, presence, last_mail_at, leases }
+    HeardOf { agent, name, presence }
 }
 
-fn present_of(row: &Row<'_>) -> Outcome<Present> {
-    let is_known = row.get::<Option<&str>>(9)?.is_some();
-    Ok(Present {
-        agent: agent_of(row)?,
-        presence: if is_known { Some(presence_of(row, 9)?) } else { None },
-        last_mail_at: row.get(16)?,
-        leases: row.get(17)?,
-    })
+/// Of an agent that was never heard of, no column holds anything.
+impl FromRow for Option<Presence> {
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+        let is_known = row.get::<Option<&str>>(*at)?.is_some();
+        if !is_known {
+            *at += 7;
+            return Ok(None);
+        }
+        Presence::from_row(row, at).map(Some)
+    }
 }

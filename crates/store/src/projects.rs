@@ -1,18 +1,8 @@
 //! Projects.
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
-use mail::ids::ProjectId;
 use mail::projects::{Project, ProjectKey, ProjectStore, slug_of, slug_with_hash};
 
-use crate::Engine;
-use crate::engine::Home;
-use crate::error::{Outcome, SqlError};
-use crate::job::work;
-use crate::row::{Row, values};
-use crate::tx::Tx;
+use crate::prelude::*;
 
 const BY_PATH: &str = "SELECT id, slug, human_key, created_at FROM project WHERE human_key = ?1";
 const BY_SLUG: &str = "SELECT id, slug, human_key, created_at FROM project WHERE slug = ?1";
@@ -25,7 +15,7 @@ impl ProjectStore for Engine {
             return Ok(project);
         }
         let human_key = human_key.to_owned();
-        let made = work(move |tx| async move { ensure(tx, &human_key, slug_of(&human_key), now).await }.boxed());
+        let made = in_job!(|tx| ensure(tx, &human_key, slug_of(&human_key), now).await);
         self.write("make a project", Home::Nobody, made).await
     }
 
@@ -34,13 +24,13 @@ impl ProjectStore for Engine {
             ProjectKey::Path(path) => (BY_PATH, path),
             ProjectKey::Slug(slug) => (BY_SLUG, slug),
         };
-        self.read("find a project", async |tx| tx.row(sql, values![key], project_of).await).await
+        self.read("find a project", async |tx| tx.row(sql, values![key]).await).await
     }
 
     async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, StoreError> {
         let sql = "SELECT id, slug, human_key, created_at FROM project WHERE id > ?1 ORDER BY id LIMIT ?2";
         let values = values![after.map_or(0, |id| id.0), limit];
-        self.read("list projects", async |tx| tx.rows(sql, values, project_of).await).await
+        self.read("list projects", async |tx| tx.rows(sql, values).await).await
     }
 }
 
@@ -54,15 +44,12 @@ pub(crate) async fn ensure(tx: &mut Tx<'_>, human_key: &str, slug: String, now: 
     let slug = if is_taken { slug_with_hash(human_key) } else { slug };
     let sql = "INSERT INTO project (slug, human_key, created_at) VALUES (?1, ?2, ?3)
                RETURNING id, slug, human_key, created_at";
-    let made = tx.row(sql, values![&slug, human_key, now], project_of).await?;
-    made.ok_or_else(|| SqlError::Unknown("a project was not made".to_owned()))
+    tx.only(sql, values![&slug, human_key, now]).await
 }
 
 /// The project of that path.
 pub(crate) async fn by_path(tx: &mut Tx<'_>, path: &str) -> Outcome<Option<Project>> {
-    tx.row(BY_PATH, values![path], project_of).await
+    tx.row(BY_PATH, values![path]).await
 }
 
-fn project_of(row: &Row<'_>) -> Outcome<Project> {
-    Ok(Project { id: row.get(0)?, slug: row.get(1)?, human_key: row.get(2)?, created_at: row.get(3)? })
-}
+from_row! { Project { id, slug, human_key, created_at } }

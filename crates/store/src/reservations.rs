@@ -4,32 +4,23 @@
 //! that the book tells what the rows tell, and writes down what was decided. Reservations that ended or were released stay
 //! in the table as history.
 
-mod rows;
+use std::collections::HashSet;
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
-use mail::events::EventKind;
-use mail::ids::{AgentId, LeaseId, ProjectId, TicketId};
+use mail::ids::{LeaseId, TicketId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{
     Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until, renewed,
 };
 
-use crate::Engine;
-use crate::books::OpenBook;
-use crate::error::Outcome;
-use crate::job::work;
-use crate::row::values;
-use crate::tx::Tx;
-use rows::{LEASE, lease_of, leases_of, waiters_of};
+use crate::ledger::OpenBook;
+use crate::prelude::*;
+use crate::values::lines_of;
 
 #[async_trait]
 impl ReservationStore for Engine {
     async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError> {
         let request = request.clone();
-        self.write("reserve files", request.project, move |tx| reserve(tx, request, now).boxed()).await
+        self.write("reserve files", Home::Project(request.project), in_job!(|tx| reserve(tx, request, now).await)).await
     }
 
     async fn release(
@@ -41,9 +32,8 @@ impl ReservationStore for Engine {
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
-        let releasing =
-            work(move |tx| async move { release(tx, project, agent, patterns.as_deref(), by, now).await }.boxed());
-        self.write("release files", project, releasing).await
+        let releasing = in_job!(|tx| release(tx, project, agent, patterns.as_deref(), by, now).await);
+        self.write("release files", Home::Project(project), releasing).await
     }
 
     async fn renew(
@@ -55,9 +45,21 @@ impl ReservationStore for Engine {
         now: Timestamp,
     ) -> Result<Result<Vec<Lease>, Pattern>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
-        let renewing =
-            work(move |tx| async move { renew(tx, project, agent, patterns.as_deref(), ends_at, now).await }.boxed());
-        self.write("renew leases", project, renewing).await
+        let renewing = in_job!(|tx| {
+            let mut held = held(tx, project, agent, patterns.as_deref(), now).await?;
+            let open = open_book(tx, project, now).await?;
+            held.retain(|lease| open.book.stands(lease, now));
+            let leases = match renewed(held, patterns.as_deref(), ends_at) {
+                Ok(leases) if !leases.is_empty() => leases,
+                nothing => return Ok(nothing),
+            };
+            prolong(tx, leases.iter()).await?;
+            let version = tx.record_reservations(project, EventKind::LeaseGranted, &leases, agent, now).await?;
+            let book = book_at(tx, project, version);
+            leases.iter().for_each(|lease| book.hold(lease.clone()));
+            Ok(Ok(leases))
+        });
+        self.write("renew leases", Home::Project(project), renewing).await
     }
 
     async fn leases(
@@ -67,14 +69,8 @@ impl ReservationStore for Engine {
         limit: usize,
         now: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
-        let sql = format!(
-            "SELECT {LEASE} FROM reservation r INDEXED BY reservation_open
-             CROSS JOIN agent a ON a.id = r.holder_id
-             WHERE r.project_id = ?1 AND r.released_at IS NULL AND r.ends_at > ?2 AND r.id > ?3
-             ORDER BY r.id LIMIT ?4"
-        );
-        let values = values![project, now, after.map_or(0, |id| id.0), limit];
-        self.read("list leases", async |tx| tx.rows(&sql, values, lease_of).await).await
+        let after = after.map_or(0, |id| id.0);
+        self.read("list leases", async |tx| leases_of(tx, project, now, after, limit).await).await
     }
 
     async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError> {
@@ -83,7 +79,7 @@ impl ReservationStore for Engine {
 }
 
 async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outcome<Reserved> {
-    let held_until = rows::place_of(tx, &request, now).await?;
+    let held_until = place_of(tx, &request, now).await?;
     if held_until.is_none() {
         request.ticket = None;
     }
@@ -109,9 +105,9 @@ async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outco
 
 /// The project's book, read again if it is not open or somebody else has changed the rows since.
 async fn open_book<'t>(tx: &'t mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<&'t mut OpenBook> {
-    let version = tx.lease_version(project).await?;
+    let version = tx.numbers(project).await?.lease_version;
     if tx.books().at(project, version).is_none() {
-        let leases = leases_of(tx, project, now).await?;
+        let leases = leases_of(tx, project, now, 0, usize::MAX).await?;
         let line = waiters_of(tx, project, now).await?;
         tx.books().keep(project, version, LeaseBook::new(leases, line));
     }
@@ -127,15 +123,16 @@ fn book_at<'t>(tx: &'t mut Tx<'_>, project: ProjectId, version: i64) -> &'t mut 
 
 async fn grant(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Vec<Lease>> {
     if let Some(ticket) = request.ticket {
-        rows::leave(tx, ticket).await?;
+        leave(tx, ticket).await?;
     }
     let book = &open_book(tx, request.project, now).await?.book;
     let own = |pattern| book.own(request.agent, pattern, now);
     let mut granted: Vec<Lease> =
         request.patterns.iter().map(|pattern| request.granted(pattern, own(pattern), now)).collect();
-    rows::prolong(tx, granted.iter().filter(|lease| lease.id != LeaseId(0))).await?;
-    rows::insert(tx, request.project, &mut granted).await?;
-    let version = told(tx, request.project, EventKind::LeaseGranted, &granted, request.agent, now).await?;
+    prolong(tx, granted.iter().filter(|lease| lease.id != LeaseId(0))).await?;
+    insert(tx, request.project, &mut granted).await?;
+    let version =
+        tx.record_reservations(request.project, EventKind::LeaseGranted, &granted, request.agent, now).await?;
     let book = book_at(tx, request.project, version);
     request.ticket.iter().for_each(|ticket| book.leave(*ticket));
     granted.iter().for_each(|lease| book.hold(lease.clone()));
@@ -150,16 +147,16 @@ async fn wait(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Tic
     let mut gone = Vec::new();
     let ticket = match request.ticket {
         Some(ticket) => {
-            rows::hold_place(tx, ticket, until).await?;
+            hold_place(tx, ticket, until).await?;
             ticket
         }
         None => {
             // Whoever was killed in the line cannot leave it; those who come next sweep up.
-            gone = rows::lose_places(tx, request.project, now).await?;
-            rows::stand(tx, request, until, now).await?
+            gone = lose_places(tx, request.project, now).await?;
+            stand(tx, request, until, now).await?
         }
     };
-    let version = tx.raise_leases(request.project).await?;
+    let version = tx.raise_reservations(request.project).await?;
     let book = book_at(tx, request.project, version);
     gone.push(ticket);
     gone.into_iter().for_each(|lost| book.leave(lost));
@@ -169,8 +166,8 @@ async fn wait(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Tic
 
 async fn leave_line(tx: &mut Tx<'_>, request: &Request) -> Outcome<()> {
     let Some(ticket) = request.ticket else { return Ok(()) };
-    rows::leave(tx, ticket).await?;
-    let version = tx.raise_leases(request.project).await?;
+    leave(tx, ticket).await?;
+    let version = tx.raise_reservations(request.project).await?;
     book_at(tx, request.project, version).leave(ticket);
     Ok(())
 }
@@ -184,13 +181,13 @@ pub(crate) async fn release(
     by: AgentId,
     now: Timestamp,
 ) -> Outcome<Vec<Lease>> {
-    let mut released = rows::held(tx, project, agent, patterns, now).await?;
+    let mut released = held(tx, project, agent, patterns, now).await?;
     if released.is_empty() {
         return Ok(released);
     }
     released.iter_mut().for_each(|lease| lease.ends_at = now);
-    rows::release(tx, &released, now).await?;
-    let version = told(tx, project, EventKind::LeaseReleased, &released, by, now).await?;
+    note_release(tx, &released, now).await?;
+    let version = tx.record_reservations(project, EventKind::LeaseReleased, &released, by, now).await?;
     if let Some(open) = tx.books().at(project, version - 1) {
         released.iter().for_each(|lease| open.book.end(lease.id, &lease.pattern));
         open.is_at(version);
@@ -198,36 +195,120 @@ pub(crate) async fn release(
     Ok(released)
 }
 
-async fn renew(
+/// The columns of a reservation `r` and of its holder `a`.
+const LEASE: &str = "r.id, r.holder_id, a.name, r.pattern, r.exclusive, r.reason, r.granted_at, r.ends_at";
+
+/// The active reservations of a project behind a number.
+async fn leases_of(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    now: Timestamp,
+    after: i64,
+    limit: usize,
+) -> Outcome<Vec<Lease>> {
+    let sql = format!(
+        "SELECT {LEASE} FROM reservation r INDEXED BY reservation_open CROSS JOIN agent a ON a.id = r.holder_id
+         WHERE r.project_id = ?1 AND r.released_at IS NULL AND r.ends_at > ?2 AND r.id > ?3 ORDER BY r.id LIMIT ?4"
+    );
+    tx.rows(&sql, values![project, now, after, limit]).await
+}
+
+/// The active reservations of one agent on `patterns` (compared as text), or all of them.
+async fn held(
     tx: &mut Tx<'_>,
     project: ProjectId,
     agent: AgentId,
     patterns: Option<&[Pattern]>,
-    ends_at: Timestamp,
     now: Timestamp,
-) -> Outcome<Result<Vec<Lease>, Pattern>> {
-    let mut held = rows::held(tx, project, agent, patterns, now).await?;
-    let open = open_book(tx, project, now).await?;
-    held.retain(|lease| open.book.stands(lease, now));
-    let leases = match renewed(held, patterns, ends_at) {
-        Ok(leases) if !leases.is_empty() => leases,
-        nothing => return Ok(nothing),
+) -> Outcome<Vec<Lease>> {
+    let sql = format!(
+        "SELECT {LEASE} FROM reservation r INDEXED BY reservation_held CROSS JOIN agent a ON a.id = r.holder_id
+         WHERE r.holder_id = ?1 AND r.released_at IS NULL AND r.ends_at > ?2 AND r.project_id = ?3 ORDER BY r.id"
+    );
+    let wanted: Option<HashSet<&str>> = patterns.map(|some| some.iter().map(Pattern::as_str).collect());
+    let mut leases = Vec::new();
+    let visit = &mut |row: &Row<'_>| {
+        // Compared before it is compiled, for an agent may hold thousands and give back one.
+        let text: &str = row.get(3)?;
+        if wanted.as_ref().is_none_or(|wanted| wanted.contains(text)) {
+            leases.push(row.read()?);
+        }
+        Ok(true)
     };
-    rows::prolong(tx, leases.iter()).await?;
-    let version = told(tx, project, EventKind::LeaseGranted, &leases, agent, now).await?;
-    let book = book_at(tx, project, version);
-    leases.iter().for_each(|lease| book.hold(lease.clone()));
-    Ok(Ok(leases))
+    tx.each(&sql, values![agent, now, project], visit).await?;
+    Ok(leases)
 }
 
-/// Writes one event for each reservation, and returns the version that the rows have now.
-async fn told(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    kind: EventKind,
-    leases: &[Lease],
-    by: AgentId,
-    at: Timestamp,
-) -> Outcome<i64> {
-    tx.record_leases(project, kind, leases.iter().map(|lease| lease.id), by, at).await
+from_row! {
+    Lease { id, holder, holder_name, pattern, exclusive, reason, granted_at, ends_at }
+    Waiter { ticket, agent, agent_name, patterns, exclusive, until }
+}
+
+/// Writes those that have no number yet, and gives each its number.
+async fn insert(tx: &mut Tx<'_>, project: ProjectId, leases: &mut [Lease]) -> Outcome<()> {
+    let sql = "INSERT INTO reservation (project_id, holder_id, pattern, exclusive, reason, granted_at, ends_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id";
+    let new = leases.iter().filter(|lease| lease.id == LeaseId(0));
+    let new = new.map(|lease| {
+        let Lease { holder, exclusive, granted_at, ends_at, .. } = *lease;
+        *values![project, holder, &lease.pattern, exclusive, &lease.reason, granted_at, ends_at]
+    });
+    let ids: Vec<LeaseId> = tx.rows_many(sql, new).await?;
+    let new = leases.iter_mut().filter(|lease| lease.id == LeaseId(0));
+    new.zip(ids).for_each(|(lease, id)| lease.id = id);
+    Ok(())
+}
+
+/// Writes the new end, mode and reason of reservations.
+async fn prolong<'l>(tx: &mut Tx<'_>, leases: impl Iterator<Item = &'l Lease> + Send) -> Outcome<()> {
+    let sql = "UPDATE reservation SET ends_at = ?2, exclusive = ?3, reason = ?4 WHERE id = ?1";
+    let leases = leases.map(|lease| *values![lease.id, lease.ends_at, lease.exclusive, &lease.reason]);
+    tx.execute_many(sql, leases).await
+}
+
+/// Notes that reservations were given back.
+async fn note_release(tx: &mut Tx<'_>, leases: &[Lease], now: Timestamp) -> Outcome<()> {
+    let leases = leases.iter().map(|lease| *values![lease.id, now]);
+    tx.execute_many("UPDATE reservation SET released_at = ?2 WHERE id = ?1", leases).await
+}
+
+/// Those who stand in line, in their order.
+async fn waiters_of(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<Vec<Waiter>> {
+    let sql = "SELECT w.ticket, w.agent_id, a.name, w.patterns, w.exclusive, w.until
+               FROM reservation_wait w CROSS JOIN agent a ON a.id = w.agent_id
+               WHERE w.project_id = ?1 AND w.until > ?2 ORDER BY w.ticket";
+    tx.rows(sql, values![project, now]).await
+}
+
+/// Until when the ticket keeps its position, if it still does.
+async fn place_of(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Option<Timestamp>> {
+    let Some(ticket) = request.ticket else { return Ok(None) };
+    let sql = "SELECT until FROM reservation_wait
+               WHERE ticket = ?1 AND project_id = ?2 AND agent_id = ?3 AND until > ?4";
+    tx.row(sql, values![ticket, request.project, request.agent, now]).await
+}
+
+/// Gives a place at the end of the line.
+async fn stand(tx: &mut Tx<'_>, request: &Request, until: Timestamp, now: Timestamp) -> Outcome<TicketId> {
+    let patterns = lines_of(request.patterns.iter().map(Pattern::as_str));
+    let sql = "INSERT INTO reservation_wait (project_id, agent_id, patterns, exclusive, since, until)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING ticket";
+    let values = values![request.project, request.agent, &patterns, request.exclusive, now, until];
+    tx.only(sql, values).await
+}
+
+/// Holds a place longer.
+async fn hold_place(tx: &mut Tx<'_>, ticket: TicketId, until: Timestamp) -> Outcome<()> {
+    tx.execute("UPDATE reservation_wait SET until = ?2 WHERE ticket = ?1", values![ticket, until]).await.map(drop)
+}
+
+/// Leaves the line.
+async fn leave(tx: &mut Tx<'_>, ticket: TicketId) -> Outcome<()> {
+    tx.execute("DELETE FROM reservation_wait WHERE ticket = ?1", values![ticket]).await.map(drop)
+}
+
+/// Drops the places that were lost by time, and returns them.
+async fn lose_places(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<Vec<TicketId>> {
+    let sql = "DELETE FROM reservation_wait WHERE project_id = ?1 AND until <= ?2 RETURNING ticket";
+    tx.rows(sql, values![project, now]).await
 }

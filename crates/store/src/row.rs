@@ -45,48 +45,34 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-impl<'a> From<&'a Option<String>> for Value<'a> {
-    fn from(value: &'a Option<String>) -> Self {
-        value.as_deref().into()
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(value)
-    }
-}
-
 impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
     fn from(value: &'a [u8; N]) -> Self {
         Self::Bytes(value)
     }
 }
 
-/// A limit or a count that does not fit is as good as none.
-impl From<usize> for Value<'_> {
-    fn from(value: usize) -> Self {
-        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
-    }
-}
-
-macro_rules! from {
+macro_rules! into_value {
     ($($type:ty: $value:ident => $made:expr),* $(,)?) => {$(
-        impl<'a> From<$type> for Value<'a> {
+        impl<'a> From<$type> for $crate::row::Value<'a> {
             fn from($value: $type) -> Self {
                 $made
             }
         }
     )*};
 }
+pub(crate) use into_value;
 
-from! {
+into_value! {
     i64: value => Self::Int(value),
     i32: value => Self::Int(value.into()),
     i16: value => Self::Int(value.into()),
     u32: value => Self::Int(value.into()),
     bool: value => Self::Bool(value),
+    // A limit or a count that does not fit is as good as none.
+    usize: value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)),
     &'a str: value => Self::Text(value),
+    &'a String: value => Self::Text(value),
+    &'a Option<String>: value => value.as_deref().into(),
     Timestamp: value => Self::Int(value.as_microsecond()),
     ProjectId: value => Self::Int(value.0),
     AgentId: value => Self::Int(value.0),
@@ -115,6 +101,8 @@ impl ToSql for Value<'_> {
             (Self::Int(number), &Type::INT4) => i32::try_from(*number)?.to_sql(wanted, out),
             (Self::Int(number), &Type::INT8) => number.to_sql(wanted, out),
             (Self::Bool(is), &Type::BOOL) => is.to_sql(wanted, out),
+            // As SQLite keeps it.
+            (Self::Int(number), &Type::BOOL) => (*number != 0).to_sql(wanted, out),
             (Self::Text(text), &Type::TEXT | &Type::VARCHAR) => text.to_sql(wanted, out),
             (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(wanted, out),
             (value, wanted) => Err(format!("{} is no {wanted}", value.kind()).into()),
@@ -140,7 +128,21 @@ impl<'r> Row<'r> {
     /// of times.
     #[inline(always)]
     pub(crate) fn get<T: Column<'r>>(&self, column: usize) -> Outcome<T> {
-        let value = match self {
+        match self.value(column).and_then(T::of) {
+            Some(read) => Ok(read),
+            None => Err(self.unreadable(column, T::WHAT)),
+        }
+    }
+
+    /// What is read of the first columns.
+    pub(crate) fn read<T: FromRow>(&self) -> Outcome<T> {
+        T::from_row(self, &mut 0)
+    }
+
+    /// What stands in a column, if that can be read at all.
+    #[inline(always)]
+    pub(crate) fn value(&self, column: usize) -> Option<Value<'r>> {
+        match self {
             Self::Sqlite(row) => match row.get_ref(column) {
                 Ok(ValueRef::Null) => Some(Value::Null),
                 Ok(ValueRef::Integer(number)) => Some(Value::Int(number)),
@@ -149,25 +151,31 @@ impl<'r> Row<'r> {
                 Ok(ValueRef::Real(_)) | Err(_) => None,
             },
             Self::Postgres(row) => postgres_value(row, column).ok(),
-        };
-        match value.and_then(T::of) {
-            Some(read) => Ok(read),
-            None => Err(self.unreadable(column)),
         }
     }
 
-    /// Names the type and not the value: it may be mail, or what a token is known by, and errors are logged.
+    /// Names the type and not the value, but for words and numbers of ours (`what` they are): it may be mail, or what a
+    /// token is known by, and errors are logged.
     #[cold]
-    fn unreadable(&self, column: usize) -> SqlError {
+    pub(crate) fn unreadable(&self, column: usize, what: &'static str) -> SqlError {
         let found = match self {
             Self::Sqlite(row) => row.get_ref(column).map(|value| value.data_type().to_string()).map_err(SqlError::from),
             Self::Postgres(row) => {
                 postgres_value(row, column).map(|value| value.kind().to_owned()).map_err(SqlError::from)
             }
         };
-        found
-            .map_or_else(|error| error, |kind| SqlError::Unknown(format!("column {column} holds an unexpected {kind}")))
+        match (found, self.value(column)) {
+            (Err(error), _) => error,
+            (Ok(_), Some(Value::Int(number))) if !what.is_empty() => unknown(what, number),
+            (Ok(_), Some(Value::Text(word))) if !what.is_empty() => unknown(what, word),
+            (Ok(kind), _) => SqlError::Unknown(format!("column {column} holds an unexpected {kind}")),
+        }
     }
+}
+
+/// Nothing is known to stand for this: no program of this version wrote it.
+pub(crate) fn unknown(what: &'static str, value: impl std::fmt::Display) -> SqlError {
+    SqlError::Unknown(format!("unknown {what} '{value}'"))
 }
 
 fn postgres_value(row: &tokio_postgres::Row, column: usize) -> Result<Value<'_>, tokio_postgres::Error> {
@@ -184,15 +192,20 @@ fn postgres_value(row: &tokio_postgres::Row, column: usize) -> Result<Value<'_>,
 
 /// What a column can be read as.
 pub(crate) trait Column<'r>: Sized {
+    /// What it is called in an error that tells its value.
+    const WHAT: &'static str = "";
+
     /// `None` if the value is something else.
     fn of(value: Value<'r>) -> Option<Self>;
 }
 
 macro_rules! column {
-    ($($type:ty: $pattern:pat => $made:expr),* $(,)?) => {$(
-        impl<'r> Column<'r> for $type {
+    ($($type:ty $(as $what:literal)?: $pattern:pat => $made:expr),* $(,)?) => {$(
+        impl<'r> $crate::row::Column<'r> for $type {
+            const WHAT: &'static str = concat!($($what)?);
+
             #[inline]
-            fn of(value: Value<'r>) -> Option<Self> {
+            fn of(value: $crate::row::Value<'r>) -> Option<Self> {
                 match value {
                     $pattern => $made,
                     _ => None,
@@ -201,6 +214,7 @@ macro_rules! column {
         }
     )*};
 }
+pub(crate) use column;
 
 column! {
     i64: Value::Int(number) => Some(number),
@@ -211,6 +225,7 @@ column! {
     &'r str: Value::Text(text) => Some(text),
     String: Value::Text(text) => Some(text.to_owned()),
     [u8; 32]: Value::Bytes(bytes) => bytes.try_into().ok(),
+    Vec<u8>: Value::Bytes(bytes) => Some(bytes.to_vec()),
     Timestamp: Value::Int(micros) => Some(from_micros(micros)),
     ProjectId: Value::Int(number) => Some(Self(number)),
     AgentId: Value::Int(number) => Some(Self(number)),
@@ -232,6 +247,8 @@ impl<'r> Column<'r> for bool {
 }
 
 impl<'r, T: Column<'r>> Column<'r> for Option<T> {
+    const WHAT: &'static str = T::WHAT;
+
     #[inline]
     fn of(value: Value<'r>) -> Option<Self> {
         match value {
@@ -240,6 +257,46 @@ impl<'r, T: Column<'r>> Column<'r> for Option<T> {
         }
     }
 }
+
+/// What can be read of some columns of a row.
+pub(crate) trait FromRow: Sized {
+    /// Reads it from column `at` on, and moves `at` behind it.
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self>;
+}
+
+impl<T: for<'r> Column<'r>> FromRow for T {
+    #[inline]
+    fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+        *at += 1;
+        row.get(*at - 1)
+    }
+}
+
+macro_rules! tuple_from_row {
+    ($(($($part:ident),*))*) => {$(
+        impl<$($part: FromRow),*> FromRow for ($($part,)*) {
+            #[inline]
+            fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
+                Ok(($($part::from_row(row, at)?,)*))
+            }
+        }
+    )*};
+}
+
+tuple_from_row! { (A, B) (A, B, C) (A, B, C, D) }
+
+/// Says in which order the columns of a type stand in a row.
+macro_rules! from_row {
+    ($($type:ident { $($field:ident),* $(,)? })*) => {$(
+        impl $crate::row::FromRow for $type {
+            #[inline]
+            fn from_row(row: &$crate::row::Row<'_>, at: &mut usize) -> $crate::error::Outcome<Self> {
+                Ok(Self { $($field: $crate::row::FromRow::from_row(row, at)?),* })
+            }
+        }
+    )*};
+}
+pub(crate) use from_row;
 
 #[cfg(test)]
 mod tests {

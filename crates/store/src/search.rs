@@ -1,16 +1,23 @@
 //! Search. What a query means to each engine stands with the engine; who is meant by a sender's name, here.
 
-use async_trait::async_trait;
-use mail::StoreError;
-use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{About, Message};
 use mail::search::SearchStore;
 use mail::search::query::Query;
 
-use crate::Engine;
-use crate::error::Outcome;
-use crate::row::{Value, values};
-use crate::tx::Tx;
+use crate::prelude::*;
+use crate::sqlite;
+
+/// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
+pub(crate) const BODY_SHOWN: usize = 64 * 1024;
+
+/// What is searched for.
+pub(crate) struct Search {
+    pub(crate) project: ProjectId,
+    pub(crate) query: Query,
+    pub(crate) about: About,
+    pub(crate) before: i64,
+    pub(crate) limit: usize,
+}
 
 #[async_trait]
 impl SearchStore for Engine {
@@ -22,21 +29,22 @@ impl SearchStore for Engine {
         before: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
+        let (query, about, before) = (query.clone(), about.clone(), before.map_or(i64::MAX, |id| id.0));
+        let search = Search { project, query, about, before, limit };
         match self {
-            Self::Sqlite(store) => store.search(project, query, about, before, limit).await,
-            Self::Postgres(store) => store.search(project, query, about, before, limit).await,
+            Self::Sqlite(_) => self.read_long("search", in_job!(|tx| sqlite::find(tx, &search).await)).await,
+            Self::Postgres(store) => store.search(&search).await,
         }
     }
 }
 
 /// The agents whom a query names as senders, each with its name in small letters. Only ASCII letters have a case.
-pub(crate) async fn senders(tx: &mut Tx<'_>, project: ProjectId, query: &Query) -> Outcome<Vec<(String, AgentId)>> {
+pub(crate) async fn senders(tx: &mut Tx<'_>, search: &Search) -> Outcome<Vec<(String, AgentId)>> {
     let sql = "SELECT lower(name), id FROM agent INDEXED BY agent_in_any_case
                WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE";
     let mut names = Vec::new();
-    names_in(query, &mut names);
-    let values: Vec<Value<'_>> = names.iter().flat_map(|name| *values![project, name]).collect();
-    tx.rows_many(sql, 2, &values, |row| Ok((row.get(0)?, row.get(1)?))).await
+    names_in(&search.query, &mut names);
+    tx.rows_many(sql, names.iter().map(|name| *values![search.project, name])).await
 }
 
 /// The names that a query asks for, in small letters.

@@ -5,12 +5,11 @@
 //! time, so nothing that a transaction needs is remembered from the one before (but for the lease books, which carry a
 //! version).
 
-mod changes;
 mod connection;
 mod migrations;
 pub(crate) mod moving;
 mod readers;
-pub(crate) mod search;
+mod search;
 mod tx;
 pub mod upkeep;
 mod writer;
@@ -19,78 +18,83 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use mail::StoreError;
-use mail::messages::{Appended, NewMessage};
+use mail::events::{Changes, Concerned};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::Engine;
-use crate::error::{Outcome, SqlError, failure};
-use crate::job::{Answer, Work, work};
-use crate::messages::append::append;
+use crate::error::{Outcome, failure, refused};
+use crate::job::{Answer, Work};
 pub(crate) use connection::make_file;
+pub(crate) use migrations::SCHEMA;
 use readers::Readers;
-pub(crate) use readers::Slot;
-pub(crate) use tx::{SqliteTx, now};
+pub(crate) use search::{FINDABLE, find};
+pub(crate) use tx::{SqliteTx, now, tx_over};
 use writer::Writer;
 
+/// How many writes may wait; one more is refused.
+const QUEUE: usize = 4096;
 /// How many searches run at once. Few, because one may read the whole index.
 const SEARCHERS: usize = 2;
+
+/// How often the file is asked whether anybody committed, while somebody waits: soon enough for whoever waits, and too
+/// seldom to be seen among what a machine does.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
 
 /// How an open store may behave.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many connections read.
-    pub readers: usize,
-    /// How many writes may wait; one more is refused.
-    pub queue: usize,
     /// How long a search may take.
     pub search_deadline: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Self { readers: cores.clamp(2, 8), queue: 4096, search_deadline: Duration::from_secs(2) }
+        Self { search_deadline: Duration::from_secs(2) }
     }
 }
 
 /// Mail in an SQLite file.
 pub struct Sqlite {
     writer: Option<Writer>,
-    readers: Readers,
-    searchers: Searchers,
+    pub(crate) readers: Readers,
+    /// The connections for searches and other long reading, who may use them, and for how long.
+    searchers: Arc<Readers>,
+    turns: Arc<Semaphore>,
+    search_deadline: Duration,
     /// A connection that only watches for commits.
     watcher: Readers,
-}
-
-/// The connections for searches and other long reading, and who may use them.
-struct Searchers {
-    connections: Arc<Readers>,
-    turns: Arc<tokio::sync::Semaphore>,
-    deadline: Duration,
 }
 
 impl Sqlite {
     /// Opens the file, makes it (and its folder) if it is not there, and brings its schema up to date.
     pub fn open(path: &Path, options: &Options) -> Result<Engine, StoreError> {
-        let doing = "open the database";
         let path = absolute(path)?;
-        connection::make_file(&path).map_err(|cause| failure(doing, cause))?;
-        let mut connection = connection::writing(&path).map_err(failed(doing))?;
-        migrations::migrate(&mut connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
-        migrations::check_finished(&connection).map_err(|cause| failure(doing, cause))?;
-        let writer = Writer::start(connection, options.queue).map_err(|cause| failure(doing, cause))?;
-        Ok(Self::over(path, Some(writer), options))
+        let writer = || {
+            connection::make_file(&path)?;
+            let mut connection = connection::writing(&path)?;
+            let tx = &mut tx_over(&mut connection);
+            now(SCHEMA.migrate(tx))?;
+            now(SCHEMA.check_finished(tx))?;
+            Ok(Writer::start(connection, QUEUE)?)
+        };
+        let writer = writer().map_err(refused("open the database"))?;
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Self::over(path, Some(writer), cores.clamp(2, 8), options))
     }
 
     /// Opens a file that is there and up to date, to read it alone. Every write fails.
     pub fn open_read_only(path: &Path) -> Result<Engine, StoreError> {
-        let doing = "open the database for reading";
         let path = absolute(path)?;
-        let connection = connection::reading(&path).map_err(failed(doing))?;
-        migrations::check(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
-        migrations::check_finished(&connection).map_err(|cause| failure(doing, cause))?;
-        Ok(Self::over(path, None, &Options { readers: 1, ..Options::default() }))
+        let checked = || {
+            let mut connection = connection::reading(&path)?;
+            let tx = &mut tx_over(&mut connection);
+            now(SCHEMA.check(tx))?;
+            now(SCHEMA.check_finished(tx))
+        };
+        checked().map_err(refused("open the database for reading"))?;
+        Ok(Self::over(path, None, 1, &Options::default()))
     }
 
     /// Finishes the writes that wait, and folds the write-ahead log into the file. Later writes fail.
@@ -100,60 +104,46 @@ impl Sqlite {
         }
     }
 
-    fn over(path: PathBuf, writer: Option<Writer>, options: &Options) -> Engine {
+    /// Waits until somebody has committed since `after`, but no longer than `at_most`.
+    pub(crate) async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+        let end = Instant::now() + at_most;
+        loop {
+            let stamp = self.data_version().await.map_err(refused("look for changes"))?;
+            if after != Some(stamp) {
+                return Ok(Changes { stamp, concerned: Concerned::Everybody });
+            }
+            if Instant::now() >= end {
+                return Ok(Changes { stamp, concerned: Concerned::NOBODY });
+            }
+            tokio::time::sleep_until(end.min(Instant::now() + ASKED_EVERY)).await;
+        }
+    }
+
+    async fn data_version(&self) -> Outcome<i64> {
+        // SQLite counts, for each connection, the commits of all others; this one never commits.
+        self.watcher.slot().await?.tx().only("PRAGMA data_version", &[]).await
+    }
+
+    fn over(path: PathBuf, writer: Option<Writer>, readers: usize, options: &Options) -> Engine {
         let store = Self {
             writer,
-            readers: Readers::new(path.clone(), options.readers),
+            readers: Readers::new(path.clone(), readers),
             watcher: Readers::new(path.clone(), 1),
-            searchers: Searchers {
-                connections: Arc::new(Readers::new(path, SEARCHERS)),
-                turns: Arc::new(tokio::sync::Semaphore::new(SEARCHERS)),
-                deadline: options.search_deadline,
-            },
+            searchers: Arc::new(Readers::new(path, SEARCHERS)),
+            turns: Arc::new(Semaphore::new(SEARCHERS)),
+            search_deadline: options.search_deadline,
         };
         Engine::Sqlite(Arc::new(store))
     }
 
-    /// Runs `work` in a transaction of its own or with others, and returns when it is on disk.
-    pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
-        self.writer(doing)?.submit(doing, work).await
-    }
-
-    /// Queues `work`, which is done whether or not anybody waits for its answer.
+    /// Queues `work` for a transaction of its own or with others. It is done whether or not anybody waits for its answer.
     pub(crate) fn hand_in<T: Send + 'static>(
         &self,
         doing: &'static str,
         work: impl Work<T>,
     ) -> Result<Answer<T>, StoreError> {
-        self.writer(doing)?.hand_in(doing, work)
-    }
-
-    /// Keeps a message, and returns when it is on disk.
-    pub(crate) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
-        let keeping = work(move |tx| async move { Ok(append(tx, &[&message]).await?.remove(0)) }.boxed());
-        self.write("append a message", keeping).await
-    }
-
-    /// A connection that cannot write.
-    pub(crate) async fn reader(&self) -> Outcome<Slot<'_>> {
-        Ok(self.readers.slot().await?)
-    }
-
-    /// Runs `work`, which may read much, on a thread that may block, and gives up at the deadline.
-    pub(crate) async fn read_long<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
-        self.searchers.run(doing, work).await
-    }
-
-    fn writer(&self, doing: &'static str) -> Result<&Writer, StoreError> {
-        self.writer.as_ref().ok_or_else(|| failure(doing, "the database was opened for reading only"))
+        let writer = self.writer.as_ref();
+        writer.ok_or_else(|| failure(doing, "the database was opened for reading only"))?.hand_in(doing, work)
     }
 }
 
@@ -169,23 +159,18 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|cause| failure("find the database", cause))
 }
 
-/// Turns an error of SQLite into the store's.
-fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    move |error| SqlError::from(error).told(doing)
-}
-
 /// A database that ends with the test.
 #[cfg(test)]
 pub(crate) fn in_memory() -> rusqlite::Connection {
     let mut connection = rusqlite::Connection::open_in_memory().unwrap();
-    migrations::migrate(&mut connection, migrations::ALL).unwrap();
+    now(SCHEMA.migrate(&mut tx_over(&mut connection))).unwrap();
     connection
 }
 
 /// Runs `work` on such a database.
 #[cfg(test)]
 pub(crate) fn reading<T>(connection: &mut rusqlite::Connection, work: impl FnOnce(&mut crate::tx::Tx<'_>) -> T) -> T {
-    work(&mut crate::tx::Tx::Sqlite(SqliteTx::reading(connection)))
+    work(&mut tx_over(connection))
 }
 
 #[cfg(test)]

@@ -1,14 +1,10 @@
 //! Threads: a walk along one index.
 
-use async_trait::async_trait;
-use mail::StoreError;
-use mail::ids::{MessageId, ProjectId};
 use mail::messages::Message;
 use mail::threads::ThreadStore;
 
-use crate::Engine;
-use crate::messages::{BODY, COLUMNS, NO_BODY, message_of, size_of};
-use crate::row::values;
+use crate::messages::{BODY, COLUMNS, NO_BODY, size_of};
+use crate::prelude::*;
 
 #[async_trait]
 impl ThreadStore for Engine {
@@ -26,7 +22,7 @@ impl ThreadStore for Engine {
              WHERE m.project_id = ?1 AND m.thread = ?2 AND m.id > ?3 ORDER BY m.id LIMIT ?4"
         );
         let values = values![project, thread, after.map_or(0, |id| id.0), limit];
-        self.read("read a thread", async |tx| tx.page(&sql, values, message_of, size_of).await).await
+        self.read("read a thread", async |tx| tx.page(&sql, values, size_of).await).await
     }
 
     async fn thread_tail(
@@ -42,14 +38,14 @@ impl ThreadStore for Engine {
         );
         let values = values![project, thread, before.map_or(i64::MAX, |id| id.0), limit];
         let doing = "read the end of a thread";
-        let mut newest_first = self.read(doing, async |tx| tx.page(&sql, values, message_of, size_of).await).await?;
+        let mut newest_first = self.read(doing, async |tx| tx.page(&sql, values, size_of).await).await?;
         newest_first.reverse();
         Ok(newest_first)
     }
 
     async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM message INDEXED BY message_by_thread WHERE project_id = ?1 AND thread = ?2";
-        let length = self.read("measure a thread", async |tx| tx.one(sql, values![project, thread]).await).await?;
+        let length = self.read("measure a thread", async |tx| tx.row(sql, values![project, thread]).await).await?;
         Ok(length.unwrap_or_default())
     }
 }

@@ -5,13 +5,15 @@
 
 use jiff::Timestamp;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::PAGE_BYTES;
+use mail::reservations::Lease;
 
-use crate::books::LeaseBooks;
 use crate::error::{Outcome, SqlError};
-use crate::postgres::PostgresTx;
-use crate::row::{Column, Row, Value, values};
+use crate::events::EVENT;
+use crate::ledger::{LeaseBooks, Ledger, Numbers};
+use crate::postgres::{MAKING, PostgresTx};
+use crate::row::{FromRow, Row, Value, values};
 use crate::sqlite::SqliteTx;
 
 /// A transaction of either engine.
@@ -22,9 +24,16 @@ pub(crate) enum Tx<'a> {
 
 /// A statement that is run for each `width` values, which concern different rows.
 pub(crate) struct Many<'v> {
-    pub(crate) sql: &'static str,
+    pub(crate) sql: &'v str,
     pub(crate) width: usize,
     pub(crate) values: Vec<Value<'v>>,
+}
+
+impl<'v> Many<'v> {
+    /// A statement that is run for each of `rows`, which are different ones.
+    pub(crate) fn of<const N: usize>(sql: &'v str, rows: impl IntoIterator<Item = [Value<'v>; N]>) -> Self {
+        Self { sql, width: N, values: rows.into_iter().flatten().collect() }
+    }
 }
 
 /// Is shown each row; `false` ends the reading.
@@ -39,46 +48,38 @@ impl Tx<'_> {
         }
     }
 
-    /// What is read of all rows.
-    pub(crate) async fn rows<T: Send>(
-        &mut self,
-        sql: &str,
-        values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Outcome<T> + Send + Sync,
-    ) -> Outcome<Vec<T>> {
-        self.rows_while(sql, values, read, |_| true).await
+    /// All rows.
+    pub(crate) async fn rows<T: FromRow + Send>(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<T>> {
+        self.rows_while(sql, values, |_| true).await
     }
 
-    /// What is read of the first row.
-    pub(crate) async fn row<T: Send>(
-        &mut self,
-        sql: &str,
-        values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Outcome<T> + Send + Sync,
-    ) -> Outcome<Option<T>> {
-        Ok(self.rows_while(sql, values, read, |_| false).await?.pop())
+    /// The first row.
+    pub(crate) async fn row<T: FromRow + Send>(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<Option<T>> {
+        Ok(self.rows_while(sql, values, |_| false).await?.pop())
     }
 
-    /// The first column of the first row.
-    pub(crate) async fn one<T: Send + for<'r> Column<'r>>(
-        &mut self,
-        sql: &str,
-        values: &[Value<'_>],
-    ) -> Outcome<Option<T>> {
-        self.row(sql, values, |row| row.get(0)).await
+    /// The row that there always is.
+    pub(crate) async fn only<T: FromRow + Send>(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<T> {
+        let lacking = || SqlError::Unknown(format!("there is no row for '{}'", sql.lines().next().unwrap_or_default()));
+        self.row(sql, values).await?.ok_or_else(lacking)
     }
 
     /// Whether there is a row.
     pub(crate) async fn exists(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<bool> {
-        Ok(self.row(sql, values, |_| Ok(())).await?.is_some())
+        let mut is_there = false;
+        let visit = &mut |_: &Row<'_>| {
+            is_there = true;
+            Ok(false)
+        };
+        self.each(sql, values, visit).await?;
+        Ok(is_there)
     }
 
-    /// What is read until the page is full: it ends once that holds more than [`PAGE_BYTES`].
-    pub(crate) async fn page<T: Send>(
+    /// The rows until the page is full: it ends once that holds more than [`PAGE_BYTES`].
+    pub(crate) async fn page<T: FromRow + Send>(
         &mut self,
         sql: &str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Outcome<T> + Send + Sync,
         bytes_of: impl Fn(&T) -> usize + Send,
     ) -> Outcome<Vec<T>> {
         let mut bytes = 0;
@@ -86,19 +87,18 @@ impl Tx<'_> {
             bytes += bytes_of(one);
             bytes <= PAGE_BYTES
         };
-        self.rows_while(sql, values, read, has_room).await
+        self.rows_while(sql, values, has_room).await
     }
 
-    async fn rows_while<T: Send>(
+    async fn rows_while<T: FromRow + Send>(
         &mut self,
         sql: &str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Outcome<T> + Send + Sync,
         mut goes_on: impl FnMut(&T) -> bool + Send,
     ) -> Outcome<Vec<T>> {
         let mut found = Vec::new();
         let visit = &mut |row: &Row<'_>| {
-            let one = read(row)?;
+            let one = row.read()?;
             let is_wanted = goes_on(&one);
             found.push(one);
             Ok(is_wanted)
@@ -107,22 +107,21 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// What is read of all rows of a statement that is run for each `width` values, in their order.
-    pub(crate) async fn rows_many<T: Send>(
+    /// All rows of a statement that is run for each of `asked`, in their order.
+    pub(crate) async fn rows_many<'v, T: FromRow + Send, const N: usize>(
         &mut self,
         sql: &str,
-        width: usize,
-        values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Outcome<T> + Send + Sync,
+        asked: impl IntoIterator<Item = [Value<'v>; N]>,
     ) -> Outcome<Vec<T>> {
+        let asked: Vec<Value<'_>> = asked.into_iter().flatten().collect();
         let mut found = Vec::new();
         let visit = &mut |row: &Row<'_>| {
-            found.push(read(row)?);
+            found.push(row.read()?);
             Ok(true)
         };
         match self {
-            Self::Sqlite(tx) => values.chunks(width).try_for_each(|some| tx.each(sql, some, visit))?,
-            Self::Postgres(tx) => tx.each_of_many(sql, width, values, visit).await?,
+            Self::Sqlite(tx) => asked.chunks(N).try_for_each(|some| tx.each(sql, some, visit))?,
+            Self::Postgres(tx) => tx.each_of_many(sql, N, &asked, visit).await?,
         }
         Ok(found)
     }
@@ -143,20 +142,28 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement for each `width` values, which concern different rows.
-    pub(crate) async fn execute_many(
+    /// Runs a statement for each of `rows`, which are different ones.
+    pub(crate) async fn execute_many<'v, const N: usize>(
         &mut self,
-        sql: &'static str,
-        width: usize,
-        values: Vec<Value<'_>>,
+        sql: &'v str,
+        rows: impl IntoIterator<Item = [Value<'v>; N]>,
     ) -> Outcome<()> {
-        self.execute_all(&[Many { sql, width, values }]).await
+        let many = Many::of(sql, rows);
+        self.execute_all(&[many]).await
+    }
+
+    /// Runs commands that are given no values and answer nothing.
+    pub(crate) async fn command(&mut self, sql: &str) -> Outcome<()> {
+        match self {
+            Self::Sqlite(tx) => Ok(tx.connection.execute_batch(sql)?),
+            Self::Postgres(tx) => tx.command(sql).await,
+        }
     }
 
     /// Lets all that is read from here on be of one moment.
     pub(crate) async fn begin_snapshot(&mut self) -> Outcome<()> {
         match self {
-            Self::Sqlite(tx) => tx.begin_snapshot(),
+            Self::Sqlite(tx) => tx.execute("BEGIN", &[]).map(drop),
             Self::Postgres(tx) => tx.begin_snapshot().await,
         }
     }
@@ -170,14 +177,6 @@ impl Tx<'_> {
         }
     }
 
-    /// How many statements are best sent at once.
-    pub(crate) fn at_once(&self) -> usize {
-        match self {
-            Self::Sqlite(_) => 1,
-            Self::Postgres(_) => 64,
-        }
-    }
-
     /// Writes an event under the next number of its project.
     pub(crate) async fn record(
         &mut self,
@@ -187,21 +186,14 @@ impl Tx<'_> {
         agent: Option<AgentId>,
         at: Timestamp,
     ) -> Outcome<()> {
-        match self {
-            Self::Sqlite(tx) => tx.record(project, kind, reference, agent, at),
-            Self::Postgres(tx) => tx.record(project, kind, reference, agent, at),
-        }
+        let seq = self.numbers(project).await?.next_seq();
+        self.record_as(project, Event { seq, kind, reference, agent, at });
+        Ok(())
     }
 
     /// Writes an event whose number was taken from the project in this transaction.
-    pub(crate) async fn record_as(&mut self, project: ProjectId, event: Event) -> Outcome<()> {
-        match self {
-            Self::Sqlite(tx) => tx.record_as(project, event),
-            Self::Postgres(tx) => {
-                tx.record_as(project, event);
-                Ok(())
-            }
-        }
+    pub(crate) fn record_as(&mut self, project: ProjectId, event: Event) {
+        self.ledger().tell(project, event);
     }
 
     /// The number of one more message.
@@ -210,94 +202,50 @@ impl Tx<'_> {
             Self::Postgres(tx) => tx.next_message().await,
             Self::Sqlite(_) => {
                 // Nothing is ever deleted, so that numbers rise in the order of commits.
-                let next = self.one("SELECT coalesce(max(id), 0) + 1 FROM message", &[]).await?;
-                Ok(next.expect("there is always a maximum"))
+                self.only("SELECT coalesce(max(id), 0) + 1 FROM message", &[]).await
             }
         }
     }
 
     /// The number of the event of one more message, and its time: `now`, but later than any before.
     pub(crate) async fn next_place(&mut self, project: ProjectId, now: Timestamp) -> Outcome<(i64, Timestamp)> {
-        match self {
-            Self::Postgres(tx) => tx.next_place(project, now),
-            Self::Sqlite(_) => {
-                let sql = "UPDATE project SET next_seq = next_seq + 1, last_message_at = max(?2, last_message_at + 1)
-                           WHERE id = ?1 RETURNING next_seq - 1, last_message_at";
-                let place = self.row(sql, values![project, now], |row| Ok((row.get(0)?, row.get(1)?))).await?;
-                place.ok_or_else(|| no_project(project))
-            }
-        }
+        let numbers = self.numbers(project).await?;
+        Ok((numbers.next_seq(), numbers.next_time(now)))
     }
 
     /// Notes that reservations of a project changed, writes an event for each of `leases`, and returns the version that
     /// the rows have now.
-    pub(crate) async fn record_leases(
+    pub(crate) async fn record_reservations(
         &mut self,
         project: ProjectId,
         kind: EventKind,
-        leases: impl ExactSizeIterator<Item = LeaseId> + Send,
+        leases: &[Lease],
         by: AgentId,
         at: Timestamp,
     ) -> Outcome<i64> {
-        match self {
-            Self::Sqlite(tx) => {
-                let (first, version) = tx.raise_leases(project, leases.len())?;
-                for (seq, lease) in (first..).zip(leases) {
-                    tx.record_as(project, Event { seq, kind, reference: lease.0, agent: Some(by), at })?;
-                }
-                Ok(version)
-            }
-            Self::Postgres(tx) => {
-                for lease in leases {
-                    tx.record(project, kind, lease.0, Some(by), at)?;
-                }
-                tx.raise_leases(project)
-            }
+        for lease in leases {
+            self.record(project, kind, lease.id.0, Some(by), at).await?;
         }
+        self.raise_reservations(project).await
     }
 
     /// Notes that the line for a project's reservations changed, and returns the version that the rows have now.
-    pub(crate) async fn raise_leases(&mut self, project: ProjectId) -> Outcome<i64> {
-        match self {
-            Self::Sqlite(tx) => tx.raise_leases(project, 0).map(|(_, version)| version),
-            Self::Postgres(tx) => tx.raise_leases(project),
-        }
-    }
-
-    /// The version of a project's reservations and of the line for them.
-    pub(crate) async fn lease_version(&mut self, project: ProjectId) -> Outcome<i64> {
-        match self {
-            Self::Postgres(tx) => tx.lease_version(project),
-            Self::Sqlite(_) => {
-                let version = self.one("SELECT lease_version FROM project WHERE id = ?1", values![project]).await?;
-                version.ok_or_else(|| no_project(project))
-            }
-        }
-    }
-
-    /// Counts one more acknowledgement.
-    pub(crate) async fn count_ack(&mut self, project: ProjectId) -> Outcome<()> {
-        match self {
-            Self::Postgres(tx) => tx.count_ack(project),
-            Self::Sqlite(tx) => {
-                tx.execute("UPDATE project SET acks = acks + 1 WHERE id = ?1", values![project]).map(drop)
-            }
-        }
+    pub(crate) async fn raise_reservations(&mut self, project: ProjectId) -> Outcome<i64> {
+        let numbers = self.numbers(project).await?;
+        numbers.lease_version += 1;
+        Ok(numbers.lease_version)
     }
 
     /// Tells that a mailbox changed, so that its agent is woken wherever it waits.
     pub(crate) fn wake(&mut self, agent: AgentId) {
         if let Self::Postgres(tx) = self {
-            tx.wake([agent]);
+            tx.woken.insert(agent.0);
         }
     }
 
     /// The open lease books.
     pub(crate) fn books(&mut self) -> &mut LeaseBooks {
-        match self {
-            Self::Sqlite(tx) => tx.books(),
-            Self::Postgres(tx) => &mut tx.books,
-        }
+        &mut self.ledger().books
     }
 
     /// The newest message such that all before it are there.
@@ -311,30 +259,61 @@ impl Tx<'_> {
 
     /// Lets the numbers of new messages begin behind this one.
     pub(crate) async fn pass_number(&mut self, message: MessageId) -> Outcome<()> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(tx) => tx.pass_number(message).await,
+        if let Self::Postgres(_) = self {
+            let sql = "SELECT setval('message_number', greatest(?1, (SELECT last_value FROM message_number)))";
+            self.exists(sql, values![message]).await?;
         }
+        Ok(())
     }
 
     /// Takes a project into the transaction of somebody who writes alone.
     pub(crate) async fn lock_project(&mut self, project: ProjectId) -> Outcome<()> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(tx) => tx.lock_project(project).await,
+        let sql = match self {
+            Self::Sqlite(_) => "SELECT next_seq, last_message_at, lease_version, acks FROM project WHERE id = ?1",
+            Self::Postgres(_) => {
+                "SELECT next_seq, last_message_at, lease_version, acks FROM project WHERE id = ?1 FOR NO KEY UPDATE"
+            }
+        };
+        if let Some(numbers) = self.row(sql, values![project]).await? {
+            self.ledger().know(project, numbers);
         }
+        Ok(())
     }
 
     /// Lets one transaction at a time look for a project and make it. There is only one at a time in SQLite.
     pub(crate) async fn lock_projects(&mut self) -> Outcome<()> {
+        if let Self::Postgres(_) = self {
+            self.exists("SELECT pg_advisory_xact_lock(?1)", values![MAKING]).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered, and returns the projects whose rows changed.
+    pub(crate) async fn write_gathered(&mut self) -> Outcome<Vec<(ProjectId, Numbers)>> {
+        let (changed, events) = (self.ledger().take_changed(), self.ledger().take_events());
+        let projects = Many::of(
+            "UPDATE project SET next_seq = ?2, last_message_at = ?3, lease_version = ?4, acks = ?5 WHERE id = ?1",
+            changed.iter().map(|(id, of)| *values![*id, of.next_seq, of.last_message_at, of.lease_version, of.acks]),
+        );
+        let events = events.into_iter().map(|(project, Event { seq, kind, reference, agent, at })| {
+            *values![project, seq, kind, reference, agent, at]
+        });
+        self.execute_all(&[projects, Many::of(EVENT, events)]).await?;
+        Ok(changed)
+    }
+
+    /// What the row of a project says, and is to say. PostgreSQL's transactions know their projects from the beginning.
+    pub(crate) async fn numbers(&mut self, project: ProjectId) -> Outcome<&mut Numbers> {
+        if matches!(self, Self::Sqlite(_)) && !self.ledger().knows(project) {
+            self.lock_project(project).await?;
+        }
+        self.ledger().numbers(project)
+    }
+
+    fn ledger(&mut self) -> &mut Ledger {
         match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(tx) => tx.lock_projects().await,
+            Self::Sqlite(tx) => &mut tx.kept().ledger,
+            Self::Postgres(tx) => &mut tx.ledger,
         }
     }
-}
-
-/// The project that a caller names is not there.
-pub(crate) fn no_project(project: ProjectId) -> SqlError {
-    SqlError::Unknown(format!("there is no project {project}"))
 }

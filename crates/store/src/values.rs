@@ -1,72 +1,52 @@
-//! What stands for a value in a row, whichever engine the row is of, and back.
+//! What stands for a value of mail in a column, whichever engine the row is of, and back.
 
 use formats::Kind;
+use mail::agents::TokenHash;
+use mail::events::EventKind;
 use mail::messages::{Importance, Role, Vouched};
+use mail::presence::Source;
+use mail::reservations::pattern::Pattern;
+use mail::watches::RunState;
 
-/// A value that no program of this version wrote.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown {what} '{value}'")]
-pub(crate) struct UnknownValue {
-    what: &'static str,
-    value: String,
+use crate::row::{Value, column, into_value};
+
+/// A number stands for each; for a role, in the order in which recipients are listed.
+const ROLES: [Role; 3] = [Role::To, Role::Cc, Role::Bcc];
+const IMPORTANCES: [Importance; 4] = [Importance::Low, Importance::Normal, Importance::High, Importance::Urgent];
+const VOUCHED: [Vouched; 3] = [Vouched::Claimed, Vouched::Verified, Vouched::Human];
+
+into_value! {
+    Role: role => numbered(&ROLES, role),
+    Importance: importance => numbered(&IMPORTANCES, importance),
+    Kind: kind => Self::Text(kind.as_str()),
+    Vouched: vouched => Self::Text(vouched.as_str()),
+    EventKind: kind => Self::Text(kind.as_str()),
+    Source: source => Self::Text(source.as_str()),
+    RunState: state => Self::Text(state.as_str()),
+    &'a Pattern: pattern => Self::Text(pattern.as_str()),
 }
 
-/// Tells that nothing is known to stand for this.
-pub(crate) fn unknown(what: &'static str, value: impl ToString) -> UnknownValue {
-    UnknownValue { what, value: value.to_string() }
+column! {
+    Role as "role": Value::Int(number) => one_of(&ROLES, number),
+    Importance as "importance": Value::Int(number) => one_of(&IMPORTANCES, number),
+    Kind as "kind of message": Value::Text(word) => Kind::parse(word),
+    Vouched as "voucher": Value::Text(word) => VOUCHED.into_iter().find(|one| one.as_str() == word),
+    EventKind as "kind of event": Value::Text(word) => EventKind::parse(word),
+    Source as "source of a presence": Value::Text(word) => Source::parse(word),
+    RunState as "state of a run": Value::Text(word) => RunState::parse(word),
+    Pattern as "pattern": Value::Text(text) => Pattern::parse(text).ok(),
+    TokenHash: Value::Bytes(bytes) => bytes.try_into().ok().map(TokenHash::from_bytes),
+    // One a line.
+    Vec<String>: Value::Text(lines) => Some(names_of(lines)),
+    Vec<Pattern> as "pattern": Value::Text(lines) => lines.split('\n').map(|text| Pattern::parse(text).ok()).collect(),
 }
 
-/// The number that stands for a role, in the order in which recipients are listed.
-pub(crate) fn role_number(role: Role) -> i16 {
-    match role {
-        Role::To => 0,
-        Role::Cc => 1,
-        Role::Bcc => 2,
-    }
+fn numbered<T: PartialEq>(all: &[T], one: T) -> Value<'static> {
+    Value::from(all.iter().position(|other| *other == one).expect("every one of them is listed"))
 }
 
-/// The role that a number stands for.
-pub(crate) fn role_of(number: i64) -> Result<Role, UnknownValue> {
-    Ok(match number {
-        0 => Role::To,
-        1 => Role::Cc,
-        2 => Role::Bcc,
-        other => return Err(unknown("role", other)),
-    })
-}
-
-/// The number that stands for an importance.
-pub(crate) fn importance_number(importance: Importance) -> i16 {
-    match importance {
-        Importance::Low => 0,
-        Importance::Normal => 1,
-        Importance::High => 2,
-        Importance::Urgent => 3,
-    }
-}
-
-/// The importance that a number stands for.
-pub(crate) fn importance_of(number: i64) -> Result<Importance, UnknownValue> {
-    Ok(match number {
-        0 => Importance::Low,
-        1 => Importance::Normal,
-        2 => Importance::High,
-        3 => Importance::Urgent,
-        other => return Err(unknown("importance", other)),
-    })
-}
-
-/// The kind of that name.
-pub(crate) fn kind_of(word: &str) -> Result<Kind, UnknownValue> {
-    Kind::parse(word).ok_or_else(|| unknown("kind of message", word))
-}
-
-/// The voucher of that name.
-pub(crate) fn vouched_of(word: &str) -> Result<Vouched, UnknownValue> {
-    [Vouched::Claimed, Vouched::Verified, Vouched::Human]
-        .into_iter()
-        .find(|one| one.as_str() == word)
-        .ok_or_else(|| unknown("voucher", word))
+fn one_of<T: Copy>(all: &[T], number: i64) -> Option<T> {
+    all.get(usize::try_from(number).ok()?).copied()
 }
 
 /// One name a line. A name has no control character, and is never empty.
@@ -75,13 +55,14 @@ pub(crate) fn lines_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The names of such lines.
-pub(crate) fn names_of(lines: &str) -> Vec<String> {
+fn names_of(lines: &str) -> Vec<String> {
     if lines.is_empty() { Vec::new() } else { lines.split('\n').map(str::to_owned).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::Column;
 
     #[test]
     fn names_are_read_back_from_their_lines() {
@@ -94,24 +75,27 @@ mod tests {
     fn every_value_is_read_back_from_what_stands_for_it() {
         for name in Importance::NAMES {
             let importance = Importance::parse(name).unwrap();
-            assert_eq!(importance_of(importance_number(importance).into()).unwrap(), importance);
+            assert_eq!(Importance::of(importance.into()).unwrap(), importance);
         }
         for role in [Role::To, Role::Cc, Role::Bcc] {
-            assert_eq!(role_of(role_number(role).into()).unwrap(), role);
+            assert_eq!(Role::of(role.into()).unwrap(), role);
         }
         for kind in Kind::all() {
-            assert_eq!(kind_of(kind.as_str()).unwrap(), kind);
+            assert_eq!(Kind::of(kind.into()).unwrap(), kind);
         }
         for vouched in [Vouched::Claimed, Vouched::Verified, Vouched::Human] {
-            assert_eq!(vouched_of(vouched.as_str()).unwrap(), vouched);
+            assert_eq!(Vouched::of(vouched.into()).unwrap(), vouched);
         }
     }
 
     #[test]
     fn a_value_of_another_version_is_an_error_and_no_guess() {
-        assert!(importance_of(4).is_err());
-        assert!(role_of(3).is_err());
-        assert!(kind_of("RUMOUR").is_err());
-        assert!(vouched_of("sworn").is_err());
+        assert!(Importance::of(Value::Int(4)).is_none());
+        assert!(Role::of(Value::Int(3)).is_none());
+        assert!(Kind::of(Value::Text("RUMOUR")).is_none());
+        assert!(Vouched::of(Value::Text("sworn")).is_none());
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let read = |row: &rusqlite::Row<'_>| Ok(crate::row::Row::Sqlite(row).get::<Role>(0).unwrap_err().to_string());
+        assert_eq!(connection.query_row("SELECT 3", [], read).unwrap(), "unknown role '3'");
     }
 }

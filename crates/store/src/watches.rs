@@ -1,23 +1,13 @@
 //! Watchers and their runs.
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use jiff::Timestamp;
-use mail::StoreError;
 use mail::channels::WATCHER;
-use mail::ids::{AgentId, MessageId};
 use mail::watches::{
     Begun, MOST_HOPS, NewWatch, Outcome as RunOutcome, Run, RunQuery, RunState, Taken, WatchStore, answer_key,
     interrupted,
 };
 
-use crate::Engine;
-use crate::error::Outcome;
 use crate::events::last_sent_before;
-use crate::job::work;
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
-use crate::values::unknown;
+use crate::prelude::*;
 
 #[async_trait]
 impl WatchStore for Engine {
@@ -25,8 +15,8 @@ impl WatchStore for Engine {
         // Looked for before the transaction, in which nobody else can write.
         let first = self.read("find where to begin", async |tx| first_position(tx, watch).await).await?;
         let (agent, watch) = (watch.agent, watch.clone());
-        let beginning = work(move |tx| async move { begin(tx, &watch, first, now).await }.boxed());
-        self.write("begin to watch", agent, beginning).await
+        let beginning = in_job!(|tx| begin(tx, &watch, first, now).await);
+        self.write("begin to watch", Home::Agent(agent), beginning).await
     }
 
     async fn hold_watch(
@@ -40,18 +30,15 @@ impl WatchStore for Engine {
         let sql = "UPDATE watch SET position = CASE WHEN position < ?4 THEN ?4 ELSE position END, held_until = ?5
                    WHERE agent_id = ?1 AND channel = ?2 AND holder = ?3";
         let (channel, holder) = (channel.to_owned(), holder.to_owned());
-        let holding = work(move |tx| {
-            async move { Ok(tx.execute(sql, values![agent, &channel, &holder, position, until]).await? > 0) }.boxed()
-        });
-        self.write("go on watching", agent, holding).await
+        let holding = in_job!(|tx| Ok(tx.execute(sql, values![agent, &channel, &holder, position, until]).await? > 0));
+        self.write("go on watching", Home::Agent(agent), holding).await
     }
 
     async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE watch SET holder = '', held_until = 0 WHERE agent_id = ?1 AND channel = ?2 AND holder = ?3";
         let (channel, holder) = (channel.to_owned(), holder.to_owned());
-        let ending =
-            work(move |tx| async move { Ok(tx.execute(sql, values![agent, &channel, &holder]).await? > 0) }.boxed());
-        self.write("end a watch", agent, ending).await
+        let ending = in_job!(|tx| Ok(tx.execute(sql, values![agent, &channel, &holder]).await? > 0));
+        self.write("end a watch", Home::Agent(agent), ending).await
     }
 
     async fn hops(&self, message: MessageId) -> Result<u32, StoreError> {
@@ -66,8 +53,8 @@ impl WatchStore for Engine {
         now: Timestamp,
     ) -> Result<Taken, StoreError> {
         let channel = channel.to_owned();
-        let taking = work(move |tx| async move { take_on(tx, agent, &channel, message, now).await }.boxed());
-        self.write("take a message on", agent, taking).await
+        let taking = in_job!(|tx| take_on(tx, agent, &channel, message, now).await);
+        self.write("take a message on", Home::Agent(agent), taking).await
     }
 
     async fn finish_run(
@@ -78,10 +65,8 @@ impl WatchStore for Engine {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let outcome = outcome.clone();
-        let finishing = work(move |tx| {
-            async move { end_run(tx, agent, message, outcome.state(), outcome.note(), now).await }.boxed()
-        });
-        self.write("finish a run", agent, finishing).await
+        let finishing = in_job!(|tx| end_run(tx, agent, message, outcome.state(), outcome.note(), now).await);
+        self.write("finish a run", Home::Agent(agent), finishing).await
     }
 
     async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Result<Vec<Run>, StoreError> {
@@ -92,7 +77,7 @@ impl WatchStore for Engine {
              WHERE agent_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR channel = ?2){state} ORDER BY message_id LIMIT ?3"
         );
         let values = values![agent, query.channel, query.limit];
-        self.read("list runs", async |tx| tx.rows(&sql, values, run_of).await).await
+        self.read("list runs", async |tx| tx.rows(&sql, values).await).await
     }
 
     async fn retry_runs(
@@ -102,15 +87,25 @@ impl WatchStore for Engine {
         now: Timestamp,
     ) -> Result<Vec<MessageId>, StoreError> {
         let messages = messages.to_vec();
-        let retrying = work(move |tx| async move { retry(tx, agent, &messages, now).await }.boxed());
-        self.write("try runs again", agent, retrying).await
+        let retrying = in_job!(|tx| {
+            let sql = "SELECT message_id FROM watch_run WHERE agent_id = ?1 AND state = 'failed' ORDER BY message_id";
+            let mut failed: Vec<MessageId> = tx.rows(sql, values![agent]).await?;
+            if !messages.is_empty() {
+                failed.retain(|message| messages.contains(message));
+            }
+            let sql =
+                "UPDATE watch_run SET state = 'again', tries = 0, at = ?3 WHERE agent_id = ?1 AND message_id = ?2";
+            tx.execute_many(sql, failed.iter().map(|message| *values![agent, *message, now])).await?;
+            Ok(failed)
+        });
+        self.write("try runs again", Home::Agent(agent), retrying).await
     }
 }
 
 /// How far the last watcher of a place has looked, who it is, and how long it holds the place.
 async fn place(tx: &mut Tx<'_>, agent: AgentId, channel: &str) -> Outcome<Option<(MessageId, String, Timestamp)>> {
     let sql = "SELECT position, holder, held_until FROM watch WHERE agent_id = ?1 AND channel = ?2";
-    tx.row(sql, values![agent, channel], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await
+    tx.row(sql, values![agent, channel]).await
 }
 
 /// Where to begin if nobody ever watched here: behind the last message that came before the time that is asked for.
@@ -118,7 +113,7 @@ async fn first_position(tx: &mut Tx<'_>, watch: &NewWatch) -> Outcome<MessageId>
     if place(tx, watch.agent, &watch.channel).await?.is_some() {
         return Ok(MessageId(0));
     }
-    match tx.one("SELECT project_id FROM agent WHERE id = ?1", values![watch.agent]).await? {
+    match tx.row("SELECT project_id FROM agent WHERE id = ?1", values![watch.agent]).await? {
         Some(project) => Ok(last_sent_before(tx, project, watch.since).await?.1),
         None => Ok(MessageId(0)),
     }
@@ -144,8 +139,7 @@ async fn begin(tx: &mut Tx<'_>, watch: &NewWatch, first: MessageId, now: Timesta
                ON CONFLICT (agent_id, channel) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until";
     tx.execute(sql, values![watch.agent, &watch.channel, position, &watch.holder, watch.until]).await?;
     let sql = "SELECT message_id, tries FROM watch_run WHERE agent_id = ?1 AND channel = ?2 AND state = 'running'";
-    let cut_off: Vec<(MessageId, u32)> =
-        tx.rows(sql, values![watch.agent, &watch.channel], |row| Ok((row.get(0)?, row.get(1)?))).await?;
+    let cut_off: Vec<(MessageId, u32)> = tx.rows(sql, values![watch.agent, &watch.channel]).await?;
     let mut given_up = Vec::new();
     for (message, tries) in cut_off {
         let (state, note) = if is_answered(tx, watch.agent, message).await? {
@@ -161,7 +155,7 @@ async fn begin(tx: &mut Tx<'_>, watch: &NewWatch, first: MessageId, now: Timesta
 
 /// Whether the answer of the agent's watcher to a message was kept.
 async fn is_answered(tx: &mut Tx<'_>, agent: AgentId, message: MessageId) -> Outcome<bool> {
-    let name: Option<String> = tx.one("SELECT name FROM agent WHERE id = ?1", values![agent]).await?;
+    let name: Option<String> = tx.row("SELECT name FROM agent WHERE id = ?1", values![agent]).await?;
     let key = answer_key(&name.unwrap_or_default(), message);
     tx.exists("SELECT 1 FROM idempotency WHERE sender_id = ?1 AND key = ?2", values![agent, &key]).await
 }
@@ -173,8 +167,7 @@ async fn hops(tx: &mut Tx<'_>, message: MessageId) -> Outcome<u32> {
     let key = "SELECT 1 FROM idempotency WHERE sender_id = ?1 AND key = ?2 AND message_id = ?3";
     let (mut at, mut count) = (message, 0);
     while count < MOST_HOPS {
-        let found: Option<(Option<MessageId>, String, AgentId, Option<u32>)> =
-            tx.row(step, values![at], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).await?;
+        let found: Option<(_, String, AgentId, Option<u32>)> = tx.row(step, values![at]).await?;
         let Some((answered, from, sender, counted)) = found else { break };
         if let Some(counted) = counted {
             count += counted;
@@ -194,7 +187,7 @@ async fn take_on(tx: &mut Tx<'_>, agent: AgentId, channel: &str, message: Messag
     let first = if is_answered { RunState::Answered } else { RunState::Running };
     let new = "INSERT INTO watch_run (agent_id, message_id, channel, state, tries, note, at)
                VALUES (?1, ?2, ?3, ?5, 1, '', ?4) ON CONFLICT DO NOTHING";
-    if tx.execute(new, values![agent, message, channel, now, first.as_str()]).await? > 0 {
+    if tx.execute(new, values![agent, message, channel, now, first]).await? > 0 {
         return Ok(if is_answered { Taken::Already } else { Taken::New });
     }
     let again = "UPDATE watch_run SET state = 'running', tries = tries + 1, note = '', channel = ?3, at = ?4
@@ -221,32 +214,10 @@ async fn end_run(
 ) -> Outcome<bool> {
     let sql = "UPDATE watch_run SET state = ?3, note = ?4, at = ?5
                WHERE agent_id = ?1 AND message_id = ?2 AND state = 'running'";
-    Ok(tx.execute(sql, values![agent, message, state.as_str(), note, now]).await? > 0)
+    Ok(tx.execute(sql, values![agent, message, state, note, now]).await? > 0)
 }
 
-async fn retry(tx: &mut Tx<'_>, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Outcome<Vec<MessageId>> {
-    let sql = "SELECT message_id FROM watch_run WHERE agent_id = ?1 AND state = 'failed' ORDER BY message_id";
-    let mut failed: Vec<MessageId> = tx.rows(sql, values![agent], |row| row.get(0)).await?;
-    if !messages.is_empty() {
-        failed.retain(|message| messages.contains(message));
-    }
-    let sql = "UPDATE watch_run SET state = 'again', tries = 0, at = ?3 WHERE agent_id = ?1 AND message_id = ?2";
-    let values: Vec<Value<'_>> = failed.iter().flat_map(|message| *values![agent, *message, now]).collect();
-    tx.execute_many(sql, 3, values).await?;
-    Ok(failed)
-}
-
-fn run_of(row: &Row<'_>) -> Outcome<Run> {
-    let state: &str = row.get(2)?;
-    Ok(Run {
-        message: row.get(0)?,
-        channel: row.get(1)?,
-        state: RunState::parse(state).ok_or_else(|| unknown("state of a run", state))?,
-        tries: row.get(3)?,
-        note: row.get(4)?,
-        at: row.get(5)?,
-    })
-}
+from_row! { Run { message, channel, state, tries, note, at } }
 
 #[cfg(test)]
 mod tests {

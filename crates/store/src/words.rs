@@ -1,13 +1,12 @@
 //! The words of a text, as SQLite's `unicode61` tokenizer finds them, and the words by which PostgreSQL finds a message.
 //!
 //! PostgreSQL's own parser sees hosts, versions and hyphens where SQLite sees words, so both engines are given the same
-//! words. Whether a message matches is decided on them; nothing here knows SQL.
+//! words. Whether a message matches is decided on them; nothing here knows SQL. The tables of the tokenizer stand in
+//! `words/unicode61.txt`, taken from it character by character; a test compares them with it.
 
-mod tables;
+use std::sync::LazyLock;
 
 use mail::ids::{AgentId, ProjectId};
-
-use tables::{FOLDS, MARKS, SEPARATORS};
 
 /// The longest word, in bytes: of a longer one the beginning counts.
 const LONGEST: usize = 32 * 1024;
@@ -27,18 +26,48 @@ pub(crate) const BODY: char = 'b';
 /// Stands for the words of a message that has too many to keep.
 pub(crate) const MORE: &str = "o";
 
+/// Which characters make words, and what stands for each.
+struct Tables {
+    /// The first and the last of each run.
+    separators: Vec<u32>,
+    marks: Vec<u32>,
+    /// A letter and what stands for it, in the order of letters.
+    folds: Vec<(char, char)>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let part = |number| {
+        let lines = include_str!("words/unicode61.txt").split("\n\n").nth(number).into_iter().flat_map(str::lines);
+        lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+    };
+    let code = |digits| u32::from_str_radix(digits, 16).expect("the table holds hexadecimal digits");
+    let run = |run: &'static str| {
+        let (first, last) = run.split_once('-').unwrap_or((run, run));
+        [code(first), code(last)]
+    };
+    let fold = |group: &'static str| {
+        let small = group.chars().next().expect("a group is not empty");
+        group.chars().skip(1).map(move |letter| (letter, small))
+    };
+    let mut folds: Vec<(char, char)> = part(2).flat_map(fold).collect();
+    folds.sort_unstable();
+    Tables { separators: part(0).flat_map(run).collect(), marks: part(1).flat_map(run).collect(), folds }
+});
+
 /// The words of a text, in their order.
 pub(crate) fn words(text: &str) -> Vec<String> {
+    let tables = &*TABLES;
     let mut found = Vec::new();
     let mut word = String::new();
     for c in text.chars() {
         let code = u32::from(c);
         if code < 128 && c.is_ascii_alphanumeric() {
             word.push(c.to_ascii_lowercase());
-        } else if code < 128 || is_in(&SEPARATORS, code) {
+        } else if code < 128 || is_in(&tables.separators, code) {
             finish(&mut found, &mut word);
-        } else if !is_in(&MARKS, code) {
-            word.push(folded(c));
+        } else if !is_in(&tables.marks, code) {
+            let fold = tables.folds.binary_search_by_key(&c, |(letter, _)| *letter);
+            word.push(fold.map_or(c, |place| tables.folds[place].1));
         } else if word.is_empty() {
             finish(&mut found, &mut word);
         }
@@ -61,19 +90,6 @@ fn is_in(runs: &[u32], code: u32) -> bool {
     place % 2 == 1 || runs.get(place) == Some(&code)
 }
 
-/// What stands for a letter that is part of a word: small, and without accents.
-fn folded(c: char) -> char {
-    let code = u32::from(c);
-    let (runs, _) = FOLDS.as_chunks::<4>();
-    let place = runs.partition_point(|[_, last, ..]| *last < code);
-    // Runs may lie within each other: every second letter of one alphabet, and some between them.
-    let run = runs[place..]
-        .iter()
-        .take(2)
-        .find(|[first, last, step, _]| (*first..=*last).contains(&code) && (code - first).is_multiple_of(*step));
-    run.and_then(|[first, _, _, to]| char::from_u32(code - first + to)).unwrap_or(c)
-}
-
 /// What stands in PostgreSQL's column of words, in the form in which it reads it.
 pub(crate) fn kept_words(project: ProjectId, sender: AgentId, subject: &str, body: &str) -> String {
     let mut all = vec![format!("{PROJECT}{project}"), format!("{SENDER}{sender}")];
@@ -88,8 +104,7 @@ pub(crate) fn kept_words(project: ProjectId, sender: AgentId, subject: &str, bod
         size <= MOST_KEPT
     });
     let fitting = fitting.count();
-    let is_all = fitting == all.len();
-    if !is_all {
+    if fitting < all.len() {
         // What is left out may be anything that comes late in the order, also whose it is.
         all.truncate(fitting);
         all.extend([MORE.to_owned(), format!("{PROJECT}{project}"), format!("{SENDER}{sender}")]);

@@ -1,25 +1,18 @@
 //! The mail about pieces of work: which items there are, and which messages tell how they stand, is noted with each typed
 //! message; what these say is read from the messages themselves.
 
-use async_trait::async_trait;
-use futures_util::FutureExt;
-use mail::StoreError;
-use mail::ids::{MessageId, ProjectId};
 use mail::messages::{Message, PAGE_BYTES};
 use mail::work::{MOST_ACKS, MOST_LOOKED_AT, MOST_WORDS, OpenAck, WorkQuery, WorkRecord, WorkStore};
 
-use crate::Engine;
-use crate::error::Outcome;
-use crate::messages::{BODY, COLUMNS, message_of, size_of};
-use crate::row::values;
-use crate::tx::Tx;
+use crate::messages::{BODY, COLUMNS, size_of};
+use crate::prelude::*;
 
 #[async_trait]
 impl WorkStore for Engine {
     async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
         let query = query.clone();
         // Many bodies are read, which would hold up whoever else is served by this thread.
-        self.read_long("read the work board", move |tx| async move { records(tx, &query).await }.boxed()).await
+        self.read_long("read the work board", in_job!(|tx| records(tx, &query).await)).await
     }
 
     async fn work_story(
@@ -38,7 +31,7 @@ impl WorkStore for Engine {
         );
         let values = values![project, id, after.map_or(0, |id| id.0), limit];
         let doing = "read the story of a work item";
-        self.read(doing, async |tx| tx.page(&sql, values, message_of, size_of).await).await
+        self.read(doing, async |tx| tx.page(&sql, values, size_of).await).await
     }
 
     async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError> {
@@ -48,12 +41,12 @@ impl WorkStore for Engine {
                        WHERE project_id = ?1 AND thread = ?2 ORDER BY id DESC LIMIT ?3
                    ) newest WHERE work_id IS NOT NULL ORDER BY id DESC LIMIT 1";
         let values = values![project, thread, MOST_LOOKED_AT];
-        self.read("find the work of a thread", async |tx| tx.one(sql, values).await).await
+        self.read("find the work of a thread", async |tx| tx.row(sql, values).await).await
     }
 
     async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError> {
         let sql = "SELECT last_message_at + acks FROM project WHERE id = ?1";
-        let stamp = self.read("look whether work changed", async |tx| tx.one(sql, values![project]).await).await?;
+        let stamp = self.read("look whether work changed", async |tx| tx.row(sql, values![project]).await).await?;
         Ok(stamp.unwrap_or_default())
     }
 }
@@ -86,7 +79,7 @@ async fn items(tx: &mut Tx<'_>, query: &WorkQuery) -> Outcome<Vec<(String, Messa
          ORDER BY newest DESC LIMIT ?3"
     );
     let values = values![query.project, query.before.map_or(i64::MAX, |id| id.0), query.limit, &query.id];
-    tx.rows(&sql, values, |row| Ok((row.get(0)?, row.get(1)?))).await
+    tx.rows(&sql, values).await
 }
 
 async fn words(tx: &mut Tx<'_>, project: ProjectId, id: &str) -> Outcome<Vec<Message>> {
@@ -95,7 +88,7 @@ async fn words(tx: &mut Tx<'_>, project: ProjectId, id: &str) -> Outcome<Vec<Mes
              SELECT message_id FROM work_word WHERE project_id = ?1 AND work_id = ?2 ORDER BY message_id DESC LIMIT ?3
          ) ORDER BY m.id DESC"
     );
-    let mut newest_first = tx.page(&sql, values![project, id, MOST_WORDS], message_of, size_of).await?;
+    let mut newest_first = tx.page(&sql, values![project, id, MOST_WORDS], size_of).await?;
     newest_first.reverse();
     Ok(newest_first)
 }
@@ -106,6 +99,7 @@ async fn open_acks(tx: &mut Tx<'_>, project: ProjectId, id: &str) -> Outcome<Vec
                CROSS JOIN agent a ON a.id = d.recipient_id
                WHERE m.project_id = ?1 AND m.work_id = ?2 AND m.ack_required = 1 AND d.acked_at IS NULL
                ORDER BY m.id, d.role, d.position LIMIT ?3";
-    let values = values![project, id, MOST_ACKS];
-    tx.rows(sql, values, |row| Ok(OpenAck { message: row.get(0)?, agent: row.get(1)? })).await
+    tx.rows(sql, values![project, id, MOST_ACKS]).await
 }
+
+from_row! { OpenAck { message, agent } }

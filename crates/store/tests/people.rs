@@ -162,19 +162,6 @@ async fn a_person_puts_anybodys_mail_away_and_brings_it_back() {
 }
 
 #[tokio::test]
-async fn an_agent_brings_its_own_mail_back() {
-    let shop = shop(Rules::default()).await;
-    let id = shop.office.send(draft("agent-0", None)).await.unwrap().message.id;
-    let agent = Claim::of("agent-1");
-    assert!(!shop.office.bring_back(PROJECT, agent, id).await.unwrap(), "it is not away");
-    shop.office.archive(PROJECT, agent, id).await.unwrap();
-    assert!(shop.office.bring_back(PROJECT, agent, id).await.unwrap());
-    assert_eq!(last_event(&shop).await.agent, Some(shop.team.agents[1]));
-    let refused = shop.office.bring_back(PROJECT, Claim::of("agent-0"), id).await;
-    assert!(matches!(refused, Err(Error::NotARecipient { .. })), "{refused:?}");
-}
-
-#[tokio::test]
 async fn a_person_gives_back_somebodys_lease_and_its_holder_is_told() {
     let shop = shop(strict()).await;
     let anna = welcome(&shop).await;

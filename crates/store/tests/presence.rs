@@ -179,7 +179,8 @@ async fn a_state_that_is_no_word_is_refused_and_kept_by_nobody() {
         assert_eq!(refused.code(), "INVALID_ARGUMENT", "{sign:?}");
     }
     assert_eq!(known(&shop, 0).await, None);
-    let refused = shop.office.heard(PROJECT, &heartbeat("stranger", "gone fishing", None)).await.unwrap_err();
+    let refused =
+        shop.office.heard(Source::File, PROJECT, &heartbeat("stranger", "gone fishing", None)).await.unwrap_err();
     assert_eq!(refused.code(), "INVALID_ARGUMENT");
     assert_eq!(shop.office.whois(PROJECT, "stranger").await.unwrap_err().code(), "AGENT_NOT_FOUND");
 }
@@ -188,18 +189,21 @@ async fn a_state_that_is_no_word_is_refused_and_kept_by_nobody() {
 async fn a_foreign_agent_that_is_heard_of_has_a_mailbox_and_is_seen_when_its_file_says() {
     let shop = shop(Rules::default()).await;
     let written = seconds(&shop, -20);
-    assert!(shop.office.heard(PROJECT, &heartbeat("codex", "AWAKE", Some(written))).await.unwrap());
-    assert!(!shop.office.heard(PROJECT, &heartbeat("codex", "AWAKE", Some(written))).await.unwrap(), "the same file");
+    assert!(shop.office.heard(Source::File, PROJECT, &heartbeat("codex", "AWAKE", Some(written))).await.unwrap());
+    assert!(
+        !shop.office.heard(Source::File, PROJECT, &heartbeat("codex", "AWAKE", Some(written))).await.unwrap(),
+        "the same file"
+    );
     let (_, present) = shop.office.present(PROJECT, None, 9).await.unwrap();
     let codex = present.iter().find(|one| one.agent.name == "codex").unwrap().presence.as_ref().unwrap();
     assert_eq!((codex.seen_at, codex.source, codex.watcher_pid), (written, Source::File, Some(9)));
     let odd = Heartbeat { substate: Some("at work".into()), ..heartbeat("odd", "AWAKE", Some(seconds(&shop, 20))) };
-    shop.office.heard(PROJECT, &odd).await.unwrap();
+    shop.office.heard(Source::File, PROJECT, &odd).await.unwrap();
     let (_, present) = shop.office.present(PROJECT, None, 9).await.unwrap();
     let odd = present.last().unwrap().presence.as_ref().unwrap();
     assert_eq!((odd.seen_at, odd.substate.as_deref()), (shop.clock.now(), None), "nobody was seen in the future");
     let silent = Heartbeat { state: None, ..heartbeat("silent", "", None) };
-    assert!(shop.office.heard(PROJECT, &silent).await.unwrap());
+    assert!(shop.office.heard(Source::File, PROJECT, &silent).await.unwrap());
     assert_eq!(shop.office.present(PROJECT, None, 9).await.unwrap().1.len(), 5);
 }
 
@@ -209,11 +213,19 @@ async fn a_file_changes_nothing_of_what_is_known_and_newer() {
     inbox(&shop, AGENT).await.unwrap();
     let before = known(&shop, 0).await;
     for time in [Some(seconds(&shop, -1)), Some(seconds(&shop, 0)), None] {
-        assert!(!shop.office.heard(PROJECT, &heartbeat("agent-0", "OFFLINE", time)).await.unwrap(), "{time:?}");
+        assert!(
+            !shop.office.heard(Source::File, PROJECT, &heartbeat("agent-0", "OFFLINE", time)).await.unwrap(),
+            "{time:?}"
+        );
         assert_eq!(known(&shop, 0).await, before);
     }
     shop.clock.advance_seconds(5);
-    assert!(shop.office.heard(PROJECT, &heartbeat("agent-0", "OFFLINE", Some(seconds(&shop, -1)))).await.unwrap());
+    assert!(
+        shop.office
+            .heard(Source::File, PROJECT, &heartbeat("agent-0", "OFFLINE", Some(seconds(&shop, -1))))
+            .await
+            .unwrap()
+    );
     assert_eq!(shown(&shop, 0).await, "OFFLINE");
 }
 
@@ -223,15 +235,18 @@ async fn a_file_that_is_dated_far_in_the_future_makes_its_agent_awake_once() {
     inbox(&shop, AGENT).await.unwrap();
     let beat = heartbeat("agent-0", "AWAKE", Some(seconds(&shop, 10 * 365 * 24 * 60 * 60)));
     let first = heartbeat("codex", "AWAKE", beat.timestamp);
-    assert!(shop.office.heard(PROJECT, &first).await.unwrap(), "it was there when the file was first read");
+    assert!(
+        shop.office.heard(Source::File, PROJECT, &first).await.unwrap(),
+        "it was there when the file was first read"
+    );
     shop.clock.advance_seconds(301);
     for heartbeat in [&beat, &first] {
-        assert!(!shop.office.heard(PROJECT, heartbeat).await.unwrap(), "and nobody knows since");
+        assert!(!shop.office.heard(Source::File, PROJECT, heartbeat).await.unwrap(), "and nobody knows since");
     }
     assert!(shown(&shop, 0).await.starts_with("STALE"), "{}", shown(&shop, 0).await);
     let (_, present) = shop.office.present(PROJECT, None, 9).await.unwrap();
     assert_eq!(present.last().unwrap().presence.as_ref().unwrap().seen_at, seconds(&shop, -301));
     let ahead = heartbeat("agent-0", "AWAKE", Some(seconds(&shop, 299)));
-    shop.office.heard(PROJECT, &ahead).await.unwrap();
+    shop.office.heard(Source::File, PROJECT, &ahead).await.unwrap();
     assert!(shown(&shop, 0).await.starts_with("AWAKE"), "clocks differ a little");
 }

@@ -2,100 +2,64 @@
 
 use mail::agents::EVERYONE;
 use mail::channels::{Channel, Post, SIGN};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Word;
 use super::messages::vouched;
 use crate::Time;
 
-/// A channel, and how it stands.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ChannelAnswer {
-    /// Its name, without the sign.
-    pub name: String,
-    pub posts: u64,
-    pub created_ts: Time,
-    /// When its newest message was accepted.
-    pub last_ts: Option<Time>,
-}
+declare! {
+    /// A channel, and how it stands.
+    ChannelAnswer::new(channel: Channel) {
+        /// Its name, without the sign.
+        name: String = channel.name,
+        posts: u64 = channel.posts,
+        created_ts: Time = Time(channel.created_at),
+        /// When its newest message was accepted.
+        last_ts: Option<Time> = channel.newest.map(|(_, at)| Time(at)),
+    }
 
-impl From<Channel> for ChannelAnswer {
-    fn from(channel: Channel) -> Self {
-        Self {
-            name: channel.name,
-            posts: channel.posts,
-            created_ts: channel.created_at.into(),
-            last_ts: channel.newest.map(|(_, at)| at.into()),
-        }
+    /// A message in a channel. Every field is there, because programs that read channels expect the form of their files.
+    PostAnswer::new(text: String, code: Option<String>, artifacts: Vec<Value>, post: Post) {
+        id: i64 = post.message.id.0,
+        /// Its name in folders and elsewhere.
+        external_id: String = post.external_id,
+        from: String = post.message.from,
+        /// `verified` or `human` when more than the author's word stands for its name.
+        vouched[if_any]: Option<Word> = vouched(post.message.vouched),
+        /// Whom it is addressed to; `all` when it is nobody in particular.
+        to: Vec<String> = addressed(post.message.to),
+        /// What type it is of, such as `chat`.
+        #[serde(rename = "type")]
+        kind: String = post.kind,
+        text: String = text,
+        /// Code that goes with it.
+        code: Option<String> = code,
+        /// The files that it speaks of.
+        artifacts: Vec<Value> = artifacts,
+        /// `chat`, or `watcher`.
+        mode: String = post.mode,
+        /// How many watchers answered each other on the way to it.
+        hops: u32 = post.hops,
+        /// The name of the message that it answers.
+        in_reply_to: Option<String> = post.in_reply_to,
+        thread_id: String = post.message.thread,
+        /// The subject, as mailboxes show it.
+        subject: String = post.message.subject,
+        /// When it was sent, as its author says.
+        sent_ts: Time = Time(post.sent_at),
+        /// When it was accepted here.
+        created_ts: Time = Time(post.message.created_at),
+        /// The door it came in by.
+        door: String = post.message.door,
     }
 }
 
-/// A message in a channel. Every field is there, because programs that read channels expect the form of their files.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PostAnswer {
-    pub id: i64,
-    /// Its name in folders and elsewhere.
-    pub external_id: String,
-    pub from: String,
-    /// `verified` or `human` when more than the author's word stands for its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vouched: Option<Word>,
-    /// Whom it is addressed to; `all` when it is nobody in particular.
-    pub to: Vec<String>,
-    /// What type it is of, such as `chat`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub text: String,
-    /// Code that goes with it.
-    pub code: Option<String>,
-    /// The files that it speaks of.
-    pub artifacts: Vec<Value>,
-    /// `chat`, or `watcher`.
-    pub mode: String,
-    /// How many watchers answered each other on the way to it.
-    pub hops: u32,
-    /// The name of the message that it answers.
-    pub in_reply_to: Option<String>,
-    pub thread_id: String,
-    /// The subject, as mailboxes show it.
-    pub subject: String,
-    /// When it was sent, as its author says.
-    pub sent_ts: Time,
-    /// When it was accepted here.
-    pub created_ts: Time,
-    /// The door it came in by.
-    pub door: String,
-}
-
-impl From<Post> for PostAnswer {
-    fn from(post: Post) -> Self {
-        let content = post.content();
-        let message = post.message;
-        let mut to: Vec<String> = message.to.into_iter().filter(|name| !name.starts_with(SIGN)).collect();
-        if to.is_empty() {
-            to.push(EVERYONE.to_owned());
-        }
-        Self {
-            id: message.id.0,
-            external_id: post.external_id,
-            from: message.from,
-            vouched: vouched(message.vouched),
-            to,
-            kind: post.kind,
-            text: content.text,
-            code: content.code,
-            artifacts: content.artifacts,
-            mode: post.mode,
-            hops: post.hops,
-            in_reply_to: post.in_reply_to,
-            thread_id: message.thread,
-            subject: message.subject,
-            sent_ts: post.sent_at.into(),
-            created_ts: message.created_at.into(),
-            door: message.door,
-        }
+/// The agents among the recipients, without the channel itself.
+fn addressed(mut to: Vec<String>) -> Vec<String> {
+    to.retain(|name| !name.starts_with(SIGN));
+    if to.is_empty() {
+        to.push(EVERYONE.to_owned());
     }
+    to
 }

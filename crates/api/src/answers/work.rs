@@ -3,143 +3,92 @@
 //! The details of a state have the names that typed messages use; empty ones are left out.
 
 use mail::messages::Message;
-use mail::work::{OpenAck, Question, State, WorkItem, gist};
-use serde::{Deserialize, Serialize};
+use mail::work::{OpenAck, Question, State, WorkItem};
 
 use super::Word;
 use super::messages::vouched;
 use crate::Time;
 
-/// A piece of work, and how it stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct WorkAnswer {
-    pub work_id: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub title: String,
-    /// The name of a state.
-    pub state: Word,
-    /// Who is on it, or was last.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub agent: String,
-    pub changed_ts: Time,
-    /// The message that changed it.
-    pub changed_by: i64,
-    #[serde(flatten)]
-    pub detail: DetailAnswer,
-    pub open_acks: Vec<OpenAckAnswer>,
-}
-
-/// An acknowledgement that is due.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct OpenAckAnswer {
-    pub message_id: i64,
-    pub agent: String,
-}
-
-/// What a state says more.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct DetailAnswer {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub percent: Option<f64>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub step: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub status: String,
-    /// How full the worker's context window is, in percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_usage: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<HelpAnswer>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub commit_sha: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tests_pass: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lint_pass: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub build_pass: Option<bool>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub summary: String,
-    /// Whether what is done waits for a review.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offered: Option<bool>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub failure_type: String,
-    /// Why it failed, or was left.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub recommendation: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub partial_commit_sha: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub progress: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub next_steps: String,
-    /// Who wants a worker.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub orchestrator: String,
-    /// Where a worker runs.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub session: String,
-}
-
-/// What a worker asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct HelpAnswer {
-    pub message_id: i64,
-    pub from: String,
-    pub asked_ts: Time,
-    /// Whether it has waited too long.
-    pub overdue: bool,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub issue_type: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub problem: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub question: String,
-}
-
-/// One message of an item's story.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct StoryAnswer {
-    pub message_id: i64,
-    pub created_ts: Time,
-    pub from: String,
-    /// `verified` or `human` when more than the sender's word stands for its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vouched: Option<Word>,
-    pub to: Vec<String>,
-    /// What kind of typed message it is, or null.
-    pub kind: Option<Word>,
-    /// What it says, in a line.
-    pub gist: String,
-}
-
-impl From<WorkItem> for WorkAnswer {
-    fn from(item: WorkItem) -> Self {
-        Self {
-            work_id: item.id,
-            title: item.title,
-            state: item.state.name().into(),
-            agent: item.agent,
-            changed_ts: item.changed_at.into(),
-            changed_by: item.changed_by.0,
-            detail: item.state.into(),
-            open_acks: item.open_acks.into_iter().map(OpenAckAnswer::from).collect(),
-        }
+declare! {
+    /// A piece of work, and how it stands.
+    #[derive(PartialEq)]
+    WorkAnswer::new(item: WorkItem) {
+        work_id: String = item.id,
+        title[if_any]: String = item.title,
+        /// The name of a state.
+        state: Word = item.state.name().into(),
+        /// Who is on it, or was last.
+        agent[if_any]: String = item.agent,
+        changed_ts: Time = Time(item.changed_at),
+        /// The message that changed it.
+        changed_by: i64 = item.changed_by.0,
+        #[serde(flatten)]
+        detail: DetailAnswer = item.state.into(),
+        open_acks: Vec<OpenAckAnswer> = item.open_acks.into_iter().map(OpenAckAnswer::new).collect(),
     }
-}
 
-impl From<OpenAck> for OpenAckAnswer {
-    fn from(ack: OpenAck) -> Self {
-        Self { message_id: ack.message.0, agent: ack.agent }
+    /// An acknowledgement that is due.
+    #[derive(PartialEq)]
+    OpenAckAnswer::new(ack: OpenAck) {
+        message_id: i64 = ack.message.0,
+        agent: String = ack.agent,
+    }
+
+    /// What a state says more.
+    #[derive(Default, PartialEq)]
+    DetailAnswer {
+        percent[if_any]: Option<f64>,
+        step[if_any]: String,
+        status[if_any]: String,
+        /// How full the worker's context window is, in percent.
+        context_usage[if_any]: Option<u8>,
+        help[if_any]: Option<HelpAnswer>,
+        commit_sha[if_any]: String,
+        tests_pass[if_any]: Option<bool>,
+        lint_pass[if_any]: Option<bool>,
+        build_pass[if_any]: Option<bool>,
+        summary[if_any]: String,
+        /// Whether what is done waits for a review.
+        offered[if_any]: Option<bool>,
+        failure_type[if_any]: String,
+        /// Why it failed, or was left.
+        reason[if_any]: String,
+        recommendation[if_any]: String,
+        partial_commit_sha[if_any]: String,
+        progress[if_any]: String,
+        next_steps[if_any]: String,
+        /// Who wants a worker.
+        orchestrator[if_any]: String,
+        /// Where a worker runs.
+        session[if_any]: String,
+    }
+
+    /// What a worker asks.
+    #[derive(PartialEq)]
+    HelpAnswer::new(question: Question) {
+        message_id: i64 = question.message.0,
+        from: String = question.asked_by,
+        asked_ts: Time = Time(question.asked_at),
+        /// Whether it has waited too long.
+        overdue: bool = question.overdue,
+        issue_type[if_any]: String = question.issue,
+        problem[if_any]: String = question.problem,
+        question[if_any]: String = question.question,
+    }
+
+    /// One message of an item's story.
+    #[derive(PartialEq)]
+    StoryAnswer::new(gist: String, message: Message) {
+        message_id: i64 = message.id.0,
+        created_ts: Time = Time(message.created_at),
+        from: String = message.from,
+        /// `verified` or `human` when more than the sender's word stands for its name.
+        vouched[if_any]: Option<Word> = vouched(message.vouched),
+        to: Vec<String> = message.to,
+        /// What kind of typed message it is, or null.
+        kind: Option<Word> = message.kind.map(|kind| kind.as_str().into()),
+        /// What it says, in a line.
+        gist: String = gist,
     }
 }
 
@@ -155,7 +104,7 @@ impl From<State> for DetailAnswer {
                 context_usage: at.context_usage,
                 ..nothing
             },
-            State::HelpWanted(question) => Self { help: Some(question.into()), ..nothing },
+            State::HelpWanted(question) => Self { help: Some(HelpAnswer::new(question)), ..nothing },
             State::Done(done) => Self {
                 commit_sha: done.commit,
                 tests_pass: done.tests,
@@ -183,34 +132,6 @@ impl From<State> for DetailAnswer {
                 Self { orchestrator, partial_commit_sha: from_commit, ..nothing }
             }
             State::Spawned { session } => Self { session, ..nothing },
-        }
-    }
-}
-
-impl From<Question> for HelpAnswer {
-    fn from(question: Question) -> Self {
-        Self {
-            message_id: question.message.0,
-            from: question.asked_by,
-            asked_ts: question.asked_at.into(),
-            overdue: question.overdue,
-            issue_type: question.issue,
-            problem: question.problem,
-            question: question.question,
-        }
-    }
-}
-
-impl From<Message> for StoryAnswer {
-    fn from(message: Message) -> Self {
-        Self {
-            message_id: message.id.0,
-            created_ts: message.created_at.into(),
-            gist: gist(&message),
-            from: message.from,
-            vouched: vouched(message.vouched),
-            to: message.to,
-            kind: message.kind.map(|kind| kind.as_str().into()),
         }
     }
 }

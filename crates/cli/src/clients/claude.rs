@@ -1,6 +1,6 @@
 //! Claude Code.
 
-use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
@@ -16,21 +16,16 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::SessionEnd, "SessionEnd"),
     ],
     writes: &[
-        ("Edit", WrittenFiles::Path("file_path")),
-        ("Write", WrittenFiles::Path("file_path")),
-        ("MultiEdit", WrittenFiles::Path("file_path")),
-        ("NotebookEdit", WrittenFiles::Path("notebook_path")),
+        ("Edit", "file_path", patch::path),
+        ("Write", "file_path", patch::path),
+        ("MultiEdit", "file_path", patch::path),
+        ("NotebookEdit", "notebook_path", patch::path),
     ],
     reply: reply::specific,
     shell_settings: Some("CLAUDE_ENV_FILE"),
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
-        ConfigFile {
-            project: ".claude/settings.json",
-            user: ".claude/settings.json",
-            moved: "settings.json",
-            parts: &[ConfigPart::Hooks],
-        },
+        ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),
         // It lies beside the folder, and in it once the folder is moved.
         ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[ConfigPart::Server] },
     ],

@@ -1,6 +1,6 @@
 //! Codex. It refuses an answer with a member that it does not know, and has no event for the end of a session.
 
-use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
 
 pub(crate) const CODEX: Client = Client {
     name: "codex",
@@ -14,23 +14,13 @@ pub(crate) const CODEX: Client = Client {
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
     ],
-    writes: &[("apply_patch", WrittenFiles::Patch("command")), ("Bash", WrittenFiles::Command("command"))],
+    writes: &[("apply_patch", "command", patch::paths), ("Bash", "command", patch::paths_at_a_shell)],
     reply: reply::specific,
     shell_settings: None,
     moved_by: "CODEX_HOME",
     files: &[
-        ConfigFile {
-            project: ".codex/hooks.json",
-            user: ".codex/hooks.json",
-            moved: "hooks.json",
-            parts: &[ConfigPart::Hooks],
-        },
-        ConfigFile {
-            project: ".codex/config.toml",
-            user: ".codex/config.toml",
-            moved: "config.toml",
-            parts: &[ConfigPart::TomlServer],
-        },
+        ConfigFile::alike(".codex/hooks.json", "hooks.json", &[ConfigPart::Hooks]),
+        ConfigFile::alike(".codex/config.toml", "config.toml", &[ConfigPart::TomlServer]),
     ],
     hook_timeout: 5,
     names_hooks: false,

@@ -1,6 +1,6 @@
 //! Gemini CLI. It counts in milliseconds, and nothing that is said before a tool reaches the model.
 
-use super::{Client, ConfigFile, ConfigPart, Event, WrittenFiles, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
 
 pub(crate) const GEMINI: Client = Client {
     name: "gemini",
@@ -15,16 +15,15 @@ pub(crate) const GEMINI: Client = Client {
         (Event::Stop, "AfterAgent"),
         (Event::SessionEnd, "SessionEnd"),
     ],
-    writes: &[("write_file", WrittenFiles::Path("file_path")), ("replace", WrittenFiles::Path("file_path"))],
+    writes: &[("write_file", "file_path", patch::path), ("replace", "file_path", patch::path)],
     reply: reply::decision,
     shell_settings: None,
     moved_by: "GEMINI_CLI_HOME",
-    files: &[ConfigFile {
-        project: ".gemini/settings.json",
-        user: ".gemini/settings.json",
-        moved: ".gemini/settings.json",
-        parts: &[ConfigPart::Hooks, ConfigPart::Server],
-    }],
+    files: &[ConfigFile::alike(
+        ".gemini/settings.json",
+        ".gemini/settings.json",
+        &[ConfigPart::Hooks, ConfigPart::Server],
+    )],
     hook_timeout: 5_000,
     names_hooks: true,
     next_in_project: "Start gemini anew in this project, and trust the folder: it reads no settings of one that is \

@@ -1,4 +1,4 @@
-//! Which files a patch of Codex writes.
+//! Which files a call of a tool writes: one that it names, or those of a patch of Codex.
 //!
 //! A patch names its files on lines of their own; lines of a file begin with `+`, `-` or a blank. What is done to the
 //! files does not matter here, and whether the patch fits is for Codex to say.
@@ -11,15 +11,20 @@ const MOST: usize = 1_000;
 /// What stands before the name of a file.
 const MARKERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
+/// The one file that is named, if one is.
+pub(crate) fn path(name: &str) -> Vec<String> {
+    if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
+}
+
 /// The files that `patch` adds, changes, deletes or moves, each once, as it names them.
-pub(crate) fn paths(patch: &str) -> Vec<&str> {
+pub(crate) fn paths(patch: &str) -> Vec<String> {
     let named = patch.trim_start_matches('\u{feff}').lines().filter_map(|line| {
         let line = line.trim();
         let path = MARKERS.iter().find_map(|marker| line.strip_prefix(marker))?.trim();
         (!path.is_empty()).then_some(path)
     });
     let mut seen = HashSet::new();
-    named.filter(|path| seen.insert(*path)).take(MOST).collect()
+    named.filter(|path| seen.insert(*path)).take(MOST).map(str::to_owned).collect()
 }
 
 /// The files of the patch in a shell command that Codex takes for a patch: `apply_patch <<'EOF'`, also in another folder.

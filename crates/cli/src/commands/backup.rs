@@ -1,7 +1,6 @@
 //! `postrider backup` and `postrider restore`: the whole database to a verified file, and back.
 
 use std::fs::DirBuilder;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,7 +13,7 @@ use store::ownership::{NotOwned, Ownership};
 use store::upkeep;
 
 use crate::config::Config;
-use crate::output;
+use crate::output::{self, Milestones};
 use crate::post_office::Refused;
 
 /// Copy all mail to a file.
@@ -52,21 +51,15 @@ impl Backup {
                 folder.join(format!("postrider-{}.db", stamp()))
             }
         };
-        let shown = std::io::stderr().is_terminal() && !as_json;
-        let mut last = 100;
-        let progress = |left: usize, total: usize| {
+        let mut progress = Milestones::new(as_json, 10);
+        upkeep::backup(&database, &to, |left, total| {
             let percent = total.saturating_sub(left) * 100 / total.max(1);
-            if shown && percent / 10 != last / 10 {
-                last = percent;
-                output::note(&format!("{percent} % copied"));
-            }
-        };
-        upkeep::backup(&database, &to, progress)?;
+            progress.tell(percent / 10, || format!("{percent} % copied"));
+        })?;
         let bytes = std::fs::metadata(&to)?.len();
-        output::answer(as_json, &json!({ "file": to, "bytes": bytes, "verified": true }), || {
+        Ok(output::answer(as_json, &json!({ "file": to, "bytes": bytes, "verified": true }), || {
             format!("{} written ({bytes} bytes) and checked", to.display())
-        });
-        Ok(ExitCode::SUCCESS)
+        }))
     }
 }
 
@@ -89,13 +82,12 @@ impl Restore {
             Err(NotOwned::Failed(error)) => return Err(error).context("cannot take the database"),
         };
         let aside = upkeep::restore(&self.file, &database, &stamp())?;
-        output::answer(as_json, &json!({ "restored": self.file, "kept_aside": aside }), || match &aside {
+        Ok(output::answer(as_json, &json!({ "restored": self.file, "kept_aside": aside }), || match &aside {
             Some(aside) => {
                 format!("{} restored; what was there before is kept in {}", self.file.display(), aside.display())
             }
             None => format!("{} restored", self.file.display()),
-        });
-        Ok(ExitCode::SUCCESS)
+        }))
     }
 }
 

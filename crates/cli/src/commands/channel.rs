@@ -1,20 +1,17 @@
-//! `postrider channel`: the channels in which agents talk in the open, one verb a file.
+//! `postrider channel`: the channels in which agents talk in the open.
 //!
 //! Asks the office and shows what it says. Whom a message calls, and what is taken in from outside, is decided there.
 
 mod check;
-mod list;
 mod page;
 mod post;
-mod read;
-mod tail;
+mod transcript;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
-use crate::post_office::{InProject, Refused};
 pub use post::SendMessage;
 
 const EXAMPLES: &str = "\
@@ -39,16 +36,16 @@ pub struct Channel {
 #[derive(Subcommand, Debug)]
 enum Verb {
     /// List the channels of the project
-    List(list::List),
+    List(transcript::List),
     /// Say something in a channel, which may be new
     #[command(override_usage = "postrider channel post [OPTIONS] <CHANNEL> [TEXT]")]
     Post(Box<post::Post>),
     /// Show what was said last, the newest at the end
     #[command(override_usage = "postrider channel read [OPTIONS] <CHANNEL>")]
-    Read(read::Read),
+    Read(transcript::Read),
     /// Show what was said last and whatever is said from now on; Ctrl-C ends it
     #[command(override_usage = "postrider channel tail [OPTIONS] <CHANNEL>")]
-    Tail(tail::Tail),
+    Tail(transcript::Tail),
     /// Say whether a document of a channel's folder can be used, and whether it calls an agent
     Check(check::Check),
 }
@@ -63,21 +60,5 @@ impl Channel {
             Verb::Tail(command) => command.run(config, as_json),
             Verb::Check(command) => command.run(as_json),
         }
-    }
-}
-
-/// Says what somebody at a terminal can do about a refusal.
-fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
-    match error.downcast::<Refused>() {
-        Ok(refused) => match refused.code.as_str() {
-            "PROJECT_NOT_FOUND" => project.advised(refused),
-            "IDENTITY_REQUIRED" => refused.hinted(
-                "Pass the token that 'postrider join' printed for that name with --token, or set \
-                 POSTRIDER_REGISTRATION_TOKEN. A new name joins first.",
-            ),
-            _ => refused,
-        }
-        .into(),
-        Err(error) => error,
     }
 }

@@ -29,8 +29,7 @@ impl Completions {
     pub fn run(&self, as_json: bool) -> ExitCode {
         let script = script(self.shell);
         let json = json!({ "shell": self.shell.to_string(), "script": script });
-        output::answer(as_json, &json, || script.trim_end().to_owned());
-        ExitCode::SUCCESS
+        output::answer(as_json, &json, || script.trim_end().to_owned())
     }
 }
 

@@ -5,28 +5,24 @@
 //! whoever runs it are left alone: neither a settings file nor the environment counts here, and a home that holds other
 //! mail is refused.
 
-mod answering;
-mod awake;
-mod deed;
 mod home;
-mod letter;
-mod phrases;
+mod members;
 mod play;
 mod sample;
+mod step;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 use crate::commands::serve::{DEFAULT_PORT, Listening, asked_to_stop};
 use crate::config::{Config, File, Global};
 use crate::logging;
 use crate::output;
 use home::Home;
-use phrases::Phrases;
 use play::Play;
 use sample::Sample;
 
@@ -51,7 +47,7 @@ impl Demo {
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let home = Home::choose(global.home.as_deref().filter(|_| global.names_home))?;
         let file = File { port: Some(self.free_port()), ..File::default() };
-        let config = Config { home: home.path().to_owned(), source: None, file };
+        let config = Config { home: home.path.clone(), source: None, file };
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let served = runtime.block_on(self.serve(&config, &home, global.json));
@@ -70,24 +66,23 @@ impl Demo {
     }
 
     async fn serve(&self, config: &Config, home: &Home, as_json: bool) -> anyhow::Result<()> {
-        // Whoever stops it while the mailbox is filled does not leave a folder behind.
-        let asked_to_stop = stopped();
+        // Whoever stops it while the mailbox is filled, or closes the terminal, does not leave a folder behind.
+        let asked_to_stop = asked_to_stop(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]);
         let mut server = Listening::open(config, None, None).await?;
         let sample = Sample::read()?;
-        let (office, bells) = (server.post().office.clone(), server.post().bells.clone());
-        if home.is_new() {
-            sample.fill(server.post()).await?;
+        let members = sample.members();
+        let (office, bells) = (server.post.office.clone(), server.post.bells.clone());
+        if home.is_new {
+            sample.fill(&server.post).await?;
             home.mark()?;
         } else {
-            home.check_projects(&office, &sample.projects()).await?;
+            home.check_projects(&office, &members).await?;
         }
-        for (project, wish) in sample.line() {
-            server.run_beside(wish.stand(office.clone(), project, Phrases::default()));
-        }
-        server.run_beside(awake::keep(office.clone(), bells.clone(), sample.members()));
+        sample.stand_in_line(&office).await?;
+        server.relays.spawn(members::keep_awake(office.clone(), bells.clone(), members.clone()));
         if !self.still {
-            let play = Play::begin(office, sample.members(), home.is_new()).await?;
-            server.run_beside(play.go_on(bells));
+            let play = Play::begin(office, members, home.is_new).await?;
+            server.relays.spawn(play.go_on(bells));
         }
         self.tell(&server, home, as_json);
         server.run(asked_to_stop).await;
@@ -96,15 +91,15 @@ impl Demo {
 
     fn tell(&self, server: &Listening, home: &Home, as_json: bool) {
         let (page, url) = (format!("{}/", server.base_url()), server.url());
-        let said = json!({ "url": url, "home": home.path(), "mail": home.path(), "page": page });
+        let said = json!({ "url": url, "home": home.path, "mail": home.path, "page": page });
         output::answer(as_json, &said, || {
-            let place = home.path().display();
+            let place = home.path.display();
             let fate = if home.is_kept() { "" } else { ", removed at the end" };
             let moves = match self.still {
                 true => "Nobody moves, and so the mail is the same every time.",
                 false => "Every second or two somebody does something; after two hours they rest.",
             };
-            let elsewhere = match self.port.is_none() && server.port() != DEFAULT_PORT {
+            let elsewhere = match self.port.is_none() && server.address.port() != DEFAULT_PORT {
                 true => format!("  (port {DEFAULT_PORT} is taken)"),
                 false => String::new(),
             };
@@ -120,17 +115,5 @@ impl Demo {
                 project = sample::MAIN,
             )
         });
-    }
-}
-
-/// Comes back when somebody stops it, or closes the terminal that it runs in, at any time since this was called.
-fn stopped() -> impl Future<Output = ()> {
-    let (asked, hangup) = (asked_to_stop(), signal(SignalKind::hangup()));
-    async move {
-        let Ok(mut hangup) = hangup else { return asked.await };
-        tokio::select! {
-            () = asked => {}
-            _ = hangup.recv() => {}
-        }
     }
 }

@@ -1,31 +1,35 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
 mod postgres;
-mod server;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
 use mail::events::Cursor;
 use mail::projects::ProjectKey;
 use mail::transfer::Counts;
 use relay::files::{self, FolderFinding};
+use serde::Serialize;
 use serde_json::{Value, json};
 use store::ownership::{Owner, current_owner};
 use store::postgres_upkeep::Condition;
 use store::{Engine, Location, upkeep};
 
-use super::small_runtime;
+use super::{small_runtime, within};
 use crate::client::Client;
-use crate::config::Config;
+use crate::config::{Config, endpoint_of};
 use crate::nats;
 use crate::output;
 
 /// A consumer of the event log that is so many events behind is worth a word.
 const FAR_BEHIND: i64 = 1_000;
+/// How long the server may take to say anything at all.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// How long a folder that is shared may take. A disk on another machine may not answer at all.
 const LONGEST_LOOK: Duration = Duration::from_secs(20);
 
@@ -41,12 +45,15 @@ pub struct Doctor {
 }
 
 /// Something that is not as it should be, and what to do about it.
+#[derive(Serialize)]
 struct Finding {
+    #[serde(rename = "problem")]
     what: String,
     todo: &'static str,
 }
 
 /// What there is to say about the database.
+#[derive(Default)]
 struct Examined {
     schema: Option<i64>,
     bytes: u64,
@@ -62,7 +69,7 @@ impl Doctor {
     /// Prints what was found; exit code 1 when something is wrong.
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         if self.server {
-            return server::ask(config, as_json);
+            return ask_server(config, as_json);
         }
         let examined = self.examine(config)?;
         let report = report(config, &examined, !self.quick);
@@ -73,15 +80,8 @@ impl Doctor {
     fn examine(&self, config: &Config) -> anyhow::Result<Examined> {
         let database = config.database();
         let location = config.location();
-        let mut examined = Examined {
-            schema: None,
-            bytes: size_of(&database),
-            condition: None,
-            owner: current_owner(&database),
-            counts: None,
-            cursors: Vec::new(),
-            findings: Vec::new(),
-        };
+        let (bytes, owner) = (size_of(&database), current_owner(&database));
+        let mut examined = Examined { bytes, owner, ..Examined::default() };
         examined.look_for_server(config)?;
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
@@ -149,16 +149,11 @@ impl Examined {
             runtime.block_on(async { (store.counts(SystemClock.now()).await, store.cursors().await) });
         self.counts = counts.ok();
         self.cursors = cursors.unwrap_or_default();
-        let behind: Vec<String> = self
-            .cursors
-            .iter()
-            .filter(|cursor| cursor.newest - cursor.seq > FAR_BEHIND)
-            .map(|cursor| {
-                format!("'{}' is {} events behind in '{}'", cursor.sink, cursor.newest - cursor.seq, cursor.project)
-            })
-            .collect();
-        for what in behind {
-            self.find(what, "Check that its target can be reached; it catches up by itself.");
+        for Cursor { sink, project, seq, newest } in self.cursors.clone() {
+            if newest - seq > FAR_BEHIND {
+                let what = format!("'{sink}' is {} events behind in '{project}'", newest - seq);
+                self.find(what, "Check that its target can be reached; it catches up by itself.");
+            }
         }
         Ok(())
     }
@@ -180,7 +175,7 @@ impl Examined {
         folders.sort();
         for (path, root) in folders {
             let (location, longest, folder) = (config.location(), config.largest_request(), root.clone());
-            let looked = answered_within(LONGEST_LOOK, move || -> anyhow::Result<Vec<FolderFinding>> {
+            let looked = within(LONGEST_LOOK, move || -> anyhow::Result<Vec<FolderFinding>> {
                 Ok(small_runtime()?.block_on(async {
                     // That the database cannot be opened was said.
                     let Ok(engine) = Engine::open_read_only(&location).await else { return Ok(Vec::new()) };
@@ -189,7 +184,7 @@ impl Examined {
                     files::examine(&*store, project.as_ref(), &folder, longest).await
                 })?)
             });
-            let Some(complaints) = looked else {
+            let Ok(complaints) = looked else {
                 let what = format!("the folder '{}' does not answer within {LONGEST_LOOK:?}", root.display());
                 self.find(what, "Check that what is mounted there can be reached.");
                 continue;
@@ -201,9 +196,7 @@ impl Examined {
         Ok(())
     }
 
-    #[cfg(unix)]
     fn look_at_permissions(&mut self, database: &Path) {
-        use std::os::unix::fs::PermissionsExt;
         if let Ok(file) = std::fs::metadata(database)
             && file.permissions().mode() & 0o077 != 0
         {
@@ -213,18 +206,30 @@ impl Examined {
     }
 }
 
-/// What comes of some work, unless it takes too long; then it is left to itself, for nothing can end a wait for a disk.
-fn answered_within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (answer, answered) = std::sync::mpsc::channel();
-    // Nobody may be there any more to hear it.
-    std::thread::spawn(move || _ = answer.send(work()));
-    answered.recv_timeout(limit).ok()
-}
-
 /// The size of the database, with the part of it that is still in its write-ahead log.
 fn size_of(database: &Path) -> u64 {
     let log = database.with_extension("db-wal");
     [database, &log].into_iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len()).sum()
+}
+
+/// Asks the server that the settings name, or the one that has the mail of this home, whether it answers, and nothing else: a
+/// health check may cost nothing. What the server can do just now is not looked at. One that waits for its database is not ill, and
+/// to start it again would help nobody.
+fn ask_server(config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    let owner = current_owner(&config.database()).map(|owner| endpoint_of(&owner.address));
+    let Some(url) = config.url().or(owner) else {
+        bail!("no server has the mail in '{}'; start one with `postrider serve`", config.home.display());
+    };
+    let client = Client::new(&url, None)?;
+    // Any answer will do: one that asks for a token is an answer.
+    let answers = small_runtime()?.block_on(async {
+        let asked = tokio::time::timeout(ANSWERS_WITHIN, client.get(Default::default())).await;
+        asked.is_ok_and(|answer| answer.is_ok())
+    });
+    if !answers {
+        bail!("nobody answers at '{url}'; start that server, or correct `url` (POSTRIDER_URL)");
+    }
+    output::done(as_json, &json!({ "server": url, "ok": true }), || format!("The server at {url} answers."))
 }
 
 fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
@@ -234,13 +239,7 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
             "deliveries": counts.deliveries, "active_leases": counts.leases, "events": counts.events,
         })
     });
-    let consumers: Vec<Value> = examined
-        .cursors
-        .iter()
-        .map(|cursor| json!({ "sink": cursor.sink, "project": cursor.project, "seq": cursor.seq, "newest": cursor.newest }))
-        .collect();
-    let findings: Vec<Value> =
-        examined.findings.iter().map(|finding| json!({ "problem": finding.what, "todo": finding.todo })).collect();
+    let consumer = |Cursor { sink, project, seq, newest }: &Cursor| json!({ "sink": sink, "project": project, "seq": seq, "newest": newest });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "home": config.home,
@@ -252,9 +251,9 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
         "url": config.url(),
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
-        "consumers": consumers,
+        "consumers": examined.cursors.iter().map(consumer).collect::<Vec<_>>(),
         "integrity_checked": checked && examined.is_file_with_mail(),
-        "problems": findings,
+        "problems": examined.findings,
         "ok": examined.findings.is_empty(),
     })
 }
@@ -282,14 +281,9 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     rows.extend(database);
     rows.push(("server", server));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
-    if let Some(counts) = examined.counts {
-        rows.push((
-            "mail",
-            format!(
-                "{} messages, {} deliveries, {} agents in {} projects, {} active leases, {} events",
-                counts.messages, counts.deliveries, counts.agents, counts.projects, counts.leases, counts.events
-            ),
-        ));
+    if let Some(Counts { projects, agents, messages, deliveries, leases, events }) = examined.counts {
+        let mail = format!("{messages} messages, {deliveries} deliveries, {agents} agents in {projects} projects");
+        rows.push(("mail", format!("{mail}, {leases} active leases, {events} events")));
     }
     if examined.is_file_with_mail() {
         rows.push(("integrity", if checked { "checked" } else { "not checked (--quick)" }.to_owned()));
@@ -322,8 +316,8 @@ mod tests {
     #[test]
     fn what_never_answers_is_not_waited_for() {
         let (hold, held) = std::sync::mpsc::channel::<()>();
-        assert_eq!(answered_within(Duration::from_millis(10), move || held.recv().is_ok()), None);
+        assert!(within(Duration::from_millis(10), move || held.recv().is_ok()).is_err());
         drop(hold);
-        assert_eq!(answered_within(Duration::from_secs(60), || 7), Some(7));
+        assert_eq!(within(Duration::from_secs(60), || 7), Ok(7));
     }
 }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Cli;
 use crate::config::{Config, Global, set};
-use crate::mailbox::{Letters, Who};
+use crate::mailbox::{Deliveries, Who};
 use crate::output;
 use crate::post_office::{self, InProject, Refused};
 
@@ -51,22 +51,25 @@ pub fn called() -> Option<Vec<OsString>> {
 
 /// Does what the caller wants, and says so in the way that callers expect.
 pub fn run(words: &[OsString], global: &Global) -> ExitCode {
-    if let Some(about) = about(words) {
-        output::answer(false, &serde_json::Value::Null, || about);
-        return ExitCode::SUCCESS;
-    }
-    match answer(words, global) {
-        Ok(ExecAnswer::Nothing) => ExitCode::SUCCESS,
-        Ok(ExecAnswer::Json(json)) => {
-            output::answer(false, &serde_json::Value::Null, || json);
+    let operation = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let is_known = |name: &str| OPERATIONS.split(", ").any(|known| known == name);
+    let answered = match about(words) {
+        Some(about) => Ok(Some(about)),
+        None if operation.is_empty() || is_known(operation) => answer(words, global),
+        None => {
+            let name = mail::error::shown(operation);
+            output::note(&format!("postrider: '{name}' is no operation; there are: {OPERATIONS}"));
+            return ExitCode::from(UNKNOWN_OPERATION);
+        }
+    };
+    match answered {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(said)) => {
+            output::answer(false, &serde_json::Value::Null, || said);
             ExitCode::SUCCESS
         }
-        Ok(ExecAnswer::UnknownOperation(name)) => {
-            output::note(&format!("postrider: '{name}' is no operation; there are: {}", OPERATIONS.join(", ")));
-            ExitCode::from(UNKNOWN_OPERATION)
-        }
         Err(error) => {
-            output::note(&told(&error));
+            output::note(&told(error));
             ExitCode::FAILURE
         }
     }
@@ -93,52 +96,24 @@ pub struct ExecMail {
     /// ensure-running, send, reply, inbox, check, all, thread, get, read, mark-read, mark-unread, archive, delete or count,
     /// and its argument
     #[arg(value_name = "OP [ARG]", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
+    pub words: Vec<OsString>,
 }
 
-impl ExecMail {
-    /// Does what the caller wants.
-    pub fn run(&self, global: &Global) -> ExitCode {
-        run(&self.words, global)
-    }
-}
+/// All operations, as a caller is told of them.
+const OPERATIONS: &str = "ensure-running, send, reply, inbox, check, all, thread, get, read, mark-read, mark-unread, \
+                          archive, delete, count";
 
-const OPERATIONS: [&str; 14] = [
-    "ensure-running",
-    "send",
-    "reply",
-    "inbox",
-    "check",
-    "all",
-    "thread",
-    "get",
-    "read",
-    "mark-read",
-    "mark-unread",
-    "archive",
-    "delete",
-    "count",
-];
-
-enum ExecAnswer {
-    Nothing,
-    Json(String),
-    UnknownOperation(String),
-}
-
-fn answer(words: &[OsString], global: &Global) -> anyhow::Result<ExecAnswer> {
+/// What is printed, if anything is.
+fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>> {
     let mut given = Vec::with_capacity(words.len());
     for word in words {
         given.push(word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()))?);
     }
     let Some((operation, rest)) = given.split_first() else {
-        bail!("no operation is named; there are: {}", OPERATIONS.join(", "));
+        bail!("no operation is named; there are: {OPERATIONS}");
     };
-    if !OPERATIONS.contains(operation) {
-        return Ok(ExecAnswer::UnknownOperation(mail::error::shown(operation)));
-    }
     if *operation == "ensure-running" {
-        return Ok(ExecAnswer::Nothing);
+        return Ok(None);
     }
     let [argument] = rest else {
         bail!("'{operation}' takes one argument, and {} were given", rest.len());
@@ -151,12 +126,12 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<ExecAnswer> {
     let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
     let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
     let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
-    let mut said = ExecAnswer::Nothing;
+    let mut said = None;
     post_office::run(async {
-        let letters = Letters::open(config, project, who.clone()).await?.for_any_name();
+        let letters = Deliveries::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
-        letters.post_office().write_out().await;
-        letters.close().await;
+        letters.post_office.write_out().await;
+        letters.post_office.close().await;
         said = done?;
         Ok(ExitCode::SUCCESS)
     })?;
@@ -164,12 +139,13 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<ExecAnswer> {
 }
 
 async fn perform(
-    letters: &Letters,
+    letters: &Deliveries,
     operation: &str,
     argument: &str,
     written: Option<&ExecInput>,
     who: Option<&Who>,
-) -> anyhow::Result<ExecAnswer> {
+) -> anyhow::Result<Option<String>> {
+    let words = || written.context("there is nothing to send")?.words(who);
     match operation {
         "inbox" | "check" => listed(letters.inbox(argument).await?),
         "all" => listed(letters.all(argument).await?),
@@ -178,15 +154,10 @@ async fn perform(
         "read" => one(letters.read(argument).await?),
         "count" => {
             let count = letters.count(argument).await?;
-            Ok(ExecAnswer::Json(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
+            Ok(Some(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
         }
-        "send" | "reply" => {
-            let words = written.context("there is nothing to send")?.words(who)?;
-            if operation == "send" {
-                return one(letters.send(argument, words).await?);
-            }
-            one(letters.reply(argument, words).await?)
-        }
+        "send" => one(letters.send(argument, words()?).await?),
+        "reply" => one(letters.reply(argument, words()?).await?),
         change => {
             match change {
                 "mark-read" => letters.mark_read(argument).await?,
@@ -194,7 +165,7 @@ async fn perform(
                 "archive" => letters.archive(argument).await?,
                 _ => letters.delete(argument).await?,
             }
-            Ok(ExecAnswer::Nothing)
+            Ok(None)
         }
     }
 }
@@ -212,13 +183,9 @@ struct ExecInput {
 
 impl ExecInput {
     fn read(most: usize) -> anyhow::Result<Self> {
-        let mut text = Vec::new();
-        let limit = most as u64;
-        io::stdin()
-            .lock()
-            .take(limit.saturating_add(1))
-            .read_to_end(&mut text)
-            .context("cannot read standard input")?;
+        let (mut text, limit) = (Vec::new(), most as u64);
+        let mut input = io::stdin().lock().take(limit.saturating_add(1));
+        input.read_to_end(&mut text).context("cannot read standard input")?;
         if text.len() as u64 > limit {
             bail!("standard input is longer than {limit} bytes");
         }
@@ -234,27 +201,24 @@ impl ExecInput {
 
 /// A letter on this wire, which knows fewer members than an answer.
 fn shown(letter: Letter) -> ReceivedAnswer {
-    ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..letter.into() }
+    ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..ReceivedAnswer::new(letter) }
 }
 
-fn one(letter: Letter) -> anyhow::Result<ExecAnswer> {
-    Ok(ExecAnswer::Json(serde_json::to_string(&shown(letter))?))
+fn one(letter: Letter) -> anyhow::Result<Option<String>> {
+    Ok(Some(serde_json::to_string(&shown(letter))?))
 }
 
 /// An empty list is no output at all.
-fn listed(letters: Vec<Letter>) -> anyhow::Result<ExecAnswer> {
-    if letters.is_empty() {
-        return Ok(ExecAnswer::Nothing);
-    }
+fn listed(letters: Vec<Letter>) -> anyhow::Result<Option<String>> {
     let shown: Vec<ReceivedAnswer> = letters.into_iter().map(shown).collect();
-    Ok(ExecAnswer::Json(serde_json::to_string(&shown)?))
+    Ok(if shown.is_empty() { None } else { Some(serde_json::to_string(&shown)?) })
 }
 
 /// What went wrong, in the words that callers look for.
-fn told(error: &anyhow::Error) -> String {
-    match error.downcast_ref::<ProviderError>() {
-        Some(error @ ProviderError::NotFound { .. }) => format!("{NOT_FOUND} {error}"),
-        Some(error) => format!("postrider: {}", Refused::of_provider(error)),
-        None => format!("postrider: {error:#}"),
+fn told(error: anyhow::Error) -> String {
+    match error.downcast::<ProviderError>() {
+        Ok(error) if error.code() == "MESSAGE_NOT_FOUND" => format!("{NOT_FOUND} {error}"),
+        Ok(error) => format!("postrider: {}", Refused::from(error)),
+        Err(error) => format!("postrider: {error:#}"),
     }
 }

@@ -3,26 +3,40 @@
 //! The guard is advice and no lock. Whatever goes wrong while it looks, the commit goes on, with one line that says why
 //! nobody looked. Nothing here changes mail or reservations.
 
-mod asking;
 mod hook;
-mod refusal;
 mod repository;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::ConflictAnswer;
+use api::{ConflictAnswer, Time};
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use serde_json::json;
 
+use super::{conflicts, within};
 use crate::config::Config;
 use crate::identity::Acting;
+use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen, text};
-use crate::post_office::InProject;
+use crate::post_office::{self, InProject};
 use hook::Installed;
 use repository::Repository;
+
+const TABLE: Layout<4> = Layout {
+    columns: [("PATH", 200), ("HOLDER", 30), ("RESERVED AS", 40), ("UNTIL", 40)],
+    // Who gives way where there is no room: the pattern, the holder, and the path last.
+    giving: &[(2, 11), (1, 12), (0, 20), (3, 20)],
+};
+/// How many paths are shown. Programs get all of them.
+const MOST_ROWS: usize = 20;
+/// How long a commit waits for the answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 The guard is advice: when the post office cannot be asked, the commit goes on. To commit all the same:
@@ -97,7 +111,7 @@ fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
     let installed = hook::install(&hooks.folder)?;
     let hook = hooks.folder.join(hook::NAME);
     let answer = json!({ "hook": hook, "changed": installed != Installed::Before });
-    output::answer(as_json, &answer, || {
+    output::done(as_json, &answer, || {
         let hook = text::unbroken(&hook.display().to_string());
         match installed {
             Installed::Before => format!("The guard was there before: {hook}"),
@@ -106,8 +120,7 @@ fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
                 format!("The guard looks at every commit now: {hook}\nThe hook that was there runs after it.")
             }
         }
-    });
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn uninstall(as_json: bool) -> anyhow::Result<ExitCode> {
@@ -115,8 +128,7 @@ fn uninstall(as_json: bool) -> anyhow::Result<ExitCode> {
     let is_changed = hook::uninstall(&folder)?;
     let answer = json!({ "hook": folder.join(hook::NAME), "changed": is_changed });
     let said = if is_changed { "The guard is gone." } else { "There is no guard here." };
-    output::answer(as_json, &answer, || said.to_owned());
-    Ok(ExitCode::SUCCESS)
+    output::done(as_json, &answer, || said.to_owned())
 }
 
 impl Check {
@@ -125,22 +137,20 @@ impl Check {
             return not_checked("POSTRIDER_GUARD is off", as_json);
         }
         let agent = self.acting.opt_who(&config).map(|who| who.name);
-        match self.look(config, agent.as_deref()) {
-            // A commit that may be made is not talked about.
-            Ok(found) if found.is_empty() && !as_json => ExitCode::SUCCESS,
-            Ok(found) => {
-                told(&found, agent.as_deref(), as_json);
-                self.code_for(&found)
-            }
-            Err(error) => failed(&error, as_json),
+        let found = match self.look(config, agent.as_deref()) {
+            Ok(found) => found,
+            Err(error) => return failed(&error, as_json),
+        };
+        // A commit that may be made is not talked about.
+        if !found.is_empty() || as_json {
+            output::answer(as_json, &json!({ "agent": agent, "conflicts": found }), || {
+                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout())
+            });
         }
-    }
-
-    fn code_for(&self, found: &[ConflictAnswer]) -> ExitCode {
-        match (found, self.hook) {
-            ([], _) => ExitCode::SUCCESS,
-            (_, true) => ExitCode::from(hook::RESERVED),
-            (_, false) => ExitCode::FAILURE,
+        match (found.is_empty(), self.hook) {
+            (true, _) => ExitCode::SUCCESS,
+            (false, true) => ExitCode::from(hook::RESERVED),
+            (false, false) => ExitCode::FAILURE,
         }
     }
 
@@ -151,10 +161,24 @@ impl Check {
         let project = self.acting.project.key()?;
         let staged = repository.staged()?;
         let paths: Vec<String> = staged.iter().filter_map(|path| in_project(path, &root, &project)).collect();
-        if paths.is_empty() {
+        // Where there is no mail there are no reservations, and looking makes nothing.
+        if paths.is_empty() || (config.url().is_none() && !config.database().exists()) {
             return Ok(Vec::new());
         }
-        asking::find_conflicts(config, project, paths, agent.map(str::to_owned))
+        let agent = agent.map(str::to_owned);
+        // On a thread of its own, since opening a database that is locked holds up its thread.
+        let asked = within(PATIENCE, move || {
+            let mut found = Vec::new();
+            post_office::visit(config, &project, async |post_office| {
+                found = conflicts::find(post_office, &project, agent.as_deref(), &paths).await?;
+                Ok(ExitCode::SUCCESS)
+            })?;
+            anyhow::Ok(found)
+        });
+        asked.unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => bail!("the post office took more than {} seconds", PATIENCE.as_secs()),
+            RecvTimeoutError::Disconnected => bail!("the post office could not be asked"),
+        })
     }
 }
 
@@ -168,12 +192,6 @@ pub fn in_project(path: &str, root: &str, project: &str) -> Option<String> {
         // The project has a slug or another folder, so that somebody named it: its files are those of the repository.
         Err(_) => Some(path.to_owned()),
     }
-}
-
-fn told(found: &[ConflictAnswer], agent: Option<&str>, as_json: bool) {
-    output::answer(as_json, &refusal::json(found, agent), || {
-        refusal::text(found, agent, SystemClock.now(), &Screen::of_stdout())
-    });
 }
 
 /// Something went wrong, and the commit goes on.
@@ -193,6 +211,47 @@ fn not_checked(why: &str, as_json: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// What is said to people of a commit that should not be made: whose files they are, until when, and what to do.
+fn refusal(found: &[ConflictAnswer], agent: Option<&str>, now: Timestamp, screen: &Screen) -> String {
+    let mut lines =
+        vec!["Not committed: another agent has reserved what this commit changes.".to_owned(), String::new()];
+    lines.extend(TABLE.lines(found.iter().take(MOST_ROWS).map(|conflict| row(conflict, now)), screen));
+    if found.len() > MOST_ROWS {
+        lines.push(format!("… and {} more", found.len() - MOST_ROWS));
+    }
+    lines.push(String::new());
+    let holders: BTreeSet<&str> = found.iter().map(|conflict| conflict.holder.as_str()).collect();
+    let holder = match holders.first() {
+        Some(only) if holders.len() == 1 => in_shell(only),
+        _ => "HOLDER".to_owned(),
+    };
+    lines.push(format!("Wait, or ask:             postrider mail send {holder} -s … -m …"));
+    lines.push("To commit all the same:   POSTRIDER_GUARD=off git commit …".to_owned());
+    if agent.is_none() {
+        lines.push(
+            "Nobody said who commits, so no reservation is known to be yours: set POSTRIDER_AGENT to your name, or agent in \
+             postrider.toml."
+                .to_owned(),
+        );
+    }
+    lines.join("\n")
+}
+
+fn row(conflict: &ConflictAnswer, now: Timestamp) -> [Cell; 4] {
+    let ConflictAnswer { path, holder, path_pattern, expires_ts: Time(ends_at), .. } = conflict;
+    // A minute that has begun is still to be waited for, and a clock that differs from the office's says nothing odd.
+    let seconds = ends_at.as_second().saturating_sub(now.as_second()).max(1);
+    let until = format!("{} (in {} min)", ends_at.strftime("%Y-%m-%d %H:%M:%SZ"), (seconds + 59) / 60);
+    [path.clone().into(), holder.clone().into(), path_pattern.clone().into(), until.into()]
+}
+
+/// A name as a shell reads it.
+fn in_shell(name: &str) -> String {
+    let name = text::unbroken(name);
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.@/".contains(letter);
+    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +266,49 @@ mod tests {
         for elsewhere in ["app", "/data/other", "/data/ap"] {
             assert_eq!(called(elsewhere, "src/a.rs").as_deref(), Some("src/a.rs"), "{elsewhere}");
         }
+    }
+
+    const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
+
+    fn conflict(path: &str, holder: &str) -> ConflictAnswer {
+        ConflictAnswer {
+            path: path.to_owned(),
+            holder: holder.to_owned(),
+            path_pattern: "src/**".to_owned(),
+            expires_ts: Time("2026-01-11T16:40:00Z".parse().unwrap()),
+            reason: String::new(),
+        }
+    }
+
+    fn told(found: &[ConflictAnswer], now: &str) -> String {
+        refusal(found, Some("Bob"), now.parse().unwrap(), &PIPE)
+    }
+
+    #[test]
+    fn how_long_to_wait_is_told_in_minutes_that_are_never_too_few() {
+        let found = [conflict("src/a.rs", "Ann")];
+        for (now, minutes) in [("16:30:00", 10), ("16:30:01", 10), ("16:31:00", 9), ("16:39:59", 1), ("16:41:00", 1)] {
+            let text = told(&found, &format!("2026-01-11T{now}Z"));
+            assert!(text.contains(&format!("2026-01-11 16:40:00Z (in {minutes} min)")), "{now}: {text}");
+        }
+    }
+
+    #[test]
+    fn one_holder_is_asked_by_name_and_any_name_can_be_pasted() {
+        let asked = |holders: &[&str]| {
+            let found: Vec<ConflictAnswer> = holders.iter().map(|holder| conflict("src/a.rs", holder)).collect();
+            let text = told(&found, "2026-01-11T16:30:00Z");
+            text.split("mail send ").nth(1).and_then(|rest| rest.split(" -s ").next()).unwrap().to_owned()
+        };
+        assert_eq!(asked(&["Ann", "Ann"]), "Ann");
+        assert_eq!(asked(&["O'Hara $(x)"]), r"'O'\''Hara $(x)'");
+        assert_eq!(asked(&["Ann", "Bea"]), "HOLDER");
+    }
+
+    #[test]
+    fn a_thousand_files_are_counted_and_not_all_shown() {
+        let found: Vec<ConflictAnswer> = (0..1000).map(|at| conflict(&format!("src/{at}.rs\x1b[2J"), "Ann")).collect();
+        let text = told(&found, "2026-01-11T16:30:00Z");
+        assert!(text.contains("… and 980 more") && text.lines().count() < 30 && !text.contains('\x1b'), "{text}");
     }
 }

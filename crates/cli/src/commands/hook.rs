@@ -5,15 +5,13 @@
 //! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail and releases
 //! nothing.
 
-mod busy;
 mod digest;
 mod events;
-mod identity;
 mod input;
 mod inquiry;
+mod marks;
 mod news;
 mod objection;
-mod open;
 mod paths;
 mod session;
 
@@ -34,10 +32,10 @@ use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::output::{self, text};
-use busy::Mark;
-use events::{Happening, Mail};
+use events::Happening;
 use input::Input;
-use open::Open;
+use marks::Marks;
+pub use paths::real;
 use session::Session;
 
 /// How much earlier than its deadline the work is given up, so that a program which was asked for mail is ended with it.
@@ -155,19 +153,15 @@ impl Hook {
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
-        let me = identity::me(&self.acting, session.kept(), &input.cwd)?;
-        let mark = Mark::of(&folder, &me, &input);
-        if let Some(mark) = &mark {
-            mark.note(event, SystemClock.now());
-        }
-        let open = Open::of(&folder, &me, &input);
-        if let Some(open) = &open {
-            open.note(event);
+        let me = session::me(&self.acting, session.kept(), &input.cwd)?;
+        let marks = Marks::of(&folder, &me, &input);
+        if let Some(marks) = &marks {
+            marks.note(event, SystemClock.now());
         }
         let reserved = config.file.hooks.reserved;
         let is_strict = self.identity.or(config.file.identity) == Some(Identity::Strict);
         let happening =
-            Happening { client, event, input: &input, session: &session, open, me, is_strict, reserved, deadline };
+            Happening { client, event, input: &input, session: &session, marks, me, is_strict, reserved, deadline };
         if !happening.is_of_interest() {
             say(Ok(None));
             return Ok(());
@@ -175,11 +169,10 @@ impl Hook {
         let runtime = super::small_runtime()?;
         let errand = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let mail = mailbox.post_office().map_or_else(|| Mail::Elsewhere(mailbox.provider()), Mail::Office);
-            let reply = happening.reply(mail).await;
+            let reply = happening.reply(&mailbox).await;
             // No event tells that a call which was refused has ended.
-            if let (Some(mark), Ok(Some(Reply::Refuse(_)))) = (&mark, &reply) {
-                mark.end();
+            if let (Some(marks), Ok(Some(Reply::Refuse(_)))) = (&happening.marks, &reply) {
+                marks.end_call();
             }
             say(reply
                 .map(|reply| reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))))));

@@ -60,10 +60,9 @@ impl Join {
         mailbox::visit(config, project.clone(), who, async |mailbox| {
             let Some(office) = mailbox.post_office() else {
                 let json = json!({ "name": name, "project": project });
-                output::answer(as_json, &json, || {
+                return Ok(output::answer(as_json, &json, || {
                     "Nobody has to join here: this mail provider takes any name.".to_owned()
-                });
-                return Ok(ExitCode::SUCCESS);
+                }));
             };
             let joined = join(office, &project, name, token).await;
             let joined = joined.map_err(|refused| self.advised(refused))?;
@@ -73,8 +72,7 @@ impl Join {
                     "Note: there is no folder '{project}'; the project has that name."
                 )));
             }
-            output::answer(as_json, &json!(joined), || joined.to_text());
-            Ok(ExitCode::SUCCESS)
+            Ok(output::answer(as_json, &json!(joined), || joined.to_text()))
         })
     }
 

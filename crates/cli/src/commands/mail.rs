@@ -4,30 +4,28 @@
 //! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
 
 pub mod ago;
-mod following;
-mod letter;
+mod delivery;
 mod lists;
-mod marking;
-pub mod message_body;
-mod read;
+mod messages;
 mod receipt;
 mod sending;
-mod waiting;
 
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Subcommand};
 use mail::channels::SIGN;
 use mail::error::shown;
-use mail::provider::{Letter, Provider, ProviderError, ProviderRefusal};
+use mail::provider::{Letter, Provider};
 
 use super::Cli;
+use super::given::MessageBody;
 use super::nudge::Notifier;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox::{self, Mailbox, Who};
 use crate::output;
 use crate::post_office::Refused;
+pub use receipt::warn;
 
 const EXAMPLES: &str = "\
 Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient
@@ -67,7 +65,7 @@ enum Verb {
     /// List all open mail, read and unread, the newest last
     All(lists::Limit),
     /// Show messages and mark them read
-    #[command(override_usage = "postrider mail read [OPTIONS] <ID>...", after_help = read::READ_EXAMPLES)]
+    #[command(override_usage = "postrider mail read [OPTIONS] <ID>...", after_help = messages::READ_EXAMPLES)]
     Read(Ids),
     /// Show messages and change nothing
     #[command(override_usage = "postrider mail peek [OPTIONS] <ID>...")]
@@ -77,9 +75,9 @@ enum Verb {
     Reply(sending::Reply),
     /// Acknowledge messages, which also marks them read
     #[command(override_usage = "postrider mail ack [OPTIONS] <ID>...")]
-    Ack(marking::Ack),
+    Ack(messages::Ack),
     /// Put messages away
-    #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...", after_help = marking::ARCHIVE_EXAMPLES)]
+    #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...", after_help = messages::ARCHIVE_EXAMPLES)]
     Archive(Ids),
     /// Put messages away, the same as archive: nothing is destroyed
     #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]
@@ -92,9 +90,9 @@ enum Verb {
     MarkUnread(Ids),
     /// Show a whole conversation, the oldest message first
     #[command(override_usage = "postrider mail thread [OPTIONS] <ID>")]
-    Thread(read::Thread),
+    Thread(messages::Thread),
     /// List what you sent, the newest last, and who read and acknowledged it
-    Sent(following::Outbox),
+    Sent(lists::Outbox),
     /// Count open mail
     Count,
     /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
@@ -126,12 +124,16 @@ impl Mail {
             Verb::Reply(reply) => Some(reply.body.read()?),
             _ => None,
         };
-        let written = body.as_ref();
+        let text = body.as_ref().map(MessageBody::text).unwrap_or_default();
         let notifier = Notifier::new(&config);
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
             let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, notifier: &notifier, as_json };
-            let text = written.map(message_body::MessageBody::text).unwrap_or_default();
-            verb.run(&visit, text).await.map_err(|error| verb.advised(visit.advised(error)))
+            verb.run(&visit, text).await
+        });
+        let ended = ended.map_err(|error| match (error.downcast::<Refused>(), &verb) {
+            (Ok(refused), Verb::Send(send)) => send.advised(advised(refused, &who, &acting)).into(),
+            (Ok(refused), _) => advised(refused, &who, &acting).into(),
+            (Err(error), _) => error,
         });
         if let (Err(_), Some(body)) = (&ended, body) {
             body.keep();
@@ -142,6 +144,7 @@ impl Mail {
 
 impl Verb {
     async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
+        let provider = visit.provider();
         match self {
             Self::Send(send) => send.run(visit, body).await,
             Self::Reply(reply) => reply.run(visit, body).await,
@@ -151,25 +154,18 @@ impl Verb {
             Self::Count => lists::count(visit).await,
             Self::Check => lists::check(visit).await,
             Self::Search(search) => search.run(visit).await,
-            Self::Read(Ids { ids }) => read::read(visit, ids).await,
-            Self::Peek(Ids { ids }) => read::peek(visit, ids).await,
+            Self::Read(Ids { ids }) => messages::read(visit, ids).await,
+            Self::Peek(Ids { ids }) => messages::peek(visit, ids).await,
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
-            Self::Archive(Ids { ids }) => marking::archive(visit, ids).await,
-            Self::Delete(Ids { ids }) => marking::delete(visit, ids).await,
-            Self::MarkRead(Ids { ids }) => marking::mark_read(visit, ids).await,
-            Self::MarkUnread(Ids { ids }) => marking::mark_unread(visit, ids).await,
-        }
-    }
-}
-
-impl Verb {
-    /// Says what the words of the command have to do with a refusal.
-    fn advised(&self, error: anyhow::Error) -> anyhow::Error {
-        match (self, error.downcast::<Refused>()) {
-            (Self::Send(send), Ok(refused)) => send.advised(refused).into(),
-            (_, Ok(refused)) => refused.into(),
-            (_, Err(error)) => error,
+            Self::Archive(ids) => messages::each(visit, ids, "archived", async |id| provider.archive(id).await).await,
+            Self::Delete(ids) => messages::each(visit, ids, "deleted", async |id| provider.delete(id).await).await,
+            Self::MarkRead(ids) => {
+                messages::each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await
+            }
+            Self::MarkUnread(ids) => {
+                messages::each(visit, ids, "marked unread", async |id| provider.mark_unread(id).await).await
+            }
         }
     }
 }
@@ -189,63 +185,50 @@ impl Visit<'_> {
         self.mailbox.provider()
     }
 
-    /// A letter that something is to be done with: only those who got one may.
-    async fn own(&self, id: &str) -> Result<Letter, ProviderError> {
-        let letter = self.provider().get(id).await?;
-        if letter.to == self.who.name {
-            return Ok(letter);
-        }
-        if letter.to.starts_with(SIGN) {
-            let (id, channel) = (shown(id), letter.to.trim_start_matches(SIGN));
-            let message = format!("Message '{id}' was said in '{}' to nobody in particular", letter.to);
-            let hint = format!("Read it with: postrider channel read {channel}");
-            return Err(ProviderError::Refused(ProviderRefusal {
-                code: "NOBODYS_MAIL".to_owned(),
-                message,
-                hint,
-                ..ProviderRefusal::default()
-            }));
-        }
-        let message = format!("Message '{}' was not sent to '{}'", shown(id), shown(&self.who.name));
-        let code = "NOT_A_RECIPIENT".to_owned();
-        Err(ProviderError::Refused(ProviderRefusal { code, message, ..ProviderRefusal::default() }))
+    /// The project, who acts there, and what proves that: what a verb wants to know of its caller.
+    fn caller(&self) -> (String, String, Option<String>) {
+        (self.project.to_owned(), self.who.name.clone(), self.who.token.clone())
     }
 
-    /// Says what somebody at a terminal can do about a refusal.
-    fn advised(&self, error: anyhow::Error) -> anyhow::Error {
-        match error.downcast::<Refused>() {
-            Ok(refused) => self.advice(refused).into(),
-            Err(error) => match error.downcast_ref::<ProviderError>() {
-                Some(refused) => self.advice(Refused::of_provider(refused)).into(),
-                None => error,
-            },
+    /// A delivery that something is to be done with: only its recipient may.
+    async fn own(&self, id: &str) -> Result<Letter, Refused> {
+        let delivery = self.provider().get(id).await?;
+        if delivery.to == self.who.name {
+            return Ok(delivery);
         }
+        let id = shown(id);
+        if delivery.to.starts_with(SIGN) {
+            let message = format!("Message '{id}' was said in '{}' to nobody in particular", delivery.to);
+            let hint = format!("Read it with: postrider channel read {}", delivery.to.trim_start_matches(SIGN));
+            return Err(Refused::new("NOBODYS_MAIL", &message, &hint));
+        }
+        let message = format!("Message '{id}' was not sent to '{}'", shown(&self.who.name));
+        Err(Refused::new("NOT_A_RECIPIENT", &message, "").in_our_words())
     }
+}
 
-    fn advice(&self, refused: Refused) -> Refused {
-        let name = shown(&self.who.name);
-        match refused.code.as_str() {
-            "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {
-                let hint = format!("{}Join first with: postrider join {}", meant(&refused, "--as "), word(&name));
-                refused.hinted(&hint)
-            }
-            "AGENT_NOT_FOUND" => {
-                let hint = format!("{}Whoever is written to has to join first.", meant(&refused, ""));
-                refused.hinted(&hint)
-            }
-            "PROJECT_NOT_FOUND" => {
-                let refused = self.acting.project.advised(refused);
-                match self.acting.project.begins_with() {
-                    None => refused,
-                    Some("") => refused.advised(&format!("Or begin with: postrider join {}", word(&name))),
-                    Some(path) => {
-                        let (name, path) = (word(&name), word(path));
-                        refused.advised(&format!("Or begin with: postrider join {name} --project {path}"))
-                    }
-                }
-            }
-            _ => refused,
+/// Says what somebody at a terminal can do about a refusal.
+fn advised(refused: Refused, who: &Who, acting: &Acting) -> Refused {
+    let name = shown(&who.name);
+    match refused.code.as_str() {
+        "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {
+            let hint = format!("{}Join first with: postrider join {}", meant(&refused, "--as "), word(&name));
+            refused.hinted(&hint)
         }
+        "AGENT_NOT_FOUND" => {
+            let hint = format!("{}Whoever is written to has to join first.", meant(&refused, ""));
+            refused.hinted(&hint)
+        }
+        "PROJECT_NOT_FOUND" => {
+            let folder = match acting.project.begins_with() {
+                None => return acting.project.advised(refused),
+                Some("") => String::new(),
+                Some(path) => format!(" --project {}", word(path)),
+            };
+            let refused = acting.project.advised(refused);
+            refused.advised(&format!("Or begin with: postrider join {}{folder}", word(&name)))
+        }
+        _ => refused,
     }
 }
 

@@ -70,8 +70,7 @@ impl Man {
         program.build();
         let Some(dir) = &self.dir else {
             let page = main_page(program)?;
-            output::answer(as_json, &json!({ "page": page }), || page.trim_end().to_owned());
-            return Ok(ExitCode::SUCCESS);
+            return output::done(as_json, &json!({ "page": page }), || page.trim_end().to_owned());
         };
         let cannot = || format!("cannot write the pages to '{}'", dir.display());
         std::fs::create_dir_all(dir).with_context(cannot)?;
@@ -80,8 +79,7 @@ impl Man {
         }
         std::fs::write(dir.join("postrider.1"), main_page(program)?).with_context(cannot)?;
         let shown = dir.display().to_string();
-        output::answer(as_json, &json!({ "dir": shown }), || format!("The pages are written to '{shown}'."));
-        Ok(ExitCode::SUCCESS)
+        output::done(as_json, &json!({ "dir": shown }), || format!("The pages are written to '{shown}'."))
     }
 }
 

@@ -1,6 +1,5 @@
 //! `postrider migrate`: all mail from a file to PostgreSQL, or back, compared at the end.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,7 +10,7 @@ use store::moving::{Compared, MoveProgress, move_mail};
 
 use super::small_runtime;
 use crate::config::Config;
-use crate::output;
+use crate::output::{self, Milestones};
 use crate::post_office::Refused;
 
 /// A table with fewer rows is moved before anybody has read that it is being moved.
@@ -46,17 +45,16 @@ impl Migrate {
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let from = location_of("--from", &self.from, config)?;
         let to = location_of("--to", &self.to, config)?;
-        let is_shown = std::io::stderr().is_terminal() && !as_json;
-        let mut last = None;
-        let progress = |progress: MoveProgress| {
-            let percent = progress.done * 100 / progress.all.max(1);
-            let step = (progress.table, percent / 10, progress.is_comparing);
-            if is_shown && progress.all >= WORTH_TELLING && last.replace(step) != Some(step) {
-                let what = if progress.is_comparing { "being compared" } else { "moved" };
-                output::note(&format!("{}: {percent} % of {} rows {what}", progress.table, progress.all));
+        let mut progress = Milestones::new(as_json, ("", 0, false));
+        let tell = |MoveProgress { table, done, all, is_comparing }: MoveProgress| {
+            let percent = done * 100 / all.max(1);
+            if all >= WORTH_TELLING {
+                let what = if is_comparing { "being compared" } else { "moved" };
+                progress
+                    .tell((table, percent / 10, is_comparing), || format!("{table}: {percent} % of {all} rows {what}"));
             }
         };
-        let moved = small_runtime()?.block_on(move_mail(&from, &to, progress));
+        let moved = small_runtime()?.block_on(move_mail(&from, &to, tell));
         let compared = moved.map_err(|error| Refused::new(error.code(), &error.to_string(), error.hint()))?;
         let different: Vec<&str> = compared.iter().filter(|one| !one.is_equal()).map(|one| one.table).collect();
         let told = format!("'{to}' differs from '{from}' in: {}", different.join(", "));

@@ -5,6 +5,7 @@
 //! call is not interrupted. Words of a mail are never put before a session; only names and numbers are.
 
 use std::collections::HashMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -69,11 +70,10 @@ impl Nudge {
         mailbox::visit(config, project.clone(), who, async |mailbox| {
             let told = self.nudge(mailbox, &way, &home, &project).await?;
             let answer = json!({ "agent": self.agent, "nudged": told.is_none(), "reason": told });
-            output::answer(json, &answer, || match &told {
+            output::done(json, &answer, || match &told {
                 None => format!("Nudged {}.", output::text::unbroken(&self.agent)),
                 Some(reason) => format!("Not nudged: {}.", output::text::unbroken(reason)),
-            });
-            Ok(ExitCode::SUCCESS)
+            })
         })
     }
 
@@ -117,21 +117,17 @@ impl Nudge {
     async fn text(&self, mailbox: &Mailbox) -> Result<Result<String, String>, ProviderError> {
         const READ_IT: &str = "Read it with fetch_inbox, or run: postrider mail inbox";
         if let Some(id) = &self.unread {
-            let is_read = mailbox.provider().get(id).await?.read;
-            return Ok(if is_read {
-                Err(format!("'{id}' was read"))
-            } else {
-                Ok(format!("You have new mail. {READ_IT}"))
+            return Ok(match mailbox.provider().get(id).await?.read {
+                true => Err(format!("'{id}' was read")),
+                false => Ok(format!("You have new mail. {READ_IT}")),
             });
         }
         if !self.text.is_empty() {
             return Ok(Ok(self.text.join(" ")));
         }
-        let unread = mailbox.provider().count(&self.agent).await?.unread;
-        Ok(if unread == 0 {
-            Err(format!("{} has no unread mail", self.agent))
-        } else {
-            Ok(format!("You have unread mail ({unread}). {READ_IT}"))
+        Ok(match mailbox.provider().count(&self.agent).await?.unread {
+            0 => Err(format!("{} has no unread mail", self.agent)),
+            unread => Ok(format!("You have unread mail ({unread}). {READ_IT}")),
         })
     }
 }
@@ -170,16 +166,10 @@ impl Notifier {
         command.args(["nudge", "--project", project, "--unread", id]);
         command.args(["--patience", &PATIENCE_WITH_CALLS.to_string(), "--", agent]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        alone(&mut command).spawn().with_context(|| format!("'{agent}' cannot be nudged"))?;
+        // It outlives the terminal that it was started from.
+        command.process_group(0).spawn().with_context(|| format!("'{agent}' cannot be nudged"))?;
         Ok(true)
     }
-}
-
-/// A process that outlives the terminal that it was started from.
-fn alone(command: &mut Command) -> &mut Command {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    command
 }
 
 /// How an agent is reached.

@@ -3,8 +3,6 @@
 //! One message for a person, or one a line for a program. Reading is lenient: what is wrong is told beside what could be
 //! read, and refused only with `--strict`. Messages whose body is JSON are for `postrider validate`.
 
-mod parcel;
-
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::given::{open, text_of};
 use super::lines::{InputLine, LONGEST, answer_each};
+use super::members;
 use super::problems::{malformed, told};
 use crate::output;
 use crate::output::text::{lines, unbroken};
-use parcel::{Members, Parcel};
 
 const EXAMPLES: &str = "\
 With --jsonl each line is a JSON object with 'subject' and 'body' (or 'body_md'), and perhaps 'timestamp', 'ack_required'
@@ -87,16 +85,10 @@ fn answer(line: InputLine<'_>, strict: bool) -> Value {
 }
 
 fn read_line(line: InputLine<'_>) -> Result<ParsedMessage, Value> {
-    let text = line.text().map_err(|problem| not_readable(&problem))?;
-    match Parcel::read(text) {
-        Ok(Parcel::Members(members)) => ParsedMessage::of(&members).map_err(|problem| not_readable(&problem)),
-        Ok(Parcel::Null) => Err(invalid_input("nil message")),
-        Err(problem) => Err(not_readable(&problem)),
-    }
-}
-
-fn not_readable(problem: &Problem) -> Value {
-    invalid_input(&problem.to_string())
+    let not_readable = |problem: Problem| invalid_input(&problem.to_string());
+    let parcel = line.text().and_then(Parcel::read).map_err(not_readable)?;
+    let parcel = parcel.ok_or_else(|| invalid_input("nil message"))?;
+    ParsedMessage::of(&parcel).map_err(not_readable)
 }
 
 fn invalid_input(what: &str) -> Value {
@@ -118,11 +110,11 @@ impl ParsedMessage {
     }
 
     /// Reads a message with its circumstances.
-    fn of(members: &Members<'_>) -> Result<Self, Problem> {
+    fn of(members: &Parcel<'_>) -> Result<Self, Problem> {
         let mut reading = Self::new(&members.text("subject")?, &members.text("body")?);
         reading.is_pending = members.flag("ack_required")? && !members.flag("acked")?;
         if let Some(written) = members.written("timestamp") {
-            let time = parcel::text(written);
+            let time = text(written);
             let readable = time.as_deref().and_then(read_timestamp);
             if readable.is_none() {
                 let found = time.as_deref().unwrap_or(written);
@@ -177,22 +169,75 @@ impl ParsedMessage {
     }
 }
 
-fn field_value(field: Field<'_>) -> Value {
+fn field_value(field: &Field) -> Value {
     match field {
-        Field::Text(text) => text.into(),
-        Field::Number(number) => number.into(),
-        Field::Flag(flag) => flag.into(),
-        Field::List(list) => list.into(),
+        Field::Text(text) => text.as_str().into(),
+        Field::Number(number) => (*number).into(),
+        Field::Flag(flag) => (*flag).into(),
+        Field::List(list) => list.as_slice().into(),
     }
 }
 
-fn field_text(field: Field<'_>) -> String {
+fn field_text(field: &Field) -> String {
     match field {
         Field::Text(text) => lines(text),
         Field::Number(number) => number.to_string(),
-        Field::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
+        Field::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Field::List(list) => lines(&list.join("\n")),
     }
+}
+
+const NAMES: [&str; 5] = ["subject", "body", "timestamp", "ack_required", "acked"];
+/// What the body is called in mail that was fetched.
+const BODY_OF_MAIL: &str = "body_md";
+
+/// The members of a line that mean something.
+struct Parcel<'t>(members::Members<'t>);
+
+impl<'t> Parcel<'t> {
+    /// Reads a line, or says what stands there instead; none if it says in so many words that there is nothing.
+    fn read(line: &'t str) -> Result<Option<Self>, Problem> {
+        if line.trim_ascii() == "null" {
+            return Ok(None);
+        }
+        let known = |name: &str| {
+            let name = if name == BODY_OF_MAIL { "body" } else { name };
+            NAMES.into_iter().find(|known| *known == name)
+        };
+        members::read(line, known).map(|members| Some(Self(members))).map_err(|error| {
+            // That it is JSON but no object needs no further words.
+            let wanted = if error.is_data() { "a JSON object".to_owned() } else { format!("a JSON object ({error})") };
+            Problem::wrong("", line.trim(), wanted)
+        })
+    }
+
+    /// A member as it is written; `None` if it is not there or `null`.
+    fn written(&self, name: &str) -> Option<&'t str> {
+        self.0.get(name).map(|value| value.get()).filter(|written| *written != "null")
+    }
+
+    /// A text; empty if it is not there.
+    fn text(&self, name: &str) -> Result<String, Problem> {
+        self.written(name).map_or_else(
+            || Ok(String::new()),
+            |written| text(written).ok_or_else(|| Problem::wrong(name, written, "text")),
+        )
+    }
+
+    /// A yes or a no; no if it is not there.
+    fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.written(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(Problem::wrong(name, other, "true or false")),
+        }
+    }
+}
+
+/// The text that is written as JSON, if it is one.
+fn text(written: &str) -> Option<String> {
+    // A list of millions would be read in full before it turned out to be no text.
+    if written.starts_with('"') { serde_json::from_str(written).ok() } else { None }
 }
 
 #[cfg(test)]
@@ -235,5 +280,48 @@ mod tests {
     fn a_person_is_shown_no_control_characters() {
         let text = ParsedMessage::new("DONE", "Bead: a\x1b[2J\n## Summary\n\x07x\ny").to_text();
         assert!(!text.contains(['\x1b', '\x07']) && text.contains("y"), "{text}");
+    }
+
+    fn members(line: &str) -> Parcel<'_> {
+        Parcel::read(line).unwrap().expect("it is not null")
+    }
+
+    fn problem(line: &str) -> String {
+        Parcel::read(line).err().unwrap_or_else(|| panic!("{line} was read")).to_string()
+    }
+
+    #[test]
+    fn a_line_that_is_no_object_is_told_with_what_was_found() {
+        assert!(matches!(Parcel::read(" null "), Ok(None)));
+        for other in ["[1]", "1", "true", "\"x\"", "-0.5"] {
+            assert_eq!(problem(other), format!("found '{other}', wanted a JSON object"));
+        }
+        assert!(problem("").contains("found ''") && problem("  ").contains("EOF"));
+        assert!(problem("{\"subject\":").contains("line 1 column 11") && problem("{}{}").contains("trailing"));
+    }
+
+    #[test]
+    fn members_that_are_not_known_are_nobodys_business() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        let line = format!(r#"{{"x":{deep},"subject":"a","\u0073ubject":"b","body":null}}"#);
+        let members = members(&line);
+        assert_eq!((members.text("subject").unwrap().as_str(), members.text("body").unwrap().as_str()), ("b", ""));
+        assert_eq!(members.text("timestamp").unwrap(), "");
+    }
+
+    #[test]
+    fn mail_that_was_fetched_has_its_body_under_another_name() {
+        assert_eq!(members(r#"{"subject":"a","body_md":"b"}"#).text("body").unwrap(), "b");
+        assert_eq!(members(r#"{"body_md":"b","body":"c"}"#).text("body").unwrap(), "c");
+        assert_eq!(members(r#"{"body":"c","body_md":"b"}"#).text("body").unwrap(), "b");
+    }
+
+    #[test]
+    fn a_member_of_a_wrong_type_is_told_with_what_stands_there() {
+        let members = members(r#"{"subject":[1, 2],"body":"\ud800","ack_required":1,"acked":true}"#);
+        assert_eq!(members.text("subject").unwrap_err(), Problem::wrong("subject", "[1, 2]", "text"));
+        assert_eq!(members.text("body").unwrap_err(), Problem::wrong("body", r#""\ud800""#, "text"));
+        assert_eq!(members.flag("ack_required").unwrap_err(), Problem::wrong("ack_required", "1", "true or false"));
+        assert_eq!(members.flag("acked"), Ok(true));
     }
 }

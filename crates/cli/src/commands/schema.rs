@@ -5,9 +5,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use formats::json::{Type, schema};
+use formats::json::{Type, VERSION, schema};
 use mail::nearest::nearest;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::output;
 use crate::output::text::unbroken;
@@ -23,14 +23,16 @@ pub struct Schema {
 impl Schema {
     /// Prints the schema of the type, or the list of types.
     pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
-        match self.kind {
-            None => output::answer(as_json, &list(), || output::table(&["type", "about"], rows())),
-            Some(word) => {
-                let schema = schema(known(&word)?);
-                output::answer(as_json, &schema, || format!("{schema:#}"));
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        let Some(word) = self.kind else {
+            let types = Type::ALL.iter().map(|kind| json!({ "type": kind.as_str(), "about": about(*kind) }));
+            let json = json!({ "version": VERSION, "types": types.collect::<Vec<_>>() });
+            return Ok(output::answer(as_json, &json, || {
+                let rows = Type::ALL.iter().map(|kind| vec![kind.to_string(), about(*kind).to_owned()]);
+                output::table(&["type", "about"], rows)
+            }));
+        };
+        let schema = schema(known(&word)?);
+        Ok(output::answer(as_json, &schema, || format!("{schema:#}")))
     }
 }
 
@@ -38,21 +40,11 @@ fn known(word: &str) -> anyhow::Result<Type> {
     if let Some(kind) = Type::parse(word) {
         return Ok(kind);
     }
-    let meant = match nearest(word, Type::WORDS.iter().copied(), 1).first() {
+    let meant = match nearest(word, Type::NAMES, 1).first() {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("the types are {}", Type::WORDS.join(", ")),
+        None => format!("the types are {}", Type::NAMES.join(", ")),
     };
     anyhow::bail!("'{}' is not a type of JSON message; {meant}", unbroken(word))
-}
-
-fn list() -> Value {
-    let types: Vec<Value> =
-        Type::ALL.iter().map(|kind| json!({ "type": kind.as_str(), "about": about(*kind) })).collect();
-    json!({ "version": formats::json::VERSION, "types": types })
-}
-
-fn rows() -> impl Iterator<Item = Vec<String>> {
-    Type::ALL.iter().map(|kind| vec![kind.to_string(), about(*kind).to_owned()])
 }
 
 fn about(kind: Type) -> &'static str {

@@ -3,21 +3,22 @@
 //! [`Listening`] is the server itself, for other commands that serve too. What an agent or a person may ask of it is the
 //! business of `server`.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::future::{pending, poll_fn};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
-use server::http::{Door, Settings, Trust};
-use server::{Metrics, Profile};
+use server::{Door, Metrics, Settings, Trust};
 use store::Location;
 use store::ownership::{NotOwned, Ownership};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
@@ -28,7 +29,7 @@ use crate::relays::Relays;
 use crate::wiring::Post;
 
 /// Where a server listens unless it is told another port.
-pub const DEFAULT_PORT: u16 = 8765;
+pub(super) const DEFAULT_PORT: u16 = 8765;
 /// Requests under way at once. Most of them wait for mail and cost nothing.
 const MOST_IN_FLIGHT: usize = 8192;
 /// How long what runs beside the office may take to write what was posted last.
@@ -42,7 +43,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Run the mail server.
 #[derive(Args, Debug)]
-pub struct Serve {
+pub(super) struct Serve {
     /// The address to listen on; beyond loopback only with a token [default: 127.0.0.1]
     #[arg(long, env = "POSTRIDER_HOST", value_name = "ADDRESS")]
     host: Option<IpAddr>,
@@ -59,7 +60,7 @@ pub struct Serve {
 
 impl Serve {
     /// Serves until a signal says stop.
-    pub fn run(self, mut config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self, mut config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         config.file.host = self.host.or(config.file.host);
         config.file.port = self.port.or(config.file.port);
         config.file.tools = self.tools.or(config.file.tools);
@@ -76,7 +77,7 @@ impl Serve {
 async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let server = Listening::open(config, config.token()?, config.page_token()?).await?;
     // Before anybody is told that we run: who starts us may stop us at once.
-    let asked_to_stop = asked_to_stop();
+    let asked_to_stop = asked_to_stop(&[SignalKind::interrupt(), SignalKind::terminate()]);
     let url = server.url();
     let place = match config.location() {
         Location::File(_) => config.home.display().to_string(),
@@ -92,13 +93,15 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
 }
 
 /// A server that has its database and its port. Whoever connects waits until it runs.
-pub struct Listening {
-    post: Post,
+pub(super) struct Listening {
+    /// The office that is served.
+    pub(super) post: Post,
     listener: TcpListener,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     door: Door,
-    relays: JoinSet<()>,
-    nats: nats::Relay,
+    /// What runs beside the office. It has to end by itself when the bells are closed.
+    pub(super) relays: JoinSet<()>,
+    nats: Option<JoinHandle<()>>,
     ownership: Ownership,
 }
 
@@ -122,48 +125,25 @@ impl Listening {
         let relays = Relays::new(config, &post).run();
         let nats = nats::start(config, &post)?;
         let metrics = Arc::new(Metrics::default());
-        let profile = match config.file.tools.unwrap_or_default() {
-            Tools::Full => Profile::Full,
-            Tools::Lean => Profile::Lean,
-        };
-        let endpoint = server::endpoint(&post.office, &metrics, profile);
-        let door = Door::new(
-            post.office.clone(),
-            endpoint,
-            metrics,
-            settings(config, host, token, page_token),
-            post.engine.pace(),
-        );
+        let endpoint = server::endpoint(&post.office, &metrics, config.profile());
+        let settings = settings(config, host, token, page_token);
+        let door = Door::new(post.office.clone(), endpoint, metrics, settings, post.engine.pace());
         ownership.announce(&reachable(address))?;
         Ok(Self { post, listener, address, door, relays, nats, ownership })
     }
 
-    /// The office that is served.
-    pub fn post(&self) -> &Post {
-        &self.post
-    }
-
     /// The address under which this machine reaches the server.
-    pub fn base_url(&self) -> String {
+    pub(super) fn base_url(&self) -> String {
         reachable(self.address)
     }
 
     /// The address of MCP.
-    pub fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("{}/mcp", self.base_url())
     }
 
-    pub fn port(&self) -> u16 {
-        self.address.port()
-    }
-
-    /// Lets something run beside the office. It has to end by itself when the bells are closed.
-    pub fn run_beside(&mut self, work: impl Future<Output = ()> + Send + 'static) {
-        self.relays.spawn(work);
-    }
-
     /// Serves until it is asked to stop and everything that was under way has ended.
-    pub async fn run(self, asked_to_stop: impl Future<Output = ()>) {
+    pub(super) async fn run(self, asked_to_stop: impl Future<Output = ()>) {
         let Self { post, listener, door, relays, nats, ownership, .. } = self;
         let bells = post.bells.clone();
         let (told, mut stopping) = tokio::sync::watch::channel(false);
@@ -183,7 +163,10 @@ impl Listening {
         }
         // What they leave is done at the next start.
         let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
-        nats.ended().await;
+        if let Some(nats) = nats {
+            // If it failed, what it did not do is done at the next start.
+            let _ = nats.await;
+        }
         // What waits for a database that does not answer is in doubt, and its callers were cut off.
         if tokio::time::timeout(LONGEST_WRITING, post.engine.close()).await.is_err() {
             tracing::warn!("the store did not finish its writes in time");
@@ -247,29 +230,23 @@ fn person() -> String {
 }
 
 /// The address under which this machine reaches the server.
-fn reachable(address: SocketAddr) -> String {
-    let mut address = address;
+fn reachable(mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
-        address.set_ip(if address.is_ipv4() {
-            Ipv4Addr::LOCALHOST.into()
-        } else {
-            std::net::Ipv6Addr::LOCALHOST.into()
-        });
+        address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
     }
     format!("http://{address}")
 }
 
-/// Comes back when the process was asked to stop, at any time since this was called.
-pub fn asked_to_stop() -> impl Future<Output = ()> {
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+/// Comes back when one of these signals came, at any time since this was called.
+pub(super) fn asked_to_stop(kinds: &[SignalKind]) -> impl Future<Output = ()> + use<> {
+    let signals: std::io::Result<Vec<Signal>> = kinds.iter().map(|kind| signal(*kind)).collect();
     async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
-            // Without signals the server runs until it is killed, which loses nothing.
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        // Without signals the process runs until it is killed, which loses nothing.
+        let Ok(mut signals) = signals else { return pending().await };
+        poll_fn(|cx| match signals.iter_mut().any(|signal| signal.poll_recv(cx).is_ready()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await
     }
 }

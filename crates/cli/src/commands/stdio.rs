@@ -12,21 +12,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use api::Actor;
 use clap::Args;
 use mcp::Line;
 use store::Engine;
 use tokio::io::{AsyncBufRead, BufReader};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
-use crate::post_office::no_answer::unreadable;
-use channel::{Agent, Channel};
+use channel::Channel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
 const MOST_RUNNING: usize = 64;
@@ -56,7 +57,8 @@ impl Stdio {
         config.file.identity = self.identity.or(config.file.identity);
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let agent = config.agent().map(|(project, name)| Agent { project, name, token: None });
+        let agent =
+            config.agent().map(|(project_key, agent_name)| Actor { project_key, agent_name, registration_token: None });
         let longest_line = config.largest_request();
         let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
@@ -65,7 +67,7 @@ impl Stdio {
     }
 }
 
-async fn serve(finder: Finder, agent: Option<Agent>, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
@@ -85,33 +87,28 @@ struct ClientLines {
     channel: Arc<Channel>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
+    /// Those that can be cancelled.
     by_id: HashMap<String, AbortHandle>,
-    by_task: HashMap<task::Id, String>,
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, agent: Option<Agent>) -> Self {
+    fn new(connection: Arc<Connection>, agent: Option<Actor>) -> Self {
         Self {
             channel: Arc::new(Channel::new(connection.clone(), agent)),
             connection,
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
-            by_task: HashMap::new(),
         }
     }
 
     /// Reads until the input ends and every request is answered that can be. Returns the store that is to be closed.
-    async fn read_all(
-        mut self,
-        mut input: impl AsyncBufRead + Unpin,
-        longest_line: usize,
-    ) -> io::Result<Option<Engine>> {
+    async fn read_all(mut self, mut input: impl AsyncBufRead + Unpin, longest: usize) -> io::Result<Option<Engine>> {
         loop {
-            match mcp::next_line(&mut input, longest_line).await? {
+            match mcp::next_line(&mut input, longest).await? {
                 Line::End => break,
                 Line::TooLong => {
-                    let refused = format!("A line can have at most {longest_line} bytes.");
+                    let refused = format!("A line can have at most {longest} bytes.");
                     self.connection.say(unreadable(-32600, &refused)).await;
                 }
                 Line::Whole(line) => match String::from_utf8(line) {
@@ -119,14 +116,11 @@ impl ClientLines {
                     Err(_) => self.connection.say(unreadable(-32700, "The message is not UTF-8.")).await,
                 },
             }
-            while let Some(ended) = self.running.try_join_next_with_id() {
-                self.forget(ended);
+            while self.running.try_join_next().is_some() {}
+            if self.running.len() >= MOST_ACCEPTED {
+                self.running.join_next().await;
             }
-            if self.running.len() >= MOST_ACCEPTED
-                && let Some(ended) = self.running.join_next_with_id().await
-            {
-                self.forget(ended);
-            }
+            self.by_id.retain(|_, request| !request.is_finished());
         }
         self.connection.leave();
         self.finish().await;
@@ -167,17 +161,7 @@ impl ClientLines {
             attend(&connection, &channel, &message).await;
         });
         if let Some(id) = id {
-            self.by_task.insert(request.id(), id.clone());
             self.by_id.insert(id, request);
-        }
-    }
-
-    fn forget(&mut self, ended: Result<(task::Id, ()), JoinError>) {
-        let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
-        let Some(id) = self.by_task.remove(&task) else { return };
-        // A client that used the id again meanwhile has a newer request under it.
-        if self.by_id.get(&id).is_some_and(|newest| newest.id() == task) {
-            self.by_id.remove(&id);
         }
     }
 }

@@ -5,7 +5,7 @@
 mod record;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,13 +19,17 @@ use mail::transfer::{Imported, Record};
 use serde_json::json;
 use store::{Engine, Location};
 
+use super::given::open;
 use super::small_runtime;
 use crate::config::Config;
-use crate::{output, wiring};
+use crate::output::{self, Milestones};
+use crate::wiring;
 use record::ExportLine;
 
 /// How many messages go in one step.
 const STEP: usize = 500;
+/// After how many messages a person is told of them.
+const BETWEEN_STEPS: u64 = 20_000;
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 256 * 1024 * 1024;
 
@@ -61,21 +65,17 @@ impl Export {
         let (location, runtime) = (config.location(), small_runtime()?);
         let opened = runtime.block_on(Engine::open_read_only(&location));
         let store = opened.with_context(|| elsewhere(config, &location))?.store();
-        match self.path() {
-            None => {
-                let written = runtime.block_on(export(&*store, &mut BufWriter::new(io::stdout().lock())))?;
-                output::note(&format!("{written} messages exported"));
-            }
-            Some(path) => {
-                let mut writer = BufWriter::new(private_file(path)?);
-                let written = runtime.block_on(export(&*store, &mut writer))?;
-                writer.into_inner().context("cannot write")?.sync_all()?;
-                output::answer(as_json, &json!({ "exported": written, "file": path }), || {
-                    format!("{written} messages exported to {}", path.display())
-                });
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        let Some(path) = self.path() else {
+            let written = runtime.block_on(export(&*store, &mut BufWriter::new(io::stdout().lock())))?;
+            output::note(&format!("{written} messages exported"));
+            return Ok(ExitCode::SUCCESS);
+        };
+        let mut writer = BufWriter::new(private_file(path)?);
+        let written = runtime.block_on(export(&*store, &mut writer))?;
+        writer.into_inner().context("cannot write")?.sync_all()?;
+        Ok(output::answer(as_json, &json!({ "exported": written, "file": path }), || {
+            format!("{written} messages exported to {}", path.display())
+        }))
     }
 }
 
@@ -97,20 +97,21 @@ fn private_file(path: &Path) -> anyhow::Result<File> {
 }
 
 async fn export(store: &dyn Store, writer: &mut impl Write) -> anyhow::Result<u64> {
-    let mut progress = TransferProgress::new("exported");
-    let mut last = None;
+    let mut progress = Milestones::new(false, 0);
+    let (mut last, mut written) = (None, 0);
     loop {
         let records = store.export(last, STEP).await?;
         let Some(newest) = records.last() else { break };
         last = Some(newest.message.id);
-        for record in &records {
+        written += records.len() as u64;
+        for record in records {
             serde_json::to_writer(&mut *writer, &ExportLine::from(record)).context("cannot write")?;
             writer.write_all(b"\n").context("cannot write")?;
         }
-        progress.add(records.len());
+        progress.tell(written / BETWEEN_STEPS, || format!("{written} messages exported …"));
     }
     writer.flush().context("cannot write")?;
-    Ok(progress.done)
+    Ok(written)
 }
 
 impl Import {
@@ -118,39 +119,27 @@ impl Import {
     pub fn run(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let runtime = small_runtime()?;
         let engine = runtime.block_on(wiring::open_engine(&config.location()))?;
-        let reader: Box<dyn BufRead> = if self.file == Path::new("-") {
-            Box::new(BufReader::new(io::stdin()))
-        } else {
-            let file = File::open(&self.file).with_context(|| format!("cannot read '{}'", self.file.display()))?;
-            Box::new(BufReader::new(file))
-        };
+        let reader = BufReader::new(open(Some(&self.file))?);
         let result = runtime.block_on(async {
             let result = import(&*engine.store(), reader).await;
             engine.close().await;
             result
         });
         let (added, there) = result?;
-        output::answer(as_json, &json!({ "imported": added, "already_there": there }), || {
+        Ok(output::answer(as_json, &json!({ "imported": added, "already_there": there }), || {
             format!("{added} messages imported, {there} were there already")
-        });
-        Ok(ExitCode::SUCCESS)
+        }))
     }
 }
 
-async fn import(store: &dyn Store, mut reader: Box<dyn BufRead>) -> anyhow::Result<(u64, u64)> {
-    let mut progress = TransferProgress::new("read");
-    let (mut added, mut there) = (0, 0);
-    let mut number = 0;
+async fn import(store: &dyn Store, mut reader: impl BufRead) -> anyhow::Result<(u64, u64)> {
+    let mut progress = Milestones::new(false, 0);
+    let (mut added, mut there, mut number) = (0, 0, 0);
+    let mut lines = std::iter::from_fn(|| next_record(&mut reader, &mut number).transpose());
     loop {
-        let mut records = Vec::with_capacity(STEP);
         let mut problem = None;
-        while records.len() < STEP && problem.is_none() {
-            match next_record(&mut reader, &mut number) {
-                Ok(Some(record)) => records.push(record),
-                Ok(None) => break,
-                Err(error) => problem = Some(error),
-            }
-        }
+        let sound = |read: anyhow::Result<Record>| read.map_err(|error| problem = Some(error)).ok();
+        let records: Vec<Record> = lines.by_ref().take(STEP).map_while(sound).collect();
         if records.is_empty() && problem.is_none() {
             return Ok((added, there));
         }
@@ -164,7 +153,8 @@ async fn import(store: &dyn Store, mut reader: Box<dyn BufRead>) -> anyhow::Resu
         }
         added += fates.iter().filter(|fate| **fate == Imported::New).count() as u64;
         there += fates.iter().filter(|fate| **fate == Imported::AlreadyThere).count() as u64;
-        progress.add(records.len());
+        let read = added + there;
+        progress.tell(read / BETWEEN_STEPS, || format!("{read} messages read …"));
         if let Some(problem) = problem {
             bail!("{problem:#}; {added} messages were imported before it");
         }
@@ -185,26 +175,5 @@ fn next_record(reader: &mut impl BufRead, number: &mut u64) -> anyhow::Result<Op
         let record: ExportLine =
             serde_json::from_slice(&line).with_context(|| format!("line {number} is not a message"))?;
         return record.try_into().map(Some).with_context(|| format!("line {number} is not a message"));
-    }
-}
-
-/// Shows a person that something goes on; nothing when nobody looks.
-struct TransferProgress {
-    verb: &'static str,
-    done: u64,
-    shown: bool,
-}
-
-impl TransferProgress {
-    fn new(verb: &'static str) -> Self {
-        Self { verb, done: 0, shown: io::stderr().is_terminal() }
-    }
-
-    fn add(&mut self, count: usize) {
-        let before = self.done;
-        self.done += count as u64;
-        if self.shown && before / 20_000 != self.done / 20_000 {
-            output::note(&format!("{} messages {} …", self.done, self.verb));
-        }
     }
 }

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use formats::Parsed;
 use formats::json::{self, Message, Rejection, Stamp};
+use formats::{Parsed, Problem};
 use mail::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ impl Validate {
                     output::answer(true, &report.to_value(), String::new);
                 }
             }
-            _ => output::answer(as_json, &verdict.to_value(), || verdict.to_text()),
+            _ => _ = output::answer(as_json, &verdict.to_value(), || verdict.to_text()),
         }
         Ok(if verdict.rejection.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -108,29 +108,19 @@ fn report(read: &Parsed<Option<Message>>, rejection: &Rejection, name: &str) -> 
 }
 
 /// The id that is made of these random bytes: `msg-` and a UUID of version 4.
-fn message_id(mut bytes: [u8; 16]) -> String {
+pub(super) fn message_id(mut bytes: [u8; 16]) -> String {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let mut id = "msg".to_owned();
-    for (place, byte) in bytes.iter().enumerate() {
-        if matches!(place, 0 | 4 | 6 | 8 | 10) {
-            id.push('-');
-        }
-        id.push_str(&format!("{byte:02x}"));
-    }
-    id
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("msg-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 impl Verdict {
     fn to_value(&self) -> Value {
-        let problems: Vec<Value> = self
-            .read
-            .problems
-            .iter()
-            .map(|problem| json!({ "path": problem.path, "message": problem.to_string() }))
-            .collect();
-        let rejection = self.rejection.as_ref().map(|rejection| {
-            json!({ "error": rejection.error, "details": rejection.details, "message_id": rejection.message_id })
+        let problem = |problem: &Problem| json!({ "path": problem.path, "message": problem.to_string() });
+        let problems: Vec<Value> = self.read.problems.iter().map(problem).collect();
+        let rejection = self.rejection.as_ref().map(|Rejection { error, details, message_id }| {
+            json!({ "error": error, "details": details, "message_id": message_id })
         });
         let mut value = json!({ "valid": rejection.is_none(), "problems": problems, "rejection": rejection });
         if let Some(report) = &self.report {

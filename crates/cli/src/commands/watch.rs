@@ -6,12 +6,9 @@
 mod amounts;
 mod answering;
 mod asking;
-
-mod failures;
 mod holder;
 mod log;
 mod put_off;
-mod source;
 mod watching;
 
 use std::path::{Path, PathBuf};
@@ -19,17 +16,32 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use api::Actor;
+use api::{Actor, ListRuns, RetryRuns, RunAnswer};
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use mail::clock::{Clock, SystemClock};
 use mail::projects::slug_of;
+use mail::watches::RunState;
 use relay::watch::{AnswerPath, DEFAULT_TEMPLATE, Invocation, Template};
 use serde_json::json;
+use tokio::signal::unix::SignalKind;
 
+use super::mail::ago::ago;
+use super::serve::asked_to_stop;
 use crate::config::{Config, EVERYWHERE};
+use crate::logging;
+use crate::output::grid::{Cell, Layout};
+use crate::output::{self, Screen};
 use crate::post_office::{self, InProject, PostOffice};
-use crate::{logging, output};
 use amounts::Since;
-use watching::Watching;
+use log::Log;
+use watching::{Plan, Watching};
+
+const TABLE: Layout<4> = Layout {
+    columns: [("ID", 24), ("WHERE", 24), ("WHEN", 12), ("WHY", 400)],
+    // Who gives way where there is no room, and how far: the reason, and then the place.
+    giving: &[(3, 20), (1, 8)],
+};
 
 const EXAMPLES: &str = "\
 The command gets the prompt on standard input, and what it prints is posted as the answer; if it prints nothing, nothing is
@@ -113,9 +125,13 @@ struct For {
 #[derive(Subcommand, Debug)]
 enum Verb {
     /// List the messages that could not be answered, and why
-    Failed(failures::Failed),
+    Failed,
     /// Have messages that failed taken on again, by the watcher that runs or by the next
-    Retry(failures::Retry),
+    Retry {
+        /// The messages [default: all that failed]
+        #[arg(value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
+        ids: Vec<i64>,
+    },
 }
 
 impl For {
@@ -133,23 +149,22 @@ impl Watch {
     pub fn run(mut self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         if self.print_template {
             let json = json!({ "template": DEFAULT_TEMPLATE });
-            output::answer(as_json, &json, || DEFAULT_TEMPLATE.trim_end().to_owned());
-            return Ok(ExitCode::SUCCESS);
+            return output::done(as_json, &json, || DEFAULT_TEMPLATE.trim_end().to_owned());
         }
         let actor = self.who.actor(&config)?;
         let project = actor.project_key.clone();
         if let Some(verb) = self.verb.take() {
             return post_office::visit(config, &project, async |post_office| match verb {
-                Verb::Failed(failed) => failed.run(post_office, actor, as_json).await,
-                Verb::Retry(retry) => retry.run(post_office, actor, as_json).await,
+                Verb::Failed => list_failed(post_office, actor, as_json).await,
+                Verb::Retry { ids } => retry(&ids, post_office, actor, as_json).await,
             });
         }
         let plan = self.plan(actor, &config, as_json)?;
         logging::start(&config)?;
         post_office::run(async {
             // Before anybody is told that we run: who starts us may stop us at once.
-            let stop = watching::asked_to_stop();
-            let post_office = if plan.once {
+            let stop = asked_to_stop(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]);
+            let post_office = if plan.options.once {
                 let post_office = PostOffice::open(config.about(&project)).await?;
                 post_office.settle_channels().await;
                 post_office
@@ -163,44 +178,36 @@ impl Watch {
         })
     }
 
-    fn plan(self, actor: Actor, config: &Config, as_json: bool) -> anyhow::Result<watching::Plan> {
+    fn plan(mut self, actor: Actor, config: &Config, as_json: bool) -> anyhow::Result<Plan> {
         let channel = self.channel.as_deref().map(|name| name.strip_prefix('#').unwrap_or(name).to_owned());
-        let mut places: Vec<String> = channel.into_iter().collect();
-        places.extend(self.mailbox.then(String::new));
-        if places.is_empty() {
+        let channels: Vec<String> = channel.into_iter().chain(self.mailbox.then(String::new)).collect();
+        if channels.is_empty() {
             bail!("nobody said where to watch; pass --channel NAME, --mailbox, or both");
         }
-        let mut words = self.command.into_iter();
+        let mut words = std::mem::take(&mut self.command).into_iter();
         let program = words.next().context("nobody said what answers; name a command behind '--'")?;
-        let answer = match &self.answer {
-            Some(path) => Some(AnswerPath::parse(path).with_context(|| {
+        let answer_path = |path: &String| {
+            AnswerPath::parse(path).with_context(|| {
                 format!("'{path}' is no place in JSON; write names with dots between them, or a JSON pointer")
-            })?),
-            None => None,
+            })
         };
-        let template = match &self.template {
-            Some(path) => super::given::text_of(Some(path))?,
-            None => DEFAULT_TEMPLATE.to_owned(),
+        let (template, named) = match &self.template {
+            Some(path) => (super::given::text_of(Some(path))?, format!("'{}'", path.display())),
+            None => (DEFAULT_TEMPLATE.to_owned(), "the template".to_owned()),
         };
-        let named = self.template.as_ref().map_or("the template".to_owned(), |path| format!("'{}'", path.display()));
-        Ok(watching::Plan {
+        Ok(Plan {
             template: Template::parse(&template).with_context(|| format!("{named} cannot be used"))?,
             invocation: Invocation {
                 program,
                 arguments: words.collect(),
                 time: self.timeout,
                 most_output: self.max_output,
-                answer,
+                answer: self.answer.as_ref().map(answer_path).transpose()?,
             },
-            log: log::Log::new(as_json, &actor.agent_name, log_folder(config, &actor.project_key)),
+            log: Log::new(as_json, &actor.agent_name, log_folder(config, &actor.project_key)),
             actor,
-            places,
-            role: self.role,
-            context: self.context,
-            poll: self.poll,
-            since: self.since,
-            max_hops: self.max_hops,
-            once: self.once,
+            channels,
+            options: self,
         })
     }
 }
@@ -210,4 +217,42 @@ fn log_folder(config: &Config, project: &str) -> Option<PathBuf> {
     let is_called = |path: &&String| path.as_str() == project || slug_of(path) == project;
     let path = config.file.channels.keys().find(is_called)?;
     config.channels_folder(path).map(Path::to_owned)
+}
+
+/// Prints the messages that could not be answered.
+async fn list_failed(post_office: &PostOffice, actor: Actor, as_json: bool) -> anyhow::Result<ExitCode> {
+    let state = Some(RunState::Failed.as_str().into());
+    let runs = post_office.ask(ListRuns { actor, state, ..ListRuns::default() }).await?;
+    if runs.is_empty() && !as_json {
+        output::note("Nothing failed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::done(as_json, &json!(runs), || {
+        let now = SystemClock.now();
+        TABLE.text(runs.iter().map(|run| row(run, now)), &Screen::of_stdout())
+    })
+}
+
+fn row(run: &RunAnswer, now: Timestamp) -> [Cell; 4] {
+    let place = if run.channel.is_empty() { "mailbox".to_owned() } else { format!("#{}", run.channel) };
+    [run.message_id.to_string().into(), place.into(), ago(run.at.0, now).into(), run.note.clone().into()]
+}
+
+/// Gives the runs back, and says which they are.
+async fn retry(ids: &[i64], post_office: &PostOffice, actor: Actor, as_json: bool) -> anyhow::Result<ExitCode> {
+    let message_ids = ids.iter().map(ToString::to_string).collect();
+    let again = post_office.ask(RetryRuns { actor, message_ids }).await?;
+    output::answer(as_json, &json!({ "message_ids": again }), || {
+        let named: Vec<String> = again.iter().map(ToString::to_string).collect();
+        match again.len() {
+            0 => "Nothing is tried again.".to_owned(),
+            _ => format!("Tried again by the watcher: {}", named.join(", ")),
+        }
+    });
+    let missed: Vec<String> = ids.iter().filter(|id| !again.contains(id)).map(ToString::to_string).collect();
+    if missed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::note(&format!("Not among those that failed: {}. See: postrider watch failed", missed.join(", ")));
+    Ok(ExitCode::FAILURE)
 }

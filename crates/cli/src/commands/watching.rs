@@ -4,8 +4,10 @@
 //! without a ring, so there is a look now and then as well. What did not change is not drawn again.
 
 use std::io;
+use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Args;
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use serde::Serialize;
@@ -17,6 +19,8 @@ use crate::post_office::{PostOffice, Refused};
 
 /// How late a look is at most that no ring brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// What is said while there is no answer.
+const SHOWN_AGAIN: &str = "The table is shown again as soon as there is an answer.";
 /// How long after each other two looks are, however much mail there is.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -40,21 +44,63 @@ pub trait Question {
     }
 }
 
-/// Prints the table once.
-pub async fn show(post_office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
-    let answer = question.ask(post_office).await?;
-    // Only a table that stays in its place has to fit the height of the screen.
-    let screen = Screen { height: None, ..Screen::of_stdout() };
-    output::answer(as_json, &json!(answer), || question.text(&answer, SystemClock.now(), &screen));
-    Ok(())
+/// Whether the table is shown once or stays.
+#[derive(Args, Debug)]
+pub struct Staying {
+    /// Stay, and show the table again whenever it changes; Ctrl-C ends it
+    #[arg(long)]
+    pub watch: bool,
 }
 
-/// Shows the table until Ctrl-C, or until nobody reads it any more.
-pub async fn watch(post_office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<()> {
-    let mut drawing = Drawing { question, as_json, drawn: None, complaint: None };
-    tokio::select! {
-        ended = drawing.go_on(post_office) => ended,
+impl Staying {
+    /// Shows the table.
+    pub async fn show(&self, office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<ExitCode> {
+        if self.watch {
+            let mut drawing = Drawing { question, as_json, drawn: None, complaint: Complaint::default() };
+            return until_closed(drawing.go_on(office)).await;
+        }
+        let answer = question.ask(office).await?;
+        // Only a table that stays in its place has to fit the height of the screen.
+        let screen = Screen { height: None, ..Screen::of_stdout() };
+        Ok(output::answer(as_json, &json!(answer), || question.text(&answer, SystemClock.now(), &screen)))
+    }
+}
+
+/// Goes on with printing until Ctrl-C, or until nobody reads it any more.
+pub async fn until_closed(printing: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
+    let ended = tokio::select! {
+        ended = printing => ended,
         pressed = tokio::signal::ctrl_c() => Ok(pressed?),
+    };
+    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    match ended {
+        Err(error) if !error.downcast_ref().is_some_and(is_closed) => Err(error),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// What was complained of since the last look that succeeded.
+#[derive(Debug, Default)]
+pub struct Complaint(Option<String>);
+
+impl Complaint {
+    /// Tells that there is no answer now, once; `meanwhile` is what a person may expect.
+    pub fn tell(&mut self, refused: Refused, meanwhile: &str) {
+        if let Some(complaint) = self.news_of(refused, meanwhile) {
+            output::note(&text::lines(&format!("postrider: {complaint}")));
+        }
+    }
+
+    /// Forgets it. Returns whether there was one.
+    pub fn is_over(&mut self) -> bool {
+        self.0.take().is_some()
+    }
+
+    /// What is to be complained of; none if that would say the same again.
+    fn news_of(&mut self, refused: Refused, meanwhile: &str) -> Option<String> {
+        let complaint = refused.hinted(meanwhile).to_string();
+        let is_news = self.0.as_ref() != Some(&complaint);
+        is_news.then(|| self.0.insert(complaint).clone())
     }
 }
 
@@ -62,18 +108,10 @@ pub async fn watch(post_office: &PostOffice, question: &impl Question, as_json: 
 struct Drawing<'a, Q> {
     question: &'a Q,
     as_json: bool,
-    drawn: Option<Drawn>,
-    /// What was complained of since the last look that succeeded.
-    complaint: Option<String>,
-}
-
-/// What was drawn.
-#[derive(PartialEq)]
-enum Drawn {
-    /// In its place on a terminal, where every letter counts: ages go on, and windows change their size.
-    Text(String),
-    /// Behind what was printed before, where only news counts.
-    News(Value),
+    /// In its place on a terminal the text, where every letter counts: ages go on, and windows change their size. Behind what
+    /// was printed before only what is news.
+    drawn: Option<Value>,
+    complaint: Complaint,
 }
 
 impl<Q: Question> Drawing<'_, Q> {
@@ -82,29 +120,25 @@ impl<Q: Question> Drawing<'_, Q> {
         let watch = post_office.watch(&self.question.watched());
         loop {
             let soonest = Instant::now() + SHORTEST_PAUSE;
-            match self.draw(answer) {
-                Ok(()) => {}
-                Err(error) if is_closed(&error) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+            self.draw(&answer)?;
             answer = loop {
                 let _ = tokio::time::timeout(LOOK_AGAIN, watch.changed()).await;
                 sleep_until(soonest).await;
                 match self.question.ask(post_office).await {
                     Ok(answer) => break answer,
                     // A server that is being started again comes back, and the table is still right.
-                    Err(refused) if refused.is_passing() => self.complain(refused),
+                    Err(refused) if refused.is_passing() => self.complaint.tell(refused, SHOWN_AGAIN),
                     Err(refused) => return Err(refused.into()),
                 }
             };
         }
     }
 
-    fn draw(&mut self, answer: Q::Answer) -> anyhow::Result<()> {
+    fn draw(&mut self, answer: &Q::Answer) -> io::Result<()> {
         let screen = Screen::of_stdout();
-        match self.next(&answer, SystemClock.now(), &screen) {
-            Some(text) if self.is_in_place(&screen) => Ok(output::redraw(&text)?),
-            Some(text) => Ok(output::print(&text)?),
+        match self.next(answer, SystemClock.now(), &screen) {
+            Some(text) if self.is_in_place(&screen) => output::redraw(&text),
+            Some(text) => output::print(&text),
             None => Ok(()),
         }
     }
@@ -116,8 +150,8 @@ impl<Q: Question> Drawing<'_, Q> {
             false => self.question.text(answer, now, screen),
         };
         let is_in_place = self.is_in_place(screen);
-        let covers_complaint = self.complaint.take().is_some() && is_in_place;
-        let drawing = if is_in_place { Drawn::Text(text.clone()) } else { Drawn::News(self.question.news(answer)) };
+        let covers_complaint = self.complaint.is_over() && is_in_place;
+        let drawing = if is_in_place { json!(text) } else { self.question.news(answer) };
         if self.drawn.as_ref() == Some(&drawing) && !covers_complaint {
             return None;
         }
@@ -129,24 +163,6 @@ impl<Q: Question> Drawing<'_, Q> {
     fn is_in_place(&self, screen: &Screen) -> bool {
         screen.height.is_some() && !self.as_json
     }
-
-    fn complain(&mut self, refused: Refused) {
-        if let Some(complaint) = self.news_of(refused) {
-            output::note(&text::lines(&format!("postrider: {complaint}")));
-        }
-    }
-
-    /// What is to be complained of; none if that would say the same again.
-    fn news_of(&mut self, refused: Refused) -> Option<String> {
-        let complaint = refused.hinted("The table is shown again as soon as there is an answer.").to_string();
-        let is_news = self.complaint.as_ref() != Some(&complaint);
-        is_news.then(|| self.complaint.insert(complaint).clone())
-    }
-}
-
-/// Whether nobody reads the table any more.
-fn is_closed(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
@@ -185,7 +201,7 @@ mod tests {
     }
 
     fn new(as_json: bool) -> Drawing<'static, OneLine> {
-        Drawing { question: &OneLine, as_json, drawn: None, complaint: None }
+        Drawing { question: &OneLine, as_json, drawn: None, complaint: Complaint::default() }
     }
 
     /// What is drawn, one look after the other.
@@ -226,12 +242,12 @@ mod tests {
         for (screen, is_covered) in [(TERMINAL, true), (PIPE, false)] {
             let mut drawing = new(false);
             assert!(drawing.next(&answer("asked"), now, &screen).is_some());
-            let told = drawing.news_of(gone()).expect("it is news");
+            let told = drawing.complaint.news_of(gone(), SHOWN_AGAIN).expect("it is news");
             assert!(told.contains("as soon as there is an answer") && !told.contains("Try again"), "{told}");
-            assert_eq!(drawing.news_of(gone()), None, "it is no news any more");
+            assert_eq!(drawing.complaint.news_of(gone(), SHOWN_AGAIN), None, "it is no news any more");
             assert_eq!(drawing.next(&answer("asked"), now, &screen).is_some(), is_covered);
             assert_eq!(drawing.next(&answer("asked"), now, &screen), None);
-            assert!(drawing.news_of(gone()).is_some(), "it came back, and is gone again");
+            assert!(drawing.complaint.news_of(gone(), SHOWN_AGAIN).is_some(), "it came back, and is gone again");
         }
     }
 }

@@ -2,21 +2,23 @@
 //!
 //! Asks the office and shows what it says. Looking is no sign of life: nobody becomes awake by it.
 
-mod agents_table;
-
 use std::process::ExitCode;
 
-use api::ListAgents;
+use anstyle::{AnsiColor, Style};
 use api::answers::PresentAnswer;
+use api::{AgentsAnswer, ListAgents, Time};
 use clap::Args;
 use jiff::Timestamp;
+use mail::agents::{PERSON, signed};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::watching::{self, Question};
+use super::mail::ago::ago;
+use super::watching::{Question, Staying};
 use crate::config::Config;
 use crate::output::Screen;
-use crate::post_office::{self, InProject, PostOffice, Refused, pages, resource};
+use crate::output::grid::{self, Cell, Layout};
+use crate::post_office::{InProject, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
 Whatever an agent does says that it is awake: a call of a tool, a hook, a command here. Its watcher, or the
@@ -34,9 +36,8 @@ Examples:
 pub struct Who {
     /// Only this agent
     agent: Option<String>,
-    /// Stay, and show the table again whenever it changes; Ctrl-C ends it
-    #[arg(long)]
-    watch: bool,
+    #[command(flatten)]
+    staying: Staying,
     #[command(flatten)]
     project: InProject,
 }
@@ -44,26 +45,21 @@ pub struct Who {
 impl Who {
     /// Prints the table; exit code 1 when the office refuses.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let asked = Everybody { project: self.project.key()?, agent: self.agent };
-        post_office::visit(config, &asked.project, async |post_office: &PostOffice| {
-            let done = match self.watch {
-                true => watching::watch(post_office, &asked, as_json).await,
-                false => watching::show(post_office, &asked, as_json).await,
+        self.project.visit(config, async |post_office, key| {
+            let request = ListAgents {
+                project_key: key.to_owned(),
+                agent_name: self.agent.clone(),
+                limit: Some(pages::MOST_AT_ONCE),
+                ..ListAgents::default()
             };
-            done.map_err(|error| advised(error, &self.project)).map(|()| ExitCode::SUCCESS)
+            self.staying.show(post_office, &request, as_json).await
         })
     }
 }
 
-/// Everybody in a project, or one of them.
-struct Everybody {
-    project: String,
-    agent: Option<String>,
-}
-
 /// What programs are told.
 #[derive(Serialize)]
-struct ListedAgents {
+pub struct ListedAgents {
     /// The slug of the project.
     project: String,
     agents: Vec<PresentAnswer>,
@@ -72,35 +68,29 @@ struct ListedAgents {
     has_more: bool,
 }
 
-impl Question for Everybody {
+impl Question for ListAgents {
     type Answer = ListedAgents;
 
     async fn ask(&self, post_office: &PostOffice) -> Result<ListedAgents, Refused> {
         // Agents elsewhere tell of themselves in the folder.
         post_office.settle_channels().await;
-        let mut project = String::new();
-        let read = pages::all(async |after| {
-            let (project_key, agent_name) = (self.project.clone(), self.agent.clone());
-            let request = ListAgents { project_key, agent_name, after, limit: Some(pages::MOST_AT_ONCE) };
-            let page = post_office.ask(request).await?;
-            project = page.project.slug;
-            Ok((page.agents, page.next))
-        });
-        let (mut agents, has_more) = read.await?;
+        let turn = |request: &mut Self, next| request.after = Some(next);
+        let (AgentsAnswer { project, mut agents, .. }, has_more) =
+            pages::all(post_office, self.clone(), turn, |page| (&mut page.agents, page.next)).await?;
         // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
-        agents.retain(|one| self.agent.is_some() || one.agent.retired_ts.is_none());
-        Ok(ListedAgents { project, agents, has_more })
+        agents.retain(|one| self.agent_name.is_some() || one.agent.retired_ts.is_none());
+        Ok(ListedAgents { project: project.slug, agents, has_more })
     }
 
     fn watched(&self) -> String {
-        resource("agents", &self.project, &[])
+        resource("agents", &self.project_key, &[])
     }
 
     fn text(&self, answer: &ListedAgents, now: Timestamp, screen: &Screen) -> String {
         if answer.agents.is_empty() {
             return "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned();
         }
-        let mut text = agents_table::text(&answer.agents, now, screen);
+        let mut text = table(&answer.agents, now, screen);
         if answer.has_more {
             text.push_str("\nThere are more agents; name one to see it.");
         }
@@ -118,14 +108,141 @@ impl Question for Everybody {
     }
 }
 
-/// Adds what somebody at a terminal can do about a refusal.
-fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
-    match error.downcast::<Refused>() {
-        Ok(refused) => match refused.code.as_str() {
-            "PROJECT_NOT_FOUND" => project.advised(refused),
-            _ => refused,
+const TABLE: Layout<7> = Layout {
+    columns: [("AGENT", 30), ("STATE", 30), ("SINCE", 12), ("SEEN", 12), ("MAIL", 12), ("FILES", 6), ("PROGRAM", 24)],
+    // Who gives way where there is no room, and how far: the program, the times that matter least, the agent and its state.
+    giving: &[(6, 0), (4, 5), (0, 8), (3, 5), (2, 5), (1, 8), (5, 0)],
+};
+/// The table and the line that sums it up. Rows for which the screen has no lines are only counted.
+fn table(agents: &[PresentAnswer], now: Timestamp, screen: &Screen) -> String {
+    let mut agents: Vec<&PresentAnswer> = agents.iter().collect();
+    agents.sort_by_key(|one| (rank(one), &one.agent.name));
+    let states = agents.iter().map(|one| (rank(one).min(3), state(one).to_lowercase()));
+    TABLE.summed(agents.iter().map(|one| row(one, now)), &grid::sum("agent", states), screen)
+}
+
+fn row(one: &PresentAnswer, now: Timestamp) -> [Cell; 7] {
+    let PresentAnswer { agent, presence, last_mail_ts, reservations } = one;
+    let age = |time: Option<Time>| Cell::from(time.map(|Time(then)| ago(then, now)).unwrap_or_default());
+    let files = if *reservations > 0 { reservations.to_string() } else { String::new() };
+    [
+        signed(&agent.name, agent.program == PERSON).into(),
+        Cell { text: presence.shown.clone(), style: style(one) },
+        age(presence.since),
+        age(presence.seen_ts),
+        age(*last_mail_ts),
+        files.into(),
+        agent.program.clone().into(),
+    ]
+}
+
+/// The state as it is shown, without what the agent is at.
+fn state(one: &PresentAnswer) -> &str {
+    one.presence.shown.split(['/', ' ']).next().unwrap_or_default()
+}
+
+/// Its place in the table: who is awake comes first, and who was never heard of last.
+fn rank(one: &PresentAnswer) -> usize {
+    match state(one) {
+        "AWAKE" => 0,
+        "STALE" => 2,
+        "OFFLINE" if one.presence.seen_ts.is_none() => 4,
+        "OFFLINE" => 3,
+        _ => 1,
+    }
+}
+
+fn style(one: &PresentAnswer) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match state(one) {
+        "AWAKE" => colour(AnsiColor::Green),
+        "STALE" => colour(AnsiColor::Yellow),
+        "OFFLINE" => Style::new().dimmed(),
+        _ => colour(AnsiColor::Cyan),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::text;
+
+    const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
+
+    fn agent(name: &str, shown: &str, is_seen: bool) -> PresentAnswer {
+        let time = "2026-01-11T16:26:00Z";
+        let seen = is_seen.then_some(time);
+        let agent = json!({
+            "id": 1, "name": name, "program": "codex-cli", "model": "", "task_description": "", "registered_ts": time,
+            "last_active_ts": time, "presence": { "shown": shown, "state": "", "since": seen, "seen_ts": seen },
+            "reservations": 0,
+        });
+        serde_json::from_value(agent).unwrap()
+    }
+
+    fn shown(agents: &[PresentAnswer], screen: Screen) -> String {
+        table(agents, "2026-01-11T16:30:00Z".parse().unwrap(), &screen)
+    }
+
+    #[test]
+    fn who_is_awake_comes_first_and_who_was_never_heard_of_last() {
+        let awake = PresentAnswer {
+            last_mail_ts: Some(Time("2026-01-11T15:30:00Z".parse().unwrap())),
+            reservations: 2,
+            ..agent("zoe", "AWAKE/WORKING", true)
+        };
+        let agents = [
+            agent("dave", "OFFLINE (no presence file)", false),
+            agent("bob", "OFFLINE", true),
+            agent("erin", "STALE/WORKING", true),
+            agent("carl", "SLEEPING/SHUTDOWN", true),
+            agent("anna", "AWAKE", true),
+            awake,
+        ];
+        insta::assert_snapshot!(shown(&agents, PIPE));
+    }
+
+    #[test]
+    fn a_person_is_shown_as_one() {
+        let mut anna = agent("Anna", "AWAKE", true);
+        anna.agent.program = PERSON.to_owned();
+        assert!(shown(&[anna, agent("bob", "AWAKE", true)], PIPE).contains("\nAnna (human)  AWAKE"));
+    }
+
+    #[test]
+    fn an_age_is_never_negative() {
+        let mut early = agent("anna", "AWAKE", true);
+        early.presence.seen_ts = Some(Time("2026-01-11T16:30:20Z".parse().unwrap()));
+        let text = shown(&[early], PIPE);
+        assert!(text.contains("just now") && !text.contains("-2"), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_screen_and_no_text_breaks_one() {
+        let long = "word\n\x1b[31m".repeat(100);
+        let mut hostile = PresentAnswer { reservations: 7, ..agent(&long, &long, false) };
+        hostile.agent.program.clone_from(&long);
+        for width in [40, 50, 80, 250] {
+            let text = shown(&[hostile.clone()], Screen { width, ..PIPE });
+            assert_eq!(text.lines().count(), 4, "{text}");
+            assert!(text.lines().all(|line| text::width(line) <= width), "{width}: {text}");
+            assert!(!text.contains('\x1b'), "{text}");
         }
-        .into(),
-        Err(error) => error,
+    }
+
+    #[test]
+    fn a_state_has_its_colour_where_there_are_colours() {
+        let agents = [agent("anna", "AWAKE/IDLE", true)];
+        let text = shown(&agents, Screen { is_coloured: true, ..PIPE });
+        assert!(text.contains("\x1b[32mAWAKE/IDLE\x1b[0m"), "{text:?}");
+        assert!(!shown(&agents, PIPE).contains('\x1b'));
+    }
+
+    #[test]
+    fn a_terminal_that_is_too_low_shows_who_is_awake_and_the_sum() {
+        let many: Vec<_> = (0..50).map(|at| agent(&format!("agent-{at:02}"), "AWAKE", true)).collect();
+        let text = shown(&many, Screen { height: Some(20), ..PIPE });
+        assert!(text.lines().count() < 20 && text.contains("… and 35 more") && text.ends_with("50 agents: 50 awake"));
+        assert!(text.contains("agent-14") && !text.contains("agent-15"), "{text}");
     }
 }

@@ -3,7 +3,6 @@
 //! Asks the office and shows what it says; what an item's state is, is decided there. Changes nothing.
 
 mod board;
-mod item;
 mod story;
 
 use std::ops::Not;
@@ -18,10 +17,10 @@ use mail::clock::{Clock, SystemClock};
 use serde::Serialize;
 use serde_json::json;
 
-use super::watching::{self, Question};
+use super::watching::{Question, Staying};
 use crate::config::Config;
 use crate::output::{self, Screen};
-use crate::post_office::{self, InProject, PostOffice, Refused, pages, resource};
+use crate::post_office::{InProject, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
 Items come from typed messages that name them, such as '[bd-42] PROGRESS' or JSON with a task_id; nobody has to make them.
@@ -46,15 +45,6 @@ Example:
 pub struct Work {
     #[command(flatten)]
     project: InProject,
-    #[command(flatten)]
-    table: Table,
-    #[command(subcommand)]
-    command: Option<More>,
-}
-
-/// What the table shows.
-#[derive(Args, Debug)]
-struct Table {
     /// Only items in this state: mentioned, assigned, accepted, in_progress, help_wanted, overdue, done, failed, checkpointed,
     /// spawn_requested or spawned
     #[arg(long, value_name = "NAME")]
@@ -62,9 +52,10 @@ struct Table {
     /// Only items that this agent is on
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Stay, and show the table again whenever it changes; Ctrl-C ends it
-    #[arg(long)]
-    watch: bool,
+    #[command(flatten)]
+    staying: Staying,
+    #[command(subcommand)]
+    command: Option<More>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -80,77 +71,52 @@ enum More {
 impl Work {
     /// Prints the table, or one item; exit code 1 when the office refuses.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let key = self.project.key()?;
-        let Self { project, table, command } = self;
-        if command.is_some() && (table.state.is_some() || table.agent.is_some() || table.watch) {
+        let Self { project, state, agent, staying, command } = self;
+        if command.is_some() && (state.is_some() || agent.is_some() || staying.watch) {
             bail!("--state, --agent and --watch are for the table; leave them out to show one item");
         }
-        post_office::visit(config, &key, async |post_office: &PostOffice| {
-            let done = match command {
-                Some(More::Show { id }) => show(post_office, &key, &id, as_json).await,
-                None if table.watch => watching::watch(post_office, &table.question(&key), as_json).await,
-                None => watching::show(post_office, &table.question(&key), as_json).await,
+        project.visit(config, async |post_office, key| {
+            if let Some(More::Show { id }) = command {
+                return show(post_office, key, &id, as_json).await;
+            }
+            let request = ListWork {
+                project_key: key.to_owned(),
+                state: state.map(|state| state.trim().to_ascii_lowercase().replace(['-', ' '], "_")),
+                agent,
+                limit: Some(pages::MOST_AT_ONCE),
+                ..ListWork::default()
             };
-            done.map_err(|error| advised(error, &project)).map(|()| ExitCode::SUCCESS)
+            staying.show(post_office, &request, as_json).await
         })
     }
 }
 
-impl Table {
-    fn question(&self, key: &str) -> Items {
-        Items {
-            project: key.to_owned(),
-            state: self.state.as_deref().map(|state| state.trim().to_ascii_lowercase().replace(['-', ' '], "_")),
-            agent: self.agent.clone(),
-        }
-    }
-}
-
-/// Which items are asked for.
-struct Items {
-    project: String,
-    state: Option<String>,
-    agent: Option<String>,
-}
-
 /// The items that were asked for.
 #[derive(Serialize)]
-struct Board {
+pub struct Board {
     project: String,
     items: Vec<WorkAnswer>,
     #[serde(skip_serializing_if = "Not::not")]
     has_more: bool,
 }
 
-impl Question for Items {
+impl Question for ListWork {
     type Answer = Board;
 
     async fn ask(&self, post_office: &PostOffice) -> Result<Board, Refused> {
-        let mut project = String::new();
-        let read = pages::all(async |before_id| {
-            let request = ListWork {
-                project_key: self.project.clone(),
-                state: self.state.clone(),
-                agent: self.agent.clone(),
-                before_id,
-                limit: Some(pages::MOST_AT_ONCE),
-            };
-            let page = post_office.ask(request).await?;
-            project = page.project;
-            Ok((page.items, page.next))
-        });
-        let (items, has_more) = read.await?;
-        Ok(Board { project, items, has_more })
+        let turn = |request: &mut Self, next| request.before_id = Some(next);
+        let (page, has_more) = pages::all(post_office, self.clone(), turn, |page| (&mut page.items, page.next)).await?;
+        Ok(Board { project: page.project, items: page.items, has_more })
     }
 
     /// What is watched: all the work of the project, since what leaves a state changes its table too.
     fn watched(&self) -> String {
-        resource("work", &self.project, &[])
+        resource("work", &self.project_key, &[])
     }
 
     fn text(&self, board: &Board, now: Timestamp, screen: &Screen) -> String {
         if board.items.is_empty() {
-            return self.nothing();
+            return nothing(self);
         }
         let mut text = board::text(&board.items, now, screen);
         if board.has_more {
@@ -160,19 +126,16 @@ impl Question for Items {
     }
 }
 
-impl Items {
-    /// What is said instead of a table without rows.
-    fn nothing(&self) -> String {
-        if self.state.is_none() && self.agent.is_none() {
-            return "No work yet. An item appears with the first typed message that names it: a subject such as \
-                    '[bd-42] PROGRESS', or JSON with a task_id."
-                .to_owned();
-        }
-        let state = self.state.as_deref().map(|state| format!(" that is {}", board::state_name(state)));
-        let agent = self.agent.as_deref().map(|agent| format!(" with '{agent}' on it"));
-        let (state, agent) = (state.unwrap_or_default(), agent.unwrap_or_default());
-        output::text::lines(&format!("No work item{state}{agent}. Without --state and --agent all items are shown."))
+/// What is said instead of a table without rows.
+fn nothing(ListWork { state, agent, .. }: &ListWork) -> String {
+    if state.is_none() && agent.is_none() {
+        return "No work yet. An item appears with the first typed message that names it: a subject such as \
+                '[bd-42] PROGRESS', or JSON with a task_id."
+            .to_owned();
     }
+    let state = state.as_deref().map(|state| format!(" that is {}", board::state_name(state))).unwrap_or_default();
+    let agent = agent.as_deref().map(|agent| format!(" with '{agent}' on it")).unwrap_or_default();
+    output::text::lines(&format!("No work item{state}{agent}. Without --state and --agent all items are shown."))
 }
 
 /// One item, and what was said of it.
@@ -185,30 +148,11 @@ struct Story {
     has_more: bool,
 }
 
-async fn show(post_office: &PostOffice, key: &str, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let mut head = None;
-    let read = pages::all(async |after_id| {
-        let (project_key, work_id) = (key.to_owned(), id.to_owned());
-        let request = ReadWork { project_key, work_id, after_id, limit: Some(pages::MOST_AT_ONCE) };
-        let page = post_office.ask(request).await?;
-        head = Some((page.project, page.item));
-        Ok((page.story, page.next))
-    });
-    let (story, has_more) = read.await?;
-    let (project, item) = head.expect("at least one page was read");
-    let story = Story { project, item, story, has_more };
-    output::answer(as_json, &json!(story), || story::text(&story, SystemClock.now(), &Screen::of_stdout()));
-    Ok(())
-}
-
-/// Adds what somebody at a terminal can do about a refusal.
-fn advised(error: anyhow::Error, project: &InProject) -> anyhow::Error {
-    match error.downcast::<Refused>() {
-        Ok(refused) => match refused.code.as_str() {
-            "PROJECT_NOT_FOUND" => project.advised(refused),
-            _ => refused,
-        }
-        .into(),
-        Err(error) => error,
-    }
+async fn show(post_office: &PostOffice, key: &str, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let (project_key, work_id) = (key.to_owned(), id.to_owned());
+    let request = ReadWork { project_key, work_id, after_id: None, limit: Some(pages::MOST_AT_ONCE) };
+    let turn = |request: &mut ReadWork, next| request.after_id = Some(next);
+    let (page, has_more) = pages::all(post_office, request, turn, |page| (&mut page.story, page.next)).await?;
+    let story = Story { project: page.project, item: page.item, story: page.story, has_more };
+    Ok(output::answer(as_json, &json!(story), || story::text(&story, SystemClock.now(), &Screen::of_stdout())))
 }

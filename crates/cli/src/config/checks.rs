@@ -5,22 +5,21 @@ use std::path::Path;
 
 use anyhow::bail;
 use mail::projects::ProjectKey;
-use store::Location;
 
 use super::Config;
 
 impl Config {
     /// A path here would be taken for a file by whoever wrote it, and is none. The URL may hold a password, and is not told.
     pub(super) fn check_location(&self) -> anyhow::Result<()> {
-        match self.location() {
-            Location::Postgres(url) if !url.starts_with("postgres://") && !url.starts_with("postgresql://") => {
-                bail!(
-                    "'database' (POSTRIDER_DATABASE) is not a URL that begins with 'postgres://'; leave it out, also an \
-                     empty one, for a file in the home folder"
-                )
-            }
-            _ => Ok(()),
+        if let Some(url) = &self.file.database
+            && !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))
+        {
+            bail!(
+                "'database' (POSTRIDER_DATABASE) is not a URL that begins with 'postgres://'; leave it out, also an empty \
+                 one, for a file in the home folder"
+            )
         }
+        Ok(())
     }
 
     /// Folders are shared between machines, so that one relative to anything would be a mistake; and what two projects

@@ -3,6 +3,8 @@
 //!
 //! What gives way, and how far, is the caller's to say; that no cell can steer the terminal is seen to here.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style;
 
 use super::Screen;
@@ -13,12 +15,15 @@ const GAP: &str = "  ";
 /// How wide a column may be where there is no end to a line. All rows are as wide as the widest, so there is a limit.
 const MOST_WITHOUT_END: usize = 400;
 
-/// A column of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    pub head: &'static str,
-    /// How wide it may be.
-    pub most: usize,
+/// Lines of a terminal that are no rows: head, blank line, sum, the line that says what was left out, and the cursor.
+const OTHER_LINES: usize = 5;
+
+/// How a table looks.
+pub struct Layout<const N: usize> {
+    /// The columns: the head of each, and how wide it may be.
+    pub columns: [(&'static str, usize); N],
+    /// Which columns give way where there is no room, one after the other, and how narrow each may become at its turn.
+    pub giving: &'static [(usize, usize)],
 }
 
 /// A cell, and how it looks.
@@ -36,28 +41,50 @@ impl From<String> for Cell {
     }
 }
 
-/// The lines of a table, its head first. Where there is no room columns give way, one after the other: `giving` names them,
-/// and how narrow each may become at its turn.
-pub fn lines<const N: usize>(
-    columns: &[Column; N],
-    giving: &[(usize, usize)],
-    rows: &[[Cell; N]],
-    screen: &Screen,
-) -> Vec<String> {
-    let head = columns.map(|column| Cell { text: column.head.to_owned(), style: Style::new().bold() });
-    let most = |column: &Column| match screen.width {
-        Screen::ENDLESS => column.most.max(MOST_WITHOUT_END),
-        _ => column.most,
-    };
-    let fitted: Vec<[Cell; N]> = [&head]
-        .into_iter()
-        .chain(rows)
-        .map(|row| std::array::from_fn(|at| Cell { text: text::line(&row[at].text, most(&columns[at])), ..row[at] }))
-        .collect();
-    let wanted: [usize; N] =
-        std::array::from_fn(|at| fitted.iter().map(|row| text::width(&row[at].text)).max().unwrap_or(0));
-    let widths = widths(wanted, giving, screen.width);
-    fitted.iter().map(|row| one_line(row, &widths, screen)).collect()
+impl<const N: usize> Layout<N> {
+    /// The lines of a table, its head first.
+    pub fn lines(&self, rows: impl IntoIterator<Item = [Cell; N]>, screen: &Screen) -> Vec<String> {
+        let head = self.columns.map(|(head, _)| Cell { text: head.to_owned(), style: Style::new().bold() });
+        let most = self.columns.map(|(_, most)| match screen.width {
+            Screen::ENDLESS => most.max(MOST_WITHOUT_END),
+            _ => most,
+        });
+        let cut = |row: [Cell; N]| -> [Cell; N] {
+            std::array::from_fn(|at| Cell { text: text::line(&row[at].text, most[at]), ..row[at] })
+        };
+        let fitted: Vec<[Cell; N]> = [head].into_iter().chain(rows).map(cut).collect();
+        let wanted: [usize; N] =
+            std::array::from_fn(|at| fitted.iter().map(|row| text::width(&row[at].text)).max().unwrap_or(0));
+        let widths = widths(wanted, self.giving, screen.width);
+        fitted.iter().map(|row| one_line(row, &widths, screen)).collect()
+    }
+
+    /// The table as a text.
+    pub fn text(&self, rows: impl IntoIterator<Item = [Cell; N]>, screen: &Screen) -> String {
+        self.lines(rows, screen).join("\n")
+    }
+
+    /// The table and the line that sums it up. Rows for which the screen has no lines are only counted.
+    pub fn summed(&self, rows: impl ExactSizeIterator<Item = [Cell; N]>, sum: &str, screen: &Screen) -> String {
+        let most = screen.height.map_or(usize::MAX, |height| height.saturating_sub(OTHER_LINES).max(1));
+        let left_out = rows.len().saturating_sub(most);
+        let mut lines = self.lines(rows.take(most), screen);
+        if left_out > 0 {
+            lines.push(format!("… and {left_out} more"));
+        }
+        lines.extend([String::new(), text::line(sum, screen.width)]);
+        lines.join("\n")
+    }
+}
+
+/// How many things there are, and how many in each state: `states` has the place and the name of each thing's.
+pub fn sum(noun: &str, states: impl ExactSizeIterator<Item = (usize, String)>) -> String {
+    let (all, mut counts) = (states.len(), BTreeMap::new());
+    for state in states {
+        *counts.entry(state).or_insert(0) += 1;
+    }
+    let counts: Vec<String> = counts.into_iter().map(|((_, name), count)| format!("{count} {name}")).collect();
+    format!("{all} {noun}{}: {}", if all == 1 { "" } else { "s" }, counts.join(", "))
 }
 
 /// How wide each column is, so that all of them fit if they can.
@@ -94,16 +121,15 @@ mod tests {
 
     use super::*;
 
-    const COLUMNS: [Column; 3] =
-        [Column { head: "A", most: 10 }, Column { head: "WHAT", most: 50 }, Column { head: "B", most: 10 }];
-    const GIVING: [(usize, usize); 4] = [(1, 6), (2, 3), (0, 3), (1, 4)];
+    const TABLE: Layout<3> =
+        Layout { columns: [("A", 10), ("WHAT", 50), ("B", 10)], giving: &[(1, 6), (2, 3), (0, 3), (1, 4)] };
 
     fn row(cells: [&str; 3]) -> [Cell; 3] {
         cells.map(|text| Cell::from(text.to_owned()))
     }
 
     fn shown(rows: &[[Cell; 3]], width: usize) -> Vec<String> {
-        lines(&COLUMNS, &GIVING, rows, &Screen { width, height: None, is_coloured: false })
+        TABLE.lines(rows.iter().cloned(), &Screen { width, height: None, is_coloured: false })
     }
 
     #[test]
@@ -139,7 +165,7 @@ mod tests {
         let screen = Screen { width: 40, height: None, is_coloured: true };
         let style = Style::new().fg_color(Some(AnsiColor::Red.into()));
         let red = Cell { text: "x\x1b[0m".to_owned(), style };
-        let lines = lines(&COLUMNS, &GIVING, &[[red, Cell::from("y".to_owned()), Cell::default()]], &screen);
+        let lines = TABLE.lines([[red, Cell::from("y".to_owned()), Cell::default()]], &screen);
         assert_eq!(lines[1], "\x1b[31mx�[0m\x1b[0m  y");
         assert!(shown(&[row(["x", "y", "z"])], 40).iter().all(|line| !line.contains('\x1b')));
     }

@@ -5,14 +5,17 @@
 use std::fmt;
 
 use api::Verb;
+use http::StatusCode;
 use mail::provider::{ProviderError, ProviderRefusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::hints;
+use super::message::ClientMessage;
 
 /// What a program is told when nobody said a code.
 const NO_CODE: &str = "REFUSED";
+const UNREADABLE: &str = "The post office gave an answer that cannot be read";
 /// The code of JSON-RPC for a call that names what there is not.
 const INVALID_PARAMS: i64 = -32602;
 
@@ -41,9 +44,8 @@ impl Refused {
         Self::new("UNANSWERED", "The post office gave no answer", "Try again.")
     }
 
-    fn unreadable() -> Self {
-        let hint = "Check that the address is the MCP address of a Postrider server.";
-        Self::new("UNEXPECTED_ANSWER", "The post office gave an answer that cannot be read", hint)
+    fn unreadable(message: &str) -> Self {
+        Self::new("UNEXPECTED_ANSWER", message, "Check that the address is the MCP address of a Postrider server.")
     }
 
     /// A server that does not know all that this program asks, or answers less than it reads, is of an earlier version: both are
@@ -53,26 +55,17 @@ impl Refused {
         Self::new("SERVER_OUTDATED", &message, "Update the server, then try again.")
     }
 
-    /// What a backend that keeps letters refused.
-    pub fn of_provider(error: &ProviderError) -> Self {
-        let (hint, near) = match error {
-            ProviderError::Refused(ProviderRefusal { hint, near, .. }) => (hint.as_str(), near.as_slice()),
-            ProviderError::Office(error) => ("", error.near()),
-            _ => ("", [].as_slice()),
-        };
-        let mut refused = Self::new(error.code(), &error.to_string(), hint);
-        if !near.is_empty() {
-            refused.more.insert("suggestions".to_owned(), json!(near));
-        }
-        refused.in_our_words()
-    }
-
     /// The same refusal with the next step for a terminal, where the office refused.
-    fn in_our_words(mut self) -> Self {
+    pub fn in_our_words(mut self) -> Self {
         if let Some(hint) = hints::of_code(&self.code, &self.suggestions()) {
             self.hint = hint;
         }
         self
+    }
+
+    /// Whether there is no such agent or project yet.
+    pub fn is_about_nobody(&self) -> bool {
+        matches!(self.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND")
     }
 
     /// The same refusal with a further word of advice.
@@ -118,30 +111,13 @@ impl Refused {
         Value::Object(whole)
     }
 
-    /// A refusal that a tool gave as its result.
-    fn of_content(mut content: Value) -> Self {
+    /// A refusal as it stands in an answer: `{"error":{"code","message","hint"}}`, and what else it says.
+    pub(super) fn of_content(mut content: Value) -> Self {
         let error = content.as_object_mut().and_then(|members| members.remove("error")).unwrap_or_default();
         let member = |name: &str| error[name].as_str().unwrap_or_default();
         let code = Some(member("code")).filter(|code| !code.is_empty());
         let mut refused = Self::new(code.unwrap_or(NO_CODE), member("message"), member("hint"));
         if let Value::Object(more) = content {
-            refused.more = more;
-        }
-        refused.in_our_words()
-    }
-
-    /// A refusal of the protocol. Its text may end with the hint and the code in brackets, which then are not said twice.
-    fn of_fault(mut fault: Fault) -> Self {
-        let mut take = |name: &str| match fault.data.as_object_mut().and_then(|data| data.remove(name)) {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        };
-        let (said, hint, _) = (take("code"), take("hint"), take("uri"));
-        let (text, bracketed) = without_code(&fault.message);
-        let code = [said.as_str(), bracketed].into_iter().find(|code| !code.is_empty()).unwrap_or(NO_CODE);
-        let message = text.strip_suffix(hint.as_str()).unwrap_or(text).trim_end();
-        let mut refused = Self::new(code, message, &hint);
-        if let Value::Object(more) = fault.data {
             refused.more = more;
         }
         refused
@@ -158,17 +134,26 @@ impl From<mail::Error> for Refused {
     }
 }
 
+impl From<ProviderError> for Refused {
+    /// What a backend that keeps mail refused.
+    fn from(error: ProviderError) -> Self {
+        let mut refused = Self::new(error.code(), &error.to_string(), "");
+        if let ProviderError::Refused(ProviderRefusal { hint, near, .. }) = error {
+            refused.hint = hint;
+            if !near.is_empty() {
+                refused.more.insert("suggestions".to_owned(), json!(near));
+            }
+        }
+        refused.in_our_words()
+    }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, hint, .. } = self;
-        f.write_str(message)?;
-        if !message.ends_with(['.', '!', '?', ':']) {
-            f.write_str(".")?;
-        }
-        if !hint.is_empty() {
-            write!(f, " {hint}")?;
-        }
-        write!(f, " [{code}]")
+        let stop = if message.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+        let blank = if hint.is_empty() { "" } else { " " };
+        write!(f, "{message}{stop}{blank}{hint} [{code}]")
     }
 }
 
@@ -180,58 +165,95 @@ struct RpcAnswer {
     error: Option<Fault>,
 }
 
+/// A refusal of the protocol, which has no code that programs match on.
 #[derive(Deserialize)]
 struct Fault {
     #[serde(default)]
     code: i64,
     #[serde(default)]
     message: String,
-    #[serde(default)]
-    data: Value,
-}
-
-impl Fault {
-    fn is_unknown_tool(&self) -> bool {
-        self.code == INVALID_PARAMS && self.message.starts_with("Unknown tool")
-    }
 }
 
 /// The answer to a verb that a server was asked.
 pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
-    let line = line.ok_or_else(Refused::unanswered)?;
-    let result = match serde_json::from_str(line) {
-        Ok(RpcAnswer { error: Some(fault), .. }) if fault.is_unknown_tool() => {
+    let result = match serde_json::from_str(line.ok_or_else(Refused::unanswered)?) {
+        Ok(RpcAnswer { error: Some(Fault { code: INVALID_PARAMS, message }), .. })
+            if message.starts_with("Unknown tool") =>
+        {
             return Err(Refused::older_server(V::NAME));
         }
-        _ => result_of(line)?,
+        Ok(RpcAnswer { error: Some(fault), .. }) => return Err(Refused::new(NO_CODE, &fault.message, "")),
+        Ok(RpcAnswer { result: Some(result), .. }) if result.is_object() => result,
+        _ => return Err(Refused::unreadable(UNREADABLE)),
     };
     if result["isError"] == true {
         let refused = Refused::of_content(result["structuredContent"].clone());
         // Every program asks with what it knows: what the server does not know came later.
         let is_news = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
-        return Err(if is_news { Refused::older_server(V::NAME) } else { refused });
+        return Err(if is_news { Refused::older_server(V::NAME) } else { refused.in_our_words() });
     }
     // The text is the bare answer; the structured content wraps a list.
-    let text = result["content"][0]["text"].as_str().ok_or_else(Refused::unreadable)?;
+    let text = result["content"][0]["text"].as_str().ok_or_else(|| Refused::unreadable(UNREADABLE))?;
     serde_json::from_str(text).map_err(|error| {
         tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
         Refused::older_server(V::NAME)
     })
 }
 
-fn result_of(line: &str) -> Result<Value, Refused> {
-    match serde_json::from_str(line) {
-        Ok(RpcAnswer { error: Some(fault), .. }) => Err(Refused::of_fault(fault)),
-        Ok(RpcAnswer { result: Some(result), .. }) if result.is_object() => Ok(result),
-        _ => Err(Refused::unreadable()),
+/// The code of JSON-RPC for a failure that is not the caller's.
+const INTERNAL_ERROR: i32 = -32603;
+
+impl Refused {
+    /// The server was there, and then it was not.
+    pub fn connection_lost(url: &str) -> Self {
+        let hint =
+            "The outcome is unknown: look before you call again, or repeat a send with the same idempotency_key.";
+        Self::new("CONNECTION_LOST", &format!("The connection to '{url}' broke before the answer came"), hint)
+    }
+
+    /// There is no office to go to. Nothing was sent.
+    pub fn unreachable(why: &anyhow::Error) -> Self {
+        let message = format!("No post office can be reached: {why:#}");
+        Self::new("UNREACHABLE", &message, "Nothing was sent. Start the server again, then repeat the call.")
+    }
+
+    /// The answer is too large to be passed on.
+    pub fn too_large(url: &str) -> Self {
+        let hint = "Ask for less at once, with a smaller limit.";
+        Self::new("ANSWER_TOO_LARGE", &format!("The answer of '{url}' is too large to be passed on"), hint)
+    }
+
+    /// What a server said that did not answer with a JSON-RPC message.
+    pub fn of_http(url: &str, status: StatusCode, body: &[u8]) -> Self {
+        let content: Value = serde_json::from_slice(body).unwrap_or_default();
+        if ["code", "message"].iter().all(|member| content["error"][member].is_string()) {
+            return Self::of_content(content);
+        }
+        Self::unreadable(&format!("'{url}' answered with HTTP {status} and no message"))
+    }
+
+    /// The line that says so to the client; none if the message wanted no answer.
+    pub fn line(&self, message: &ClientMessage) -> Option<String> {
+        let id = message.id.as_deref().filter(|_| message.is_request())?;
+        let Self { code, message: fact, hint, .. } = self;
+        let text = format!("{}. {hint} [{code}]", fact.trim_end_matches('.'));
+        if message.method != "tools/call" {
+            let error = json!({ "code": INTERNAL_ERROR, "message": text, "data": { "code": code, "hint": hint } });
+            return Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        }
+        let error = json!({ "error": { "code": code, "message": fact, "hint": hint } });
+        let content = json!([{ "type": "text", "text": text }]);
+        let mut result = json!({ "content": content, "structuredContent": error, "isError": true });
+        if message.is_modern() {
+            result["resultType"] = "complete".into();
+        }
+        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
     }
 }
 
-/// A text, and the code that stood in brackets at its end; empty if none did.
-fn without_code(text: &str) -> (&str, &str) {
-    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    let bracketed = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
-    bracketed.filter(|(_, code)| is_code(code)).unwrap_or((text, ""))
+/// The answer to a line that could not even be carried.
+pub fn unreadable(code: i32, message: &str) -> String {
+    json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } }).to_string()
 }
 
 #[cfg(test)]
@@ -242,20 +264,9 @@ mod tests {
         of_verb::<api::HealthCheck>(Some(line))
     }
 
-    fn fault(message: &str, data: Value) -> Refused {
-        let line = json!({ "id": 1, "error": { "code": -32602, "message": message, "data": data } });
+    fn refused(content: &Value) -> Refused {
+        let line = json!({ "result": { "isError": true, "structuredContent": content } });
         answered(&line.to_string()).unwrap_err()
-    }
-
-    #[test]
-    fn a_refusal_is_the_same_wherever_its_code_and_hint_stand() {
-        let text = "The project is gone. Look elsewhere. [PROJECT_NOT_FOUND]";
-        let beside = json!({ "code": "PROJECT_NOT_FOUND", "hint": "Look elsewhere." });
-        for (message, data) in [(text, json!({})), (text, beside.clone()), ("The project is gone", beside)] {
-            let refused = fault(message, data);
-            assert_eq!((refused.code.as_str(), refused.to_string().as_str()), ("PROJECT_NOT_FOUND", text));
-        }
-        assert_eq!(fault("What [is] this [X y]", Value::Null).to_string(), "What [is] this [X y]. [REFUSED]");
     }
 
     #[test]
@@ -295,7 +306,7 @@ mod tests {
 
     #[test]
     fn advice_comes_behind_the_hint() {
-        let refused = fault("No", json!({ "hint": "Ask." })).advised("Or wait.");
+        let refused = refused(&json!({ "error": { "message": "No", "hint": "Ask." } })).advised("Or wait.");
         assert_eq!(refused.to_string(), "No. Ask. Or wait. [REFUSED]");
         let error = json!({ "code": "REFUSED", "message": "No", "hint": "Ask. Or wait." });
         assert_eq!(refused.to_json(), json!({ "error": error }));
@@ -303,12 +314,53 @@ mod tests {
 
     #[test]
     fn only_what_may_pass_is_worth_another_try() {
-        let is_passing = |code: &str| {
-            let content = json!({ "error": { "code": code, "message": "x", "hint": "" } });
-            let line = json!({ "result": { "isError": true, "structuredContent": content } });
-            answered(&line.to_string()).unwrap_err().is_passing()
-        };
+        let is_passing =
+            |code: &str| refused(&json!({ "error": { "code": code, "message": "x", "hint": "" } })).is_passing();
         assert!(is_passing("UNREACHABLE") && is_passing("BUSY"));
         assert!(!is_passing("AGENT_NOT_FOUND") && !is_passing("UNAUTHORIZED"));
+    }
+
+    fn line(refusal: &Refused, message: &str) -> Value {
+        let line = refusal.line(&ClientMessage::read(message.to_owned())).expect("a request is answered");
+        assert!(!line.contains('\n'));
+        serde_json::from_str(&line).expect("a line is JSON")
+    }
+
+    #[test]
+    fn a_tool_call_is_refused_in_its_result() {
+        let answer = line(&Refused::connection_lost("http://h"), r#"{"id":"7","method":"tools/call"}"#);
+        assert_eq!(answer["id"], "7");
+        assert_eq!(answer["result"]["isError"], true);
+        assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "CONNECTION_LOST");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("idempotency_key") && text.ends_with("[CONNECTION_LOST]"), "{text}");
+        assert!(answer["result"].get("resultType").is_none());
+    }
+
+    #[test]
+    fn a_modern_refusal_is_a_complete_result() {
+        let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        let call = format!(r#"{{"id":7,"method":"tools/call","params":{meta}}}"#);
+        assert_eq!(line(&Refused::connection_lost("http://h"), &call)["result"]["resultType"], "complete");
+    }
+
+    #[test]
+    fn other_requests_are_refused_with_an_error_and_notifications_not_at_all() {
+        let refusal = Refused::of_http("http://h", StatusCode::BAD_GATEWAY, b"<html>");
+        let answer = line(&refusal, r#"{"id":1,"method":"tools/list"}"#);
+        assert_eq!(answer["error"]["code"], -32603);
+        assert_eq!(answer["error"]["data"]["code"], "UNEXPECTED_ANSWER");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("502"));
+        assert!(refusal.line(&ClientMessage::read(r#"{"method":"tools/call"}"#.to_owned())).is_none());
+        assert!(refusal.line(&ClientMessage::read("junk".to_owned())).is_none());
+    }
+
+    #[test]
+    fn what_the_server_says_of_itself_is_passed_on() {
+        let body = br#"{"error":{"code":"UNAUTHORIZED","message":"The bearer token is missing","hint":"Send it."}}"#;
+        let refusal = Refused::of_http("http://h", StatusCode::UNAUTHORIZED, body);
+        let answer = line(&refusal, r#"{"id":1,"method":"tools/call"}"#);
+        let error = json!({"code": "UNAUTHORIZED", "message": "The bearer token is missing", "hint": "Send it."});
+        assert_eq!(answer["result"]["structuredContent"]["error"], error);
     }
 }

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use mcp::{Endpoint, StdioPeer};
-use server::{Metrics, Profile};
-use store::Engine;
+use server::Metrics;
 use store::ownership::{Owner, current_owner};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 use super::join::Joined;
 use super::message::ClientMessage;
 use crate::client::Client;
-use crate::config::{Config, Tools, endpoint_of};
+use crate::config::{Config, endpoint_of};
 use crate::nats;
 use crate::relays::Relays;
 use crate::wiring::Post;
@@ -32,7 +31,7 @@ pub enum Backend {
     /// Served by another process.
     Joined(Box<Joined>),
     /// The database, opened by this process.
-    Own(Arc<Own>),
+    Own(Box<Own>),
 }
 
 impl Backend {
@@ -49,25 +48,24 @@ impl Backend {
 pub struct Own {
     endpoint: Endpoint,
     peer: StdioPeer,
-    post: Post,
-    relays: Relays,
-    /// What runs beside the office for as long as it is open. NATS notices by itself that the bells were closed.
+    pub post: Post,
+    /// What does what is due with the folders of channels.
+    pub relays: Relays,
+    /// What runs beside the office for as long as it is open. NATS does too, and notices by itself that the bells were closed.
     _running: JoinSet<()>,
-    _nats: nats::Relay,
 }
 
 impl Own {
     async fn open(config: &Config, outgoing: mpsc::Sender<String>, stays: bool) -> anyhow::Result<Self> {
         let post = Post::open(config).await?;
-        let profile = match config.file.tools.unwrap_or_default() {
-            Tools::Full => Profile::Full,
-            Tools::Lean => Profile::Lean,
-        };
-        let endpoint = server::endpoint(&post.office, &Arc::new(Metrics::default()), profile);
+        let endpoint = server::endpoint(&post.office, &Arc::new(Metrics::default()), config.profile());
         let relays = Relays::new(config, &post);
-        let (running, nats) =
-            if stays { (relays.run(), nats::start(config, &post)?) } else { (JoinSet::new(), nats::Relay::default()) };
-        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running, _nats: nats })
+        let mut running = JoinSet::new();
+        if stays {
+            nats::start(config, &post)?;
+            running = relays.run();
+        }
+        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running })
     }
 
     /// The line that answers a message.
@@ -80,32 +78,18 @@ impl Own {
         self.endpoint.line(&message.text, &StdioPeer::new(notices)).await
     }
 
-    /// The office itself.
-    pub fn office(&self) -> &mail::Office {
-        &self.post.office
-    }
-
-    /// What does what is due with the folders of channels.
-    pub fn relays(&self) -> &Relays {
-        &self.relays
-    }
-
     /// Ends the streams of notices, and answers whoever waits with what there is. Other requests are answered as before.
     pub fn close(&self) {
         self.endpoint.close();
         self.post.bells.close();
-    }
-
-    /// Where the mail is kept.
-    pub fn engine(&self) -> Engine {
-        self.post.engine.clone()
     }
 }
 
 /// Where to look for an office.
 pub struct Finder {
     config: Config,
-    url: Option<String>,
+    /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
+    pub(super) url: Option<String>,
     token: Option<String>,
     /// How long an owner is waited for that is no server.
     patience: Duration,
@@ -124,24 +108,20 @@ impl Finder {
         Self { stays: true, ..self }
     }
 
-    /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
-    pub fn url(&self) -> Option<&str> {
-        self.url.as_deref()
-    }
-
     /// Finds the office that is there now. An office of our own says its notices to `outgoing`.
     pub async fn find(&self, outgoing: &mpsc::Sender<String>) -> anyhow::Result<Backend> {
-        if let Some(url) = &self.url {
-            return Ok(Backend::Joined(Box::new(Joined::new(self.client(url)?))));
-        }
-        if let Some(client) = self.server().await? {
+        let server = match &self.url {
+            Some(url) => Some(self.client(url)?),
+            None => self.server().await?,
+        };
+        if let Some(client) = server {
             return Ok(Backend::Joined(Box::new(Joined::new(client))));
         }
         let own = Own::open(&self.config, outgoing.clone(), self.stays).await;
         let home = self.config.home.display();
-        own.map(Arc::new)
-            .map(Backend::Own)
-            .with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))
+        Ok(Backend::Own(Box::new(
+            own.with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))?,
+        )))
     }
 
     /// The server that owns the database. None if the database may be opened.

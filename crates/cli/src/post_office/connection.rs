@@ -4,38 +4,27 @@
 //! The office is a server elsewhere if one is set, else the server that owns the database, else the database itself. A
 //! message goes to another office only if it surely never reached the first one.
 
-use std::collections::BTreeSet;
-use std::pin::Pin;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use api::Verb;
+use api::Ask;
 use serde_json::json;
 use store::Engine;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::answer::{self, Refused};
-use super::backend::{Backend, Finder, Own};
-use super::join::{Joined, NoStream, one_line};
+use super::backend::{Backend, Finder};
 use super::message::ClientMessage;
-use super::no_answer::NoAnswer;
+use super::watch::Watch;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
 const MOST_TRIES: usize = 3;
-/// How many subscriptions are remembered for the next office, and how long their names may be: as many as an office
-/// takes itself.
+/// How many resources are watched at a server for a client, and how long their names may be: as many as an office takes
+/// itself.
 const MOST_URIS: usize = 100;
 const LONGEST_URI: usize = 1_024;
-/// An opening that is longer is not kept for the next office.
-const LONGEST_OPENING: usize = 64 << 10;
-/// How soon a stream of notices that broke is opened again, and how late at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// A move to another office. Boxed, because a move begins to follow notices, and losing them can begin a move.
-type Moving = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send>>;
 
 /// The connection of one client.
 pub struct Connection {
@@ -44,18 +33,11 @@ pub struct Connection {
     office: Mutex<Arc<Backend>>,
     /// Held by whoever looks for another office, so that one is found and not many.
     looking: tokio::sync::Mutex<()>,
-    session: Mutex<Session>,
-    followers: Mutex<JoinSet<()>>,
+    /// What the client subscribed to while a server was there, and what passes on that it changed.
+    followed: Mutex<HashMap<String, JoinSet<()>>>,
     leaving: watch::Sender<bool>,
     /// Whether it was told that nobody answers.
     is_known_gone: AtomicBool,
-}
-
-/// What another office has to be told of a client that it has not met.
-#[derive(Default)]
-struct Session {
-    opening: Option<String>,
-    uris: BTreeSet<String>,
 }
 
 impl Connection {
@@ -67,8 +49,7 @@ impl Connection {
             outgoing,
             office: Mutex::new(Arc::new(office)),
             looking: tokio::sync::Mutex::default(),
-            session: Mutex::default(),
-            followers: Mutex::default(),
+            followed: Mutex::default(),
             leaving: watch::Sender::new(false),
             is_known_gone: AtomicBool::new(false),
         }))
@@ -82,7 +63,9 @@ impl Connection {
 
     /// Carries a message to the office and returns the line that answers it.
     pub async fn answer(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
-        self.remember(message);
+        if let Some(uri) = message.unsubscribes() {
+            held(&self.followed).remove(uri);
+        }
         if !message.is_listening() {
             return self.carry(message).await;
         }
@@ -95,13 +78,21 @@ impl Connection {
         }
     }
 
-    /// Has the office of now send notices to `notices`. Returns when it sends no more.
-    pub async fn listen(&self, request: &ClientMessage, notices: &mpsc::Sender<String>) {
-        let is_over = match &*self.office() {
-            Backend::Own(own) => own.answer_to(request, notices.clone()).await.is_some(),
-            Backend::Joined(joined) => joined.ask(request, notices).await.is_ok(),
+    /// Has the office of now send notices to `notices`. Returns when it sends no more. Who only listens finds the next office,
+    /// too.
+    pub async fn listen(self: &Arc<Self>, request: &ClientMessage, notices: &mpsc::Sender<String>) {
+        let office = self.office();
+        let is_gone = match &*office {
+            Backend::Own(own) => {
+                own.answer_to(request, notices.clone()).await;
+                false
+            }
+            Backend::Joined(joined) => joined.ask(request, notices).await.is_err(),
         };
-        tracing::debug!(is_over, "the stream of notices ended");
+        tracing::debug!(is_gone, "the stream of notices ended");
+        if is_gone && let Err(error) = self.look_again(&office).await {
+            tracing::debug!(%error, "there is no other office");
+        }
     }
 
     /// Whether the office is served by another process.
@@ -112,14 +103,14 @@ impl Connection {
     /// Takes in what is in the folders of channels, and writes what is not. A server does that by itself.
     pub async fn settle_channels(&self) {
         if let Backend::Own(own) = &*self.office() {
-            own.relays().settle().await;
+            own.relays.settle().await;
         }
     }
 
     /// Writes what was posted into the folders of channels. A server does that by itself.
     pub async fn write_out(&self) {
         if let Backend::Own(own) = &*self.office() {
-            own.relays().write_out().await;
+            own.relays.write_out().await;
         }
     }
 
@@ -133,9 +124,9 @@ impl Connection {
 
     /// Closes the connection. Returns the store that is still open, if the connection was an office of its own.
     pub fn close(&self) -> Option<Engine> {
-        held(&self.followers).abort_all();
+        held(&self.followed).clear();
         match &*self.office() {
-            Backend::Own(own) => Some(own.engine()),
+            Backend::Own(own) => Some(own.post.engine.clone()),
             Backend::Joined(_) => None,
         }
     }
@@ -144,187 +135,91 @@ impl Connection {
         held(&self.office).clone()
     }
 
-    fn remember(&self, message: &ClientMessage) {
-        let mut session = held(&self.session);
-        if message.is_initialize() && message.text.len() <= LONGEST_OPENING {
-            session.opening = Some(message.text.clone());
-        }
-        if let Some(uri) = message.subscribes()
-            && uri.len() <= LONGEST_URI
-            && session.uris.len() < MOST_URIS
-        {
-            session.uris.insert(uri.to_owned());
-        }
-        if let Some(uri) = message.unsubscribes() {
-            session.uris.remove(uri);
-        }
-    }
-
-    fn opening(&self) -> ClientMessage {
-        held(&self.session).opening.clone().map_or_else(ClientMessage::initialize, ClientMessage::read)
-    }
-
     /// Asks a verb: of an office of our own by calling it, of a server by `tools/call`.
-    pub async fn ask<V: Verb>(self: &Arc<Self>, verb: V) -> Result<V::Answer, Refused> {
+    pub async fn ask<V: Ask>(self: &Arc<Self>, verb: V) -> Result<V::Answer, Refused> {
         if let Backend::Own(own) = &*self.office() {
-            return verb.run(own.office()).await.map_err(Refused::from);
+            return Ok(verb.ask(&own.post.office).await?);
         }
         let call = ClientMessage::inquiry("tools/call", json!({ "name": V::NAME, "arguments": &verb }));
-        match self.carry_to_server(&call).await {
-            Ok(line) => answer::of_verb::<V>(line.as_deref()),
-            Err(Instead::Own(own)) => verb.run(own.office()).await.map_err(Refused::from),
-            Err(Instead::Nobody(why)) => Err(NoAnswer::unreachable(&why).told()),
-        }
+        answer::of_verb::<V>(self.carry(&call).await.as_deref())
     }
 
+    /// Carries a message to the office that is there, and returns the line that answers it.
     async fn carry(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
-        match self.carry_to_server(message).await {
-            Ok(line) => line,
-            Err(Instead::Own(own)) => own.answer(message).await,
-            Err(Instead::Nobody(why)) => NoAnswer::unreachable(&why).line(message),
-        }
-    }
-
-    /// Carries a message to the server that is there, or says who is there instead.
-    async fn carry_to_server(self: &Arc<Self>, message: &ClientMessage) -> Result<Option<String>, Instead> {
         let mut why = anyhow::anyhow!("each one that was found was gone again");
         for _ in 0..MOST_TRIES {
             let office = self.office();
             let joined = match &*office {
-                Backend::Own(own) => return Err(Instead::Own(own.clone())),
+                Backend::Own(own) => return own.answer(message).await,
                 Backend::Joined(joined) => joined,
             };
-            if message.subscribes().is_some() {
-                self.follow(&office).await;
+            if let Some(uri) = message.subscribes() {
+                self.follow(uri);
             }
             match joined.ask(message, &self.outgoing).await {
                 Ok(answer) => {
                     self.is_known_gone.store(false, Ordering::Relaxed);
-                    return Ok(answer);
+                    return answer;
                 }
                 // Whoever waits for it asks again and again.
                 Err(error) if self.is_known_gone.swap(true, Ordering::Relaxed) => {
-                    tracing::debug!(url = joined.url(), error = %error.0, "the server is still gone");
+                    tracing::debug!(url = joined.url(), %error, "the server is still gone");
                 }
-                Err(error) => tracing::warn!(url = joined.url(), error = %error.0, "the server is gone"),
+                Err(error) => tracing::warn!(url = joined.url(), %error, "the server is gone"),
             }
             if let Err(error) = self.look_again(&office).await {
                 why = error;
                 break;
             }
         }
-        Err(Instead::Nobody(why))
+        Refused::unreachable(&why).line(message)
     }
 
     /// Finds another office than `gone`, unless somebody has found one already.
-    fn look_again(self: &Arc<Self>, gone: &Arc<Backend>) -> Moving {
+    async fn look_again(self: &Arc<Self>, gone: &Arc<Backend>) -> anyhow::Result<()> {
         let (connection, gone) = (self.clone(), gone.clone());
         // On its own, because a client that takes back its request must not leave a move half done.
-        Box::pin(async { tokio::spawn(async move { connection.move_from(&gone).await }).await? })
+        tokio::spawn(async move { connection.move_from(&gone).await }).await?
     }
 
-    async fn move_from(self: &Arc<Self>, gone: &Arc<Backend>) -> anyhow::Result<()> {
+    async fn move_from(&self, gone: &Arc<Backend>) -> anyhow::Result<()> {
         let _turn = self.looking.lock().await;
         if !Arc::ptr_eq(&self.office(), gone) {
             return Ok(());
         }
-        if let (Some(url), Backend::Joined(_)) = (self.finder.url(), &**gone) {
+        if let (Some(url), Backend::Joined(_)) = (&self.finder.url, &**gone) {
             anyhow::bail!("nobody answers at '{url}'");
         }
         let office = Arc::new(self.finder.find(&self.outgoing).await?);
         tracing::warn!(to = office.name(), "moved to another post office");
         *held(&self.office) = office.clone();
-        match &*office {
-            Backend::Own(own) => {
-                own.answer(&self.opening()).await;
-                if *self.leaving.borrow() {
-                    own.close();
-                }
-            }
-            Backend::Joined(joined) => joined.ensure_session(&self.opening(), &self.outgoing).await,
-        }
-        if !held(&self.session).uris.is_empty() {
-            self.follow(&office).await;
-            self.subscribe_again(&office).await;
+        if let Backend::Own(own) = &*office
+            && *self.leaving.borrow()
+        {
+            own.close();
         }
         Ok(())
     }
 
-    /// Makes the client's subscriptions at an office that does not know them.
-    async fn subscribe_again(&self, office: &Backend) {
-        let uris = held(&self.session).uris.clone();
-        for uri in &uris {
-            let message = ClientMessage::subscribe(uri);
-            let made = match office {
-                Backend::Own(own) => own.answer(&message).await.is_some(),
-                Backend::Joined(joined) => joined.ask(&message, &self.outgoing).await.is_ok(),
-            };
-            if made {
-                // Nobody knows what changed while nobody watched, and a notice too many costs one look.
-                let notice =
-                    json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
-                self.say(notice.to_string()).await;
-            }
-        }
-    }
-
-    /// Sees to it that the notices of a server reach the client. Returns when its stream is open, or will not open.
-    async fn follow(self: &Arc<Self>, office: &Arc<Backend>) {
-        let Backend::Joined(joined) = &**office else { return };
-        if !joined.begin_to_follow() {
+    /// Tells the client from now on that `uri` changed. The first notice comes at once, for what changed before went unseen.
+    fn follow(self: &Arc<Self>, uri: &str) {
+        let mut followed = held(&self.followed);
+        if followed.contains_key(uri) || followed.len() >= MOST_URIS || uri.len() > LONGEST_URI {
             return;
         }
-        let (opened, is_open) = oneshot::channel();
-        let (connection, office) = (self.clone(), office.clone());
-        held(&self.followers).spawn(async move {
-            if let Backend::Joined(joined) = &*office {
-                connection.pass_on_notices(&office, joined, opened).await;
-                joined.is_followed.store(false, Ordering::SeqCst);
+        let (connection, watch) = (self.clone(), Watch::begin(self.clone(), uri));
+        let changed =
+            json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
+        followed.entry(uri.to_owned()).or_default().spawn(async move {
+            loop {
+                watch.changed().await;
+                connection.say(changed.to_string()).await;
             }
         });
-        let _ = is_open.await;
     }
-
-    async fn pass_on_notices(self: &Arc<Self>, office: &Arc<Backend>, joined: &Joined, opened: oneshot::Sender<()>) {
-        let (mut opened, mut pause) = (Some(opened), FIRST_PAUSE);
-        while Arc::ptr_eq(&self.office(), office) {
-            joined.ensure_session(&self.opening(), &self.outgoing).await;
-            match joined.stream().await {
-                Ok(mut events) => {
-                    match opened.take() {
-                        Some(opened) => drop(opened.send(())),
-                        None => self.subscribe_again(office).await,
-                    }
-                    while let Ok(Some(event)) = events.next().await {
-                        pause = FIRST_PAUSE;
-                        if let Ok(line) = one_line(event) {
-                            self.say(line).await;
-                        }
-                    }
-                }
-                // A server that has no streams will not have one later.
-                Err(NoStream::Refused) if opened.is_some() => return,
-                // It had one before, so it is the session that it does not know any more.
-                Err(NoStream::Refused) => joined.forget_session(),
-                Err(NoStream::NotSent) => {
-                    // Whoever waits for the stream may be the one who has to find another office.
-                    drop(opened.take());
-                    let _ = self.look_again(office).await;
-                }
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-    }
-}
-
-/// Who is there when no server is.
-enum Instead {
-    Own(Arc<Own>),
-    Nobody(anyhow::Error),
 }
 
 /// Locks what no panic can leave half changed.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,52 +3,32 @@
 //! Nothing is decided here about where else to go when the server is gone; that is the connection's business.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Mutex;
 
 use bytes::Bytes;
 use http::header::ACCEPT;
-use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
+use http::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::message::ClientMessage;
-use super::no_answer::NoAnswer;
+use super::answer::Refused;
+use super::connection::held;
+use super::message::{ClientMessage, Envelope, object};
 use crate::client::{Client, Events, Failure, HttpAnswer};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-/// How long the server may take to open a session that the client did not ask for.
-const SLOWEST_OPENING: Duration = Duration::from_secs(5);
 
 /// The server, and the session that the client has there.
 pub struct Joined {
     client: Client,
     session: Mutex<Option<HeaderValue>>,
-    /// Whether somebody reads the stream of the session.
-    pub is_followed: AtomicBool,
-}
-
-/// A message never reached the server.
-#[derive(Debug)]
-pub struct NotSent(pub io::Error);
-
-/// Why the stream of a session did not open.
-#[derive(Debug)]
-pub enum NoStream {
-    /// Nobody is there.
-    NotSent,
-    /// The server has no such stream, or the connection broke.
-    Refused,
 }
 
 impl Joined {
     /// The server that `client` speaks to.
     pub fn new(client: Client) -> Self {
-        Self { client, session: Mutex::default(), is_followed: AtomicBool::new(false) }
+        Self { client, session: Mutex::default() }
     }
 
     /// The address of the server.
@@ -57,25 +37,21 @@ impl Joined {
     }
 
     /// Carries a message to the server and returns the line that answers it. Notices that come before the answer go to
-    /// `outgoing`.
-    pub async fn ask(
-        &self,
-        message: &ClientMessage,
-        outgoing: &mpsc::Sender<String>,
-    ) -> Result<Option<String>, NotSent> {
+    /// `outgoing`. An error says that the message never reached the server.
+    pub async fn ask(&self, message: &ClientMessage, outgoing: &mpsc::Sender<String>) -> io::Result<Option<String>> {
         let mut headers = message.headers();
         headers.insert(ACCEPT, BOTH);
         if !message.is_modern() && !message.is_initialize() {
-            headers.extend(self.session().map(|id| (SESSION_ID, id)));
+            headers.extend(held(&self.session).clone().map(|id| (SESSION_ID, id)));
         }
         let body = Bytes::copy_from_slice(message.text.as_bytes());
         let answer = match self.client.post(headers, body).await {
             Ok(answer) => answer,
-            Err(Failure::NotSent(error)) => return Err(NotSent(error)),
+            Err(Failure::NotSent(error)) => return Err(error),
             Err(failure) => return Ok(self.failed(message, &failure)),
         };
         if message.is_initialize() && answer.status.is_success() {
-            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = answer.headers.get(SESSION_ID).cloned();
+            *held(&self.session) = answer.headers.get(SESSION_ID).cloned();
         }
         if answer.is_events() {
             return Ok(self.pass_on(message, answer.events(), outgoing).await);
@@ -83,61 +59,20 @@ impl Joined {
         Ok(self.read(message, answer).await)
     }
 
-    /// Opens a session in the client's name, if there is none yet.
-    pub async fn ensure_session(&self, opening: &ClientMessage, outgoing: &mpsc::Sender<String>) {
-        if self.session().is_some() {
-            return;
-        }
-        // If it fails the next request fails too, and is the one that is answered.
-        let _ = tokio::time::timeout(SLOWEST_OPENING, self.ask(opening, outgoing)).await;
-    }
-
-    /// Forgets the session, which the server no longer knows.
-    pub fn forget_session(&self) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Opens the stream of the session.
-    pub async fn stream(&self) -> Result<Events, NoStream> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, EVENTS);
-        headers.extend(self.session().map(|id| (SESSION_ID, id)));
-        match self.client.get(headers).await {
-            Ok(answer) if answer.status.is_success() && answer.is_events() => Ok(answer.events()),
-            Ok(answer) => {
-                tracing::debug!(status = %answer.status, "the server has no stream of notices");
-                Err(NoStream::Refused)
-            }
-            Err(Failure::NotSent(_)) => Err(NoStream::NotSent),
-            Err(_) => Err(NoStream::Refused),
-        }
-    }
-
-    /// Whether the caller is the first to follow the stream of the session, and now has to.
-    pub fn begin_to_follow(&self) -> bool {
-        !self.is_followed.swap(true, Ordering::SeqCst)
-    }
-
-    fn session(&self) -> Option<HeaderValue> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     async fn read(&self, message: &ClientMessage, answer: HttpAnswer) -> Option<String> {
         let status = answer.status;
-        let body = match answer.whole().await {
-            Ok(body) => body,
+        let line = match answer.whole().await {
+            // What is no text says nothing.
+            Ok(body) => one_line(body).unwrap_or_default(),
             Err(failure) => return self.failed(message, &failure),
         };
-        match one_line(body) {
-            Ok(line) if is_message(&line) => Some(line),
-            Ok(line) => {
-                if !message.is_request() && !status.is_success() {
-                    tracing::warn!(%status, "the server refused a message that wants no answer");
-                }
-                NoAnswer::of_answer(self.url(), status, line.as_bytes()).line(message)
-            }
-            Err(_) => NoAnswer::of_answer(self.url(), status, &[]).line(message),
+        if is_message(&line) {
+            return Some(line);
         }
+        if !message.is_request() && !status.is_success() {
+            tracing::warn!(%status, "the server refused a message that wants no answer");
+        }
+        Refused::of_http(self.url(), status, line.as_bytes()).line(message)
     }
 
     async fn pass_on(
@@ -156,11 +91,10 @@ impl Joined {
                     if answers(&line, message) {
                         return Some(line);
                     }
-                    if outgoing.send(line).await.is_err() {
-                        return None;
-                    }
+                    // Who takes no notices waits for the answer all the same.
+                    let _ = outgoing.send(line).await;
                 }
-                Ok(None) => return NoAnswer::connection_lost(self.url()).line(message),
+                Ok(None) => return Refused::connection_lost(self.url()).line(message),
                 Err(failure) => return self.failed(message, &failure),
             }
         }
@@ -169,40 +103,26 @@ impl Joined {
     fn failed(&self, message: &ClientMessage, failure: &Failure) -> Option<String> {
         tracing::warn!(url = self.url(), method = message.method, %failure, "a message has no answer");
         match failure {
-            Failure::TooLarge => NoAnswer::too_large(self.url()).line(message),
-            Failure::NotSent(_) | Failure::Broken(_) => NoAnswer::connection_lost(self.url()).line(message),
+            Failure::TooLarge => Refused::too_large(self.url()).line(message),
+            Failure::NotSent(_) | Failure::Broken(_) => Refused::connection_lost(self.url()).line(message),
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<&'a RawValue>,
-}
-
-fn envelope(line: &str) -> Option<Envelope<'_>> {
-    line.trim_start().starts_with('{').then(|| serde_json::from_str(line).ok())?
-}
-
 /// Whether a line is a JSON-RPC message, and not the word of a proxy or of the server's door.
 fn is_message(line: &str) -> bool {
-    envelope(line).is_some_and(|envelope| envelope.jsonrpc.is_some())
+    object::<Envelope<'_>>(line).is_some_and(|envelope| envelope.jsonrpc.is_some())
 }
 
 /// Whether a line is the answer to `message`, and not a notice on the way.
 fn answers(line: &str, message: &ClientMessage) -> bool {
-    envelope(line).is_some_and(|envelope| {
-        envelope.method.is_none() && envelope.id.map(RawValue::get) == message.id.as_deref() && envelope.id.is_some()
+    object::<Envelope<'_>>(line).is_some_and(|Envelope { id, method, .. }| {
+        method.is_none() && id.is_some() && id.map(RawValue::get) == message.id.as_deref()
     })
 }
 
 /// JSON on one line: outside of strings a line break is white space, and inside of them there is none.
-pub fn one_line(json: Vec<u8>) -> Result<String, std::string::FromUtf8Error> {
+fn one_line(json: Vec<u8>) -> Result<String, std::string::FromUtf8Error> {
     let text = String::from_utf8(json)?;
     Ok(if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text })
 }

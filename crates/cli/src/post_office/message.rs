@@ -16,8 +16,6 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The id of the requests that are ours and not a client's. Their answers are never passed on to one.
 const OUR_ID: &str = "\"postrider\"";
-/// Who we are to a server, when we do not speak in the client's name.
-const OUR_NAME: &str = "postrider";
 
 /// A message of the client.
 #[derive(Debug, Default)]
@@ -35,11 +33,14 @@ pub struct ClientMessage {
     request_id: Option<String>,
 }
 
+/// What every message has around it.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+pub(super) struct Envelope<'a> {
     #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: Option<String>,
+    pub jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub id: Option<&'a RawValue>,
+    pub method: Option<String>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
 }
@@ -81,29 +82,13 @@ impl ClientMessage {
         }
     }
 
-    /// The opening of a session, for a client that needs one and did not open it.
-    pub fn initialize() -> Self {
-        let client = json!({ "name": OUR_NAME, "version": env!("CARGO_PKG_VERSION") });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        Self::ours("initialize", &params)
-    }
-
-    /// A subscription that was made before, made again.
-    pub fn subscribe(uri: &str) -> Self {
-        Self::ours("resources/subscribe", &json!({ "uri": uri }))
-    }
-
     /// A request of our own, of the revision that has no sessions.
     pub fn inquiry(method: &str, mut params: serde_json::Value) -> Self {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": OUR_NAME, "version": env!("CARGO_PKG_VERSION") },
+            "io.modelcontextprotocol/clientInfo": { "name": "postrider", "version": env!("CARGO_PKG_VERSION") },
         });
-        Self::ours(method, &params)
-    }
-
-    fn ours(method: &str, params: &serde_json::Value) -> Self {
         Self::read(format!(r#"{{"jsonrpc":"2.0","id":{OUR_ID},"method":"{method}","params":{params}}}"#))
     }
 
@@ -177,7 +162,7 @@ impl ClientMessage {
 }
 
 /// Reads an object, and nothing else: serde would also take a list for a struct.
-fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 

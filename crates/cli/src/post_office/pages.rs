@@ -2,7 +2,11 @@
 //!
 //! Two pages are two questions: mail that comes between them may be missed, and the next look has it.
 
-use super::Refused;
+use std::mem;
+
+use api::Ask;
+
+use super::{PostOffice, Refused};
 
 /// How many entries are asked for at a time.
 pub const MOST_AT_ONCE: u32 = 500;
@@ -10,19 +14,26 @@ pub const MOST_AT_ONCE: u32 = 500;
 const MOST_ENTRIES: usize = 10_000;
 const MOST_PAGES: usize = 100;
 
-/// Reads a list of a verb to its end: `ask` gets a cursor, and brings a page with the cursor of the next. Returns the entries,
-/// and whether there are more than are worth reading.
-pub async fn all<T>(
-    mut ask: impl AsyncFnMut(Option<i64>) -> Result<(Vec<T>, Option<i64>), Refused>,
-) -> Result<(Vec<T>, bool), Refused> {
-    let (mut entries, mut cursor) = (Vec::new(), None);
-    for _ in 0..MOST_PAGES {
-        let (page, next) = ask(cursor).await?;
-        entries.extend(page);
-        cursor = next;
-        if cursor.is_none() || entries.len() >= MOST_ENTRIES {
-            break;
-        }
+/// Reads a list of a verb to its end: `turn` puts the cursor of the next page into the request, and `entries` finds the
+/// entries and that cursor in a page. Returns the last page with all the entries, and whether there are more than are worth
+/// reading.
+pub async fn all<V: Ask + Clone, T>(
+    post_office: &PostOffice,
+    mut request: V,
+    turn: impl Fn(&mut V, i64),
+    entries: impl Fn(&mut V::Answer) -> (&mut Vec<T>, Option<i64>),
+) -> Result<(V::Answer, bool), Refused> {
+    let mut page = post_office.ask(request.clone()).await?;
+    for _ in 1..MOST_PAGES {
+        let (read, next) = entries(&mut page);
+        let Some(next) = next.filter(|_| read.len() < MOST_ENTRIES) else { break };
+        let mut read = mem::take(read);
+        turn(&mut request, next);
+        page = post_office.ask(request.clone()).await?;
+        let (more, _) = entries(&mut page);
+        read.append(more);
+        *more = read;
     }
-    Ok((entries, cursor.is_some()))
+    let has_more = entries(&mut page).1.is_some();
+    Ok((page, has_more))
 }

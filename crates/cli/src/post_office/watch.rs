@@ -1,11 +1,12 @@
-//! Listening for changes of a resource, for as long as somebody wants to know.
+//! Listening for changes of a resource, for as long as somebody wants to know. What is at an address is the office's to know.
 //!
-//! A ring says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again,
-//! and the look that its last ring brings about is what finds another office when the old one is gone.
+//! A ring says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again, at
+//! another office when the old one is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -25,7 +26,7 @@ pub struct Watch {
 
 impl Watch {
     /// Begins to watch. The first ring comes when the stream is open, for what changed before went unseen.
-    pub(super) fn begin(connection: Arc<Connection>, uri: &str) -> Self {
+    pub fn begin(connection: Arc<Connection>, uri: &str) -> Self {
         let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
         let request = ClientMessage::inquiry("subscriptions/listen", wanted);
         let rung = Arc::new(Notify::new());
@@ -46,14 +47,48 @@ async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<N
         let (bell, mut notices) = mpsc::channel(1);
         let stream = connection.listen(&request, &bell);
         tokio::pin!(stream);
+        let mut was_open = false;
         loop {
             tokio::select! {
                 () = &mut stream => break,
                 _ = notices.recv() => rung.notify_one(),
             }
+            was_open = true;
         }
         // Nobody knows what changes while nobody listens.
-        rung.notify_one();
+        if was_open {
+            rung.notify_one();
+        }
         sleep_until(next_stream).await;
+    }
+}
+
+/// What stays as it is in an address.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The address of a resource: its kind, its name, and the keys that have a value.
+pub fn resource(kind: &str, name: &str, keys: &[(&str, Option<&str>)]) -> String {
+    let mut uri = format!("resource://{kind}/{}", encoded(name));
+    let given = keys.iter().filter_map(|(key, value)| value.map(|value| (key, value)));
+    for (at, (key, value)) in given.enumerate() {
+        uri.push(if at == 0 { '?' } else { '&' });
+        uri.push_str(&format!("{key}={}", encoded(value)));
+    }
+    uri
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, ENCODED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_can_stand_in_an_address() {
+        let uri = resource("work", "/data/my app", &[("state", None), ("id", Some("a&b=c?")), ("limit", Some("5"))]);
+        assert_eq!(uri, "resource://work/%2Fdata%2Fmy%20app?id=a%26b%3Dc%3F&limit=5");
+        assert_eq!(resource("work", "app", &[]), "resource://work/app");
     }
 }

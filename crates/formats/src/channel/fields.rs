@@ -31,14 +31,9 @@ impl ChannelMessage {
         self.metadata.insert(field.to_owned(), json!(text));
     }
 
-    /// Puts a number among the metadata.
-    pub fn set_metadata_number(&mut self, field: &str, number: i64) {
-        self.metadata.insert(field.to_owned(), json!(number));
-    }
-
-    /// Puts a yes or no among the metadata.
-    pub fn set_metadata_flag(&mut self, field: &str, flag: bool) {
-        self.metadata.insert(field.to_owned(), json!(flag));
+    /// Sets a part that is no text.
+    pub fn set_metadata(&mut self, field: &str, value: impl Into<Value>) {
+        self.metadata.insert(field.to_owned(), value.into());
     }
 
     /// Puts a list of names among the metadata.

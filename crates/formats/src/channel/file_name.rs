@@ -6,8 +6,6 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 use super::{LONGEST_NAME, is_name};
 
@@ -59,11 +57,9 @@ pub fn order(one: (&FileName, Timestamp), other: (&FileName, Timestamp)) -> Orde
 }
 
 fn moment(date: &str, time: &str) -> Option<Timestamp> {
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok())?;
-    let small = |text: &str| i8::try_from(number(text)?).ok();
-    let (year, month, day) = (number(&date[..4])?, small(&date[4..6])?, small(&date[6..])?);
-    let (hour, minute, second) = (small(&time[..2])?, small(&time[2..4])?, small(&time[4..])?);
-    TimeZone::UTC.to_timestamp(DateTime::new(year, month, day, hour, minute, second, 0).ok()?).ok()
+    let is_digits = [date, time].into_iter().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    // The parser takes a leap second for the one before it.
+    format!("{date}T{time}Z").parse().ok().filter(|_| is_digits && !time.ends_with("60"))
 }
 
 #[cfg(test)]
@@ -96,6 +92,7 @@ mod tests {
             "msg-20250229-000000-codex-4c78.json",
             "msg-2026+111-163315-codex-4c78.json",
             "msg-2026011é-163315-codex-4c78.json",
+            "msg-202é011-163315-codex-4c78.json",
             "msg-20260111-1633é-codex-4c78.json",
             "msg-20260111T163315-codex-4c78.json",
             "msg-20260111-163315-co\ndex-4c78.json",

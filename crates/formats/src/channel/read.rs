@@ -6,35 +6,26 @@
 use serde_json::{Map, Value};
 
 use super::file_name::LONGEST_FILE_NAME;
-use super::{ChannelMessage, ERROR_REPORT, FileName, KINDS, LONGEST_NAME, is_name, read_time};
+use super::write::METADATA;
+use super::{ChannelMessage, ERROR_REPORT, FileName, KINDS, LONGEST_NAME, is_name};
 use crate::json::{MOST_VALUES, holds_too_many_values};
+use crate::time::read_time;
 use crate::{Problem, mention};
 
 /// How much a message may matter.
 const IMPORTANCE: [&str; 4] = ["low", "normal", "high", "urgent"];
 
-/// What to do with a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Use it.
-    Ok,
-    /// Use it, and log what is odd about it.
-    Warn,
-    /// Pass it over, and log why.
-    Skip,
-    /// Look again later: it may still be being written.
-    Retry,
-}
-
-impl Verdict {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Skip => "skip",
-            Self::Retry => "retry",
-        }
+crate::named! {
+    /// What to do with a document.
+    pub enum Verdict {
+        /// Use it.
+        Ok = "ok",
+        /// Use it, and log what is odd about it.
+        Warn = "warn",
+        /// Pass it over, and log why.
+        Skip = "skip",
+        /// Look again later: it may still be being written.
+        Retry = "retry",
     }
 }
 
@@ -94,23 +85,20 @@ impl Reading {
 pub fn read(bytes: &[u8], place: Place<'_>) -> Reading {
     let mut reader = Reader::default();
     let name = place.file.and_then(|file| reader.file_name(file));
-    let result = match object(bytes) {
-        Ok(fields) => reader.message(fields),
-        Err((verdict, problem)) => {
+    let (mut verdict, mut message, mut remains) = (Verdict::Skip, None, Remains::default());
+    match object(bytes).map(|fields| reader.message(fields)) {
+        Ok(Ok(said)) => {
+            reader.doubt(&said, place, name.as_ref());
+            verdict = if reader.problems.is_empty() { Verdict::Ok } else { Verdict::Warn };
+            message = Some(said);
+        }
+        Ok(Err(left)) => remains = left,
+        Err((wrong, problem)) => {
             reader.problems.push(problem);
             // What is named like no message is none, whatever is written into it yet.
-            let verdict = if reader.is_unusable { Verdict::Skip } else { verdict };
-            return Reading { verdict, message: None, problems: reader.problems, remains: Remains::default() };
+            verdict = if reader.is_unusable { Verdict::Skip } else { wrong };
         }
-    };
-    let (verdict, message, remains) = match result {
-        Ok(message) => {
-            reader.doubt(&message, place, name.as_ref());
-            let verdict = if reader.problems.is_empty() { Verdict::Ok } else { Verdict::Warn };
-            (verdict, Some(message), Remains::default())
-        }
-        Err(remains) => (Verdict::Skip, None, remains),
-    };
+    }
     Reading { verdict, message, problems: reader.problems, remains }
 }
 
@@ -151,6 +139,9 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, (Verdict, Problem)> {
     })
 }
 
+/// Whether a value is of the sort that a field wants.
+type Check = fn(&Value) -> bool;
+
 /// Takes a document apart, and notes what is wrong with it.
 #[derive(Default)]
 struct Reader {
@@ -180,49 +171,56 @@ impl Reader {
         let from = self.name(&mut fields, "from", LONGEST_NAME);
         let to = self.name(&mut fields, "to", LONGEST_NAME);
         let kind = self.name(&mut fields, "type", LONGEST_NAME);
-        let mut content = self.content(&mut fields);
-        let text = content.as_mut().and_then(|content| self.text(content, "text", "content.text"));
-        let mut content = content.unwrap_or_default();
+        let content = self.required(&mut fields, "content", "content", "an object", Value::is_object);
+        let is_there = content.is_some();
+        let mut content = if let Some(Value::Object(content)) = content { content } else { Map::new() };
+        let text = if is_there { self.text(&mut content, "text", "content.text") } else { None };
         let code = self.optional(&mut content, "code", "content.code", "text", Value::is_string);
         let artifacts = self.optional(&mut content, "artifacts", "content.artifacts", "a list", Value::is_array);
         let metadata = self.metadata(&mut fields);
-        match (id, timestamp, session_id, from, to, kind, text) {
-            (Some(id), Some(timestamp), Some(session_id), Some(from), Some(to), Some(kind), Some(text))
-                if !self.is_unusable =>
-            {
-                if !content.is_empty() {
-                    fields.insert("content".to_owned(), Value::Object(content));
-                }
-                let code = code.and_then(|code| code.as_str().map(str::to_owned));
-                let artifacts = if let Some(Value::Array(list)) = artifacts { list } else { Vec::new() };
-                let extra = fields;
-                let message = ChannelMessage {
-                    id,
-                    timestamp,
-                    session_id,
-                    from,
-                    to,
-                    kind,
-                    text,
-                    code,
-                    artifacts,
-                    metadata,
-                    extra,
-                };
-                Ok(message)
-            }
-            (_, _, _, from, to, _, text) => Err(Remains { from, to, text }),
+        if self.is_unusable {
+            return Err(Remains { from, to, text });
         }
+        if !content.is_empty() {
+            fields.insert("content".to_owned(), Value::Object(content));
+        }
+        // Whatever lacks a part was refused.
+        Ok(ChannelMessage {
+            id: id.unwrap_or_default(),
+            timestamp: timestamp.unwrap_or_default(),
+            session_id: session_id.unwrap_or_default(),
+            from: from.unwrap_or_default(),
+            to: to.unwrap_or_default(),
+            kind: kind.unwrap_or_default(),
+            text: text.unwrap_or_default(),
+            code: code.and_then(|code| code.as_str().map(str::to_owned)),
+            artifacts: if let Some(Value::Array(list)) = artifacts { list } else { Vec::new() },
+            metadata,
+            extra: fields,
+        })
     }
 
-    /// A text that has to be there.
-    fn text(&mut self, fields: &mut Map<String, Value>, field: &str, path: &str) -> Option<String> {
-        match fields.remove(field) {
-            Some(Value::String(text)) => return Some(text),
-            Some(other) => self.refuse(Problem::wrong(path, &shown(&other), "text")),
-            None => self.refuse(Problem::missing(path, "text")),
+    /// What has to be there, and of that sort.
+    fn required(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        field: &str,
+        path: &str,
+        wanted: &str,
+        is_right: Check,
+    ) -> Option<Value> {
+        let value = fields.remove(field);
+        match &value {
+            Some(value) if is_right(value) => {}
+            Some(other) => self.refuse(Problem::wrong(path, &shown(other), wanted)),
+            None => self.refuse(Problem::missing(path, wanted)),
         }
-        None
+        value.filter(is_right)
+    }
+
+    fn text(&mut self, fields: &mut Map<String, Value>, field: &str, path: &str) -> Option<String> {
+        let text = self.required(fields, field, path, "text", Value::is_string)?;
+        if let Value::String(text) = text { Some(text) } else { None }
     }
 
     /// A name that has to be there. One that cannot be used is handed on all the same.
@@ -247,15 +245,6 @@ impl Reader {
         time.map(|(time, _)| time)
     }
 
-    fn content(&mut self, fields: &mut Map<String, Value>) -> Option<Map<String, Value>> {
-        match fields.remove("content") {
-            Some(Value::Object(content)) => return Some(content),
-            Some(other) => self.refuse(Problem::wrong("content", &shown(&other), "an object")),
-            None => self.refuse(Problem::missing("content", "an object")),
-        }
-        None
-    }
-
     /// What need not be there, and is left out if it is of a wrong type.
     fn optional(
         &mut self,
@@ -263,7 +252,7 @@ impl Reader {
         field: &str,
         path: &str,
         wanted: &str,
-        is_right: fn(&Value) -> bool,
+        is_right: Check,
     ) -> Option<Value> {
         let value = fields.remove(field).filter(|value| !value.is_null())?;
         if !is_right(&value) {
@@ -273,30 +262,32 @@ impl Reader {
         Some(value)
     }
 
+    /// What stands beside the message. A part that the format defines is left out if it is of a wrong type; what mailboxes
+    /// cannot use stays, because others may have a meaning for it.
     fn metadata(&mut self, fields: &mut Map<String, Value>) -> Map<String, Value> {
         let given = self.optional(fields, "metadata", "metadata", "an object", Value::is_object);
         let Some(Value::Object(mut metadata)) = given else { return Map::new() };
-        for field in ["mode", "turn", "in_reply_to"] {
-            let is_right = metadata.get(field).is_none_or(|value| value.is_string() || value.is_null());
-            if !is_right && let Some(value) = metadata.remove(field) {
-                self.problems.push(Problem::wrong(format!("metadata.{field}"), &shown(&value), "text"));
+        let is_importance = |value: &Value| value.as_str().is_some_and(|word| IMPORTANCE.contains(&word));
+        let parts: [(&str, &str, Check); 6] = [
+            ("mode", "text", Value::is_string),
+            ("turn", "text", Value::is_string),
+            ("in_reply_to", "text", Value::is_string),
+            ("importance", &IMPORTANCE.join(", "), is_importance),
+            ("ack_required", "true or false", Value::is_boolean),
+            ("thread_id", "text", Value::is_string),
+        ];
+        for (field, wanted, is_right) in parts {
+            let wrong = metadata.get(field).filter(|value| !value.is_null() && !is_right(value));
+            let Some(problem) = wrong.map(|value| Problem::wrong(format!("metadata.{field}"), &shown(value), wanted))
+            else {
+                continue;
+            };
+            self.problems.push(problem);
+            if METADATA.contains(&field) {
+                metadata.remove(field);
             }
         }
-        self.doubt_metadata(&metadata);
         metadata
-    }
-
-    /// Notes what mailboxes cannot use. It stays, because others may have a meaning for it.
-    fn doubt_metadata(&mut self, metadata: &Map<String, Value>) {
-        let is_importance = |value: &Value| value.as_str().is_some_and(|word| IMPORTANCE.contains(&word));
-        let mut compare = |field: &str, wanted: &str, is_right: &dyn Fn(&Value) -> bool| {
-            if let Some(value) = metadata.get(field).filter(|value| !value.is_null() && !is_right(value)) {
-                self.problems.push(Problem::wrong(format!("metadata.{field}"), &shown(value), wanted));
-            }
-        };
-        compare("importance", &IMPORTANCE.join(", "), &is_importance);
-        compare("ack_required", "true or false", &Value::is_boolean);
-        compare("thread_id", "text", &Value::is_string);
     }
 
     /// Notes what is odd about a message that can be used: a type that is not known, and where it says something else than

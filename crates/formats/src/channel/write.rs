@@ -3,88 +3,54 @@
 //! The same message always becomes the same bytes, because a file that is written again after a crash is recognised by
 //! them.
 
-use std::collections::BTreeMap;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use super::ChannelMessage;
+use crate::time::written_time;
 
-use super::{ChannelMessage, written_time};
-
-/// The fields of a document, which nothing beyond the format may replace.
 const FIELDS: [&str; 8] = ["id", "timestamp", "session_id", "from", "to", "type", "content", "metadata"];
 const CONTENT: [&str; 3] = ["text", "code", "artifacts"];
-const METADATA: [&str; 3] = ["mode", "turn", "in_reply_to"];
-
-/// Values by name, in the order of the names.
-type Sorted<'m> = BTreeMap<&'m str, &'m Value>;
-
-#[derive(Serialize)]
-struct Document<'m> {
-    id: &'m str,
-    timestamp: String,
-    session_id: &'m str,
-    from: &'m str,
-    to: &'m str,
-    #[serde(rename = "type")]
-    kind: &'m str,
-    content: Content<'m>,
-    metadata: Metadata<'m>,
-    #[serde(flatten)]
-    extra: Sorted<'m>,
-}
-
-#[derive(Serialize)]
-struct Content<'m> {
-    text: &'m str,
-    code: Option<&'m str>,
-    artifacts: &'m [Value],
-    #[serde(flatten)]
-    extra: Sorted<'m>,
-}
-
-#[derive(Serialize)]
-struct Metadata<'m> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<&'m Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<&'m Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    in_reply_to: Option<&'m Value>,
-    #[serde(flatten)]
-    extra: Sorted<'m>,
-}
+pub(super) const METADATA: [&str; 3] = ["mode", "turn", "in_reply_to"];
 
 impl ChannelMessage {
     /// The document as text: fields in the order in which people expect them, two blanks a step, a line end at the end.
     pub fn to_json(&self) -> String {
-        let [mode, turn, in_reply_to] = METADATA.map(|name| self.metadata.get(name));
-        let beside_the_text = self.extra.get("content").and_then(Value::as_object);
-        let document = Document {
-            id: &self.id,
-            timestamp: written_time(self.timestamp),
-            session_id: &self.session_id,
-            from: &self.from,
-            to: &self.to,
-            kind: &self.kind,
-            content: Content {
-                text: &self.text,
-                code: self.code.as_deref(),
-                artifacts: &self.artifacts,
-                extra: beside_the_text.map(|fields| beyond(&CONTENT, fields)).unwrap_or_default(),
-            },
-            metadata: Metadata { mode, turn, in_reply_to, extra: beyond(&METADATA, &self.metadata) },
-            extra: beyond(&FIELDS, &self.extra),
-        };
-        let mut text = serde_json::to_string_pretty(&document).expect("texts and JSON values can be written");
+        let mut content = self.extra.get("content").and_then(Value::as_object).cloned().unwrap_or_default();
+        let parts = [json!(self.text), json!(self.code), json!(self.artifacts)];
+        content.extend(CONTENT.map(str::to_owned).into_iter().zip(parts));
+        let mut fields = self.extra.clone();
+        let texts = [&self.id, &written_time(self.timestamp), &self.session_id, &self.from, &self.to, &self.kind];
+        let known = texts.map(|text| json!(text)).into_iter().chain([content.into(), self.metadata.clone().into()]);
+        fields.extend(FIELDS.map(str::to_owned).into_iter().zip(known));
+        let mut text = serde_json::to_string_pretty(&Ordered(&fields, &FIELDS)).expect("JSON values can be written");
         text.push('\n');
         text
     }
 }
 
-/// The fields that are none of `known`.
-fn beyond<'m>(known: &[&str], fields: &'m Map<String, Value>) -> Sorted<'m> {
-    let entries = fields.iter().map(|(name, value)| (name.as_str(), value));
-    entries.filter(|(name, _)| !known.contains(name)).collect()
+/// An object with these fields first, and the others in the order of their names.
+struct Ordered<'m>(&'m Map<String, Value>, &'static [&'static str]);
+
+impl Serialize for Ordered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(fields, first) = *self;
+        let others = fields.iter().filter(|(name, _)| !first.contains(&name.as_str()));
+        let mut object = serializer.serialize_map(None)?;
+        for (name, value) in first.iter().filter_map(|name| fields.get_key_value(*name)).chain(others) {
+            match (name.as_str(), value) {
+                ("content", Value::Object(content)) if first == FIELDS => {
+                    object.serialize_entry(name, &Ordered(content, &CONTENT))?;
+                }
+                ("metadata", Value::Object(metadata)) if first == FIELDS => {
+                    object.serialize_entry(name, &Ordered(metadata, &METADATA))?;
+                }
+                _ => object.serialize_entry(name, value)?,
+            }
+        }
+        object.end()
+    }
 }
 
 #[cfg(test)]

@@ -1,226 +1,115 @@
-//! A message of any type, as a typed value that has lost nothing of its text.
+//! A message of any type: the object as it came, and the questions that are asked of it.
 //!
-//! A message here may be invalid: what is missing is empty, what is of a wrong type lies in `extra`. Whether it is valid
-//! was told when it was read.
+//! A message here may be invalid. What is missing, or of another shape than asked for, answers with nothing; whether the
+//! message is valid was told when it was read.
 
 use serde_json::{Map, Value};
 
-use super::choice::Type;
-use super::form::Form;
-use super::record::{Part, Record};
-use super::reports::{ErrorReport, StatusUpdate};
-use super::requests::{CoordinationRequest, FileReservation};
-use super::table::{Field, Rule, Shape, required};
-use super::tasks::{TaskAssignment, TaskCompletion};
+use super::fields::{TYPE_NAME, Type, tables};
+use super::table::{Field, Shape};
 
-record! {
-    /// The fields that every message has, but for its type.
-    Base {
-        /// The version of the format that the sender speaks.
-        version: String = required(Shape::Form(Form::Version)),
-        /// When the message was made.
-        timestamp: String = required(Shape::Form(Form::Time)),
-        /// The name of the sending agent.
-        sender_id: String = required(Shape::Name),
-        /// The id of the message.
-        message_id: String = required(Shape::Form(Form::MessageId)),
-    }
-}
-
-/// The name of the field that tells the type.
-pub(super) const TYPE_NAME: &str = "type";
-
-/// The last of the fields that every message has. It is not part of `Base`, for the variant of a message tells it.
-const TYPE: &[Field] =
-    &[Field { name: TYPE_NAME, about: " The type of the message.", rule: required(Shape::Choice(Type::WORDS)) }];
-
-/// The tables of a message of this type (or of an unknown one), in the order in which its fields are checked and written.
-pub(super) fn tables(kind: Option<Type>) -> [&'static [Field]; 3] {
-    let own = match kind {
-        Some(Type::TaskAssignment) => TaskAssignment::FIELDS,
-        Some(Type::TaskCompletion) => TaskCompletion::FIELDS,
-        Some(Type::ErrorReport) => ErrorReport::FIELDS,
-        Some(Type::StatusUpdate) => StatusUpdate::FIELDS,
-        Some(Type::CoordinationRequest) => CoordinationRequest::FIELDS,
-        Some(Type::FileReservation) => FileReservation::FIELDS,
-        None => &[],
-    };
-    [Base::FIELDS, TYPE, own]
-}
-
-/// A message.
+/// A message. A field within an object is named by its path, such as `error.code`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
-    /// Delegates a task.
-    TaskAssignment(TaskAssignment),
-    /// Tells that a task has been completed.
-    TaskCompletion(TaskCompletion),
-    /// Reports an error.
-    ErrorReport(ErrorReport),
-    /// Tells how a task goes on.
-    StatusUpdate(StatusUpdate),
-    /// Asks several agents to coordinate.
-    CoordinationRequest(CoordinationRequest),
-    /// Asks for files to be reserved.
-    FileReservation(FileReservation),
-    /// A message of a type that this version does not know, or without one.
-    Unknown(Unknown),
-}
-
-/// A message of a type that this version does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unknown {
-    /// The word for its type; `None` if there is none or it is no text.
-    pub type_name: Option<String>,
-    /// The fields that every message has.
-    pub base: Base,
-    /// All its other fields.
-    pub extra: Map<String, Value>,
-}
+pub struct Message(pub(super) Map<String, Value>);
 
 impl Message {
-    /// The type; `None` if it is not known.
+    /// Its type, if that is one of the known ones.
     pub fn kind(&self) -> Option<Type> {
-        match self {
-            Self::TaskAssignment(_) => Some(Type::TaskAssignment),
-            Self::TaskCompletion(_) => Some(Type::TaskCompletion),
-            Self::ErrorReport(_) => Some(Type::ErrorReport),
-            Self::StatusUpdate(_) => Some(Type::StatusUpdate),
-            Self::CoordinationRequest(_) => Some(Type::CoordinationRequest),
-            Self::FileReservation(_) => Some(Type::FileReservation),
-            Self::Unknown(_) => None,
-        }
+        Type::parse(self.type_name())
     }
 
-    /// The word for the type, known or not; empty if the message has none.
+    /// What the message says its type is; empty if it says nothing.
     pub fn type_name(&self) -> &str {
-        match (self.kind(), self) {
-            (Some(kind), _) => kind.as_str(),
-            (None, Self::Unknown(unknown)) => unknown.type_name.as_deref().unwrap_or_default(),
-            (None, _) => "",
-        }
+        self.text(TYPE_NAME)
     }
 
-    /// The id of the task that the message is about, if it names one. A type whose rules know no task may name one too.
+    /// The task that it is about.
     pub fn task_id(&self) -> Option<&str> {
-        let task_id = match self {
-            Self::TaskAssignment(message) => &message.task_id,
-            Self::TaskCompletion(message) => &message.task_id,
-            Self::ErrorReport(message) => &message.task_id,
-            Self::StatusUpdate(message) => &message.task_id,
-            Self::FileReservation(message) => &message.task_id,
-            Self::CoordinationRequest(CoordinationRequest { extra, .. }) | Self::Unknown(Unknown { extra, .. }) => {
-                extra.get("task_id").and_then(Value::as_str)?
-            }
-        };
-        not_empty(task_id)
+        Some(self.text("task_id")).filter(|id| !id.is_empty())
     }
 
-    /// The fields that every message has.
-    pub fn base(&self) -> &Base {
-        match self {
-            Self::TaskAssignment(message) => &message.base,
-            Self::TaskCompletion(message) => &message.base,
-            Self::ErrorReport(message) => &message.base,
-            Self::StatusUpdate(message) => &message.base,
-            Self::CoordinationRequest(message) => &message.base,
-            Self::FileReservation(message) => &message.base,
-            Self::Unknown(message) => &message.base,
-        }
-    }
-
-    /// The id of the message, well-formed or not, if it has one.
+    /// The message's own id.
     pub fn message_id(&self) -> Option<&str> {
-        not_empty(&self.base().message_id)
+        Some(self.text("message_id")).filter(|id| !id.is_empty())
     }
 
-    /// The name of the sending agent, if the message tells it.
+    /// Who sent it.
     pub fn sender_id(&self) -> Option<&str> {
-        not_empty(&self.base().sender_id)
+        Some(self.text("sender_id")).filter(|id| !id.is_empty())
     }
 
-    /// The message as JSON text on one line, with its fields in the order of the format's tables.
-    pub fn write(&self) -> String {
-        let mut text = String::new();
-        write_object(self.to_map(), &tables(self.kind()), &mut text);
-        text
+    /// The text of a field; empty if there is none.
+    pub fn text(&self, path: &str) -> &str {
+        self.value(path).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The message as a JSON object.
-    pub fn to_value(&self) -> Value {
-        self.to_map().into()
-    }
-
-    /// The message that a JSON object is.
-    pub(super) fn take(mut map: Map<String, Value>) -> Self {
-        // A type that is no text stays where it is, as any other value that its field cannot take.
-        let Some(Value::String(word)) = map.get(TYPE_NAME) else {
-            return Self::Unknown(Unknown { type_name: None, base: Base::take(&mut map), extra: map });
+    /// The word of a field that has a fixed set of them; empty if it is none of those.
+    pub fn choice(&self, name: &str) -> &str {
+        let word = self.text(name);
+        let is_known = |field: &Field| {
+            field.name == name && matches!(field.rule.shape, Shape::Choice(words) if words.contains(&word))
         };
-        let word = word.clone();
-        map.remove(TYPE_NAME);
-        match Type::parse(&word) {
-            Some(Type::TaskAssignment) => Self::TaskAssignment(Part::take(&mut map)),
-            Some(Type::TaskCompletion) => Self::TaskCompletion(Part::take(&mut map)),
-            Some(Type::ErrorReport) => Self::ErrorReport(Part::take(&mut map)),
-            Some(Type::StatusUpdate) => Self::StatusUpdate(Part::take(&mut map)),
-            Some(Type::CoordinationRequest) => Self::CoordinationRequest(Part::take(&mut map)),
-            Some(Type::FileReservation) => Self::FileReservation(Part::take(&mut map)),
-            None => Self::Unknown(Unknown { type_name: Some(word), base: Base::take(&mut map), extra: map }),
-        }
+        if tables(self.kind()).into_iter().flatten().any(is_known) { word } else { "" }
     }
 
-    fn to_map(&self) -> Map<String, Value> {
-        let mut map = Map::new();
-        match self {
-            Self::TaskAssignment(message) => message.put(&mut map),
-            Self::TaskCompletion(message) => message.put(&mut map),
-            Self::ErrorReport(message) => message.put(&mut map),
-            Self::StatusUpdate(message) => message.put(&mut map),
-            Self::CoordinationRequest(message) => message.put(&mut map),
-            Self::FileReservation(message) => message.put(&mut map),
-            Self::Unknown(message) => {
-                message.base.put(&mut map);
-                message.extra.put(&mut map);
-            }
-        }
-        let has_type = !matches!(self, Self::Unknown(Unknown { type_name: None, .. }));
-        if has_type {
-            map.insert(TYPE_NAME.to_owned(), self.type_name().into());
-        }
-        map
+    /// The number of a field.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.value(path)?.as_f64()
+    }
+
+    /// Whether a field is true.
+    pub fn is_set(&self, path: &str) -> bool {
+        self.value(path) == Some(&Value::Bool(true))
+    }
+
+    /// The texts of a list; empty if anything else is in it.
+    pub fn texts(&self, path: &str) -> Vec<&str> {
+        let list = self.value(path).and_then(Value::as_array);
+        list.and_then(|list| list.iter().map(Value::as_str).collect()).unwrap_or_default()
+    }
+
+    /// The items of a list as lines to show: a text as it is, anything else as JSON.
+    pub fn lines(&self, path: &str) -> Vec<String> {
+        let list = self.value(path).and_then(Value::as_array).into_iter().flatten();
+        list.map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect()
+    }
+
+    /// How much of its task is done, in percent; `None` if it does not say so or says what cannot be.
+    pub fn percentage(&self) -> Option<f64> {
+        self.number("progress.percentage").filter(|percentage| (0.0..=100.0).contains(percentage))
+    }
+
+    /// As text, with the known fields in the order of the format and the others behind them.
+    pub fn write(&self) -> String {
+        written(&self.0, &tables(self.kind()))
+    }
+
+    /// As a JSON value.
+    pub fn to_value(&self) -> Value {
+        self.0.clone().into()
+    }
+
+    fn value(&self, path: &str) -> Option<&Value> {
+        let mut names = path.split('.');
+        let outermost = self.0.get(names.next()?)?;
+        names.try_fold(outermost, |value, name| value.get(name))
     }
 }
 
-fn not_empty(text: &str) -> Option<&str> {
-    (!text.is_empty()).then_some(text)
-}
-
-/// Writes the known fields in the order of their tables, then the others.
-fn write_object(mut map: Map<String, Value>, tables: &[&[Field]], text: &mut String) {
-    let mut separator = '{';
-    for field in tables.iter().copied().flatten() {
-        let Some(value) = map.remove(field.name) else { continue };
-        write_name(field.name, &mut separator, text);
-        match (value, &field.rule) {
-            (Value::Object(inner), Rule { shape: Shape::Object(fields), .. }) => write_object(inner, &[fields], text),
-            (value, _) => text.push_str(&value.to_string()),
-        }
+fn written(object: &Map<String, Value>, tables: &[&[Field]]) -> String {
+    let fields: Vec<&Field> = tables.iter().copied().flatten().collect();
+    let mut members = Vec::with_capacity(object.len());
+    for field in &fields {
+        let text = match (object.get(field.name), &field.rule.shape) {
+            (None, _) => continue,
+            (Some(Value::Object(inner)), Shape::Object(fields)) => written(inner, &[fields]),
+            (Some(value), _) => value.to_string(),
+        };
+        members.push(format!("\"{}\":{text}", field.name));
     }
-    for (name, value) in map {
-        write_name(&name, &mut separator, text);
-        text.push_str(&value.to_string());
-    }
-    if separator == '{' {
-        text.push('{');
-    }
-    text.push('}');
-}
-
-fn write_name(name: &str, separator: &mut char, text: &mut String) {
-    text.push(std::mem::replace(separator, ','));
-    text.push_str(&Value::from(name).to_string());
-    text.push(':');
+    let others = object.iter().filter(|(name, _)| fields.iter().all(|field| field.name != name.as_str()));
+    members.extend(others.map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))));
+    format!("{{{}}}", members.join(","))
 }
 
 #[cfg(test)]
@@ -231,20 +120,17 @@ mod tests {
 
     fn message(value: Value) -> Message {
         let Value::Object(map) = value else { panic!("no object: {value}") };
-        Message::take(map)
+        Message(map)
     }
 
     #[test]
     fn a_message_is_written_in_the_order_of_the_format_with_unknown_fields_last() {
-        let text =
-            message(json!({"aside": 1, "error": {"zeal": 2, "message": "m", "code": "c"}, "type": "error_report"}));
-        assert_eq!(
-            text.write(),
-            concat!(
-                r#"{"version":"","timestamp":"","sender_id":"","message_id":"","type":"error_report","task_id":"","#,
-                r#""error":{"code":"c","message":"m","zeal":2},"reproduction_steps":[],"aside":1}"#
-            )
-        );
+        let sent = message(json!({
+            "aside": 1, "error": {"zeal": 2, "message": "m", "code": "c"}, "type": "error_report", "task_id": "t",
+        }));
+        let wanted = r#"{"type":"error_report","task_id":"t","error":{"code":"c","message":"m","zeal":2},"aside":1}"#;
+        assert_eq!(sent.write(), wanted);
+        assert_eq!(message(json!({})).write(), "{}");
     }
 
     #[test]
@@ -257,38 +143,7 @@ mod tests {
         ] {
             let message = message(value.clone());
             assert_eq!((message.kind(), message.type_name()), (None, word), "{value}");
-            let written = message.to_value();
-            assert_eq!((written.get("type"), &written["x"]), (value.get("type"), &json!(1)), "{value}");
-        }
-    }
-
-    /// A value that is right for a field of this shape.
-    fn right_for(shape: &Shape) -> Value {
-        match shape {
-            Shape::Text | Shape::Name | Shape::Form(_) => json!("x"),
-            Shape::Choice(words) => json!(words[0]),
-            Shape::Number | Shape::Between(..) | Shape::PlaceOf { .. } => json!(0.5),
-            Shape::Flag => json!(true),
-            Shape::Texts => json!(["x"]),
-            Shape::List => json!(["x", 1, {}]),
-            Shape::Object(fields) => right_for_all(fields).into(),
-        }
-    }
-
-    fn right_for_all(fields: &[Field]) -> Map<String, Value> {
-        fields.iter().map(|field| (field.name.to_owned(), right_for(&field.rule.shape))).collect()
-    }
-
-    #[test]
-    fn every_field_takes_what_its_rule_allows() {
-        for kind in Type::ALL {
-            let mut map: Map<String, Value> = tables(Some(*kind)).into_iter().flat_map(right_for_all).collect();
-            map.insert(TYPE_NAME.to_owned(), kind.as_str().into());
-            let message = Message::take(map.clone());
-            // What a field does not take would lie in the `extra` of its record, at whatever depth.
-            let shown = format!("{message:?}");
-            assert!(shown.contains("extra: {}") && !shown.contains("extra: {\""), "{shown}");
-            assert_eq!(message.to_value(), Value::Object(map));
+            assert_eq!(message.to_value(), value);
         }
     }
 
@@ -300,5 +155,41 @@ mod tests {
         assert_eq!((unknown.task_id(), unknown.message_id(), unknown.sender_id()), (Some("bd-2"), None, None));
         let request = message(json!({"type": "coordination_request", "task_id": 3}));
         assert_eq!(request.task_id(), None);
+    }
+
+    #[test]
+    fn a_percentage_is_told_only_within_its_range() {
+        let told = |percentage: Value| message(json!({"progress": {"percentage": percentage}})).percentage();
+        assert_eq!((told(json!(0)), told(json!(99.5)), told(json!(100))), (Some(0.0), Some(99.5), Some(100.0)));
+        assert_eq!((told(json!(-1)), told(json!(100.1)), told(json!("70"))), (None, None, None));
+        assert_eq!(message(json!({})).percentage(), None);
+    }
+
+    #[test]
+    fn a_blocker_of_any_shape_makes_a_line() {
+        let blocked = message(json!({"blockers": ["waiting for bd-41", {"id": "bd-2"}]}));
+        assert_eq!(blocked.lines("blockers"), ["waiting for bd-41", r#"{"id":"bd-2"}"#]);
+    }
+
+    #[test]
+    fn what_is_missing_or_of_another_shape_answers_with_nothing() {
+        let report = message(json!({"error": {"code": "E"}, "needs_human_intervention": true}));
+        assert_eq!((report.text("error.code"), report.text("error.message")), ("E", ""));
+        assert!(report.is_set("needs_human_intervention") && !report.is_set("error"));
+        assert!(report.texts("suggested_actions").is_empty());
+        let mixed = message(json!({"error": "E", "suggested_actions": ["a", 1], "blockers": {}}));
+        assert_eq!((mixed.text("error.code"), mixed.texts("suggested_actions").len()), ("", 0));
+        assert!(mixed.lines("blockers").is_empty());
+    }
+
+    #[test]
+    fn a_word_that_is_none_of_its_field_is_no_choice() {
+        let update =
+            |word: &str| message(json!({"type": "error_report", "severity": word})).choice("severity").to_owned();
+        assert_eq!(
+            (update("high"), update("High"), update("urgent")),
+            ("high".to_owned(), String::new(), String::new())
+        );
+        assert_eq!(message(json!({"type": "chat", "severity": "high"})).choice("severity"), "");
     }
 }

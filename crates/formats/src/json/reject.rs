@@ -4,13 +4,11 @@
 //! message holds. Nothing is sent here, and the caller must not answer an error report with another one: two agents that
 //! speak different versions would never stop.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::VERSION;
-use super::choice::Severity;
+use super::fields::{TYPE_NAME, Type};
 use super::form::is_foreign_version;
-use super::message::{Base, Message, TYPE_NAME, Unknown};
-use super::reports::{ErrorDetail, ErrorReport};
+use super::{Message, VERSION};
 use crate::{Parsed, Problem};
 
 /// Why a message is not accepted.
@@ -23,19 +21,6 @@ pub struct Rejection {
     pub details: String,
     /// The id of the rejected message, so that its sender knows which one it was.
     pub message_id: Option<String>,
-}
-
-impl Rejection {
-    /// The rejection as the JSON object that the format asks for.
-    pub fn to_value(&self) -> Value {
-        let mut answer = Map::new();
-        answer.insert("error".to_owned(), self.error.into());
-        answer.insert("details".to_owned(), self.details.as_str().into());
-        if let Some(message_id) = &self.message_id {
-            answer.insert("message_id".to_owned(), message_id.as_str().into());
-        }
-        answer.into()
-    }
 }
 
 /// Why a message that was read is not accepted; `None` if nothing is wrong with it.
@@ -73,27 +58,24 @@ pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, s
         Some(message_id) => format!("message {message_id}"),
         None => "the message".to_owned(),
     };
-    Message::ErrorReport(ErrorReport {
+    let fields = [
+        ("version", json!(VERSION)),
+        ("timestamp", json!(stamp.timestamp)),
+        ("sender_id", json!(stamp.sender_id)),
+        ("message_id", json!(stamp.message_id)),
+        (TYPE_NAME, json!(Type::ErrorReport.as_str())),
         // The format wants a task in every report, and a rejected message may have none.
-        task_id: message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), shortened),
-        severity: Some(Severity::Medium),
-        error: Some(ErrorDetail {
-            code: rejection.error.to_owned(),
-            message: rejection.details.clone(),
-            context: Some(context(rejected, rejection)),
-            ..ErrorDetail::default()
-        }),
-        reproduction_steps: vec![format!("Check {name} against the rules of version {VERSION}.")],
-        needs_human_intervention: Some(false),
-        suggested_actions: Some(vec![suggestion(rejection.error).to_owned()]),
-        base: Base {
-            version: VERSION.to_owned(),
-            timestamp: stamp.timestamp.to_owned(),
-            sender_id: stamp.sender_id.to_owned(),
-            message_id: stamp.message_id.to_owned(),
-        },
-        ..ErrorReport::default()
-    })
+        ("task_id", json!(message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), shortened))),
+        ("severity", json!("medium")),
+        (
+            "error",
+            json!({ "code": rejection.error, "message": rejection.details, "context": context(rejected, rejection) }),
+        ),
+        ("reproduction_steps", json!([format!("Check {name} against the rules of version {VERSION}.")])),
+        ("needs_human_intervention", json!(false)),
+        ("suggested_actions", json!([suggestion(rejection.error)])),
+    ];
+    Message(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 const INVALID_FORMAT: &str = "invalid_format";
@@ -103,14 +85,16 @@ const UNKNOWN_TYPE: &str = "unknown_type";
 fn error(message: Option<&Message>, problems: &[Problem]) -> &'static str {
     match message {
         // Whatever else seems wrong may be right in that version.
-        Some(message) if is_foreign_version(&message.base().version) => VERSION_MISMATCH,
-        Some(Message::Unknown(Unknown { type_name: Some(_), .. })) if only_the_type_is_wrong(problems) => UNKNOWN_TYPE,
+        Some(message) if is_foreign_version(message.text("version")) => VERSION_MISMATCH,
+        Some(message) if has_unknown_type(message) && problems.iter().all(|problem| problem.path == TYPE_NAME) => {
+            UNKNOWN_TYPE
+        }
         _ => INVALID_FORMAT,
     }
 }
 
-fn only_the_type_is_wrong(problems: &[Problem]) -> bool {
-    problems.iter().all(|problem| problem.path == TYPE_NAME)
+fn has_unknown_type(message: &Message) -> bool {
+    message.kind().is_none() && message.0.get(TYPE_NAME).is_some_and(Value::is_string)
 }
 
 fn suggestion(error: &str) -> &'static str {
@@ -122,16 +106,15 @@ fn suggestion(error: &str) -> &'static str {
 }
 
 /// The facts about a rejected message, for programs.
-fn context(rejected: &Parsed<Option<Message>>, rejection: &Rejection) -> Map<String, Value> {
-    let mut context = Map::new();
-    context.insert("supported_version".to_owned(), VERSION.into());
-    context.insert("problems".to_owned(), rejected.problems.iter().map(ToString::to_string).collect());
+fn context(rejected: &Parsed<Option<Message>>, rejection: &Rejection) -> Value {
+    let problems: Vec<String> = rejected.problems.iter().map(ToString::to_string).collect();
+    let mut context = json!({ "supported_version": VERSION, "problems": problems });
     if let Some(message_id) = &rejection.message_id {
-        context.insert("message_id".to_owned(), json!(message_id));
+        context["message_id"] = json!(message_id);
     }
     if let Some(message) = &rejected.value {
-        context.insert("type".to_owned(), shortened(message.type_name()).into());
-        context.insert("version".to_owned(), shortened(&message.base().version).into());
+        context["type"] = json!(shortened(message.type_name()));
+        context["version"] = json!(shortened(message.text("version")));
     }
     context
 }
@@ -174,11 +157,11 @@ mod tests {
     }
 
     /// Rejects, reports, checks that the report is itself valid, and returns both.
-    fn rejected(read_message: &Parsed<Option<Message>>) -> (Rejection, ErrorReport) {
+    fn rejected(read_message: &Parsed<Option<Message>>) -> (Rejection, Message) {
         let rejection = rejection(read_message).expect("it is invalid");
         let report = error_report(read_message, &rejection, STAMP);
         assert_eq!(read(&report.write()), Parsed { value: Some(report.clone()), problems: vec![] });
-        let Message::ErrorReport(report) = report else { panic!("no error report: {report:?}") };
+        assert_eq!(report.kind(), Some(Type::ErrorReport));
         (rejection, report)
     }
 
@@ -190,11 +173,14 @@ mod tests {
     #[test]
     fn one_missing_field_is_told_in_the_words_of_the_format() {
         let (rejection, report) = rejected(&update(json!({"task_id": null})));
-        let wanted = json!({"error": "invalid_format", "details": "Missing required field: task_id", "message_id": ID});
-        assert_eq!(rejection.to_value(), wanted);
-        assert_eq!((report.code(), report.message()), ("invalid_format", "Missing required field: task_id"));
-        assert_eq!(report.task_id, "unknown");
-        assert_eq!(report.error.unwrap().context.unwrap()["message_id"], ID);
+        assert_eq!((rejection.error, rejection.message_id.as_deref()), ("invalid_format", Some(ID)));
+        assert_eq!(rejection.details, "Missing required field: task_id");
+        assert_eq!(
+            (report.text("error.code"), report.text("error.message")),
+            ("invalid_format", "Missing required field: task_id")
+        );
+        assert_eq!(report.task_id(), Some("unknown"));
+        assert_eq!(report.to_value()["error"]["context"]["message_id"], ID);
     }
 
     #[test]
@@ -202,8 +188,8 @@ mod tests {
         let (rejection, report) = rejected(&update(json!({"blockers": null, "update_type": "status"})));
         assert!(rejection.details.contains("; Missing required field: blockers"), "{}", rejection.details);
         assert!(rejection.details.starts_with("update_type: found 'status'"), "{}", rejection.details);
-        assert_eq!(report.task_id, "bd-47");
-        assert_eq!(report.error.unwrap().context.unwrap()["problems"].as_array().unwrap().len(), 2);
+        assert_eq!(report.task_id(), Some("bd-47"));
+        assert_eq!(report.to_value()["error"]["context"]["problems"].as_array().unwrap().len(), 2);
     }
 
     #[test]
@@ -211,7 +197,7 @@ mod tests {
         let (rejection, report) = rejected(&update(json!({"version": "2.1.0", "task_id": null})));
         assert_eq!(rejection.error, "version_mismatch");
         assert!(rejection.details.contains("2.1.0") && rejection.details.contains("1.0.0"), "{}", rejection.details);
-        let context = report.error.unwrap().context.unwrap();
+        let context = &report.to_value()["error"]["context"];
         assert_eq!((&context["version"], &context["supported_version"]), (&json!("2.1.0"), &json!("1.0.0")));
         assert_eq!(rejected(&update(json!({"version": "2.1"}))).0.error, "invalid_format");
     }
@@ -221,8 +207,8 @@ mod tests {
         let (rejection, report) = rejected(&update(json!({"type": "chat"})));
         assert_eq!(rejection.error, "unknown_type");
         assert!(rejection.details.contains("'chat'"), "{}", rejection.details);
-        assert_eq!(report.error.unwrap().context.unwrap()["type"], "chat");
-        assert_eq!(report.task_id, "bd-47");
+        assert_eq!(report.to_value()["error"]["context"]["type"], "chat");
+        assert_eq!(report.task_id(), Some("bd-47"));
         for changes in [json!({"type": "chat", "sender_id": null}), json!({"type": 7}), json!({"type": null})] {
             assert_eq!(rejected(&update(changes)).0.error, "invalid_format");
         }
@@ -233,7 +219,7 @@ mod tests {
         let (rejection, report) = rejected(&read("[]"));
         assert_eq!((rejection.error, rejection.message_id), ("invalid_format", None));
         assert_eq!(rejection.details, "found '[]', wanted a JSON object");
-        assert_eq!(report.task_id, "unknown");
+        assert_eq!(report.task_id(), Some("unknown"));
     }
 
     #[test]
@@ -241,7 +227,7 @@ mod tests {
         let long = "é".repeat(100_000);
         let sent = json!({"type": long, "task_id": long, "message_id": long, "version": long, "timestamp": long});
         let (rejection, report) = rejected(&update(sent));
-        assert!(Message::ErrorReport(report).write().len() < 10_000);
-        assert!(rejection.to_value().to_string().len() < 5_000);
+        assert!(report.write().len() < 10_000);
+        assert!(rejection.details.len() + rejection.message_id.unwrap().len() < 5_000);
     }
 }

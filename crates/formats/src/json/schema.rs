@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::VERSION;
-use super::choice::Type;
-use super::message::{TYPE_NAME, tables};
+use super::fields::{TYPE_NAME, Type, tables};
+use super::form::Form;
 use super::table::{Field, Shape};
 
 /// The JSON Schema of a type of message.
@@ -56,10 +56,8 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
     let schema = match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Name => json!({ "type": "string", "minLength": 1 }),
-        Shape::Form(form) => match form.format() {
-            Some(format) => json!({ "type": "string", "format": format, "pattern": form.pattern() }),
-            None => json!({ "type": "string", "pattern": form.pattern() }),
-        },
+        Shape::Form(form @ Form::Time) => json!({ "type": "string", "format": "date-time", "pattern": form.pattern() }),
+        Shape::Form(form) => json!({ "type": "string", "pattern": form.pattern() }),
         Shape::Choice(words) => json!({ "type": "string", "enum": words }),
         Shape::Number => json!({ "type": "number" }),
         Shape::Between(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
@@ -107,7 +105,7 @@ mod tests {
     #[test]
     fn a_schema_names_its_type_and_describes_every_field() {
         for kind in Type::ALL {
-            let schema = schema(*kind);
+            let schema = schema(kind);
             assert_eq!(schema["title"], kind.as_str());
             assert_eq!(schema["properties"]["type"]["const"], kind.as_str());
             for (name, property) in schema["properties"].as_object().unwrap() {

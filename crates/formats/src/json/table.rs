@@ -1,7 +1,7 @@
 //! The words in which the rules of a message are declared: a field, its shape, and whether it must be there.
 //!
-//! The tables themselves stand with the records they describe (`record!` makes the two from one declaration). Nothing
-//! here judges a value; the validator, the schema and the typed reading each take their facts from these words.
+//! The tables themselves are in `fields`. Nothing here judges a value; the validator, the schema and the writer each take
+//! their facts from these words.
 
 use super::form::Form;
 

@@ -7,8 +7,7 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use super::choice::Type;
-use super::message::{TYPE_NAME, tables};
+use super::fields::{TYPE_NAME, Type, tables};
 use super::table::{Field, Shape};
 use crate::Problem;
 

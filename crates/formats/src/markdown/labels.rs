@@ -20,7 +20,7 @@ const LONGEST_NUMBER: usize = 9;
 
 /// What the wanted labels say, as far as they have been met.
 pub(super) struct Labels<'t> {
-    names: &'static [&'static str],
+    names: Vec<&'static str>,
     list_name: Option<&'static str>,
     values: Vec<(&'static str, &'t str)>,
     list: Option<Vec<String>>,
@@ -28,7 +28,7 @@ pub(super) struct Labels<'t> {
 
 impl<'t> Labels<'t> {
     /// Looks for these labels and the list.
-    pub fn wanted(names: &'static [&'static str], list: Option<&'static str>) -> Self {
+    pub fn wanted(names: Vec<&'static str>, list: Option<&'static str>) -> Self {
         Self { names, list_name: list, values: Vec::new(), list: None }
     }
 
@@ -69,8 +69,8 @@ impl<'t> Labels<'t> {
     }
 
     /// The items of the wanted list; one more than may be at most.
-    pub fn into_list(self) -> Vec<String> {
-        self.list.unwrap_or_default()
+    pub fn take_list(&mut self) -> Vec<String> {
+        self.list.take().unwrap_or_default()
     }
 
     /// The label that `text` begins with, behind the marker of a list or not.
@@ -195,14 +195,17 @@ fn non_empty(item: &str) -> Option<String> {
 mod tests {
     use super::super::outline::{Outline, Wanted};
 
-    const WANTED: Wanted = Wanted { labels: &["Bead", "Step", "Accepted bead"], list: Some("Files"), sections: &[] };
+    fn outline(body: &str) -> Outline<'_> {
+        let labels = vec!["Bead", "Step", "Accepted bead"];
+        Outline::read(body, Wanted { labels, list: Some("Files"), sections: vec![] })
+    }
 
     fn bead(body: &str) -> Option<&str> {
-        Outline::read(body, &WANTED).value("Bead")
+        outline(body).value("Bead")
     }
 
     fn files(body: &str) -> Vec<String> {
-        Outline::read(body, &WANTED).into_list()
+        outline(body).take_list()
     }
 
     #[test]
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_two_spellings_of_a_bead_are_two_labels() {
-        let body = Outline::read("Accepted bead: x\nBead: y", &WANTED);
+        let body = outline("Accepted bead: x\nBead: y");
         assert_eq!((body.value("Bead"), body.value("Accepted bead")), (Some("y"), Some("x")));
     }
 
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_carriage_return_alone_ends_no_value_but_a_label_may_follow_it() {
-        let body = Outline::read("a\rBead: x\r\rStep: y\r\nz", &WANTED);
+        let body = outline("a\rBead: x\r\rStep: y\r\nz");
         assert_eq!((body.value("Bead"), body.value("Step")), (Some("x\r\rStep: y"), Some("y")));
     }
 
@@ -296,6 +299,6 @@ mod tests {
     fn a_label_among_the_bullets_ends_the_list() {
         assert_eq!(files("Files:\n- a\n- Step: b\n- c"), ["a"]);
         assert_eq!(files("Files:\n\n\n\n- a\n\n\n\n\n- b"), ["a"], "so does much empty space");
-        assert_eq!(Outline::read("Files:\n- a\n- Step: b", &WANTED).value("Step"), Some("b"));
+        assert_eq!(outline("Files:\n- a\n- Step: b").value("Step"), Some("b"));
     }
 }

@@ -1,247 +1,119 @@
-//! The ten kinds of coordination message, and what each of them says.
+//! A coordination message as a value: its kind, and what it says in fields.
 //!
-//! A field that a text does not have is empty here. These are values alone: how they stand in a text is for the reader
-//! and the writer.
+//! A field that a text does not have is absent here. Which fields a kind has, and how they stand in a text, is told by its
+//! table.
 
-use super::{CheckpointReason, FailureType, IssueType, Kind, SpawnStatus};
+use std::collections::BTreeMap;
 
-/// An id longer than this, in bytes, is a sentence that happens to follow a label.
+use super::Kind;
+
+/// The longest id of a piece of work, in bytes.
 const LONGEST_ID: usize = 256;
+/// The names under which fields are printed, in order. They are part of the contract with programs that read that.
+const PRINTED: &str = "bead_id title started_at status step context_usage files_touched issue_type problem what_tried \
+    question failure_type reason internal_attempts checkpoint_reason commit_sha partial_commit_sha files tests_pass \
+    lint_pass build_pass summary recommendation progress next_steps issue_id resume orchestrator session";
 
-/// What a message says.
+/// What a field holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Message {
-    /// A worker has taken on a piece of work.
-    BeadAccepted(BeadAccepted),
-    /// A worker says how far it is.
-    Progress(Progress),
-    /// A worker is stuck and asks for guidance.
-    HelpRequest(HelpRequest),
-    /// The answer to such a question.
-    HelpResponse(HelpResponse),
-    /// The work is complete and can be reviewed.
-    OfferingReady(Offering),
-    /// The work is complete.
-    Done(Offering),
-    /// The work failed.
-    Failed(Failed),
-    /// A worker stops halfway and leaves notes for its successor.
-    Checkpoint(Checkpoint),
-    /// A new worker is wanted.
-    SpawnRequest(SpawnRequest),
-    /// The answer to such a wish.
-    SpawnAck(SpawnAck),
-    /// Any other message.
-    Unknown(Unknown),
+pub enum Field {
+    /// A text of one line or several.
+    Text(String),
+    /// A number.
+    Number(u64),
+    /// A yes or a no.
+    Flag(bool),
+    /// Several texts.
+    List(Vec<String>),
 }
 
-/// A worker has taken on a piece of work.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct BeadAccepted {
-    /// The piece of work.
-    pub bead_id: String,
-    /// What it is called.
-    pub title: String,
-    /// When the worker began, as written.
-    pub started_at: String,
-}
-
-/// A worker says how far it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Progress {
-    /// The piece of work.
-    pub bead_id: String,
-    /// The step it is at.
-    pub step: String,
-    /// What is happening.
-    pub status: String,
-    /// How much of the context window is used, in percent.
-    pub context_usage: Option<u8>,
-    /// The files changed so far.
-    pub files_touched: Vec<String>,
-}
-
-/// A worker is stuck and asks for guidance.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct HelpRequest {
-    /// The piece of work.
-    pub bead_id: String,
-    /// Why it asks.
-    pub issue_type: Option<IssueType>,
-    /// What is wrong.
-    pub problem: String,
-    /// What did not help.
-    pub what_tried: String,
-    /// The files changed so far.
-    pub files_touched: Vec<String>,
-    /// What it wants to know.
-    pub question: String,
-}
-
-/// The answer to a request for help.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct HelpResponse {
-    /// The piece of work.
-    pub bead_id: String,
-    /// The text, without the line that names the piece of work.
-    pub guidance: String,
-}
-
-/// Work that is complete.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Offering {
-    /// The piece of work.
-    pub bead_id: String,
-    /// `DONE`, as a rule.
-    pub status: String,
-    /// The commit that holds the work.
-    pub commit_sha: String,
-    /// The files changed.
-    pub files: Vec<String>,
-    /// Whether the tests pass.
-    pub tests: Option<bool>,
-    /// Whether the linter is content.
-    pub lint: Option<bool>,
-    /// Whether it builds.
-    pub build: Option<bool>,
-    /// What was done.
-    pub summary: String,
-}
-
-/// Work that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Failed {
-    /// The piece of work.
-    pub bead_id: String,
-    /// Why it failed, in one word.
-    pub failure_type: Option<FailureType>,
-    /// Why it failed.
-    pub reason: String,
-    /// How often the worker tried.
-    pub internal_attempts: Option<u32>,
-    /// The commit that holds what there is.
-    pub partial_commit_sha: String,
-    /// The files of that commit.
-    pub files: Vec<String>,
-    /// What would unblock the work.
-    pub recommendation: String,
-}
-
-/// A worker stops halfway.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Checkpoint {
-    /// The piece of work.
-    pub bead_id: String,
-    /// Why it stops.
-    pub reason: Option<CheckpointReason>,
-    /// The commit that holds what there is.
-    pub partial_commit_sha: String,
-    /// What is done and what remains.
-    pub progress: String,
-    /// How much of the context window is used, in percent.
-    pub context_usage: Option<u8>,
-    /// Notes for the successor.
-    pub next_steps: String,
-}
-
-/// A new worker is wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct SpawnRequest {
-    /// The piece of work, if it is named as a bead as well.
-    pub bead_id: String,
-    /// The piece of work.
-    pub issue_id: String,
-    /// Whether to go on from a checkpoint.
-    pub resume: bool,
-    /// The commit to go on from.
-    pub partial_commit_sha: String,
-    /// Who asks.
-    pub orchestrator: String,
-}
-
-/// The answer to the wish for a new worker.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct SpawnAck {
-    /// The piece of work, if it is named as a bead as well.
-    pub bead_id: String,
-    /// The piece of work.
-    pub issue_id: String,
-    /// What became of it.
-    pub status: Option<SpawnStatus>,
-    /// Where the new worker runs.
-    pub session: String,
-}
-
-/// A message of no known kind.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Unknown {
-    /// The piece of work, if it is named.
-    pub bead_id: String,
-    /// What it calls its issue, if that is one word.
-    pub issue_id: String,
+/// A message of one of the ten kinds, or of none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Message {
+    kind: Option<Kind>,
+    fields: BTreeMap<&'static str, Field>,
 }
 
 impl Message {
-    /// The kind, when it is one of the ten.
+    /// A message that says nothing yet.
+    pub fn new(kind: Option<Kind>) -> Self {
+        let message = Self { kind, fields: BTreeMap::new() };
+        let has_failed = kind == Some(Kind::Failed);
+        message.with("status", has_failed.then(|| Field::Text("FAILED".to_owned())))
+    }
+
+    /// The message with this field, if it holds anything.
+    pub fn with(mut self, name: &'static str, field: impl Into<Option<Field>>) -> Self {
+        let is_empty = |field: &Field| match field {
+            Field::Text(text) => text.is_empty(),
+            Field::List(list) => list.is_empty(),
+            Field::Number(_) | Field::Flag(_) => false,
+        };
+        self.fields.extend(field.into().filter(|field| !is_empty(field)).map(|field| (name, field)));
+        self
+    }
+
+    /// Its kind, if it is of one.
     pub fn kind(&self) -> Option<Kind> {
-        Some(match self {
-            Self::BeadAccepted(_) => Kind::BeadAccepted,
-            Self::Progress(_) => Kind::Progress,
-            Self::HelpRequest(_) => Kind::HelpRequest,
-            Self::HelpResponse(_) => Kind::HelpResponse,
-            Self::OfferingReady(_) => Kind::OfferingReady,
-            Self::Done(_) => Kind::Done,
-            Self::Failed(_) => Kind::Failed,
-            Self::Checkpoint(_) => Kind::Checkpoint,
-            Self::SpawnRequest(_) => Kind::SpawnRequest,
-            Self::SpawnAck(_) => Kind::SpawnAck,
-            Self::Unknown(_) => return None,
-        })
+        self.kind
     }
 
-    /// The name of the kind, or `UNKNOWN`.
+    /// The word for its kind.
     pub fn type_name(&self) -> &'static str {
-        self.kind().map_or("UNKNOWN", Kind::as_str)
+        self.kind.map_or("UNKNOWN", Kind::as_str)
     }
 
-    /// The bead that is named, as written; empty if none is.
+    /// The piece of work that it names; empty if it names none.
     pub fn bead_id(&self) -> &str {
-        match self {
-            Self::BeadAccepted(message) => &message.bead_id,
-            Self::Progress(message) => &message.bead_id,
-            Self::HelpRequest(message) => &message.bead_id,
-            Self::HelpResponse(message) => &message.bead_id,
-            Self::OfferingReady(message) | Self::Done(message) => &message.bead_id,
-            Self::Failed(message) => &message.bead_id,
-            Self::Checkpoint(message) => &message.bead_id,
-            Self::SpawnRequest(message) => &message.bead_id,
-            Self::SpawnAck(message) => &message.bead_id,
-            Self::Unknown(message) => &message.bead_id,
-        }
+        self.text("bead_id")
     }
 
-    /// The piece of work that the message is about: its bead, else its issue, if that can be an id.
+    /// The piece of work that it is about: its bead, else its issue, if that can be the id of anything.
     pub fn work_id(&self) -> Option<&str> {
-        usable_id(self.bead_id()).or_else(|| usable_id(self.issue_id()))
+        usable_id(self.bead_id()).or_else(|| usable_id(self.text("issue_id")))
     }
 
-    /// Whether work on the piece has come to an end, good or bad.
+    /// Whether it says that the work has come to an end, good or bad.
     pub fn is_completion(&self) -> bool {
-        self.is_success() || matches!(self, Self::Failed(_) | Self::Checkpoint(_))
+        self.is_success() || matches!(self.kind, Some(Kind::Failed | Kind::Checkpoint))
     }
 
-    /// Whether the sender says that the work is complete, whatever its checks say.
+    /// Whether it says that the work is complete.
     pub fn is_success(&self) -> bool {
-        matches!(self, Self::OfferingReady(_) | Self::Done(_))
+        matches!(self.kind, Some(Kind::OfferingReady | Kind::Done))
     }
 
-    fn issue_id(&self) -> &str {
-        match self {
-            Self::SpawnRequest(message) => &message.issue_id,
-            Self::SpawnAck(message) => &message.issue_id,
-            Self::Unknown(message) => &message.issue_id,
-            _ => "",
-        }
+    /// The text of a field; empty if there is none.
+    pub fn text(&self, name: &str) -> &str {
+        if let Some(Field::Text(text)) = self.fields.get(name) { text } else { "" }
+    }
+
+    /// The number of a field.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        if let Some(Field::Number(number)) = self.fields.get(name) { Some(*number) } else { None }
+    }
+
+    /// The yes or no of a field.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        if let Some(Field::Flag(flag)) = self.fields.get(name) { Some(*flag) } else { None }
+    }
+
+    /// The items of a field; empty if there is none.
+    pub fn list(&self, name: &str) -> &[String] {
+        if let Some(Field::List(list)) = self.fields.get(name) { list } else { &[] }
+    }
+
+    /// The fields that say something, for those who print them.
+    pub fn fields(&self) -> Vec<(&'static str, &Field)> {
+        let names = if self.kind.is_some() { PRINTED } else { "bead_id" };
+        let found = names.split(' ').filter_map(|name| self.fields.get_key_value(name));
+        let said = found.filter(|(_, field)| !matches!(field, Field::Number(0) | Field::Flag(false)));
+        said.map(|(name, field)| (*name, field)).collect()
+    }
+
+    /// Whether the body gave any of the fields that tell a message of a kind from prose under such a subject.
+    pub fn has_fields(&self) -> bool {
+        self.fields.keys().any(|name| !matches!(*name, "bead_id" | "issue_id" | "status"))
     }
 }
 
@@ -256,9 +128,12 @@ pub fn usable_id(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown::read;
 
     fn spawn(bead_id: &str, issue_id: &str) -> Message {
-        Message::SpawnAck(SpawnAck { bead_id: bead_id.into(), issue_id: issue_id.into(), ..SpawnAck::default() })
+        let ids = [("bead_id", bead_id), ("issue_id", issue_id)];
+        let ack = Message::new(Some(Kind::SpawnAck));
+        ids.into_iter().fold(ack, |ack, (name, id)| ack.with(name, Field::Text(id.to_owned())))
     }
 
     #[test]
@@ -273,5 +148,49 @@ mod tests {
         assert_eq!(spawn("a\tb", "").work_id(), None);
         assert_eq!(spawn(&"x".repeat(LONGEST_ID), "").work_id(), Some("x".repeat(LONGEST_ID).as_str()));
         assert_eq!(spawn(&"x".repeat(LONGEST_ID + 1), "").work_id(), None);
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        let done =
+            Message::new(Some(Kind::Done)).with("bead_id", Field::Text("a-1".into())).with("summary", None::<Field>);
+        let done = done.with("tests_pass", Field::Flag(true)).with("lint_pass", Field::Flag(false));
+        let told = [("bead_id", &Field::Text("a-1".into())), ("tests_pass", &Field::Flag(true))];
+        assert_eq!(done.fields(), told);
+        assert!(Message::new(None).with("issue_id", Field::Text("a-1".into())).fields().is_empty());
+    }
+
+    #[test]
+    fn a_failure_tells_of_its_partial_work() {
+        let failed = Message::new(Some(Kind::Failed))
+            .with("files", Field::List(vec!["a".into()]))
+            .with("partial_commit_sha", Field::Text("c".into()))
+            .with("internal_attempts", Field::Number(3))
+            .with("failure_type", Field::Text("ERROR".into()));
+        let names: Vec<_> = failed.fields().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["status", "failure_type", "internal_attempts", "partial_commit_sha", "files"]);
+    }
+
+    #[test]
+    fn a_field_that_the_body_gave_tells_a_message_from_a_mere_subject() {
+        let has_fields = |kind: Kind, body: &str| read(&format!("[a-1] {kind}"), body).value.has_fields();
+        for (kind, field) in [
+            (Kind::BeadAccepted, "Title: t"),
+            (Kind::Progress, "Context usage: 0%"),
+            (Kind::HelpRequest, "## Question\nq"),
+            (Kind::HelpResponse, "Bead: a-1\nlook there"),
+            (Kind::OfferingReady, "## Changes\n- Files: a"),
+            (Kind::Done, "## Self-Validation\n- Tests: FAIL"),
+            (Kind::Failed, "## Failure\nInternal Attempts: 0"),
+            (Kind::Checkpoint, "Reason: MANUAL"),
+            (Kind::SpawnRequest, "Resume: true"),
+            (Kind::SpawnAck, "Session: s"),
+        ] {
+            assert!(has_fields(kind, field), "{kind}");
+            assert!(!has_fields(kind, "Bead: a-1") && !has_fields(kind, ""), "{kind}");
+            let is_prose = kind == Kind::HelpResponse;
+            assert_eq!(has_fields(kind, "Status: s\nIssue: a-1\nhello"), is_prose, "{kind}");
+        }
+        assert!(!read("hello", "Bead: a-1\nTitle: t").value.has_fields());
     }
 }

@@ -8,13 +8,14 @@ use super::lines::lines;
 use super::sections::{Heading, Sections};
 
 /// What to look for in a text.
+#[derive(Default)]
 pub(super) struct Wanted {
     /// Labels whose value is one line.
-    pub labels: &'static [&'static str],
+    pub labels: Vec<&'static str>,
     /// The label of a list.
     pub list: Option<&'static str>,
     /// Names of sections.
-    pub sections: &'static [&'static str],
+    pub sections: Vec<&'static str>,
 }
 
 /// What was found in a text.
@@ -26,9 +27,9 @@ pub(super) struct Outline<'t> {
 
 impl<'t> Outline<'t> {
     /// Looks through `text`, which must not begin within a fence.
-    pub fn read(text: &'t str, wanted: &Wanted) -> Self {
+    pub fn read(text: &'t str, wanted: Wanted) -> Self {
         let mut labels = Labels::wanted(wanted.labels, wanted.list);
-        let mut sections = Sections::wanted(wanted.sections);
+        let mut sections = Sections::wanted(&wanted.sections);
         let may_return = text.contains('\r');
         for line in lines(text).filter(|line| line.is_prose && !line.text.is_empty()) {
             match Heading::at_start_of(line.text) {
@@ -45,8 +46,8 @@ impl<'t> Outline<'t> {
     }
 
     /// The items of the wanted list.
-    pub fn into_list(self) -> Vec<String> {
-        self.labels.into_list()
+    pub fn take_list(&mut self) -> Vec<String> {
+        self.labels.take_list()
     }
 
     /// The text of a wanted section, trimmed.
@@ -58,35 +59,36 @@ impl<'t> Outline<'t> {
     pub fn bullets(&self, name: &str) -> Vec<String> {
         self.section(name).map(all_bullets).unwrap_or_default()
     }
-
-    /// What is found within a wanted section.
-    pub fn within(&self, name: &str, wanted: &Wanted) -> Self {
-        Self::read(self.section(name).unwrap_or_default(), wanted)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const CHANGES: Wanted = Wanted { labels: &["Commit"], list: Some("Files"), sections: &[] };
-    const DONE: Wanted = Wanted { labels: &["Bead"], list: None, sections: &["Changes", "Notes"] };
+    fn done(text: &str) -> Outline<'_> {
+        Outline::read(text, Wanted { labels: vec!["Bead"], list: None, sections: vec!["Changes", "Notes"] })
+    }
+
+    fn changes<'t>(body: &Outline<'t>) -> Outline<'t> {
+        let wanted = Wanted { labels: vec!["Commit"], list: Some("Files"), sections: vec![] };
+        Outline::read(body.section("Changes").unwrap_or_default(), wanted)
+    }
 
     #[test]
     fn labels_within_a_section_are_those_of_its_text_alone() {
-        let body = Outline::read("Commit: a\n## Changes\n### more\n- Commit: b\n- Files: c\n## Notes\nBead: d", &DONE);
-        let changes = body.within("Changes", &CHANGES);
+        let body = done("Commit: a\n## Changes\n### more\n- Commit: b\n- Files: c\n## Notes\nBead: d");
+        let mut changes = changes(&body);
         assert_eq!(changes.value("Commit"), Some("b"));
-        assert_eq!(changes.into_list(), ["c"]);
+        assert_eq!(changes.take_list(), ["c"]);
         assert_eq!(body.value("Bead"), Some("d"));
         assert_eq!(body.value("Commit"), None);
     }
 
     #[test]
     fn a_section_that_is_not_there_holds_nothing() {
-        let body = Outline::read("- Commit: a", &DONE);
+        let body = done("- Commit: a");
         assert_eq!(body.section("Changes"), None);
-        assert_eq!(body.within("Changes", &CHANGES).value("Commit"), None);
+        assert_eq!(changes(&body).value("Commit"), None);
         assert!(body.bullets("Notes").is_empty());
     }
 }

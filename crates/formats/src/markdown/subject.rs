@@ -70,7 +70,7 @@ enum Named {
 
 impl Named {
     fn by(word: &str) -> Option<Self> {
-        let kind = Kind::parse(word)?;
+        let kind = Kind::parse_any_case(word)?;
         Some(if word == kind.as_str() { Self::Plainly(kind) } else { Self::Kind(kind) })
     }
 }
@@ -138,7 +138,7 @@ fn whole_kind(text: &str) -> Option<Named> {
 
 /// A kind further on: prose has these words too, but not in capitals.
 fn later_kind(word: &str) -> Option<Kind> {
-    Kind::parse(word).filter(|kind| word == kind.as_str() || word.contains('_'))
+    Kind::parse_any_case(word).filter(|kind| word == kind.as_str() || word.contains('_'))
 }
 
 /// The kind that is meant by `OFFERING-READY` or `Help request`, and what follows it.

@@ -6,11 +6,10 @@
 use super::body::fenced;
 use super::labels::{ACCEPTED_BEAD, BEAD};
 use super::normal::{block, line, plain};
-use super::outline::{Outline, Wanted};
+use super::outline::Outline;
 use super::subject::Subject;
-use super::{
-    BeadAccepted, Checkpoint, Failed, HelpRequest, HelpResponse, Message, Offering, Progress, SpawnAck, SpawnRequest,
-};
+use super::table::{Form, Place, Rule, rules, wanted};
+use super::{Kind, Message};
 
 /// A message as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,21 +26,17 @@ impl Message {
         let subject = self.subject();
         let head = Subject::read(&subject);
         let mut page = Page::default();
-        match self {
-            Self::BeadAccepted(message) => page.bead_accepted(message),
-            Self::Progress(message) => page.progress(message),
-            Self::HelpRequest(message) => page.help_request(message),
-            Self::HelpResponse(message) => page.help_response(message, &head),
-            Self::OfferingReady(message) | Self::Done(message) => page.offering(message),
-            Self::Failed(message) => page.failed(message),
-            Self::Checkpoint(message) => page.checkpoint(message),
-            Self::SpawnRequest(message) => page.spawn_request(message, &head),
-            Self::SpawnAck(message) => page.spawn_ack(message, &head),
-            Self::Unknown(message) => {
-                page.label(BEAD, &message.bead_id);
-                page.label("Issue", &message.issue_id);
-            }
+        let bead = self.bead_id();
+        match self.kind() {
+            Some(Kind::BeadAccepted) => page.label(ACCEPTED_BEAD, bead),
+            Some(Kind::HelpResponse) => page.help_response(bead, self.text("guidance"), &head),
+            // A bead in the body is read as the issue too, unless there is another.
+            Some(Kind::SpawnRequest | Kind::SpawnAck)
+                if head.id.is_some() && line(self.text("issue_id")).is_empty() => {}
+            _ => page.label(BEAD, bead),
         }
+        page.label("Issue", self.text("issue_id"));
+        page.fields(self);
         Written { body: page.text, subject }
     }
 
@@ -63,39 +58,56 @@ struct Page {
 }
 
 impl Page {
-    fn bead_accepted(&mut self, message: &BeadAccepted) {
-        self.label(ACCEPTED_BEAD, &message.bead_id);
-        self.label("Title", &message.title);
-        self.label("Starting implementation at", &message.started_at);
+    /// Writes what the kind of the message has beyond its work.
+    fn fields(&mut self, message: &Message) {
+        let rules = message.kind().map(rules).unwrap_or_default();
+        for group in rules.chunk_by(|(_, one, ..), (_, next, ..)| one.section() == next.section()) {
+            let section = group[0].1.section();
+            let mut within = Page::default();
+            for rule in group {
+                match rule.1 {
+                    Place::Label(label) => self.field("", label, rule, message),
+                    // The protocol shows this section without bullets.
+                    Place::Within("Failure", label) => within.field("", label, rule, message),
+                    Place::Within(_, label) => within.field("- ", label, rule, message),
+                    Place::Section(_) => within.text = block(message.text(rule.0)),
+                }
+                if let Form::Bullets = rule.2 {
+                    let items: Vec<_> = lines(message.list(rule.0)).map(|item| format!("- {item}")).collect();
+                    within.text = items.join("\n");
+                }
+            }
+            self.section(section, &within.text);
+        }
     }
 
-    fn progress(&mut self, message: &Progress) {
-        self.label(BEAD, &message.bead_id);
-        self.label("Step", &message.step);
-        self.label("Status", &message.status);
-        self.label("Context usage", &percent(message.context_usage));
-        self.list("", "Files touched", &message.files_touched);
+    fn field(&mut self, decoration: &str, label: &str, (name, _, form, wanted): &Rule, message: &Message) {
+        let number = message.number(name).map(|number| number.to_string()).unwrap_or_default();
+        match form {
+            Form::List => self.list(decoration, label, message.list(name)),
+            Form::Fixed(word) => self.decorated(decoration, label, word),
+            Form::Number => self.decorated(decoration, label, &number),
+            Form::Percent if number.is_empty() => {}
+            Form::Percent => self.decorated(decoration, label, &format!("{number}%")),
+            Form::Verdict => {
+                let (yes, no) = wanted.split_once(" | ").unwrap_or_default();
+                // To resume is not asked for unless it is said, and is said either way.
+                let verdict = message.flag(name).or((*name == "resume").then_some(false));
+                self.decorated(decoration, label, verdict.map_or("", |verdict| if verdict { yes } else { no }));
+            }
+            _ => self.decorated(decoration, label, message.text(name)),
+        }
     }
 
-    fn help_request(&mut self, message: &HelpRequest) {
-        self.label(BEAD, &message.bead_id);
-        self.label("Issue Type", message.issue_type.as_ref().map_or("", |word| word.as_str()));
-        self.section("Problem", &block(&message.problem));
-        self.section("What I Tried", &block(&message.what_tried));
-        let files: Vec<_> = lines(&message.files_touched).map(|file| format!("- {file}")).collect();
-        self.section("Files Touched", &files.join("\n"));
-        self.section("Question", &block(&message.question));
-    }
-
-    fn help_response(&mut self, message: &HelpResponse, head: &Subject<'_>) {
-        let guidance = plain(&message.guidance);
-        let within = Outline::read(&guidance, &BEADS);
+    fn help_response(&mut self, bead: &str, guidance: &str, head: &Subject<'_>) {
+        let guidance = plain(guidance);
+        let within = Outline::read(&guidance, wanted(Kind::HelpResponse));
         let is_named_within = within.value(BEAD).or_else(|| within.value(ACCEPTED_BEAD)).is_some();
         let is_fenced = fenced(&guidance).is_some();
         // The protocol shows the text alone, which will do as long as the subject names the bead and is believed, and
         // the text is not taken for its wrapping.
         if is_named_within || is_fenced || head.id.is_none() {
-            self.label(BEAD, &message.bead_id);
+            self.label(BEAD, bead);
         }
         if guidance.is_empty() {
             return;
@@ -110,76 +122,8 @@ impl Page {
         }
     }
 
-    fn offering(&mut self, message: &Offering) {
-        self.label(BEAD, &message.bead_id);
-        self.label("Status", &message.status);
-        self.commit("Changes", &message.commit_sha, &message.files);
-        let mut validation = Page::default();
-        for (name, verdict) in [("Tests", message.tests), ("Lint", message.lint), ("Build", message.build)] {
-            validation.item(name, verdict.map_or("", |pass| if pass { "PASS" } else { "FAIL" }));
-        }
-        self.section("Self-Validation", &validation.text);
-        self.section("Summary", &block(&message.summary));
-    }
-
-    fn failed(&mut self, message: &Failed) {
-        self.label(BEAD, &message.bead_id);
-        self.label("Status", "FAILED");
-        let mut failure = Page::default();
-        failure.label("Type", message.failure_type.as_ref().map_or("", |word| word.as_str()));
-        failure.label("Reason", &message.reason);
-        failure
-            .label("Internal Attempts", &message.internal_attempts.map(|count| count.to_string()).unwrap_or_default());
-        self.section("Failure", &failure.text);
-        self.commit("Partial Progress", &message.partial_commit_sha, &message.files);
-        self.section("Recommendation", &block(&message.recommendation));
-    }
-
-    fn checkpoint(&mut self, message: &Checkpoint) {
-        self.label(BEAD, &message.bead_id);
-        self.label("Reason", message.reason.as_ref().map_or("", |word| word.as_str()));
-        let mut state = Page::default();
-        state.item("Commit", &message.partial_commit_sha);
-        state.item("Description", &message.progress);
-        state.item("Context usage", &percent(message.context_usage));
-        self.section("Progress", &state.text);
-        self.section("Next Steps for Successor", &block(&message.next_steps));
-    }
-
-    fn spawn_request(&mut self, message: &SpawnRequest, head: &Subject<'_>) {
-        self.bead_and_issue(&message.bead_id, &message.issue_id, head);
-        self.label("Resume", if message.resume { "true" } else { "false" });
-        self.label("Checkpoint", &message.partial_commit_sha);
-        self.label("Orchestrator", &message.orchestrator);
-    }
-
-    fn spawn_ack(&mut self, message: &SpawnAck, head: &Subject<'_>) {
-        self.bead_and_issue(&message.bead_id, &message.issue_id, head);
-        self.label("Status", message.status.as_ref().map_or("", |word| word.as_str()));
-        self.label("Session", &message.session);
-    }
-
-    fn bead_and_issue(&mut self, bead: &str, issue: &str, head: &Subject<'_>) {
-        // A bead in the body is read as the issue too, unless there is another.
-        if head.id.is_none() || !line(issue).is_empty() {
-            self.label(BEAD, bead);
-        }
-        self.label("Issue", issue);
-    }
-
-    fn commit(&mut self, section: &str, commit: &str, files: &[String]) {
-        let mut page = Page::default();
-        page.item("Commit", commit);
-        page.list("- ", "Files", files);
-        self.section(section, &page.text);
-    }
-
     fn label(&mut self, name: &str, value: &str) {
         self.decorated("", name, value);
-    }
-
-    fn item(&mut self, name: &str, value: &str) {
-        self.decorated("- ", name, value);
     }
 
     fn decorated(&mut self, decoration: &str, name: &str, value: &str) {
@@ -223,8 +167,6 @@ impl Page {
     }
 }
 
-const BEADS: Wanted = Wanted { labels: &[BEAD, ACCEPTED_BEAD], list: None, sections: &[] };
-
 /// Puts a text that is all in a fence into one that no line of it closes.
 fn in_another_fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -234,8 +176,4 @@ fn in_another_fence(text: &str) -> String {
 
 fn lines(items: &[String]) -> impl Iterator<Item = String> {
     items.iter().map(|item| line(item)).filter(|item| !item.is_empty())
-}
-
-fn percent(percent: Option<u8>) -> String {
-    percent.map(|percent| format!("{percent}%")).unwrap_or_default()
 }

@@ -217,22 +217,7 @@ fn bare(text: &[u8], start: usize, form: Form) -> Option<Value> {
 
 /// Whether the byte may stand in a value without quotes.
 fn is_bare(byte: u8) -> bool {
-    const BARE: [bool; 256] = {
-        let ends = b"\"'`,;&()[]{}<>|\\\x7f";
-        let mut table = [true; 256];
-        let mut byte = 0;
-        while byte <= b' ' as usize {
-            table[byte] = false;
-            byte += 1;
-        }
-        let mut place = 0;
-        while place < ends.len() {
-            table[ends[place] as usize] = false;
-            place += 1;
-        }
-        table
-    };
-    BARE[byte as usize]
+    byte > b' ' && !b"\"'`,;&()[]{}<>|\\\x7f".contains(&byte)
 }
 
 /// Whether nothing but `export` and spaces stands before the name on its line.

@@ -8,36 +8,30 @@ use super::Rule;
 use super::scan::{Secret, is_word, run};
 use super::values::looks_random;
 
-/// How the tokens of one maker look.
-struct Shape {
-    rule: Rule,
-    marks: &'static [&'static str],
-    alphabet: fn(u8) -> bool,
-    lengths: RangeInclusive<usize>,
-}
+/// How the tokens of one maker look: the marks, and the letters behind them with how many there may be.
+type Shape = (Rule, &'static [&'static str], fn(u8) -> bool, RangeInclusive<usize>);
 
 /// Longer marks come before those that they begin with.
-const SHAPES: [Shape; 18] = [
-    shape(Rule::AwsAccessKey, &["AKIA", "ASIA"], is_upper_or_digit, 16..=16),
-    shape(Rule::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], is_alphanumeric, 36..=255),
-    shape(Rule::GithubToken, &["github_pat_"], is_word, 36..=255),
-    shape(Rule::GitlabToken, &["glpat-"], is_word, 20..=512),
-    shape(Rule::SlackToken, &["xapp-", "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], is_word, 20..=255),
-    shape(Rule::StripeKey, &["sk_live_", "rk_live_"], is_alphanumeric, 16..=255),
-    shape(Rule::AnthropicKey, &["sk-ant-"], is_word, 32..=255),
-    shape(Rule::OpenaiKey, &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-", "sk-or-v1-"], is_word, 32..=255),
+static SHAPES: [Shape; 17] = [
+    (Rule::AwsAccessKey, &["AKIA", "ASIA"], is_upper_or_digit, 16..=16),
+    (Rule::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], is_alphanumeric, 36..=255),
+    (Rule::GithubToken, &["github_pat_"], is_word, 36..=255),
+    (Rule::GitlabToken, &["glpat-"], is_word, 20..=512),
+    (Rule::SlackToken, &["xapp-", "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], is_word, 20..=255),
+    (Rule::StripeKey, &["sk_live_", "rk_live_"], is_alphanumeric, 16..=255),
+    (Rule::AnthropicKey, &["sk-ant-"], is_word, 32..=255),
+    (Rule::OpenaiKey, &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-", "sk-or-v1-"], is_word, 32..=255),
     // Anything may begin with `sk-`, so a name with hyphens is none.
-    shape(Rule::OpenaiKey, &["sk-"], is_alphanumeric, 32..=128),
-    shape(Rule::GoogleApiKey, &["AIza"], is_word, 35..=35),
-    shape(Rule::NpmToken, &["npm_"], is_alphanumeric, 36..=36),
-    shape(Rule::PypiToken, &["pypi-AgEI"], is_word, 50..=512),
-    shape(Rule::PypiToken, &["pypi-AgEN"], is_word, 50..=512),
+    (Rule::OpenaiKey, &["sk-"], is_alphanumeric, 32..=128),
+    (Rule::GoogleApiKey, &["AIza"], is_word, 35..=35),
+    (Rule::NpmToken, &["npm_"], is_alphanumeric, 36..=36),
+    (Rule::PypiToken, &["pypi-AgEI", "pypi-AgEN"], is_word, 50..=512),
     // Hugging Face, Groq and xAI; DigitalOcean; Google's OAuth clients; age; Vault.
-    shape(Rule::ProviderToken, &["hf_", "gsk_", "xai-"], is_alphanumeric, 32..=128),
-    shape(Rule::ProviderToken, &["dop_v1_", "doo_v1_", "dor_v1_"], is_alphanumeric, 64..=64),
-    shape(Rule::ProviderToken, &["GOCSPX-"], is_word, 28..=28),
-    shape(Rule::ProviderToken, &["AGE-SECRET-KEY-1"], is_upper_or_digit, 58..=58),
-    shape(Rule::ProviderToken, &["hvs.", "hvb."], is_word, 24..=512),
+    (Rule::ProviderToken, &["hf_", "gsk_", "xai-"], is_alphanumeric, 32..=128),
+    (Rule::ProviderToken, &["dop_v1_", "doo_v1_", "dor_v1_"], is_alphanumeric, 64..=64),
+    (Rule::ProviderToken, &["GOCSPX-"], is_word, 28..=28),
+    (Rule::ProviderToken, &["AGE-SECRET-KEY-1"], is_upper_or_digit, 58..=58),
+    (Rule::ProviderToken, &["hvs.", "hvb."], is_word, 24..=512),
 ];
 
 /// No token is shorter, its mark included; of a JSON Web Token, no first part.
@@ -46,63 +40,31 @@ pub const SHORTEST: usize = 16;
 pub const LONGEST_DOTTED_MARK: usize = 3;
 const SENDGRID: &[u8] = b"SG.";
 
-const fn shape(
-    rule: Rule,
-    marks: &'static [&'static str],
-    alphabet: fn(u8) -> bool,
-    lengths: RangeInclusive<usize>,
-) -> Shape {
-    Shape { rule, marks, alphabet, lengths }
-}
-
 /// The token that begins at `start` or behind the hyphens and underscores there.
 pub fn at(text: &[u8], start: usize) -> Option<Secret> {
     let start = start + run(&text[start..], |byte| matches!(byte, b'-' | b'_'));
     let rest = &text[start..];
-    if !may_be_a_mark(rest) {
-        return None;
-    }
     if rest.starts_with(b"eyJ") {
         return json_web_token(rest).map(|length| Secret { rule: Rule::Jwt, start, end: start + length });
     }
     if rest.starts_with(SENDGRID) {
         return sendgrid_key(rest).map(|length| Secret { rule: Rule::ProviderToken, start, end: start + length });
     }
-    let begins = |mark: &&str| mark.as_bytes()[0] == rest[0] && rest.starts_with(mark.as_bytes());
-    let marked = |shape: &Shape| shape.marks.iter().copied().find(begins);
-    let (shape, mark) = SHAPES.iter().find_map(|shape| Some((shape, marked(shape)?)))?;
+    let begins = |mark: &&str| mark.as_bytes().first() == rest.first() && rest.starts_with(mark.as_bytes());
+    let marked = |shape: &'static Shape| Some((shape, shape.1.iter().copied().find(begins)?));
+    let ((rule, _, alphabet, lengths), mark) = SHAPES.iter().find_map(marked)?;
     let body = &rest[mark.len()..];
-    let length = mark.len() + shape.body_length(&body[..run(body, is_word)])?;
-    Some(Secret { rule: shape.rule, start, end: start + length })
+    let length = mark.len() + body_length(&body[..run(body, is_word)], *alphabet, lengths)?;
+    Some(Secret { rule: *rule, start, end: start + length })
 }
 
-/// Whether the first two bytes are those of any token: a sieve that nearly every word falls through.
-fn may_be_a_mark(rest: &[u8]) -> bool {
-    let [first, second, ..] = rest else { return false };
-    match first {
-        b'A' => matches!(second, b'K' | b'S' | b'I' | b'G'),
-        b'g' => matches!(second, b'h' | b'i' | b'l' | b's'),
-        b's' | b'r' => *second == b'k',
-        b'e' | b'p' => *second == b'y',
-        b'x' => matches!(second, b'o' | b'a'),
-        b'n' => *second == b'p',
-        b'h' => matches!(second, b'f' | b'v'),
-        b'd' => *second == b'o',
-        b'G' => *second == b'O',
-        b'S' => *second == b'G',
-        _ => false,
-    }
-}
-
-impl Shape {
-    /// The length of the token behind its mark, where `body` is the rest of the word.
-    fn body_length(&self, body: &[u8]) -> Option<usize> {
-        let length = run(body, self.alphabet).min(*self.lengths.end());
-        let (token, rest) = body.split_at(length);
-        // Markdown puts underscores around words, and prose a hyphen behind them.
-        let ends = rest.iter().all(|byte| matches!(byte, b'-' | b'_'));
-        (ends && self.lengths.contains(&length) && looks_random(token)).then_some(length)
-    }
+/// How long the token is that begins with `body`.
+fn body_length(body: &[u8], alphabet: fn(u8) -> bool, lengths: &RangeInclusive<usize>) -> Option<usize> {
+    let length = run(body, alphabet).min(*lengths.end());
+    let (token, rest) = body.split_at(length);
+    // Markdown puts underscores around words, and prose a hyphen behind them.
+    let ends = rest.iter().all(|byte| matches!(byte, b'-' | b'_'));
+    (ends && lengths.contains(&length) && looks_random(token)).then_some(length)
 }
 
 /// The length of a token of three parts: two that open as JSON objects do, and a signature.

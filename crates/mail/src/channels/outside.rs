@@ -103,15 +103,21 @@ impl OfficeMark {
     }
 
     fn made_for(said: &ChannelMessage, office: &str, seq: i64) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        let time = said.timestamp.as_millisecond().to_string();
-        for part in [office, &seq.to_string(), &said.session_id, &said.from, &said.to, &time, &said.text] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        let digest = hasher.finalize().to_hex().chars().take(16).collect();
+        let (seq_text, time) = (seq.to_string(), said.timestamp.as_millisecond().to_string());
+        let parts = [office, &seq_text, &said.session_id, &said.from, &said.to, &time, &said.text];
+        let digest = digest(parts).to_hex().chars().take(16).collect();
         Self { office: office.to_owned(), seq, digest }
     }
+}
+
+/// A hash over texts, each of which goes in with its length.
+pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize()
 }
 
 impl Post {
@@ -150,13 +156,13 @@ impl Post {
         said.set_metadata_text("turn", Some(&self.message.from));
         said.set_metadata_text("in_reply_to", self.in_reply_to.as_deref());
         said.set_metadata_text("thread_id", thread);
-        said.set_metadata_number("hops", self.hops.into());
+        said.set_metadata("hops", self.hops);
         if self.message.importance != Importance::default() {
             said.set_metadata_text(IMPORTANCE, Some(self.message.importance.as_str()));
         }
         // Of a typed message the kind would decide for whoever is not told.
         if self.message.ack_required || self.message.kind.is_some() {
-            said.set_metadata_flag(ACK_REQUIRED, self.message.ack_required);
+            said.set_metadata(ACK_REQUIRED, self.message.ack_required);
         }
         if self.message.is_by_human() {
             said.set_metadata_text(VOUCHED, Some(self.message.vouched.as_str()));

@@ -8,10 +8,10 @@ use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
 use crate::events::EventKind;
 use crate::ids::MessageId;
-use crate::mailboxes::{Archived, BroughtBack, CopyQuery, Count};
+use crate::mailboxes::{CopyQuery, Count};
 use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
 
-async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Archived {
+async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Option<bool> {
     store.archive(team.agent(name), id, team.agent(name), at("16:05:00")).await.unwrap()
 }
 
@@ -82,7 +82,7 @@ pub async fn open_copies_with_long_bodies_are_read_in_short_pages(store: &Shared
 pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob", "carol"])).await;
-    assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
+    assert_eq!(archived(store, &team, "bob", id).await, Some(true));
     assert_eq!(open(store, &query(&team, Some("bob"))).await, []);
     assert!(team.inbox("bob").await.is_empty());
     assert_eq!(team.take("bob", 1, at("16:06:00")).await, []);
@@ -94,8 +94,8 @@ pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) 
 pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared) {
     let team = team(store).await;
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
-    assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
-    assert_eq!(store.archive(bob, id, bob, at("16:09:00")).await.unwrap(), Archived::Before);
+    assert_eq!(archived(store, &team, "bob", id).await, Some(true));
+    assert_eq!(store.archive(bob, id, bob, at("16:09:00")).await.unwrap(), Some(false));
     assert_eq!(team.copy(id, "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
@@ -109,7 +109,7 @@ pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
         tasks.spawn(async move { store.archive(bob, id, bob, at("16:05:00")).await.unwrap() });
     }
     let answers = tasks.join_all().await;
-    assert_eq!(answers.iter().filter(|answer| **answer == Archived::Now).count(), 1, "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| **answer == Some(true)).count(), 1, "{answers:?}");
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
 
@@ -117,8 +117,8 @@ pub async fn who_has_no_copy_puts_nothing_away(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"])).await;
     let before = team.events().await;
-    assert_eq!(archived(store, &team, "carol", id).await, Archived::NoCopy);
-    assert_eq!(archived(store, &team, "bob", MessageId(id.0 + 1)).await, Archived::NoCopy);
+    assert_eq!(archived(store, &team, "carol", id).await, None);
+    assert_eq!(archived(store, &team, "bob", MessageId(id.0 + 1)).await, None);
     assert_eq!(team.events().await, before);
 }
 
@@ -127,8 +127,8 @@ pub async fn who_puts_a_copy_away_or_brings_it_back_is_told(store: &Shared) {
     let (alice, bob, carol) = (team.agent("alice"), team.agent("bob"), team.agent("carol"));
     let id = team.send(draft("alice", &["bob"])).await;
     let before = team.events().await.len();
-    assert_eq!(store.archive(bob, id, carol, at("16:05:00")).await.unwrap(), Archived::Now);
-    assert_eq!(store.bring_back(bob, id, alice, at("16:06:00")).await.unwrap(), BroughtBack::Now);
+    assert_eq!(store.archive(bob, id, carol, at("16:05:00")).await.unwrap(), Some(true));
+    assert_eq!(store.bring_back(bob, id, alice, at("16:06:00")).await.unwrap(), Some(true));
     let events = team.events().await;
     let told: Vec<_> = events[before..].iter().map(|one| (one.kind, one.reference, one.agent, one.at)).collect();
     let expected = [
@@ -146,20 +146,17 @@ pub async fn what_was_put_away_comes_back_as_it_was(store: &Shared) {
     store.mark(bob, read, &Mark::Read, at("16:04:00")).await.unwrap();
     let before = team.inbox("bob").await;
     for id in [read, unread] {
-        assert_eq!(archived(store, &team, "bob", id).await, Archived::Now);
-        assert_eq!(
-            archived(store, &team, "carol", read).await,
-            if id == read { Archived::Now } else { Archived::Before }
-        );
+        assert_eq!(archived(store, &team, "bob", id).await, Some(true));
+        assert_eq!(archived(store, &team, "carol", read).await, if id == read { Some(true) } else { Some(false) });
     }
     assert_eq!(team.inbox("bob").await, []);
     for id in [read, unread] {
-        assert_eq!(store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap(), BroughtBack::Now);
+        assert_eq!(store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap(), Some(true));
     }
     assert_eq!(team.inbox("bob").await, before);
     assert_eq!(team.copy(read, "carol").await.state.archived_at, Some(at("16:05:00")), "each for itself");
     assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [unread], "what was not seen is new still");
-    assert_eq!(archived(store, &team, "bob", read).await, Archived::Now, "and can be put away again");
+    assert_eq!(archived(store, &team, "bob", read).await, Some(true), "and can be put away again");
 }
 
 pub async fn bringing_back_what_is_not_away_changes_nothing(store: &Shared) {
@@ -167,10 +164,10 @@ pub async fn bringing_back_what_is_not_away_changes_nothing(store: &Shared) {
     let (bob, carol) = (team.agent("bob"), team.agent("carol"));
     let id = team.send(draft("alice", &["bob"])).await;
     let before = (team.events().await, team.inbox("bob").await);
-    assert_eq!(store.bring_back(bob, id, bob, at("16:05:00")).await.unwrap(), BroughtBack::NotAway);
-    assert_eq!(store.bring_back(carol, id, bob, at("16:05:00")).await.unwrap(), BroughtBack::NoCopy);
+    assert_eq!(store.bring_back(bob, id, bob, at("16:05:00")).await.unwrap(), Some(false));
+    assert_eq!(store.bring_back(carol, id, bob, at("16:05:00")).await.unwrap(), None);
     let unknown = store.bring_back(bob, MessageId(id.0 + 1), bob, at("16:05:00")).await.unwrap();
-    assert_eq!(unknown, BroughtBack::NoCopy);
+    assert_eq!(unknown, None);
     assert_eq!((team.events().await, team.inbox("bob").await), before);
 }
 
@@ -184,7 +181,7 @@ pub async fn of_many_who_bring_back_at_once_one_does(store: &Shared) {
         tasks.spawn(async move { store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap() });
     }
     let answers = tasks.join_all().await;
-    assert_eq!(answers.iter().filter(|answer| **answer == BroughtBack::Now).count(), 1, "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| **answer == Some(true)).count(), 1, "{answers:?}");
     assert_eq!(team.count_events(EventKind::MessageBroughtBack).await, 1);
 }
 

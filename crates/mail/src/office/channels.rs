@@ -11,7 +11,7 @@ use crate::agents::AgentName;
 use crate::channels::{Channel, ChannelName, NewPost, Post, PostQuery, WATCHER, subject_of, text_of};
 use crate::error::{Error, shown};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{Importance, Role};
+use crate::messages::Role;
 use crate::projects::Project;
 use crate::watches::MOST_HOPS;
 pub use arrivals::{Arrival, TakenIn};
@@ -82,7 +82,7 @@ impl Office {
             idempotency_key: post.idempotency_key,
             thread: post.thread,
             door: post.door,
-            ..plain(post.project_key, post.from, to, &subject, &body)
+            ..Draft::plain(post.project_key, post.from, to, &subject, &body)
         };
         check_thread(&draft)?;
         let draft = Draft { thread: post.thread.or(answered.map(|answered| answered.thread.as_str())), ..draft };
@@ -206,22 +206,4 @@ fn checked_word(what: &'static str, word: &str) -> Result<String, Error> {
     }
     let wanted = "1 to 64 letters, digits, '-', '_' and '.'".to_owned();
     Err(Error::Invalid { what, value: shown(word), wanted })
-}
-
-fn plain<'a>(project_key: &'a str, from: Claim<'a>, to: Vec<String>, subject: &'a str, body: &'a str) -> Draft<'a> {
-    Draft {
-        project_key,
-        from,
-        to,
-        cc: Vec::new(),
-        bcc: Vec::new(),
-        subject,
-        body,
-        thread: None,
-        importance: Importance::default(),
-        ack_required: None,
-        idempotency_key: None,
-        strict: false,
-        door: "channel",
-    }
 }

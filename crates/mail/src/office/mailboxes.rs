@@ -1,10 +1,10 @@
-//! Mailboxes, copy by copy: what is open, finding one, taking back that it was read, putting it away and bringing it back.
+//! Mailboxes, copy by copy: what is open, finding one, and putting it away.
 
 use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
-use crate::mailboxes::{Archived, BroughtBack, CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
-use crate::messages::{Delivery, DeliveryState, Mark, Message};
+use crate::mailboxes::{CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
+use crate::messages::{Delivery, Message};
 use crate::projects::Project;
 
 /// Which open mail is asked for.
@@ -40,7 +40,7 @@ impl Office {
     pub async fn copy(&self, project_key: &str, id: CopyId, reader: Option<&str>) -> Result<RecipientCopy, Error> {
         let (message, copies) = self.message(project_key, id.message).await?;
         let place = id.place.or_else(|| place_of(&copies, reader?)).unwrap_or(1);
-        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage { id: id.message })
+        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage(id.message))
     }
 
     /// The copy that somebody who does something with it means: it has to be plain which one.
@@ -56,65 +56,29 @@ impl Office {
         let Some(place) = id.place.or(own).or(only) else {
             return Err(several_copies(&message, &copies));
         };
-        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage { id: id.message })
-    }
-
-    /// Takes back that the agent read a message. Twice is fine.
-    pub async fn mark_unread(
-        &self,
-        project_key: &str,
-        agent: Claim<'_>,
-        id: MessageId,
-    ) -> Result<DeliveryState, Error> {
-        self.mark(project_key, agent, id, Mark::Unread).await
+        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage(id.message))
     }
 
     /// Puts the agent's copy away; whether this call did it.
     pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        self.put_away(&project, &agent, id, agent.id).await
+        let is_new = self.store.archive(agent.id, id, agent.id, self.clock.now()).await?;
+        self.tell_moved(&project, &agent, id, is_new).await
     }
 
-    /// Brings the agent's copy back that was put away; whether it was.
-    pub async fn bring_back(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
-        let (project, agent, _) = self.acting(project_key, agent).await?;
-        self.fetch_back(&project, &agent, id, agent.id).await
-    }
-
-    /// Puts a copy away, as done by `by`.
-    pub(super) async fn put_away(
+    /// Wakes whoever waits for the mail of an agent whose copy was put away or brought back; whether it was.
+    pub(super) async fn tell_moved(
         &self,
         project: &Project,
         agent: &Known,
         id: MessageId,
-        by: AgentId,
+        is_new: Option<bool>,
     ) -> Result<bool, Error> {
-        match self.store.archive(agent.id, id, by, self.clock.now()).await? {
-            Archived::Now => {
-                self.wake.mail_for(&[agent.id]);
-                Ok(true)
-            }
-            Archived::Before => Ok(false),
-            Archived::NoCopy => Err(self.no_copy(project, agent.name.clone(), id).await?),
+        let Some(is_new) = is_new else { return Err(self.no_copy(project, agent.name.clone(), id).await?) };
+        if is_new {
+            self.wake.mail_for(&[agent.id]);
         }
-    }
-
-    /// Brings a copy back, as done by `by`.
-    pub(super) async fn fetch_back(
-        &self,
-        project: &Project,
-        agent: &Known,
-        id: MessageId,
-        by: AgentId,
-    ) -> Result<bool, Error> {
-        match self.store.bring_back(agent.id, id, by, self.clock.now()).await? {
-            BroughtBack::Now => {
-                self.wake.mail_for(&[agent.id]);
-                Ok(true)
-            }
-            BroughtBack::NotAway => Ok(false),
-            BroughtBack::NoCopy => Err(self.no_copy(project, agent.name.clone(), id).await?),
-        }
+        Ok(is_new)
     }
 
     /// Succeeds when the caller is who it says it is, as far as this office asks for that.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{Claim, Office};
-use crate::error::{Error, StoreError, check_text};
+use crate::error::{Error, StoreError, check_text, shown};
 use crate::ids::MessageId;
 use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
+use crate::threads::LONGEST_THREAD;
 pub use reading::{Notes, Secret};
-pub(super) use send::check_thread;
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.
@@ -128,7 +128,8 @@ impl Office {
         self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
     }
 
-    pub(super) async fn mark(
+    /// Notes what the agent did with its copy of a message.
+    pub(crate) async fn mark(
         &self,
         project_key: &str,
         agent: Claim<'_>,
@@ -146,15 +147,19 @@ impl Office {
     /// Why an agent has no copy of a message.
     pub(super) async fn no_copy(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
         let is_there = self.store.message(project.id, id).await?.is_some();
-        Ok(if is_there { Error::NotARecipient { id, agent } } else { Error::UnknownMessage { id } })
+        Ok(if is_there { Error::NotARecipient { id, agent } } else { Error::UnknownMessage(id) })
     }
 
     /// A message and every recipient's copy; blind copies are left to the caller to hide.
     pub async fn message(&self, project_key: &str, id: MessageId) -> Result<(Message, Vec<Delivery>), Error> {
         let project = self.project(project_key).await?;
-        let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
+        let message = self.known_message(&project, id).await?;
         let deliveries = self.store.deliveries(id).await?;
         Ok((message, deliveries))
+    }
+
+    pub(super) async fn known_message(&self, project: &Project, id: MessageId) -> Result<Message, Error> {
+        self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage(id))
     }
 
     /// What an agent sent, newest first, each with its copies.
@@ -174,4 +179,16 @@ impl Office {
         }
         Ok(sent)
     }
+}
+
+pub(super) fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
+    draft.thread.map_or(Ok(()), |thread| check_label("thread_id", thread, LONGEST_THREAD))
+}
+
+fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
+    if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
+        let wanted = format!("1 to {longest} characters, none of them a control character");
+        return Err(Error::Invalid { what, value: shown(text), wanted });
+    }
+    Ok(())
 }

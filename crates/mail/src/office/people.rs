@@ -52,7 +52,8 @@ impl Office {
         id: MessageId,
     ) -> Result<bool, Error> {
         let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
-        self.put_away(&project, &recipient, id, person.id).await
+        let is_new = self.store.archive(recipient.id, id, person.id, self.clock.now()).await?;
+        self.tell_moved(&project, &recipient, id, is_new).await
     }
 
     /// Brings a recipient's copy back that was put away, as a person wants it; whether it was.
@@ -64,7 +65,8 @@ impl Office {
         id: MessageId,
     ) -> Result<bool, Error> {
         let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
-        self.fetch_back(&project, &recipient, id, person.id).await
+        let is_new = self.store.bring_back(recipient.id, id, person.id, self.clock.now()).await?;
+        self.tell_moved(&project, &recipient, id, is_new).await
     }
 
     /// Gives back somebody's active lease, and writes to its holder that it was.
@@ -74,10 +76,10 @@ impl Office {
         let now = self.clock.now();
         let after = Some(LeaseId(lease.0.saturating_sub(1)));
         let found = self.store.leases(project.id, after, 1, now).await?.pop().filter(|found| found.id == lease);
-        let held = found.ok_or(Error::LeaseOver { lease })?;
+        let held = found.ok_or(Error::LeaseOver(lease))?;
         let patterns = [held.pattern.clone()];
         let mut released = self.store.release(project.id, held.holder, Some(&patterns), person.id, now).await?;
-        let released = released.pop().ok_or(Error::LeaseOver { lease })?;
+        let released = released.pop().ok_or(Error::LeaseOver(lease))?;
         self.wake.leases_changed(project.id);
         if released.holder != person.id {
             self.tell_holder(&project, &person, &released).await?;
@@ -153,20 +155,12 @@ impl Office {
             "{} released your reservation on `{}` from the page. Reserve it again before you go on there.",
             person.name, lease.pattern
         );
+        let (from, to) = (Claim::person(&person.name), vec![lease.holder_name.clone()]);
         let draft = Draft {
-            project_key: &project.slug,
-            from: Claim::person(&person.name),
-            to: vec![lease.holder_name.clone()],
-            cc: Vec::new(),
-            bcc: Vec::new(),
-            subject: "Your reservation was released",
-            body: &body,
-            thread: None,
             importance: Importance::High,
             ack_required: Some(false),
-            idempotency_key: None,
-            strict: false,
             door: PAGE,
+            ..Draft::plain(&project.slug, from, to, "Your reservation was released", &body)
         };
         match self.send(draft).await {
             Err(error) if error.retryable() => Err(error),
@@ -185,5 +179,5 @@ pub(super) fn check_not_retired(agents: &[Known]) -> Result<(), Error> {
 }
 
 fn taken(name: &AgentName) -> Error {
-    Error::NameTaken { name: name.as_str().to_owned() }
+    Error::NameTaken(name.as_str().to_owned())
 }

@@ -103,16 +103,7 @@ impl Office {
     ///
     /// What is known here and newer stays. A file without a time cannot be newer than anything that is known, and neither
     /// can one that is dated so far ahead that no clock explains it: it would be news at every look.
-    pub async fn heard(&self, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
-        self.heard_from(Source::File, project_key, heartbeat).await
-    }
-
-    /// The same for what was said on NATS.
-    pub async fn heard_on_nats(&self, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
-        self.heard_from(Source::Nats, project_key, heartbeat).await
-    }
-
-    async fn heard_from(&self, source: Source, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
+    pub async fn heard(&self, source: Source, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
         let state = heartbeat.state.as_deref().unwrap_or(UNKNOWN);
         check_state("state", state)?;
         self.ensure_mailbox(project_key, &heartbeat.agent_id).await?;

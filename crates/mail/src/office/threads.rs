@@ -1,7 +1,5 @@
 //! Reading conversations, summing them up, and searching what was said.
 
-use formats::Kind;
-
 use super::Office;
 use crate::error::{Error, StoreError, shown};
 use crate::ids::MessageId;
@@ -9,7 +7,7 @@ use crate::messages::{About, Message};
 use crate::projects::Project;
 use crate::search::query::Query;
 use crate::search::snippet;
-use crate::threads::summary::{Said, Summary, summarize};
+use crate::threads::summary::{Summary, summarize};
 
 /// How many messages of a thread a summary looks at, the newest.
 const SUMMED_UP: usize = 2_000;
@@ -84,20 +82,8 @@ impl Office {
         let project = self.project(project_key).await?;
         let (thread, total) = self.find_thread(&project, thread).await?;
         let messages = self.store.thread_tail(project.id, &thread, None, SUMMED_UP).await?;
-        let said: Vec<Said<'_>> = messages
-            .iter()
-            .map(|message| Said {
-                id: message.id.0,
-                from: &message.from,
-                is_human: message.is_by_human(),
-                subject: &message.subject,
-                body: &message.body,
-                kind: message.kind.and_then(Kind::markdown),
-                at: message.created_at,
-            })
-            .collect();
-        let mut summary = summarize(&said);
-        if said.len() < total {
+        let mut summary = summarize(&messages);
+        if messages.len() < total {
             let first = self.store.thread(project.id, &thread, None, 1, false).await?;
             summary.first_at = first.first().map(|message| message.created_at);
             summary.total_messages = total;
@@ -129,6 +115,6 @@ impl Office {
             let length = self.store.thread_length(project.id, &message.thread).await?;
             return Ok((message.thread, length));
         }
-        Err(Error::UnknownThread { thread: shown(thread) })
+        Err(Error::UnknownThread(shown(thread)))
     }
 }

@@ -72,9 +72,7 @@ impl Office {
     /// How many watchers answered each other on the way to a message.
     pub async fn hops(&self, project_key: &str, agent: Claim<'_>, message: MessageId) -> Result<u32, Error> {
         let (project, ..) = self.claimed(project_key, agent).await?;
-        if self.store.message(project.id, message).await?.is_none() {
-            return Err(Error::UnknownMessage { id: message });
-        }
+        self.known_message(&project, message).await?;
         Ok(self.store.hops(message).await?)
     }
 
@@ -88,9 +86,7 @@ impl Office {
     ) -> Result<Taken, Error> {
         check_text("channel", channel, LONGEST_NAME)?;
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        if self.store.message(project.id, message).await?.is_none() {
-            return Err(Error::UnknownMessage { id: message });
-        }
+        self.known_message(&project, message).await?;
         Ok(self.store.take_on(agent.id, channel, message, self.clock.now()).await?)
     }
 

@@ -2,11 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::{NEAR_MISSES, Office};
+use super::{Office, near_misses};
 use crate::error::{Error, shown};
 use crate::ids::MessageId;
 use crate::messages::{Message, PAGE_BYTES};
-use crate::nearest::nearest;
 use crate::projects::Project;
 use crate::work::{State, WorkItem, WorkQuery, WorkRecord, item_of};
 
@@ -113,8 +112,8 @@ impl Office {
     async fn unknown_work(&self, project: &Project, id: &str) -> Result<Error, Error> {
         let query = WorkQuery { project: project.id, id: None, before: None, limit: STEP };
         let known = self.store.work(&query).await?;
-        let near = nearest(id, known.iter().map(|record| record.id.as_str()), NEAR_MISSES);
-        Ok(Error::UnknownWork { id: shown(id), near: near.into_iter().map(str::to_owned).collect() })
+        let near = near_misses(id, known.iter().map(|record| record.id.as_str()));
+        Ok(Error::UnknownWork { id: shown(id), near })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{CopyId, RecipientCopy, open_to_all, place_of};
-use crate::messages::{DeliveryState, Importance, Message, PAGE_BYTES};
+use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
 use crate::office::{Claim, CopiesAsk, Draft, Office, ReplyDraft, ThreadAsk};
 
 /// How many letters are read at once.
@@ -117,7 +117,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         {
             return Ok(own);
         }
-        RecipientCopy::at(&message, &copies, 1).ok_or(Error::UnknownMessage { id: message.id }.into())
+        RecipientCopy::at(&message, &copies, 1).ok_or(Error::UnknownMessage(message.id).into())
     }
 
     /// All pages together. `page` gets the last letter that is there.
@@ -256,21 +256,16 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     }
 
     fn draft<'a>(&'a self, to: &str, words: Words<'a>) -> Draft<'a> {
-        Draft {
-            project_key: &self.project_key,
-            from: self.claim(words.from),
-            to: vec![to.to_owned()],
-            cc: Vec::new(),
-            bcc: Vec::new(),
-            subject: words.subject,
-            body: words.body,
-            thread: None,
-            importance: Importance::default(),
-            ack_required: None,
-            idempotency_key: None,
-            strict: false,
-            door: self.door,
-        }
+        let (from, to) = (self.claim(words.from), vec![to.to_owned()]);
+        Draft { door: self.door, ..Draft::plain(&self.project_key, from, to, words.subject, words.body) }
+    }
+
+    /// Notes what was done with a copy.
+    async fn marked(&self, id: &str, mark: Mark) -> Result<RecipientCopy, ProviderError> {
+        let mut copy = self.copy_to_act_on(id).await?;
+        let claim = self.claim(&copy.recipient);
+        copy.state = self.office.mark(&self.project_key, claim, copy.message.id, mark).await?;
+        Ok(copy)
     }
 
     /// Sees to it that those who write or are written to have a mailbox, where any name may have one. Where names have to be
@@ -339,22 +334,16 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
     }
 
     async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
-        let mut copy = self.copy_to_act_on(id).await?;
-        let claim = self.claim(&copy.recipient);
-        copy.state = self.office.mark_read(&self.project_key, claim, copy.message.id).await?;
+        let copy = self.marked(id, Mark::Read).await?;
         self.letter(copy).await
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
-        let copy = self.copy_to_act_on(id).await?;
-        self.office.mark_read(&self.project_key, self.claim(&copy.recipient), copy.message.id).await?;
-        Ok(())
+        self.marked(id, Mark::Read).await.map(drop)
     }
 
     async fn mark_unread(&self, id: &str) -> Result<(), ProviderError> {
-        let copy = self.copy_to_act_on(id).await?;
-        self.office.mark_unread(&self.project_key, self.claim(&copy.recipient), copy.message.id).await?;
-        Ok(())
+        self.marked(id, Mark::Unread).await.map(drop)
     }
 
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {

@@ -6,6 +6,9 @@
 // Each function is a test: its name is its documentation, and it may panic.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[cfg(test)]
+mod fake;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -331,11 +334,11 @@ mod tests {
     // The macro says `mail`, as everybody else does.
     extern crate self as mail;
 
-    use super::super::fake::Fake;
+    use super::fake::Fake;
     use super::*;
 
     async fn fake() -> (Shared, ()) {
-        (Arc::new(Fake::new()), ())
+        (Arc::new(Fake::default()), ())
     }
 
     testing::provider_suite!(fake);

@@ -41,7 +41,7 @@ pub struct LeaseBook {
 impl LeaseBook {
     /// A book of these leases and this line, in order of tickets.
     pub fn new(leases: Vec<Lease>, line: Vec<Waiter>) -> Self {
-        let mut book = Self { held: PatternIndex::new(), line };
+        let mut book = Self { held: PatternIndex::default(), line };
         for lease in leases {
             book.hold(lease);
         }
@@ -65,7 +65,7 @@ impl LeaseBook {
         if !stands_in_line && let Some(circle) = self.circle(request, &blocking, now) {
             return Decision::Circle(circle);
         }
-        let look_again_at = blocking.iter().map(InTheWay::until).min().unwrap_or(now);
+        let look_again_at = blocking.iter().map(|one| one.until).min().unwrap_or(now);
         Decision::Wait {
             conflicts: blocking.into_iter().take(MOST_CONFLICTS).map(InTheWay::told).collect(),
             look_again_at,
@@ -139,14 +139,29 @@ impl LeaseBook {
         };
         patterns.iter().flat_map(move |wanted| {
             let relevant = move |lease: &Lease| forbids(lease.holder, lease.exclusive, lease.ends_at);
-            let held = self.held.meeting(wanted, relevant).map(move |(_, lease)| InTheWay::Held(wanted, lease));
+            let held = self.held.meeting(wanted, relevant).map(move |(theirs, lease)| InTheWay {
+                wanted,
+                theirs,
+                whose: lease.holder,
+                name: &lease.holder_name,
+                exclusive: lease.exclusive,
+                waiting: false,
+                until: lease.ends_at,
+            });
             let line = if self.holds(agent, wanted, exclusive, now) { &[] } else { self.line.as_slice() };
             let ahead = line.iter().filter(move |waiter| {
                 forbids(waiter.agent, waiter.exclusive, waiter.until) && ticket.is_none_or(|own| waiter.ticket < own)
             });
             let asked_for = ahead.filter_map(move |waiter| {
-                let theirs = waiter.patterns.iter().find(|theirs| theirs.may_meet(wanted))?;
-                Some(InTheWay::Wanted(wanted, waiter, theirs))
+                Some(InTheWay {
+                    wanted,
+                    theirs: waiter.patterns.iter().find(|theirs| theirs.may_meet(wanted))?,
+                    whose: waiter.agent,
+                    name: &waiter.agent_name,
+                    exclusive: waiter.exclusive,
+                    waiting: true,
+                    until: waiter.until,
+                })
             });
             held.chain(asked_for)
         })
@@ -198,7 +213,7 @@ struct Trail<'a> {
 
 impl<'a> Trail<'a> {
     fn follow(&mut self, from: AgentId, blocking: impl Iterator<Item = InTheWay<'a>>) {
-        for (agent, name) in blocking.map(|one| one.whose()) {
+        for (agent, name) in blocking.map(|one| (one.whose, one.name)) {
             if let Entry::Vacant(entry) = self.waited_for_by.entry(agent) {
                 entry.insert((from, name));
                 self.next.push(agent);
@@ -207,45 +222,27 @@ impl<'a> Trail<'a> {
     }
 }
 
+/// What forbids to grant a pattern: a reservation, or somebody who stands in line before.
 #[derive(Clone, Copy)]
-enum InTheWay<'a> {
-    Held(&'a Pattern, &'a Lease),
-    Wanted(&'a Pattern, &'a Waiter, &'a Pattern),
+struct InTheWay<'a> {
+    wanted: &'a Pattern,
+    theirs: &'a Pattern,
+    whose: AgentId,
+    name: &'a str,
+    exclusive: bool,
+    waiting: bool,
+    until: Timestamp,
 }
 
-impl<'a> InTheWay<'a> {
-    fn whose(&self) -> (AgentId, &'a str) {
-        match self {
-            Self::Held(_, lease) => (lease.holder, &lease.holder_name),
-            Self::Wanted(_, waiter, _) => (waiter.agent, &waiter.agent_name),
-        }
-    }
-
-    fn until(&self) -> Timestamp {
-        match self {
-            Self::Held(_, lease) => lease.ends_at,
-            Self::Wanted(_, waiter, _) => waiter.until,
-        }
-    }
-
+impl InTheWay<'_> {
     fn told(self) -> Conflict {
-        match self {
-            Self::Held(wanted, lease) => Conflict {
-                wanted: wanted.as_str().to_owned(),
-                pattern: lease.pattern.as_str().to_owned(),
-                holder: lease.holder_name.clone(),
-                exclusive: lease.exclusive,
-                waiting: false,
-                until: lease.ends_at,
-            },
-            Self::Wanted(wanted, waiter, theirs) => Conflict {
-                wanted: wanted.as_str().to_owned(),
-                pattern: theirs.as_str().to_owned(),
-                holder: waiter.agent_name.clone(),
-                exclusive: waiter.exclusive,
-                waiting: true,
-                until: waiter.until,
-            },
+        Conflict {
+            wanted: self.wanted.to_string(),
+            pattern: self.theirs.to_string(),
+            holder: self.name.to_owned(),
+            exclusive: self.exclusive,
+            waiting: self.waiting,
+            until: self.until,
         }
     }
 }

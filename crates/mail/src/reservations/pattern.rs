@@ -6,19 +6,19 @@
 //! does not look at any disk: a pattern for a file that does not exist is as good as any other.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 pub(super) mod segment;
 mod sequence;
 mod syntax;
 
-use segment::Segment;
+use segment::Atom;
+use sequence::{Entry, meet};
 
 /// The most bytes that a pattern may have, before and after it is put in order.
 pub const LONGEST: usize = 1024;
 
 /// A checked glob. Two patterns are equal when their texts, put in order, are.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
     alternatives: Vec<Vec<Step>>,
@@ -28,7 +28,7 @@ pub struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Exactly one segment of the path.
-    One(Segment),
+    One(Box<[Atom]>),
     /// Any number of segments, none included.
     Deep,
 }
@@ -123,18 +123,15 @@ impl Pattern {
 
     /// Whether this pattern names `path`, a relative path without empty segments.
     pub fn matches(&self, path: &str) -> bool {
-        let names: Vec<Vec<char>> = path.split('/').map(|name| name.chars().collect()).collect();
-        if names.iter().any(Vec::is_empty) {
-            return false;
-        }
-        self.alternatives
-            .iter()
-            .any(|steps| sequence::meet(steps, &names, Step::is_deep, |_| false, |step, name| step.takes_name(name)))
+        let names = path.split('/').map(|name| Step::One(name.chars().map(Atom::Char).collect()));
+        let path_steps: Vec<Step> = names.collect();
+        let is_path = path.split('/').all(|name| !name.is_empty());
+        is_path && self.alternatives.iter().any(|steps| meet(steps, &path_steps))
     }
 
     /// Whether some path matches both patterns.
     pub fn may_meet(&self, other: &Self) -> bool {
-        self.alternatives.iter().any(|mine| other.alternatives.iter().any(|theirs| steps_meet(mine, theirs)))
+        self.alternatives.iter().any(|mine| other.alternatives.iter().any(|theirs| meet(mine, theirs)))
     }
 
     /// The plain globs that the braces stand for: no braces are left in them.
@@ -143,41 +140,30 @@ impl Pattern {
     }
 }
 
-fn steps_meet(left: &[Step], right: &[Step]) -> bool {
-    sequence::meet(left, right, Step::is_deep, Step::is_deep, |a, b| match (a, b) {
-        (Step::One(a), Step::One(b)) => a.meets(b),
-        // `sequence::meet` pairs single steps only; two steps that take anything do meet.
-        _ => true,
-    })
+impl Step {
+    /// The segment, if it is one.
+    pub(super) fn segment(&self) -> Option<&[Atom]> {
+        if let Self::One(segment) = self { Some(segment) } else { None }
+    }
 }
 
-impl Step {
-    pub(super) fn is_deep(&self) -> bool {
+impl Entry for Step {
+    fn is_wild(&self) -> bool {
         matches!(self, Self::Deep)
     }
 
-    /// The segment, if this is exactly one.
-    pub(super) fn segment(&self) -> Option<&Segment> {
-        if let Self::One(segment) = self { Some(segment) } else { None }
-    }
-
-    fn takes_name(&self, name: &[char]) -> bool {
-        match self {
-            Self::One(segment) => segment.matches(name),
-            Self::Deep => true,
+    fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::One(mine), Self::One(theirs)) => meet(mine, theirs),
+            // What takes anything agrees with anything.
+            _ => true,
         }
     }
 }
 
 impl PatternError {
     fn new(text: &str, problem: PatternProblem) -> Self {
-        const SHOWN: usize = 120;
-        let mut shown: String =
-            text.chars().take(SHOWN).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
-        if text.chars().nth(SHOWN).is_some() {
-            shown.push('…');
-        }
-        Self { text: shown, problem }
+        Self { text: formats::shown(text, 120), problem }
     }
 }
 
@@ -190,20 +176,6 @@ impl fmt::Debug for Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Pattern {}
-
-impl Hash for Pattern {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
     }
 }
 

@@ -22,14 +22,14 @@ const TELLING: usize = 4;
 /// A collection of patterns, each with a value.
 #[derive(Debug, Clone)]
 pub struct PatternIndex<T> {
-    held: Vec<(Arc<Pattern>, T)>,
+    held: Vec<(Pattern, T)>,
     /// A hash of each pattern's text, in the order of `held`.
     texts: Vec<u64>,
     sketches: Columns,
 }
 
 /// Sketches fact by fact, in the order of `held`: a question looks at few facts of many sketches.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Columns {
     facts: [SegmentIndex; FACTS],
     fewest: Vec<u16>,
@@ -43,26 +43,13 @@ struct SegmentIndex {
 }
 
 impl<T> PatternIndex<T> {
-    /// An index that holds nothing.
-    pub fn new() -> Self {
-        let sketches =
-            Columns { facts: std::array::from_fn(|_| SegmentIndex::default()), fewest: Vec::new(), most: Vec::new() };
-        Self { held: Vec::new(), texts: Vec::new(), sketches }
-    }
-
     /// How many patterns are held, each counted as often as it was inserted.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether no pattern is held.
-    pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
-    }
-
     /// Holds `pattern` with `value`, also when an equal pattern is held already.
-    pub fn insert(&mut self, pattern: impl Into<Arc<Pattern>>, value: T) {
-        let pattern = pattern.into();
+    pub fn insert(&mut self, pattern: Pattern, value: T) {
         self.texts.push(text_hash(&pattern));
         self.sketches.push(&Sketch::of_all(&pattern));
         self.held.push((pattern, value));
@@ -74,7 +61,7 @@ impl<T> PatternIndex<T> {
         let same_text = self.texts.iter().enumerate().filter(|(_, held)| **held == hash).map(|(place, _)| place);
         let place = same_text
             .map(|place| (place, &self.held[place]))
-            .find(|(_, (held, value))| **held == *pattern && is_it(value))
+            .find(|(_, (held, value))| *held == *pattern && is_it(value))
             .map(|(place, _)| place)?;
         Some(self.take_out(place))
     }
@@ -102,13 +89,13 @@ impl<T> PatternIndex<T> {
         (0..self.held.len().div_ceil(BLOCK))
             .flat_map(move |block| {
                 let found = asked.iter().fold(0, |found, question| found | self.sketches.ask(question, block));
-                Ones(found).map(move |place| block * BLOCK + place)
+                ones(found).map(move |place| block * BLOCK + place)
             })
             .filter(move |place| relevant(&self.held[*place].1))
             .filter(move |place| questions.iter().any(|question| self.sketches.allow(question, *place)))
             .map(|place| &self.held[place])
             .filter(|(held, _)| held.may_meet(wanted))
-            .map(|(held, value)| (&**held, value))
+            .map(|(held, value)| (held, value))
     }
 
     fn take_out(&mut self, place: usize) -> T {
@@ -120,7 +107,7 @@ impl<T> PatternIndex<T> {
 
 impl<T> Default for PatternIndex<T> {
     fn default() -> Self {
-        Self::new()
+        Self { held: Vec::new(), texts: Vec::new(), sketches: Columns::default() }
     }
 }
 
@@ -197,24 +184,17 @@ impl Columns {
 }
 
 /// The places of the bits that are set, the lowest first.
-struct Ones(u64);
-
-impl Iterator for Ones {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let place = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(place)
-    }
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (place < BLOCK).then_some(place)
+    })
 }
 
 fn text_hash(pattern: &Pattern) -> u64 {
     let mut hasher = DefaultHasher::new();
-    pattern.hash(&mut hasher);
+    pattern.as_str().hash(&mut hasher);
     hasher.finish()
 }
 

@@ -10,31 +10,13 @@ use std::collections::{HashMap, HashSet};
 use formats::markdown::Kind;
 use jiff::Timestamp;
 
+use crate::messages::Message;
 use body::Body;
 
 /// The most entries of each list; the newest are kept.
 const MOST: usize = 20;
 /// The most characters of an entry.
 const LONGEST: usize = 200;
-
-/// A message, as far as a summary looks at it.
-#[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
-    /// The message's number.
-    pub id: i64,
-    /// Who said it.
-    pub from: &'a str,
-    /// Whether that is a person.
-    pub is_human: bool,
-    /// Its subject.
-    pub subject: &'a str,
-    /// What was said, in Markdown.
-    pub body: &'a str,
-    /// What kind of coordination message it is, if it is one.
-    pub kind: Option<Kind>,
-    /// When it was said.
-    pub at: Timestamp,
-}
 
 /// What a conversation comes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,10 +75,10 @@ pub struct ActionItem {
 }
 
 /// Summarizes the messages of one conversation, which come oldest first.
-pub fn summarize(messages: &[Said<'_>]) -> Summary {
+pub fn summarize(messages: &[Message]) -> Summary {
     let participants = participants(messages);
     let names: HashSet<&str> = participants.iter().map(|participant| participant.name.as_str()).collect();
-    let bodies: Vec<Body> = messages.iter().map(|said| Body::read(said.body, &names)).collect();
+    let bodies: Vec<Body> = messages.iter().map(|said| Body::read(&said.body, &names)).collect();
     let said = || messages.iter().zip(&bodies);
 
     let mut key_points = Points::default();
@@ -105,7 +87,7 @@ pub fn summarize(messages: &[Said<'_>]) -> Summary {
     }
     if key_points.list.is_empty() {
         for (message, body) in said().next().into_iter().chain(said().next_back()) {
-            key_points.add(message, body.first_sentence.as_deref().unwrap_or(message.subject));
+            key_points.add(message, body.first_sentence.as_deref().unwrap_or(&message.subject));
         }
     }
     Summary {
@@ -114,23 +96,23 @@ pub fn summarize(messages: &[Said<'_>]) -> Summary {
         action_items: newest(action_items(messages, &bodies)),
         open_questions: newest(open_questions(messages, &bodies)),
         total_messages: messages.len(),
-        first_at: messages.first().map(|message| message.at),
-        last_at: messages.last().map(|message| message.at),
+        first_at: messages.first().map(|message| message.created_at),
+        last_at: messages.last().map(|message| message.created_at),
     }
 }
 
-fn participants(messages: &[Said<'_>]) -> Vec<Participant> {
+fn participants(messages: &[Message]) -> Vec<Participant> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut participants: Vec<Participant> = Vec::new();
     for message in messages {
-        let place = *places.entry(message.from).or_insert(participants.len());
+        let place = *places.entry(&message.from).or_insert(participants.len());
         match participants.get_mut(place) {
             Some(participant) => {
                 participant.messages += 1;
-                participant.is_human |= message.is_human;
+                participant.is_human |= message.is_by_human();
             }
             None => {
-                let (name, is_human) = (message.from.to_owned(), message.is_human);
+                let (name, is_human) = (message.from.clone(), message.is_by_human());
                 participants.push(Participant { name, is_human, messages: 1 });
             }
         }
@@ -138,18 +120,18 @@ fn participants(messages: &[Said<'_>]) -> Vec<Participant> {
     participants
 }
 
-fn points_of<'a>(message: &Said<'a>, body: &'a Body) -> Vec<&'a str> {
+fn points_of<'a>(message: &'a Message, body: &'a Body) -> Vec<&'a str> {
     let mut points: Vec<&str> = body.points.iter().map(String::as_str).collect();
     let summary = body.summary.as_deref();
-    match message.kind {
-        Some(Kind::Done | Kind::OfferingReady) => points.push(summary.unwrap_or(message.subject)),
-        Some(Kind::Failed) => points.push(body.reason.as_deref().or(summary).unwrap_or(message.subject)),
+    match kind_of(message) {
+        Some(Kind::Done | Kind::OfferingReady) => points.push(summary.unwrap_or(&message.subject)),
+        Some(Kind::Failed) => points.push(body.reason.as_deref().or(summary).unwrap_or(&message.subject)),
         _ => points.extend(summary),
     }
     points
 }
 
-fn action_items(messages: &[Said<'_>], bodies: &[Body]) -> Vec<ActionItem> {
+fn action_items(messages: &[Message], bodies: &[Body]) -> Vec<ActionItem> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut items: Vec<ActionItem> = Vec::new();
     for (message, body) in messages.iter().zip(bodies) {
@@ -162,31 +144,31 @@ fn action_items(messages: &[Said<'_>], bodies: &[Body]) -> Vec<ActionItem> {
                 item.owner = item.owner.take().or_else(|| action.owner.clone());
                 continue;
             }
-            let (by, owner) = (message.from.to_owned(), action.owner.clone());
-            items.push(ActionItem { text, by, done: action.done, message_id: message.id, owner });
+            let (by, owner) = (message.from.clone(), action.owner.clone());
+            items.push(ActionItem { text, by, done: action.done, message_id: message.id.0, owner });
         }
     }
     items
 }
 
 /// A question is open until somebody else speaks; a request for help, until somebody responds to it.
-fn open_questions(messages: &[Said<'_>], bodies: &[Body]) -> Vec<Point> {
-    let last_speaker = messages.last().map(|message| message.from);
-    let last_word_of_another = messages.iter().rposition(|message| Some(message.from) != last_speaker);
+fn open_questions(messages: &[Message], bodies: &[Body]) -> Vec<Point> {
+    let last_speaker = messages.last().map(|message| &message.from);
+    let last_word_of_another = messages.iter().rposition(|message| Some(&message.from) != last_speaker);
     let last_response = messages.iter().rposition(is_response);
     let mut open = Points::default();
     for (place, (message, body)) in messages.iter().zip(bodies).enumerate() {
         if is_response(message) {
             continue;
         }
-        if message.kind == Some(Kind::HelpRequest) {
+        if kind_of(message) == Some(Kind::HelpRequest) {
             if last_response < Some(place) {
                 let asked = body.question.as_deref().or(body.questions.last().map(String::as_str));
-                open.add(message, asked.unwrap_or(message.subject));
+                open.add(message, asked.unwrap_or(&message.subject));
             }
         } else if last_word_of_another < Some(place) {
             if message.subject.trim_end().ends_with('?') && !is_reply(message) {
-                open.add(message, message.subject);
+                open.add(message, &message.subject);
             }
             body.questions.iter().for_each(|text| open.add(message, text));
         }
@@ -195,11 +177,19 @@ fn open_questions(messages: &[Said<'_>], bodies: &[Body]) -> Vec<Point> {
 }
 
 /// Whether a message answers a request for help. A plain reply to one carries its kind in the subject, after `Re:`.
-fn is_response(message: &Said<'_>) -> bool {
-    message.kind == Some(Kind::HelpResponse) || (message.kind == Some(Kind::HelpRequest) && is_reply(message))
+fn is_response(message: &Message) -> bool {
+    match kind_of(message) {
+        Some(Kind::HelpResponse) => true,
+        Some(Kind::HelpRequest) => is_reply(message),
+        _ => false,
+    }
 }
 
-fn is_reply(message: &Said<'_>) -> bool {
+fn kind_of(message: &Message) -> Option<Kind> {
+    message.kind.and_then(formats::Kind::markdown)
+}
+
+fn is_reply(message: &Message) -> bool {
     message.subject.trim_start().get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"))
 }
 
@@ -211,11 +201,11 @@ struct Points {
 }
 
 impl Points {
-    fn add(&mut self, message: &Said<'_>, text: &str) {
+    fn add(&mut self, message: &Message, text: &str) {
         let text = cut(text);
         let key = sameness(&text);
         if !key.is_empty() && self.seen.insert(key) {
-            self.list.push(Point { text, by: message.from.to_owned(), message_id: message.id });
+            self.list.push(Point { text, by: message.from.clone(), message_id: message.id.0 });
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! It knows nothing of what was said before: putting words together is the board's business.
 
-use formats::json::{self, Severity, Status, UpdateType};
-use formats::markdown::{self, SpawnStatus};
+use formats::json::{self, Type};
+use formats::markdown::{self, Kind as Word};
 use formats::{Kind, Typed};
 
 use super::{Checkpoint, Failure, Outcome, Progress, State};
@@ -60,8 +60,8 @@ impl Said {
 
     fn of(typed: Typed, to: &[String]) -> Self {
         match typed {
-            Typed::Markdown(message) => Self::of_markdown(message),
-            Typed::Json { message, .. } => Self::of_json(*message, to),
+            Typed::Markdown(message) => Self::of_markdown(&message),
+            Typed::Json { message, .. } => Self::of_json(&message, to),
             Typed::BrokenJson { .. } => Self::Nothing,
         }
     }
@@ -74,101 +74,99 @@ impl Said {
         Self::Arranged { state, agent: None, title: String::new() }
     }
 
-    fn of_markdown(message: markdown::Message) -> Self {
-        use markdown::Message as Word;
-        match message {
-            Word::BeadAccepted(accepted) => Self::Becomes { state: State::Accepted, title: accepted.title },
-            Word::Progress(at) => Self::GoesOn(Progress {
-                percent: None,
-                step: at.step,
-                status: at.status,
-                context_usage: at.context_usage,
-            }),
-            Word::HelpRequest(asks) => {
-                Self::Asks { issue: word_of(asks.issue_type), problem: asks.problem, question: asks.question }
+    fn of_markdown(message: &markdown::Message) -> Self {
+        let text = |name: &str| message.text(name).to_owned();
+        let context_usage = message.number("context_usage").and_then(|usage| u8::try_from(usage).ok());
+        match message.kind() {
+            Some(Word::BeadAccepted) => Self::Becomes { state: State::Accepted, title: text("title") },
+            Some(Word::Progress) => {
+                Self::GoesOn(Progress { percent: None, step: text("step"), status: text("status"), context_usage })
             }
-            Word::HelpResponse(_) => Self::Answers,
-            Word::OfferingReady(offering) => Self::becomes(State::Done(outcome(offering, true))),
-            Word::Done(offering) => Self::becomes(State::Done(outcome(offering, false))),
-            Word::Failed(failed) => Self::becomes(State::Failed(Failure {
-                failure_type: word_of(failed.failure_type),
-                reason: failed.reason,
-                recommendation: failed.recommendation,
-                commit: failed.partial_commit_sha,
+            Some(Word::HelpRequest) => {
+                Self::Asks { issue: text("issue_type"), problem: text("problem"), question: text("question") }
+            }
+            Some(Word::HelpResponse) => Self::Answers,
+            Some(kind @ (Word::OfferingReady | Word::Done)) => Self::becomes(State::Done(Outcome {
+                commit: text("commit_sha"),
+                tests: message.flag("tests_pass"),
+                lint: message.flag("lint_pass"),
+                build: message.flag("build_pass"),
+                summary: text("summary"),
+                offered: kind == Word::OfferingReady,
             })),
-            Word::Checkpoint(left) => Self::becomes(State::Checkpointed(Checkpoint {
-                reason: word_of(left.reason),
-                commit: left.partial_commit_sha,
-                progress: left.progress,
-                next_steps: left.next_steps,
+            Some(Word::Failed) => Self::becomes(State::Failed(Failure {
+                failure_type: text("failure_type"),
+                reason: text("reason"),
+                recommendation: text("recommendation"),
+                commit: text("partial_commit_sha"),
             })),
-            Word::SpawnRequest(wish) => Self::arranged(State::SpawnRequested {
-                orchestrator: wish.orchestrator,
-                from_commit: wish.partial_commit_sha,
+            Some(Word::Checkpoint) => Self::becomes(State::Checkpointed(Checkpoint {
+                reason: text("checkpoint_reason"),
+                commit: text("partial_commit_sha"),
+                progress: text("progress"),
+                next_steps: text("next_steps"),
+            })),
+            Some(Word::SpawnRequest) => Self::arranged(State::SpawnRequested {
+                orchestrator: text("orchestrator"),
+                from_commit: text("partial_commit_sha"),
             }),
-            Word::SpawnAck(ack) => Self::of_spawn_ack(ack),
-            Word::Unknown(_) => Self::Nothing,
+            Some(Word::SpawnAck) if text("status").eq_ignore_ascii_case("failed") => {
+                let (failure_type, reason) = ("SPAWN_FAILED".to_owned(), "no worker could be started".to_owned());
+                Self::arranged(State::Failed(Failure { failure_type, reason, ..Failure::default() }))
+            }
+            Some(Word::SpawnAck) if text("status").eq_ignore_ascii_case("spawned") => {
+                Self::arranged(State::Spawned { session: text("session") })
+            }
+            Some(Word::SpawnAck) | None => Self::Nothing,
         }
     }
 
-    fn of_spawn_ack(ack: markdown::SpawnAck) -> Self {
-        let status = word_of(ack.status);
-        if status.eq_ignore_ascii_case(SpawnStatus::Failed.as_str()) {
-            let reason = "no worker could be started".to_owned();
-            let failure_type = "SPAWN_FAILED".to_owned();
-            Self::arranged(State::Failed(Failure { failure_type, reason, ..Failure::default() }))
-        } else if status.eq_ignore_ascii_case(SpawnStatus::Spawned.as_str()) {
-            Self::arranged(State::Spawned { session: ack.session })
-        } else {
-            Self::Nothing
-        }
-    }
-
-    fn of_json(message: json::Message, to: &[String]) -> Self {
-        use json::Message as Word;
-        match message {
-            Word::TaskAssignment(task) => {
-                Self::Arranged { state: State::Assigned, agent: to.first().cloned(), title: task.description }
+    fn of_json(message: &json::Message, to: &[String]) -> Self {
+        let text = |path: &str| message.text(path).to_owned();
+        match message.kind() {
+            Some(Type::TaskAssignment) => {
+                Self::Arranged { state: State::Assigned, agent: to.first().cloned(), title: text("description") }
             }
-            Word::StatusUpdate(update) => Self::of_update(update),
-            Word::ErrorReport(report) => {
-                let stops = matches!(report.severity, Some(Severity::High | Severity::Blocking));
-                if !stops && !report.needs_human_intervention() {
+            Some(Type::StatusUpdate) => Self::of_update(message),
+            Some(Type::ErrorReport) => {
+                let stops = matches!(message.text("severity"), "high" | "blocking");
+                if !stops && !message.is_set("needs_human_intervention") {
                     return Self::Nothing;
                 }
-                let (issue, problem) = (report.code().to_owned(), report.message().to_owned());
-                Self::Asks { issue, problem, question: report.suggested_actions().join("; ") }
+                let question = message.texts("suggested_actions").join("; ");
+                Self::Asks { issue: text("error.code"), problem: text("error.message"), question }
             }
-            Word::TaskCompletion(completion) => Self::of_completion(completion),
-            Word::CoordinationRequest(_) | Word::FileReservation(_) | Word::Unknown(_) => Self::Nothing,
+            Some(Type::TaskCompletion) => Self::of_completion(message),
+            Some(Type::CoordinationRequest | Type::FileReservation) | None => Self::Nothing,
         }
     }
 
-    fn of_update(update: json::StatusUpdate) -> Self {
-        let step = update.current_step().unwrap_or_default().to_owned();
-        let percent = update.percentage();
-        let blockers = update.blocker_lines().join("; ");
-        let status = update.status_summary;
-        match update.update_type {
-            Some(UpdateType::Blocker) => Self::Asks { issue: BLOCKED.to_owned(), problem: status, question: blockers },
-            Some(UpdateType::Unblocker) => Self::Unblocked(Progress { percent, step, status, context_usage: None }),
-            _ => Self::GoesOn(Progress { percent, step, status, context_usage: None }),
+    fn of_update(update: &json::Message) -> Self {
+        let status = update.text("status_summary").to_owned();
+        let step = update.text("progress.current_step").to_owned();
+        match update.text("update_type") {
+            "blocker" => {
+                let question = update.lines("blockers").join("; ");
+                Self::Asks { issue: BLOCKED.to_owned(), problem: status, question }
+            }
+            word => {
+                let progress = Progress { percent: update.percentage(), step, status, context_usage: None };
+                if word == "unblocker" { Self::Unblocked(progress) } else { Self::GoesOn(progress) }
+            }
         }
     }
 
-    fn of_completion(completion: json::TaskCompletion) -> Self {
-        let tests = tests_passed(&completion);
-        let summary = completion.completion_summary;
-        match completion.status {
-            Some(Status::Complete) => Self::becomes(State::Done(Outcome { tests, summary, ..Outcome::default() })),
-            Some(Status::Partial) => {
-                Self::becomes(State::Checkpointed(Checkpoint { progress: summary, ..Checkpoint::default() }))
+    fn of_completion(completion: &json::Message) -> Self {
+        let summary = completion.text("completion_summary").to_owned();
+        match completion.text("status") {
+            "complete" => {
+                let tests = tests_passed(completion);
+                Self::becomes(State::Done(Outcome { tests, summary, ..Outcome::default() }))
             }
-            Some(Status::Blocked) => {
-                Self::Asks { issue: BLOCKED.to_owned(), problem: summary, question: String::new() }
-            }
+            "partial" => Self::becomes(State::Checkpointed(Checkpoint { progress: summary, ..Checkpoint::default() })),
+            "blocked" => Self::Asks { issue: BLOCKED.to_owned(), problem: summary, question: String::new() },
             // Whatever word stands there, it is none that says that the work is done.
-            None => Self::Nothing,
+            _ => Self::Nothing,
         }
     }
 }
@@ -176,25 +174,9 @@ impl Said {
 /// What sort of trouble a blocker is, in the words of a help request.
 const BLOCKED: &str = "BLOCKED";
 
-fn word_of(word: Option<impl ToString>) -> String {
-    word.map_or_else(String::new, |word| word.to_string())
-}
-
-fn outcome(offering: markdown::Offering, offered: bool) -> Outcome {
-    Outcome {
-        commit: offering.commit_sha,
-        tests: offering.tests,
-        lint: offering.lint,
-        build: offering.build,
-        summary: offering.summary,
-        offered,
-    }
-}
-
 /// Whether no test failed, if any group of tests says how many did.
-fn tests_passed(completion: &json::TaskCompletion) -> Option<bool> {
-    let results = completion.test_results.as_ref()?;
-    let groups = [&results.unit_tests, &results.integration_tests];
-    let failed = groups.into_iter().flatten().filter_map(|group| group.get("failed")?.as_f64());
+fn tests_passed(completion: &json::Message) -> Option<bool> {
+    let groups = ["test_results.unit_tests.failed", "test_results.integration_tests.failed"];
+    let failed = groups.into_iter().filter_map(|group| completion.number(group));
     failed.map(|count| count == 0.0).reduce(|all, one| all && one)
 }

@@ -1,6 +1,8 @@
 //! What a message says of the work, in a line.
 
-use formats::{Typed, json, markdown};
+use formats::Typed;
+use formats::json::{self, Type};
+use formats::markdown::{self, Kind};
 
 use crate::messages::Message;
 
@@ -19,57 +21,54 @@ pub fn gist(message: &Message) -> String {
 }
 
 fn of_markdown(said: &markdown::Message) -> Vec<Option<String>> {
-    use markdown::Message as Said;
-    match said {
-        Said::BeadAccepted(accepted) => vec![text(&accepted.title)],
-        Said::Progress(at) => vec![text(&at.step), text(&at.status), at.context_usage.map(|n| format!("context {n}%"))],
-        Said::HelpRequest(asks) => vec![word(&asks.issue_type), text(&asks.question).or(text(&asks.problem))],
-        Said::HelpResponse(answer) => vec![text(&answer.guidance)],
-        Said::OfferingReady(done) | Said::Done(done) => {
-            let checks = [("tests", done.tests), ("lint", done.lint), ("build", done.build)];
-            let checks = checks
-                .into_iter()
-                .map(|(name, passed)| passed.map(|passed| format!("{name} {}", if passed { "pass" } else { "FAIL" })));
-            [text(&done.commit_sha)].into_iter().chain(checks).chain([text(&done.summary)]).collect()
+    let field = |name: &str| text(said.text(name));
+    match said.kind() {
+        Some(Kind::BeadAccepted) => vec![field("title")],
+        Some(Kind::Progress) => {
+            let usage = said.number("context_usage").map(|percent| format!("context {percent}%"));
+            vec![field("step"), field("status"), usage]
         }
-        Said::Failed(failed) => vec![word(&failed.failure_type), text(&failed.reason)],
-        Said::Checkpoint(left) => vec![
-            word(&left.reason),
-            text(&left.partial_commit_sha),
-            text(&left.progress),
-            text(&left.next_steps).map(|steps| format!("next: {steps}")),
+        Some(Kind::HelpRequest) => vec![field("issue_type"), field("question").or(field("problem"))],
+        Some(Kind::HelpResponse) => vec![field("guidance")],
+        Some(Kind::OfferingReady | Kind::Done) => {
+            let check = |(word, name): (&str, &str)| {
+                said.flag(name).map(|passed| format!("{word} {}", if passed { "pass" } else { "FAIL" }))
+            };
+            let checks = [("tests", "tests_pass"), ("lint", "lint_pass"), ("build", "build_pass")].map(check);
+            [field("commit_sha")].into_iter().chain(checks).chain([field("summary")]).collect()
+        }
+        Some(Kind::Failed) => vec![field("failure_type"), field("reason")],
+        Some(Kind::Checkpoint) => vec![
+            field("checkpoint_reason"),
+            field("partial_commit_sha"),
+            field("progress"),
+            field("next_steps").map(|steps| format!("next: {steps}")),
         ],
-        Said::SpawnRequest(wish) => vec![
-            wish.resume.then(|| format!("resume {}", wish.partial_commit_sha)),
-            text(&wish.orchestrator).map(|who| format!("for {who}")),
+        Some(Kind::SpawnRequest) => vec![
+            said.flag("resume").map(|_| format!("resume {}", said.text("partial_commit_sha"))),
+            field("orchestrator").map(|who| format!("for {who}")),
         ],
-        Said::SpawnAck(ack) => vec![word(&ack.status), text(&ack.session)],
-        Said::Unknown(_) => vec![],
+        Some(Kind::SpawnAck) => vec![field("status"), field("session")],
+        None => vec![],
     }
 }
 
 fn of_json(said: &json::Message) -> Vec<Option<String>> {
-    use json::Message as Said;
-    match said {
-        Said::TaskAssignment(task) => vec![word(&task.priority), text(&task.description)],
-        Said::TaskCompletion(done) => vec![word(&done.status), text(&done.completion_summary)],
-        Said::ErrorReport(report) => vec![text(report.code()), text(report.message())],
-        Said::StatusUpdate(update) => vec![
-            update.percentage().map(|percent| format!("{percent}%")),
-            update.current_step().and_then(text),
-            text(&update.status_summary),
-        ],
-        Said::CoordinationRequest(request) => vec![text(&request.coordination_topic)],
-        Said::FileReservation(_) | Said::Unknown(_) => vec![],
+    let percent = said.percentage().map(|percent| format!("{percent}%"));
+    match said.kind() {
+        Some(Type::TaskAssignment) => vec![text(said.choice("priority")), text(said.text("description"))],
+        Some(Type::TaskCompletion) => vec![text(said.choice("status")), text(said.text("completion_summary"))],
+        Some(Type::ErrorReport) => vec![text(said.text("error.code")), text(said.text("error.message"))],
+        Some(Type::StatusUpdate) => {
+            vec![percent, text(said.text("progress.current_step")), text(said.text("status_summary"))]
+        }
+        Some(Type::CoordinationRequest) => vec![text(said.text("coordination_topic"))],
+        Some(Type::FileReservation) | None => vec![],
     }
 }
 
 fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn word(word: &Option<impl ToString>) -> Option<String> {
-    word.as_ref().map(ToString::to_string)
 }
 
 /// The beginning of a message that is no typed one: its subject is mostly the thread's, so its body tells more.

@@ -1,7 +1,7 @@
 //! What the rules of `arguments` promise.
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 
@@ -15,12 +15,11 @@ const PARAMS: &[Param] = &[
 ];
 
 fn parse(json: &str) -> Value {
-    let arguments = Arguments::parse(PARAMS, Some(json)).expect("these arguments are in order");
-    arguments.into_request().expect("any JSON is a request here")
+    Value::Object(super::parse(PARAMS, Some(json)).expect("these arguments are in order"))
 }
 
 fn refused(json: &str) -> String {
-    let refusal = Arguments::parse(PARAMS, Some(json)).expect_err("these arguments are wrong");
+    let refusal = super::parse(PARAMS, Some(json)).expect_err("these arguments are wrong");
     assert_eq!(refusal.code, "INVALID_ARGUMENT");
     format!("{} {}", refusal.message, refusal.hint).trim_end().to_owned()
 }
@@ -85,7 +84,7 @@ fn an_unknown_name_is_refused_with_the_one_that_was_meant() {
         refused_with(r#""colour":1"#),
         "Unknown argument 'colour'. This tool takes: project_key, to, limit, urgent_only, message_id, importance."
     );
-    let none = Arguments::parse(&[], Some(r#"{"x":1}"#)).expect_err("no argument is known");
+    let none = super::parse(&[], Some(r#"{"x":1}"#)).expect_err("no argument is known");
     assert_eq!(none.hint, "This tool takes no arguments.");
 }
 
@@ -93,8 +92,8 @@ fn an_unknown_name_is_refused_with_the_one_that_was_meant() {
 fn a_missing_argument_is_named() {
     assert_eq!(refused("{}"), "Argument 'project_key' is missing. Give a string.");
     assert_eq!(refused(r#"{"project_key":null}"#), "Argument 'project_key' is missing. Give a string.");
-    assert!(Arguments::parse(PARAMS, None).is_err());
-    assert!(Arguments::parse(&[], None).is_ok());
+    assert!(super::parse(PARAMS, None).is_err());
+    assert!(super::parse(&[], None).is_ok());
 }
 
 #[test]
@@ -136,11 +135,11 @@ fn a_long_value_is_not_repeated_in_full() {
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(json in any::<String>()) {
-        let _ = Arguments::parse(PARAMS, Some(&json));
+        let _ = super::parse(PARAMS, Some(&json));
     }
 
     #[test]
     fn any_value_is_read_or_refused(name in 0..PARAMS.len(), value in r#"[\[\]{}",:0-9a-z.eE+-]{0,20}"#) {
-        let _ = Arguments::parse(PARAMS, Some(&format!("{{\"{}\":{value}}}", PARAMS[name].name)));
+        let _ = super::parse(PARAMS, Some(&format!("{{\"{}\":{value}}}", PARAMS[name].name)));
     }
 }

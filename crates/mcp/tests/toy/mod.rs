@@ -8,7 +8,7 @@ use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mcp::{
-    Call, Context, Endpoint, Hints, Output, Param, ParamKind, ReadError, Refusal, Registry, Reply, ReplyBody,
+    Arguments, Endpoint, Hints, Output, Param, ParamKind, ReadError, Refusal, Registry, Reply, ReplyBody,
     ResourceEntry, ResourceTemplate, Resources, ServerInfo, Tool,
 };
 use serde_json::{Value, json};
@@ -38,12 +38,7 @@ pub struct Counter(watch::Sender<u64>);
 #[async_trait]
 impl Resources for Counter {
     fn templates(&self) -> Vec<ResourceTemplate> {
-        vec![ResourceTemplate {
-            uri_template: "toy://{name}",
-            name: "toys",
-            description: "Any toy.",
-            mime_type: "application/json",
-        }]
+        vec![ResourceTemplate { uri_template: "toy://{name}", name: "toys", description: "Any toy." }]
     }
 
     async fn list(&self, cursor: Option<&str>) -> Result<(Vec<ResourceEntry>, Option<String>), Refusal> {
@@ -56,9 +51,9 @@ impl Resources for Counter {
         }
     }
 
-    async fn read(&self, uri: &str, context: &Context) -> Result<String, ReadError> {
+    async fn read(&self, uri: &str) -> Result<String, ReadError> {
         match uri {
-            COUNTER => Ok(json!({ "count": *self.0.borrow(), "client": context.client }).to_string()),
+            COUNTER => Ok(json!({ "count": *self.0.borrow() }).to_string()),
             "toy://locked" => Err(ReadError::Refused(Refusal::new("LOCKED", "It is locked").hint("Ask."))),
             "toy://crash" => panic!("on purpose"),
             _ => Err(ReadError::NotFound(Refusal::new("NOT_FOUND", format!("Resource '{uri}' not found")))),
@@ -78,7 +73,7 @@ impl Resources for Counter {
 }
 
 fn entry(uri: &str) -> ResourceEntry {
-    ResourceEntry { uri: uri.into(), name: uri.into(), description: None, mime_type: "application/json" }
+    ResourceEntry { uri: uri.into(), name: uri.into() }
 }
 
 pub fn toy() -> Toy {
@@ -97,23 +92,19 @@ pub fn toy() -> Toy {
 fn tools(waiting: &Arc<Notify>, dropped: &Arc<Notify>) -> Vec<Tool> {
     let (waiting, dropped) = (Arc::clone(waiting), Arc::clone(dropped));
     vec![
-        Tool::new("echo", "Say a text back.", TEXT, Hints::READS, |call: Call| async move {
-            let said: Value = call.arguments.into_request()?;
-            Ok(Output::json(&json!({ "text": said["text"] })))
+        Tool::new("echo", "Say a text back.", TEXT, Hints::READS, |arguments: Arguments| async move {
+            Ok(Output::json(&json!({ "text": arguments["text"] })))
         }),
-        Tool::new("numbers", "Count.", COUNT, Hints::WRITES, |call: Call| async move {
-            let asked: Value = call.arguments.into_request()?;
-            let count = asked["count"].as_i64().unwrap_or_default();
+        Tool::new("numbers", "Count.", COUNT, Hints::WRITES, |arguments: Arguments| async move {
+            let count = arguments["count"].as_i64().unwrap_or_default();
             Ok(Output::json(&(0..count).collect::<Vec<_>>()))
         }),
         Tool::new("refuse", "Refuse.", &[], Hints::REPEATABLE, |_| async {
-            Err(Refusal::new("NO", "Not today").hint("Ask tomorrow.").with("tomorrow", true))
+            let data = [("tomorrow".to_owned(), json!(true))].into_iter().collect();
+            Err(Refusal { data, ..Refusal::new("NO", "Not today").hint("Ask tomorrow.") })
         }),
         Tool::new("crash", "Crash.", &[], Hints::WRITES, |_| async { panic!("on purpose") }),
-        Tool::new("who", "Tell who calls.", &[], Hints::READS, |call: Call| async move {
-            let context = call.context;
-            Ok(Output::json(&json!({ "client": context.client, "session": context.session })))
-        }),
+        Tool::new("who", "Tell who calls.", &[], Hints::READS, |_| async { Ok(Output::json(&json!({}))) }),
         Tool::new("wait", "Wait for ever.", &[], Hints::READS, move |_| {
             let (waiting, guard) = (Arc::clone(&waiting), Told(Arc::clone(&dropped)));
             async move {
@@ -190,14 +181,14 @@ impl Toy {
 pub fn json_of(reply: &Reply) -> Value {
     match &reply.body {
         ReplyBody::Json(json) => serde_json::from_str(json).expect("the body is JSON"),
-        other => panic!("{other:?} is no JSON"),
+        _ => panic!("the body is no JSON"),
     }
 }
 
 pub fn events_of(reply: Reply) -> BoxStream<'static, Bytes> {
     match reply.body {
         ReplyBody::EventStream(events) => events,
-        other => panic!("{other:?} is no event stream"),
+        _ => panic!("the body is no event stream"),
     }
 }
 

@@ -22,14 +22,6 @@ pub struct FolderFinding {
     pub todo: &'static str,
 }
 
-/// Files of one channel that cannot be used.
-#[derive(Default)]
-struct PassedOver {
-    count: usize,
-    /// The first, and why.
-    first: Option<(String, String)>,
-}
-
 /// What is wrong with the folder of a project, `None` if there is no such project yet. Files of more than `longest` bytes
 /// cannot be used.
 pub async fn examine(
@@ -66,7 +58,7 @@ pub async fn examine(
                 Ok(Some(folder)) => {
                     complaints.extend(folder.check_access().err().map(|error| unusable(&path, &error)));
                     let known = project.map(|project| (store as &dyn ChannelStore, project));
-                    complaints.extend(passed_over(folder, channel, known, longest).await?.complaint(&path));
+                    complaints.extend(complaint(&passed_over(folder, channel, known, longest).await?, &path));
                 }
                 Ok(None) => {}
                 Err(error) => complaints.push(unusable(&path, &error)),
@@ -96,14 +88,14 @@ async fn passed_over(
     channel: ChannelName,
     known: Option<(&dyn ChannelStore, &Project)>,
     longest: usize,
-) -> Result<PassedOver, Error> {
-    let mut found = PassedOver::default();
+) -> Result<Vec<(String, String)>, Error> {
+    let mut found = Vec::new();
     let Ok(mut names) = folder.names() else { return Ok(found) };
     names.retain(|name| !name.starts_with('.') && name.ends_with(ENDING));
     names.sort();
     let (meant, odd): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| FileName::parse(name).is_some());
     for name in odd {
-        found.add(&name, &format!("it is not named {}", FileName::FORM));
+        found.push((name, format!("it is not named {}", FileName::FORM)));
     }
     let mut unknown = Vec::new();
     for chunk in meant.chunks(scanner::NAMES_AT_ONCE) {
@@ -129,21 +121,14 @@ async fn passed_over(
                 }
             }
         };
-        found.add(&name, &why);
+        found.push((name, why));
     }
     Ok(found)
 }
 
-impl PassedOver {
-    fn add(&mut self, name: &str, why: &str) {
-        self.count += 1;
-        self.first.get_or_insert_with(|| (name.to_owned(), why.to_owned()));
-    }
-
-    fn complaint(self, folder: &Path) -> Option<FolderFinding> {
-        let (name, why) = self.first?;
-        let count = if self.count == 1 { "1 file".to_owned() } else { format!("{} files", self.count) };
-        let what = format!("{count} in '{}' cannot be used, such as '{name}': {why}", folder.display());
-        Some(FolderFinding { what, todo: "Run postrider channel check FILE, and tell whoever writes them." })
-    }
+fn complaint(passed_over: &[(String, String)], folder: &Path) -> Option<FolderFinding> {
+    let (name, why) = passed_over.first()?;
+    let count = if passed_over.len() == 1 { "1 file".to_owned() } else { format!("{} files", passed_over.len()) };
+    let what = format!("{count} in '{}' cannot be used, such as '{name}': {why}", folder.display());
+    Some(FolderFinding { what, todo: "Run postrider channel check FILE, and tell whoever writes them." })
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::Timestamp;
 use mail::ids::AgentId;
-use mail::presence::Present;
+use mail::presence::{Present, Source};
 
 use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
@@ -146,7 +146,7 @@ impl Presence {
             Some(heartbeat) if format!("{}{ENDING}", heartbeat.agent_id) != name => {
                 self.pass_over(&name, "it is not named after its agent_id");
             }
-            Some(heartbeat) => match desk.office.heard(&desk.project.human_key, &heartbeat).await {
+            Some(heartbeat) => match desk.office.heard(Source::File, &desk.project.human_key, &heartbeat).await {
                 Ok(_) => _ = self.odd.remove(&name),
                 Err(error) if error.retryable() => return Err(error.into()),
                 Err(error) => self.pass_over(&name, &error.to_string()),
@@ -227,13 +227,5 @@ fn file_of(agent: &Present, now: Timestamp) -> Option<(String, String)> {
     if age > STALE_AFTER_SECONDS || !can_be_a_file {
         return None;
     }
-    let heartbeat = Heartbeat {
-        agent_id: name.clone(),
-        timestamp: Some(presence.seen_at),
-        state: Some(presence.state.clone()),
-        substate: presence.substate.clone(),
-        watcher_pid: presence.watcher_pid,
-        channel: presence.channel.clone(),
-    };
-    Some((format!("{name}{ENDING}"), heartbeat.to_json()))
+    Some((format!("{name}{ENDING}"), presence.heartbeat(name).to_json()))
 }

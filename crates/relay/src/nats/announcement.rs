@@ -110,7 +110,7 @@ mod tests {
             assert!(formats::mention::mentions("codex", last_line), "{last_line}");
             assert_eq!(Announcement::of(&read), Some(whole()));
             assert_eq!(read.id, whole().name());
-            assert_eq!(read.in_reply_to(), Some("msg-20260111-163300-codex-a1b2"));
+            assert_eq!(read.metadata_text("in_reply_to"), Some("msg-20260111-163300-codex-a1b2"));
         }
     }
 

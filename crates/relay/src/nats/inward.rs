@@ -18,7 +18,7 @@ use mail::office::Arrival;
 
 use super::link::{Link, LinkHandle};
 use super::subjects::{channel_of, consumer};
-use super::{NatsError, Project, told};
+use super::{ENDED, NatsError, Project, UntilLost, lost};
 use crate::feed::Backoff;
 
 /// How soon a document comes again that the store had no time for, or that is left for its file to come.
@@ -47,7 +47,7 @@ pub(super) async fn listen(project: &Project, line: &mut LinkHandle) {
     let (mut backoff, mut patience) = (Backoff::default(), Patience::default());
     loop {
         let taking_in = async |link| take_in_all(project, &link, &mut backoff, &mut patience).await;
-        let Some(failure) = line.with(taking_in).await else { continue };
+        let Some(Err(failure)) = line.with(taking_in).await else { continue };
         let slug = &project.project.slug;
         if backoff.has_failed() {
             tracing::debug!(project = slug, "cannot listen to NATS: {failure}");
@@ -59,23 +59,15 @@ pub(super) async fn listen(project: &Project, line: &mut LinkHandle) {
 }
 
 /// Takes in one document after another; comes back with what went wrong.
-async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff, patience: &mut Patience) -> NatsError {
-    let mut messages = match messages(project, link).await {
-        Ok(messages) => messages,
-        Err(error) => return error,
-    };
+async fn take_in_all(project: &Project, link: &Link, backoff: &mut Backoff, patience: &mut Patience) -> UntilLost {
+    let mut messages = messages(project, link).await?;
     while let Some(message) = messages.next().await {
-        let message = match message {
-            Ok(message) => message,
-            Err(error) => return NatsError::Listen { cause: told(&error) },
-        };
+        let message = message.map_err(lost)?;
         backoff.worked();
         let answer = take_in(project, &message, patience).await;
-        if let Err(error) = message.ack_with(answer).await {
-            return NatsError::Listen { cause: error.to_string() };
-        }
+        message.ack_with(answer).await.map_err(|error| NatsError::Listen(error.to_string()))?;
     }
-    NatsError::Listen { cause: "the server has ended it".to_owned() }
+    Err(NatsError::Listen(ENDED.to_owned()))
 }
 
 /// Everything that was ever said in the channels, from where this office last stood.
@@ -91,9 +83,8 @@ async fn messages(project: &Project, link: &Link) -> Result<pull::Stream, NatsEr
         ..pull::Config::default()
     };
     let stream = link.stream(&project.settings).await?.stream;
-    let consumer = stream.get_or_create_consumer(&name, wanted).await;
-    let consumer = consumer.map_err(|error| NatsError::Listen { cause: told(&error) })?;
-    consumer.messages().await.map_err(|error| NatsError::Listen { cause: told(&error) })
+    let consumer = stream.get_or_create_consumer(&name, wanted).await.map_err(lost)?;
+    consumer.messages().await.map_err(lost)
 }
 
 /// Deals with one document, and tells what to answer the server.

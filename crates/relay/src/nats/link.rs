@@ -163,5 +163,5 @@ fn not_taken(error: PublishError) -> NatsError {
         || said.is_some_and(|said| NEVER.contains(&said.error_code()))
         || is_subject_wrong();
     let cause = told(&error);
-    if is_refused { NatsError::Refused { cause } } else { NatsError::Publish { cause } }
+    if is_refused { NatsError::Refused(cause) } else { NatsError::Publish(cause) }
 }

@@ -106,7 +106,7 @@ async fn follow(
             }
             match tell_event(&writer, link, event).await {
                 // One that is never taken would hold up all that comes behind it for ever.
-                Err(PublishFailure::Nats(error @ NatsError::Refused { .. })) if refusals.add(event.seq) => {
+                Err(PublishFailure::Nats(error @ NatsError::Refused(_))) if refusals.add(event.seq) => {
                     let (slug, kind) = (&project.project.slug, event.kind.as_str());
                     let hint = error.hint();
                     tracing::error!(project = slug, seq = event.seq, kind, "{error}; it is left out. {hint}");
@@ -132,7 +132,7 @@ where
     let mut refusal = Ok(());
     for publication in all {
         match publish(publication).await {
-            refused @ Err(NatsError::Refused { .. }) => refusal = refused,
+            refused @ Err(NatsError::Refused(_)) => refusal = refused,
             told => told?,
         }
     }
@@ -162,9 +162,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_copy_that_is_refused_keeps_back_no_other_copy_of_the_letter() {
-        let (copies, end) = told(|cause| NatsError::Refused { cause }).await;
-        assert!(matches!((&copies[..], end), ([1, 3], Err(NatsError::Refused { .. }))), "{copies:?}");
-        let (copies, end) = told(|cause| NatsError::Publish { cause }).await;
-        assert!(matches!((&copies[..], end), ([1], Err(NatsError::Publish { .. }))), "they stay in order: {copies:?}");
+        let (copies, end) = told(NatsError::Refused).await;
+        assert!(matches!((&copies[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{copies:?}");
+        let (copies, end) = told(NatsError::Publish).await;
+        assert!(matches!((&copies[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {copies:?}");
     }
 }

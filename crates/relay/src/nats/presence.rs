@@ -11,13 +11,13 @@ use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use futures_util::StreamExt;
 use futures_util::stream::select;
 use jiff::SignedDuration;
-use mail::presence::Presence;
+use mail::presence::Source;
 use tokio::time::Instant;
 
 use super::link::{Link, LinkHandle};
 use super::publication::{EVENT, OFFICE};
 use super::subjects::Topic;
-use super::{NatsError, Project, told};
+use super::{ENDED, NatsError, Project, UntilLost, lost, told};
 use crate::feed::Backoff;
 
 /// How often it is said who is there: well within the time after which one counts as gone.
@@ -33,39 +33,19 @@ const AGENTS_AT_ONCE: usize = 500;
 pub(super) async fn exchange(project: &Project, line: &mut LinkHandle) {
     let mut backoff = Backoff::default();
     loop {
-        let Some(failure) = line.with(async |link| exchange_all(project, &link, &mut backoff).await).await else {
-            continue;
-        };
+        let exchanging = async |link| exchange_all(project, &link, &mut backoff).await;
+        let Some(Err(failure)) = line.with(exchanging).await else { continue };
         tracing::debug!(project = project.project.slug, "cannot hear of presence: {failure}");
         tokio::time::sleep(backoff.failed()).await;
     }
 }
 
-/// How an agent stands, as it would stand in a file.
-pub(super) fn heartbeat_of(name: &str, known: &Presence) -> Heartbeat {
-    Heartbeat {
-        agent_id: name.to_owned(),
-        timestamp: Some(known.seen_at),
-        state: Some(known.state.clone()),
-        substate: known.substate.clone(),
-        watcher_pid: known.watcher_pid,
-        channel: known.channel.clone(),
-    }
-}
-
-async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> NatsError {
-    let failed = |error: &dyn std::error::Error| NatsError::Listen { cause: told(error) };
+async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> UntilLost {
     let (subjects, slug) = (&project.settings.subjects, &project.project.slug);
-    let changes = link.client.subscribe(subjects.presences(slug)).await;
-    let live = link.client.subscribe(subjects.live(slug)).await;
-    let (changes, live) = match (changes, live) {
-        (Ok(changes), Ok(live)) => (changes, live),
-        (Err(error), _) | (_, Err(error)) => return failed(&error),
-    };
+    let changes = link.client.subscribe(subjects.presences(slug)).await.map_err(lost)?;
+    let live = link.client.subscribe(subjects.live(slug)).await.map_err(lost)?;
     let question = subjects.question(slug);
-    if let Err(error) = link.client.publish_with_headers(question.clone(), by(project), "".into()).await {
-        return failed(&error);
-    }
+    link.client.publish_with_headers(question.clone(), by(project), "".into()).await.map_err(lost)?;
     backoff.worked();
     let mut messages = select(changes, live);
     let (mut next, mut told_at) = (tokio::time::interval(TOLD_EVERY), None);
@@ -73,7 +53,7 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
     loop {
         tokio::select! {
             message = messages.next() => match message {
-                None => return NatsError::Listen { cause: "the server has ended it".to_owned() },
+                None => return Err(NatsError::Listen(ENDED.to_owned())),
                 Some(message) if is_own(project, &message) => {}
                 Some(message) if message.subject.as_str() == question => {
                     if !is_asked {
@@ -85,9 +65,7 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
             },
             _ = next.tick() => {
                 (is_asked, told_at) = (false, Some(Instant::now()));
-                if let Err(error) = tell(project, link).await {
-                    return error;
-                }
+                tell(project, link).await?;
             }
         }
     }
@@ -106,21 +84,21 @@ async fn tell(project: &Project, link: &Link) -> Result<(), NatsError> {
     let mut after = None;
     loop {
         let page = project.store.heard_of(project.project.id, since, after, AGENTS_AT_ONCE).await;
-        let agents = page.map_err(|error| NatsError::Publish { cause: error.to_string() })?;
+        let agents = page.map_err(|error| NatsError::Publish(error.to_string()))?;
         let Some(last) = agents.last() else { return Ok(()) };
         after = Some(last.agent);
         for agent in &agents {
             let subject = project.settings.subjects.live_of(&project.project.slug, &agent.name);
-            let said = heartbeat_of(&agent.name, &agent.presence).to_json().into();
+            let said = agent.presence.heartbeat(&agent.name).to_json().into();
             let published = link.client.publish_with_headers(subject, by(project), said).await;
-            published.map_err(|error| NatsError::Publish { cause: told(&error) })?;
+            published.map_err(|error| NatsError::Publish(told(&error)))?;
         }
     }
 }
 
 async fn hear(project: &Project, message: &Message) {
     let Some(heartbeat) = heartbeat_in(project, message) else { return };
-    if let Err(error) = project.office.heard_on_nats(&project.project.human_key, &heartbeat).await {
+    if let Err(error) = project.office.heard(Source::Nats, &project.project.human_key, &heartbeat).await {
         tracing::debug!(subject = message.subject.as_str(), %error, "a presence from NATS was not noted");
     }
 }

@@ -17,7 +17,6 @@ use mail::{Store, StoreError};
 use serde_json::{Value, json};
 
 use super::announcement;
-use super::presence::heartbeat_of;
 use super::subjects::{Subjects, Topic};
 
 /// The header by which the server knows what it has been sent before.
@@ -152,7 +151,7 @@ impl EventWriter<'_> {
             "agent": agent,
             number: event.reference,
         });
-        self.publication(event, topic, &self.id_of(event), document.to_string())
+        self.publication(event, topic, &self.copy_id(event, 0), document.to_string())
     }
 
     /// That an agent is retired, on its own subject; `by` is who did it.
@@ -166,11 +165,11 @@ impl EventWriter<'_> {
     async fn presence(&self, event: &Event, name: &str) -> Result<Vec<Publication>, StoreError> {
         let known = self.store.presence(AgentId(event.reference)).await?;
         let Some(known) = known.filter(|known| known.source != Source::Nats) else { return Ok(Vec::new()) };
-        let said = heartbeat_of(name, &known).to_json();
+        let said = known.heartbeat(name).to_json();
         let id = match known.source {
             // Every office that reads the folder says the same.
             Source::File => format!("{}:presence:{}", self.project.slug, blake3::hash(said.as_bytes()).to_hex()),
-            _ => self.id_of(event),
+            _ => self.copy_id(event, 0),
         };
         Ok(vec![self.publication(event, Topic::Presence(name), &id, said)])
     }
@@ -206,10 +205,6 @@ impl EventWriter<'_> {
         };
         let headers: usize = self.headers(event, id).iter().map(length).sum();
         self.largest.saturating_sub(FRAME + headers)
-    }
-
-    fn id_of(&self, event: &Event) -> String {
-        self.copy_id(event, 0)
     }
 
     /// The id of what is said to one of several recipients.

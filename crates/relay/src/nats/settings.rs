@@ -53,7 +53,7 @@ impl Settings {
         let mut login = Login::Nobody;
         let mut servers = Vec::new();
         for one in url.split(',').map(str::trim) {
-            let (server, found) = read_address(one).ok_or_else(|| NatsError::Address { url: without_login(one) })?;
+            let (server, found) = read_address(one).ok_or_else(|| NatsError::Address(without_login(one)))?;
             servers.push(server);
             login = if matches!(login, Login::Nobody) { found } else { login };
         }
@@ -61,8 +61,7 @@ impl Settings {
             login = Login::File(path.to_owned());
         }
         let prefix = prefix.unwrap_or(USUAL_PREFIX);
-        let subjects =
-            Subjects::under(prefix).ok_or_else(|| NatsError::Prefix { prefix: mail::error::shown(prefix) })?;
+        let subjects = Subjects::under(prefix).ok_or_else(|| NatsError::Prefix(mail::error::shown(prefix)))?;
         Ok(Self { servers, subjects, folders, login, ca: ca.map(Path::to_owned) })
     }
 
@@ -90,7 +89,7 @@ impl Settings {
             Login::Password(user, password) => options.user_and_password(user.clone(), password.clone()),
             Login::File(path) => {
                 let text = read(path).await?;
-                let wrong = |_| NatsError::Credentials { path: path.clone() };
+                let wrong = |_| NatsError::Credentials(path.clone());
                 match text.trim() {
                     seed if is_seed(seed) => options.nkey(seed.to_owned()),
                     _ => options.credentials(&text).map_err(wrong)?,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::link::{Link, LinkHandle};
 use super::settings::Settings;
-use super::{NatsError, told};
+use super::{ENDED, NatsError, UntilLost, lost, told};
 use crate::feed::Backoff;
 use crate::wake::Bells;
 
@@ -35,20 +35,15 @@ pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, be
     let subject = settings.subjects.waking(office_id);
     let mut backoff = Backoff::default();
     loop {
-        let Some(failure) = line.with(async |link| exchange_all(&link, &subject, own, bells, &mut backoff).await).await
-        else {
-            continue;
-        };
+        let exchanging = async |link| exchange_all(&link, &subject, own, bells, &mut backoff).await;
+        let Some(Err(failure)) = line.with(exchanging).await else { continue };
         tracing::debug!("cannot pass wake-ups on: {failure}");
         tokio::time::sleep(backoff.failed()).await;
     }
 }
 
-async fn exchange_all(link: &Link, subject: &str, own: &str, bells: &Bells, backoff: &mut Backoff) -> NatsError {
-    let mut words = match link.client.subscribe(subject.to_owned()).await {
-        Ok(words) => words,
-        Err(error) => return NatsError::Listen { cause: told(&error) },
-    };
+async fn exchange_all(link: &Link, subject: &str, own: &str, bells: &Bells, backoff: &mut Backoff) -> UntilLost {
+    let mut words = link.client.subscribe(subject.to_owned()).await.map_err(lost)?;
     backoff.worked();
     let heard = async {
         while let Some(message) = words.next().await {
@@ -56,14 +51,13 @@ async fn exchange_all(link: &Link, subject: &str, own: &str, bells: &Bells, back
                 bells.ring_for(&concerned);
             }
         }
-        NatsError::Listen { cause: "the server has ended it".to_owned() }
+        Err(NatsError::Listen(ENDED.to_owned()))
     };
     let said = async {
         loop {
             let word = word_of(bells.rung().await, own);
-            if let Err(error) = link.client.publish(subject.to_owned(), word.into()).await {
-                return NatsError::Publish { cause: told(&error) };
-            }
+            let published = link.client.publish(subject.to_owned(), word.into()).await;
+            published.map_err(|error| NatsError::Publish(told(&error)))?;
             tokio::time::sleep(TOLD_EVERY).await;
         }
     };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{NudgeError, program, unique_name};
+use super::{NudgeError, run_program, unique_name};
 
 /// What is run.
 pub const PROGRAM: &str = "tmux";
@@ -46,10 +46,10 @@ async fn ready_pane(pane: &str, socket: Option<&Path>) -> Result<String, NudgeEr
 
 fn find(panes: &str, name: &str) -> Result<String, NudgeError> {
     let mut found = panes.lines().filter_map(Pane::read).filter(|pane| pane.is_called(name));
-    let Some(pane) = found.next() else { return Err(NudgeError::NoPane { pane: name.to_owned() }) };
+    let Some(pane) = found.next() else { return Err(NudgeError::NoPane(name.to_owned())) };
     // One pane may be listed more than once, because sessions can share a window.
     let is_one_of_many = found.any(|other| other.id != pane.id);
-    let why = if is_one_of_many { Some("is one of several of that name") } else { pane.hindrance() };
+    let why = if is_one_of_many { Some("is one of several of that name") } else { pane.hindrance };
     match why {
         Some(why) => Err(NudgeError::PaneNotReady { pane: name.to_owned(), why }),
         None => Ok(pane.id.to_owned()),
@@ -59,10 +59,7 @@ fn find(panes: &str, name: &str) -> Result<String, NudgeError> {
 /// A line of [`PANES`].
 struct Pane<'a> {
     id: &'a str,
-    is_dead: bool,
-    is_in_mode: bool,
-    is_synchronized: bool,
-    is_input_off: bool,
+    hindrance: Option<&'static str>,
     /// Whether it is in front in its window.
     leads_window: bool,
     /// Whether it is in front in its session.
@@ -82,13 +79,17 @@ impl<'a> Pane<'a> {
         };
         let (session, window) = names.split_once(':')?;
         // A mode is counted by how deep it is, and an old tmux says nothing where it does not know.
-        let is_set = |field| !matches!(field, "" | "0");
+        let is_set = |field: &str| !matches!(field, "" | "0");
+        let hindrances = [
+            // More than a courtesy: tmux 3.3 itself ends when something is pasted into such a pane.
+            (dead, "has no program any more"),
+            (mode, "is in copy mode"),
+            (synchronized, "passes its keys on to other panes"),
+            (input_off, "takes no input"),
+        ];
         Some(Self {
             id,
-            is_dead: is_set(dead),
-            is_in_mode: is_set(mode),
-            is_synchronized: is_set(synchronized),
-            is_input_off: is_set(input_off),
+            hindrance: hindrances.into_iter().find(|(field, _)| is_set(field)).map(|(_, why)| why),
             leads_window: is_set(in_window),
             leads_session: is_set(in_window) && is_set(in_session),
             window_number,
@@ -113,22 +114,6 @@ impl<'a> Pane<'a> {
             None => false,
         })
     }
-
-    /// What keeps a text from reaching the program in the pane, and nobody else.
-    fn hindrance(&self) -> Option<&'static str> {
-        if self.is_dead {
-            // More than a courtesy: tmux 3.3 itself ends when something is pasted into such a pane.
-            Some("has no program any more")
-        } else if self.is_in_mode {
-            Some("is in copy mode")
-        } else if self.is_synchronized {
-            Some("passes its keys on to other panes")
-        } else if self.is_input_off {
-            Some("takes no input")
-        } else {
-            None
-        }
-    }
 }
 
 /// What tmux answers.
@@ -140,7 +125,7 @@ async fn ask(socket: Option<&Path>, arguments: &[&str], input: &str) -> Result<S
         command.arg("-S").arg(socket);
     }
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    program::run(&mut command, input).await
+    run_program(&mut command, input).await
 }
 
 #[cfg(test)]
@@ -177,7 +162,7 @@ mod tests {
         let strangers =
             ["", "%", "%1 ", "%3", "mai", "main3", "main:", "main:she", "main:9", "main:1.", "main:1.7", "-t", "="];
         for name in strangers {
-            assert!(matches!(find(LISTED, name), Err(NudgeError::NoPane { pane }) if pane == name), "{name}");
+            assert!(matches!(find(LISTED, name), Err(NudgeError::NoPane(pane)) if pane == name), "{name}");
         }
         assert!(matches!(find("\n%0,0\nx", "%0"), Err(NudgeError::NoPane { .. })));
     }

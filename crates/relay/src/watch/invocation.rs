@@ -2,7 +2,6 @@
 //!
 //! An argument list, never a shell: no word of a message becomes part of a command line. The prompt is its standard input.
 
-use std::fmt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -30,18 +29,13 @@ pub struct Invocation {
 }
 
 /// Why a command brought no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
 pub struct RunError {
     /// What went wrong, with its values.
     pub reason: String,
     /// The end of what the command complained of.
     pub complaint: String,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
 }
 
 impl Invocation {

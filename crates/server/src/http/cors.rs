@@ -8,8 +8,7 @@ use ::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
 };
 use ::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
 const HEADERS: HeaderValue = HeaderValue::from_static(
@@ -22,8 +21,7 @@ const ONE_HOUR: HeaderValue = HeaderValue::from_static("3600");
 
 /// The answer to a page that asks whether it may call.
 pub fn permission(origin: HeaderValue) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     allow(headers, origin);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);

@@ -1,5 +1,7 @@
 //! Refusals of the HTTP door itself: a status, and the same `{error: {code, message, hint}}` as everywhere.
 
+use std::borrow::Cow;
+
 use ::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -8,16 +10,29 @@ use serde_json::json;
 /// Why a request was not let in.
 #[derive(Debug)]
 pub struct HttpProblem {
-    status: StatusCode,
-    code: &'static str,
-    message: String,
-    hint: &'static str,
+    pub status: StatusCode,
+    /// For programs.
+    pub code: &'static str,
+    /// The fact.
+    pub message: String,
+    /// The next step.
+    pub hint: Cow<'static, str>,
     header: Option<(HeaderName, &'static str)>,
 }
 
 impl HttpProblem {
-    fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
-        Self { status, code, message: message.into(), hint, header: None }
+    pub fn new(
+        status: StatusCode,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { status, code, message: message.into(), hint: hint.into(), header: None }
+    }
+
+    /// The same with a header.
+    fn with(self, name: HeaderName, value: &'static str) -> Self {
+        Self { header: Some((name, value)), ..self }
     }
 
     /// The HTTP status.
@@ -25,19 +40,12 @@ impl HttpProblem {
         self.status.as_u16()
     }
 
-    /// The code for programs, the fact, and the next step.
-    pub fn told(&self) -> (&'static str, &str, &'static str) {
-        (self.code, &self.message, self.hint)
-    }
-
     /// The bearer token is missing or wrong.
     pub fn unauthorized() -> Self {
         let hint =
             "Send 'Authorization: Bearer' with the server's token; commands take it from AGENT_MAIL_BEARER_TOKEN.";
         let message = "The bearer token is missing or wrong";
-        let mut problem = Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message, hint);
-        problem.header = Some((WWW_AUTHENTICATE, "Bearer"));
-        problem
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message, hint).with(WWW_AUTHENTICATE, "Bearer")
     }
 
     /// The `Host` is not one of ours.
@@ -74,20 +82,14 @@ impl HttpProblem {
 
     /// More requests than the address may send.
     pub fn too_many() -> Self {
-        let message = "Too many requests from this address";
-        let mut problem =
-            Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message, "Wait a second, then try again.");
-        problem.header = Some((RETRY_AFTER, "1"));
-        problem
+        let (message, hint) = ("Too many requests from this address", "Wait a second, then try again.");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message, hint).with(RETRY_AFTER, "1")
     }
 
     /// More requests under way, or more bytes of them, than the server takes.
     pub fn busy() -> Self {
-        let message = "Too many requests are under way";
-        let mut problem =
-            Self::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message, "Nothing was changed. Try again in a moment.");
-        problem.header = Some((RETRY_AFTER, "1"));
-        problem
+        let (message, hint) = ("Too many requests are under way", "Nothing was changed. Try again in a moment.");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message, hint).with(RETRY_AFTER, "1")
     }
 
     /// A method that the address does not answer.

@@ -10,39 +10,27 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The keys of each kind of resource, beside the name in its path.
-const KINDS: [(&str, &[&str]); 10] = [
-    ("projects", &["limit", "after"]),
-    ("agents", &["project", "limit", "after"]),
-    (
-        "inbox",
-        &[
-            "project",
-            "limit",
-            "before",
-            "unread_only",
-            "urgent_only",
-            "thread_id",
-            "kind",
-            "work_id",
-            "include_bodies",
-            "registration_token",
-        ],
-    ),
-    ("outbox", &["project", "limit", "before", "include_bodies", "registration_token"]),
-    ("thread", &["project", "limit", "after", "before", "include_bodies"]),
-    ("message", &["project"]),
-    ("reservations", &["project", "limit", "after"]),
-    ("work", &["project", "id", "state", "agent", "limit", "before", "after"]),
-    ("channel", &["project", "since", "limit", "thread_id", "before"]),
-    ("channels", &["project"]),
+const KINDS: [(&str, &str); 10] = [
+    ("projects", "limit after"),
+    ("agents", "project limit after"),
+    ("inbox", "project limit before unread_only urgent_only thread_id kind work_id include_bodies registration_token"),
+    ("outbox", "project limit before include_bodies registration_token"),
+    ("thread", "project limit after before include_bodies"),
+    ("message", "project"),
+    ("reservations", "project limit after"),
+    ("work", "project id state agent limit before after"),
+    ("channel", "project since limit thread_id before"),
+    ("channels", "project"),
 ];
 
 /// An address that was read.
 #[derive(Debug)]
 pub struct Address {
     uri: String,
-    kind: &'static str,
-    name: String,
+    /// What kind of resource it is.
+    pub kind: &'static str,
+    /// The name in its path.
+    pub name: String,
     values: Vec<(String, String)>,
 }
 
@@ -58,27 +46,18 @@ impl Address {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (key, value) = (decode(key), decode(value));
-            if !keys.contains(&key.as_str()) {
-                let near = mail::nearest::nearest(&key, keys.iter().copied(), 1);
-                let hint = near
-                    .first()
-                    .map_or_else(|| format!("Use {}.", keys.join(", ")), |near| format!("Did you mean '{near}'?"));
+            if !keys.split(' ').any(|known| known == key) {
+                let near = mail::nearest::nearest(&key, keys.split(' '), 1);
+                let hint = match near.first() {
+                    Some(near) => format!("Did you mean '{near}'?"),
+                    None => format!("Use {}.", keys.replace(' ', ", ")),
+                };
                 let message = format!("Unknown parameter '{}' in '{}'", mail::error::shown(&key), shown(uri));
                 return Err(ReadError::Refused(Refusal::new("INVALID_ARGUMENT", message).hint(hint)));
             }
             values.push((key, value));
         }
         Ok(Self { uri: uri.to_owned(), kind, name: decode(name.trim_end_matches('/')), values })
-    }
-
-    /// What kind of resource it is.
-    pub fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    /// The name in its path.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// The value of a key.
@@ -190,7 +169,7 @@ mod tests {
     #[test]
     fn an_encoded_project_is_read() {
         let address = Address::parse("resource://inbox/Green%20Dog?project=%2Fdata%2Fmy%20app&limit=5").unwrap();
-        assert_eq!((address.kind(), address.name()), ("inbox", "Green Dog"));
+        assert_eq!((address.kind, &*address.name), ("inbox", "Green Dog"));
         assert_eq!(address.project().unwrap(), "/data/my app");
         assert_eq!(address.limit(20).unwrap(), 5);
     }

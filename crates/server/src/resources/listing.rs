@@ -6,7 +6,6 @@ use mail::ids::{AgentId, ProjectId};
 use mail::{Error, Office};
 use mcp::{ResourceEntry, ResourceTemplate};
 
-use super::JSON;
 use super::address::{address_of, encode};
 
 /// How many addresses one page lists, roughly.
@@ -14,8 +13,7 @@ const PAGE: usize = 100;
 
 /// The families of addresses.
 pub fn templates() -> Vec<ResourceTemplate> {
-    let template =
-        |uri_template, name, description| ResourceTemplate { uri_template, name, description, mime_type: JSON };
+    let template = |uri_template, name, description| ResourceTemplate { uri_template, name, description };
     vec![
         template("resource://projects{?limit,after}", "projects", "All projects"),
         template(
@@ -101,7 +99,7 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
 
 fn entry(kind: &str, name: &str, query: &str, shown: &str) -> ResourceEntry {
     let uri = format!("{}{query}", address_of(kind, name));
-    ResourceEntry { uri, name: shown.to_owned(), description: None, mime_type: JSON }
+    ResourceEntry { uri, name: shown.to_owned() }
 }
 
 fn read_cursor(cursor: &str) -> Result<(i64, Option<i64>), Error> {

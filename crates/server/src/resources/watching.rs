@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{Ask, FetchInbox};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use mail::channels::ChannelName;
 use mail::ids::{AgentId, ProjectId};
-use mail::messages::{About, InboxQuery};
-use mail::office::{Claim, InboxAsk};
+use mail::messages::InboxQuery;
 use mail::wake::Signal;
 use mail::{Office, StoreError};
 use mcp::{ReadError, Refusal};
@@ -27,19 +27,25 @@ const AGENTS_PAUSE: Duration = Duration::from_millis(250);
 
 /// A stream that yields whenever the resource changed.
 pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<'static, ()>, ReadError> {
-    let (what, signal) = match address.kind() {
+    let (what, signal) = match address.kind {
         "inbox" => {
-            let project_key = address.project()?;
-            let project = office.project(project_key).await.map_err(refused)?;
-            let claim = Claim { token: address.get("registration_token"), ..Claim::of(address.name()) };
+            let project = office.project(address.project()?).await.map_err(refused)?;
             // Asking for the inbox proves the name where names have to be proved.
-            office.inbox(one_of(project_key, claim)).await.map_err(refused)?;
-            let agent = office.whois(project_key, address.name()).await.map_err(refused)?;
+            let inbox = FetchInbox {
+                project_key: project.slug,
+                agent_name: address.name.clone(),
+                limit: Some(1),
+                include_bodies: Some(false),
+                registration_token: address.text("registration_token"),
+                ..FetchInbox::default()
+            };
+            inbox.ask(office).await.map_err(refused)?;
+            let agent = office.whois(address.project()?, &address.name).await.map_err(refused)?;
             (Watched::Inbox(project.id, agent.id), office.wake().mailbox(agent.id))
         }
         "reservations" => {
             let (project, _) = office.leases(address.project_or_name()?, None, 1).await.map_err(refused)?;
-            (Watched::Leases(project.id), office.wake().leases(project.id))
+            (Watched::Reservations(project.id), office.wake().leases(project.id))
         }
         "work" => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
@@ -51,7 +57,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             (Watched::Agents(project.id), office.wake().work(project.id))
         }
         "channel" => {
-            let channel = ChannelName::parse(address.name()).map_err(refused)?;
+            let channel = ChannelName::parse(&address.name).map_err(refused)?;
             let project = office.project(address.project()?).await.map_err(refused)?;
             (Watched::Channel(project.id, channel), office.wake().work(project.id))
         }
@@ -72,7 +78,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
 
 enum Watched {
     Inbox(ProjectId, AgentId),
-    Leases(ProjectId),
+    Reservations(ProjectId),
     Work(ProjectId),
     Agents(ProjectId),
     Channel(ProjectId, ChannelName),
@@ -138,9 +144,9 @@ async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError>
                 before = after;
             }
         }
-        Watched::Leases(project) => {
+        Watched::Reservations(project) => {
             let held = office.store().leases(project, None, 1000, office.now()).await?;
-            Ok(held.iter().flat_map(|lease| [lease.id.0, lease.ends_at.as_microsecond()]).collect())
+            Ok(held.iter().flat_map(|held| [held.id.0, held.ends_at.as_microsecond()]).collect())
         }
         Watched::Work(project) => Ok(vec![office.store().work_stamp(project).await?]),
         Watched::Agents(project) => Ok(vec![office.store().presence_stamp(project, office.now()).await?]),
@@ -148,20 +154,6 @@ async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError>
             let newest = office.store().newest_post(project, channel.as_str()).await?;
             Ok(newest.iter().map(|id| id.0).collect())
         }
-    }
-}
-
-fn one_of<'a>(project_key: &'a str, agent: Claim<'a>) -> InboxAsk<'a> {
-    InboxAsk {
-        project_key,
-        agent,
-        unread_only: false,
-        ack_required_only: false,
-        thread: None,
-        about: About::default(),
-        before: None,
-        limit: 1,
-        with_bodies: false,
     }
 }
 

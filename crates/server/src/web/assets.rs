@@ -1,17 +1,16 @@
 //! The style sheet and the script, out of the binary. Their addresses change with their content, so that a browser may
 //! keep them for ever.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use ::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
-use ::http::{HeaderMap, HeaderValue, StatusCode};
+use ::http::{HeaderMap, HeaderValue};
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use bytes::Bytes;
 
-use super::refused::Refused;
-use crate::http::Door;
+use super::refused::{PageResult, Refused};
 
 const CSS: &str = include_str!("../../assets/page.css");
 const JS: &str = include_str!("../../assets/page.js");
@@ -39,7 +38,7 @@ pub static VERSION: LazyLock<String> =
     LazyLock::new(|| blake3::hash([CSS, JS].concat().as_bytes()).to_hex()[..12].to_owned());
 
 /// `GET /assets/{version}/{name}`
-pub async fn show(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Result<Response, Refused> {
+pub async fn show(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> PageResult {
     let asset = match name.as_str() {
         "page.css" => &*SHEET,
         "page.js" => &*SCRIPT,
@@ -53,7 +52,7 @@ pub async fn show(Path((version, name)): Path<(String, String)>, headers: Header
 }
 
 /// `GET /favicon.svg`
-pub async fn icon(State(_): State<Arc<Door>>, headers: HeaderMap) -> Response {
+pub async fn icon(headers: HeaderMap) -> Response {
     let mut response = sent(&FAVICON, &headers);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=86400"));
     response
@@ -62,7 +61,6 @@ pub async fn icon(State(_): State<Arc<Door>>, headers: HeaderMap) -> Response {
 fn sent(asset: &Asset, headers: &HeaderMap) -> Response {
     let is_small = takes_gzip(headers);
     let mut response = Response::new(Body::from(if is_small { asset.small.clone() } else { asset.plain.clone() }));
-    *response.status_mut() = StatusCode::OK;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(asset.kind));
     if is_small {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));

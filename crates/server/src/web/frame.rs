@@ -4,36 +4,19 @@ use ::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use ::http::{HeaderMap, HeaderValue, StatusCode};
 use askama::Template;
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::IntoResponse;
+use jiff::Timestamp;
 use mail::projects::Project;
 
 use super::assets::{VERSION, compressed, takes_gzip};
 use super::markdown::line;
 use super::messages::Unsent;
-use super::refused::Refused;
-use super::visit::Visit;
+use super::refused::{PageResult, Refused};
+use super::times::When;
+use super::visit::encoded;
 
-/// How much of a project's path stands in the frame, in characters.
-const LONGEST_PATH: usize = 60;
 /// How hard a page is made small: more takes longer than it saves.
 const EFFORT: u32 = 3;
-
-/// Which page it is, among those that one can go to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the name of a page")]
-pub enum PageKind {
-    Overview,
-    Mail,
-    Search,
-    Project,
-    Agents,
-    Work,
-    Reservations,
-    Channels,
-    Log,
-    Login,
-    Other,
-}
 
 /// What was just done, in words of our own: a page shows nothing that stands in its address.
 const DONE: [(&str, &str); 8] = [
@@ -48,12 +31,14 @@ const DONE: [(&str, &str); 8] = [
 ];
 
 /// What is around a page.
+#[derive(Default)]
 pub struct Frame {
     /// What the page is called.
     pub title: String,
-    pub place: PageKind,
+    /// Which page it is, among those that one can go to.
+    pub place: &'static str,
     /// The project that it is about.
-    pub project: Option<Here>,
+    pub project: Option<Project>,
     /// Tells this style sheet and script from others.
     pub version: &'static str,
     /// The name that the person writes under.
@@ -66,47 +51,19 @@ pub struct Frame {
     pub is_inside: bool,
     /// What was just done.
     pub notice: Option<&'static str>,
-}
-
-/// The project that a page is about.
-pub struct Here {
-    /// How it stands in addresses.
-    pub slug: String,
-    pub path: String,
-}
-
-impl Here {
-    pub fn of(project: &Project) -> Self {
-        Self { slug: project.slug.clone(), path: line(&project.human_key, LONGEST_PATH) }
-    }
+    /// When the page is looked at.
+    pub now: Timestamp,
 }
 
 impl Frame {
     /// The frame of a page that everybody may see.
-    pub fn outside(title: &str, place: PageKind) -> Self {
-        Self {
-            title: title.to_owned(),
-            place,
-            project: None,
-            version: VERSION.as_str(),
-            person: String::new(),
-            form: String::new(),
-            signs_out: false,
-            is_inside: false,
-            notice: None,
-        }
+    pub fn outside(title: &str) -> Self {
+        Self { title: title.to_owned(), version: VERSION.as_str(), ..Self::default() }
     }
 
-    /// The frame of a page for somebody who is in.
-    pub fn new(visit: &Visit, title: &str, place: PageKind, project: Option<&Project>) -> Self {
-        Self {
-            project: project.map(Here::of),
-            person: visit.person.clone(),
-            form: visit.form.clone(),
-            signs_out: visit.signs_out,
-            is_inside: true,
-            ..Self::outside(title, place)
-        }
+    /// The frame of a page about that project.
+    pub fn about(self, project: &Project) -> Self {
+        Self { project: Some(project.clone()), ..self }
     }
 
     /// The same, with a word on what was just done.
@@ -123,36 +80,42 @@ impl Frame {
         self
     }
 
-    /// Whether that is this page, as templates ask.
-    pub fn at(&self, name: &str) -> bool {
-        let own = match self.place {
-            PageKind::Overview => "overview",
-            PageKind::Mail => "mail",
-            PageKind::Search => "search",
-            PageKind::Project => "project",
-            PageKind::Agents => "agents",
-            PageKind::Work => "work",
-            PageKind::Reservations => "reservations",
-            PageKind::Channels => "channels",
-            PageKind::Log => "log",
-            PageKind::Login | PageKind::Other => "",
-        };
-        own == name
+    /// The project's name in addresses. What follows is for templates, which hand in references.
+    pub fn slug(&self) -> &str {
+        self.project.as_ref().map_or("", |project| &project.slug)
+    }
+
+    /// A text on one line, at most `most` characters of it.
+    pub fn line(&self, text: &str, most: usize) -> String {
+        line(text, most)
+    }
+
+    /// A text as a part of an address.
+    pub fn encoded(&self, text: &str) -> String {
+        encoded(text)
+    }
+
+    /// How long ago that was.
+    pub fn ago(&self, time: &Timestamp) -> When {
+        When::ago(*time, self.now)
+    }
+
+    /// How long it is until then.
+    pub fn until(&self, time: &Timestamp) -> When {
+        When::until(*time, self.now)
     }
 }
 
 /// Sends a page.
-pub fn page(page: &impl Template, status: StatusCode, headers: &HeaderMap) -> Result<Response, Refused> {
+pub fn page(page: &impl Template, status: StatusCode, headers: &HeaderMap) -> PageResult {
     let html = page.render().map_err(|error| {
         tracing::error!(%error, "a page could not be made");
         Refused::nothing_here()
     })?;
     let is_small = takes_gzip(headers);
     let body = if is_small { compressed(html.as_bytes(), EFFORT) } else { html.into_bytes() };
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "no-store")];
+    let mut response = (status, headers, Body::from(body)).into_response();
     if is_small {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }

@@ -6,19 +6,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::HeaderValue;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
-use bytes::Bytes;
-use futures_util::stream;
+use axum::response::IntoResponse;
+use futures_util::{StreamExt, stream};
 use mail::Office;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
-use super::refused::Refused;
+use super::refused::{PageResult, Refused};
 use super::visit::Visit;
-use crate::http::Door;
 
 /// How many pages are told at once.
 const MOST_PAGES: usize = 512;
@@ -80,16 +76,12 @@ impl Live {
 /// One page that listens.
 struct PageStream {
     news: watch::Receiver<News>,
-    has_begun: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl PageStream {
     /// What to say next; nothing when it is over.
     async fn next(&mut self) -> Option<String> {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            return Some("retry: 2000\n\n".to_owned());
-        }
         match tokio::time::timeout(AT_LEAST_EVERY, self.news.changed()).await {
             Ok(Ok(())) => {
                 tokio::time::sleep(GATHERED_FOR).await;
@@ -103,21 +95,21 @@ impl PageStream {
 }
 
 /// `GET /live`
-pub async fn listen(State(door): State<Arc<Door>>, visit: Visit) -> Result<Response, Refused> {
+pub async fn listen(visit: Visit) -> PageResult {
+    let door = visit.door.clone();
     // A stream that only listens is not work under way.
     drop(visit);
-    let live = &door.web().live;
+    let live = &door.web.live;
     let place = live.places.clone().try_acquire_owned().map_err(|_| Refused::too_many_pages())?;
-    let listener = PageStream { news: live.news.subscribe(), has_begun: false, _place: place };
+    let listener = PageStream { news: live.news.subscribe(), _place: place };
     live.arrived.notify_one();
-    let said = stream::unfold(listener, |mut listener| async {
-        let said = listener.next().await?;
-        Some((Ok::<_, Infallible>(Bytes::from(said)), listener))
-    });
-    let mut response = Response::new(Body::from_stream(said));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Else a proxy would gather what is said.
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    let news = stream::unfold(listener, |mut listener| async { Some((listener.next().await?, listener)) });
+    let said = stream::iter(["retry: 2000\n\n".to_owned()]).chain(news).map(Ok::<_, Infallible>);
+    // Without the last a proxy would gather what is said.
+    let headers = [
+        (CONTENT_TYPE.as_str(), "text/event-stream"),
+        (CACHE_CONTROL.as_str(), "no-store"),
+        ("x-accel-buffering", "no"),
+    ];
+    Ok((headers, Body::from_stream(said)).into_response())
 }

@@ -142,37 +142,14 @@ fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
     }
 }
 
+/// The elements that a message may be laid out with.
+const TAGS: &str = "p br hr em strong del code pre blockquote ul ol li a h4 h5 h6 table thead tbody tr th td";
+
 /// The last word on what a page shows of a message.
 static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut sanitiser = Builder::empty();
     sanitiser
-        .tags(
-            [
-                "p",
-                "br",
-                "hr",
-                "em",
-                "strong",
-                "del",
-                "code",
-                "pre",
-                "blockquote",
-                "ul",
-                "ol",
-                "li",
-                "a",
-                "h4",
-                "h5",
-                "h6",
-                "table",
-                "thead",
-                "tbody",
-                "tr",
-                "th",
-                "td",
-            ]
-            .into(),
-        )
+        .tags(TAGS.split(' ').collect())
         .tag_attributes([("a", ["href"].into()), ("ol", ["start"].into())].into())
         .url_schemes(["http", "https", "mailto"].into())
         // An address without a scheme would lead into this page, where messages have no business.

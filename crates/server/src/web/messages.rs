@@ -1,31 +1,26 @@
 //! All mail in one list, narrowed by what stands in the address; and the form for a new message.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 use formats::Kind;
 use jiff::Timestamp;
-use mail::Office;
 use mail::ids::MessageId;
 use mail::messages::{Importance, Message};
 use mail::office::ListingAsk;
 use mail::overview::Listed;
 use mail::projects::Project;
+use mail::{Error, Office};
 use serde::{Deserialize, Deserializer};
 
-use super::frame::{Frame, PageKind};
+use super::frame::Frame;
 use super::markdown::{beginning, line};
-use super::projects::named;
-use super::refused::Refused;
+use super::refused::PageResult;
 use super::times::When;
-use super::visit::{Asking, Visit, encoded};
+use super::visit::{Query, Visit, encoded, see};
 use super::who::Who;
-use crate::http::Door;
 
 /// How many messages a page shows.
-const LETTERS: usize = 50;
+const MESSAGES: usize = 50;
 /// How many names a list of choices has.
 const CHOICES: usize = 500;
 /// How much is shown of subjects, excerpts and lists of names, in characters.
@@ -65,13 +60,13 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
     let message = &listed.message;
     let mut tags = tags(message);
     if listed.acks_due > 0 {
-        tags.push(Tag { text: of_copies("ack due", listed.acks_due, listed.copies), tone: "amber" });
+        tags.push(Tag { text: of_deliveries("ack due", listed.acks_due, listed.copies), tone: "amber" });
     }
     if listed.unread > 0 && listed.copies > 1 {
         tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.copies), tone: "" });
     }
     if listed.archived > 0 {
-        tags.push(Tag { text: of_copies("put away", listed.archived, listed.copies), tone: "" });
+        tags.push(Tag { text: of_deliveries("put away", listed.archived, listed.copies), tone: "" });
     }
     if with_project {
         tags.push(Tag { text: line(last_part(&project.human_key), 40), tone: "" });
@@ -94,8 +89,8 @@ pub fn last_part(path: &str) -> &str {
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
-fn of_copies(what: &str, count: usize, copies: usize) -> String {
-    if copies > 1 { format!("{what}: {count} of {copies}") } else { what.to_owned() }
+fn of_deliveries(what: &str, count: usize, deliveries: usize) -> String {
+    if deliveries > 1 { format!("{what}: {count} of {deliveries}") } else { what.to_owned() }
 }
 
 /// What a message says of itself.
@@ -144,7 +139,7 @@ pub fn subject(subject: &str) -> String {
 /// What an address asks for.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct Asked {
+pub struct MailQuery {
     project: String,
     agent: String,
     kind: String,
@@ -161,12 +156,12 @@ pub struct Asked {
 }
 
 /// A box that was ticked is sent, whatever it says.
-pub fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let said = String::deserialize(deserializer)?;
     Ok(!["", "0", "false", "off"].contains(&said.as_str()))
 }
 
-impl Asked {
+impl MailQuery {
     /// Whether less than everything is asked for.
     fn narrows(&self) -> bool {
         self.unread || self.ack || self.urgent || self.away || !self.agent.is_empty() || !self.kind.is_empty()
@@ -184,98 +179,70 @@ impl Asked {
     }
 }
 
-/// One of several things to choose from.
-pub struct Choice {
-    /// What is sent.
-    pub value: String,
-    /// What is shown.
-    pub text: String,
-    /// Whether it is chosen.
-    pub is_chosen: bool,
+/// The names of those who can be written to.
+async fn agents(office: &Office, project: &Project) -> Result<Vec<String>, Error> {
+    let agents = office.store().agents(project.id, None, CHOICES).await?;
+    Ok(agents.into_iter().filter(|agent| agent.retired_at.is_none()).map(|agent| agent.name).collect())
 }
 
 /// The projects to choose from.
-pub async fn projects(office: &Office, chosen: &str) -> Result<Vec<Choice>, Refused> {
-    let all = office.projects(None, CHOICES).await?;
-    let choice = |project: Project| Choice {
-        is_chosen: project.slug == chosen,
-        text: line(&project.human_key, NAMES),
-        value: project.slug,
-    };
-    Ok(all.into_iter().map(choice).collect())
-}
-
-/// The names of those who can be written to.
-async fn agents(office: &Office, project: &Project) -> Result<Vec<String>, Refused> {
-    let agents = office.store().agents(project.id, None, CHOICES).await?;
-    Ok(agents.into_iter().filter(|agent| agent.retired_at.is_none()).map(|agent| agent.name).collect())
+pub async fn projects(office: &Office) -> Result<Vec<Project>, Error> {
+    office.projects(None, CHOICES).await
 }
 
 #[derive(Template)]
 #[template(path = "mail.html")]
 struct MailboxPage {
     frame: Frame,
-    asked: Asked,
-    projects: Vec<Choice>,
+    query: MailQuery,
+    projects: Vec<Project>,
     agents: Vec<String>,
-    kinds: Vec<Choice>,
-    letters: Vec<MessageRow>,
+    kinds: Vec<&'static str>,
+    messages: Vec<MessageRow>,
     newest: String,
     older: Option<String>,
 }
 
 /// `GET /mail`
-pub async fn show(
-    State(door): State<Arc<Door>>,
-    Asking(asked): Asking<Asked>,
-    visit: Visit,
-) -> Result<Response, Refused> {
-    let office = door.office();
-    let project = match asked.project.as_str() {
-        "" => None,
-        slug => Some(named(office, slug).await?),
-    };
-    let kind = Kind::all().find(|kind| kind.as_str() == asked.kind);
+pub async fn show(Query(query): Query<MailQuery>, visit: Visit) -> PageResult {
+    let office = visit.office();
+    let project = visit.project_if_any(&query.project).await?;
     let ask = ListingAsk {
         project_key: project.as_ref().map(|project| project.slug.as_str()),
-        agent: Some(asked.agent.trim()).filter(|agent| !agent.is_empty()),
-        unread_only: asked.unread,
-        ack_due_only: asked.ack,
-        urgent_only: asked.urgent,
-        archived_only: asked.away,
-        kind,
-        before: asked.before.map(MessageId),
-        limit: LETTERS + 1,
+        agent: Some(query.agent.trim()).filter(|agent| !agent.is_empty()),
+        unread_only: query.unread,
+        ack_due_only: query.ack,
+        urgent_only: query.urgent,
+        archived_only: query.away,
+        kind: Kind::all().find(|kind| kind.as_str() == query.kind),
+        before: query.before.map(MessageId),
+        limit: MESSAGES + 1,
     };
     let listed = match office.listing(ask).await {
         // Somebody who types a name is not sent to another page for a slip.
-        Err(mail::Error::UnknownAgent { .. }) => Vec::new(),
+        Err(Error::UnknownAgent { .. }) => Vec::new(),
         listed => listed?,
     };
-    let (now, shown) = (office.now(), listed.len().min(LETTERS));
-    let projects = projects(office, &asked.project).await?;
+    let projects = projects(office).await?;
     let with_project = project.is_none() && projects.len() > 1;
-    let letters: Vec<MessageRow> =
-        listed[..shown].iter().map(|(home, listed)| row(home, listed, with_project, now)).collect();
-    let older = (listed.len() > LETTERS).then(|| letters.last().map(|last| asked.address(Some(last.id)))).flatten();
-    let kinds = Kind::all().map(Kind::as_str);
-    let kinds = kinds.map(|kind| Choice { value: kind.into(), text: kind.into(), is_chosen: kind == asked.kind });
     let title = project.as_ref().map(|project| format!("Mail in {}", line(last_part(&project.human_key), 40)));
-    let title = title.unwrap_or_else(|| "Mail".to_owned());
-    let page = MailboxPage {
-        frame: Frame::new(&visit, &title, PageKind::Mail, project.as_ref()).done(asked.done.as_deref()),
-        projects,
+    let frame = visit.frame(title.as_deref().unwrap_or("Mail"), "mail").done(query.done.as_deref());
+    let shown = listed.iter().take(MESSAGES);
+    let messages: Vec<_> = shown.map(|(home, listed)| row(home, listed, with_project, frame.now)).collect();
+    let last = messages.last().filter(|_| listed.len() > MESSAGES);
+    visit.page(&MailboxPage {
         agents: match &project {
             Some(project) => agents(office, project).await?,
             None => Vec::new(),
         },
-        kinds: kinds.collect(),
-        letters,
-        newest: asked.address(None),
-        older,
-        asked,
-    };
-    visit.page(&page)
+        frame: Frame { project, ..frame },
+        projects,
+        kinds: Kind::all().map(Kind::as_str).collect(),
+        newest: query.address(None),
+        older: last.map(|last| query.address(Some(last.id))),
+        messages,
+        query,
+    })
 }
 
 /// What was not sent.
@@ -306,76 +273,54 @@ pub struct ComposeForm {
 
 #[derive(Template)]
 #[template(path = "compose.html")]
-struct Compose<'a> {
+struct ComposePage {
     frame: Frame,
-    slug: &'a str,
     agents: Vec<String>,
-    levels: Vec<Choice>,
+    levels: [&'static str; 4],
     draft: ComposeForm,
     key: String,
     refusal: Option<String>,
 }
 
 /// `GET /p/{project}/compose`
-pub async fn compose(
-    State(door): State<Arc<Door>>,
-    Path(slug): Path<String>,
-    Asking(draft): Asking<ComposeForm>,
-    visit: Visit,
-) -> Result<Response, Refused> {
-    composing(door.office(), &slug, draft, &visit, None).await
+pub async fn compose(Path(slug): Path<String>, Query(draft): Query<ComposeForm>, visit: Visit) -> PageResult {
+    composing(&slug, draft, &visit, None).await
 }
 
 /// The form, with what was written in it, and if that was not sent why.
-pub async fn composing(
-    office: &Office,
-    slug: &str,
-    mut draft: ComposeForm,
-    visit: &Visit,
-    unsent: Option<Unsent>,
-) -> Result<Response, Refused> {
-    let project = named(office, slug).await?;
+pub async fn composing(slug: &str, mut draft: ComposeForm, visit: &Visit, unsent: Option<Unsent>) -> PageResult {
+    let office = visit.office();
+    let project = visit.project(slug).await?;
     if draft.importance.is_empty() {
         Importance::default().as_str().clone_into(&mut draft.importance);
     }
     let mut agents = agents(office, &project).await?;
     let channels = office.channels(&project.slug).await?.1.into_iter().map(|channel| format!("#{}", channel.name));
     agents.extend(channels.chain(["all".to_owned()]));
-    let levels = Importance::NAMES.into_iter();
-    let levels =
-        levels.map(|name| Choice { value: name.into(), text: name.into(), is_chosen: name == draft.importance });
-    let levels = levels.collect();
-    let page = Compose {
-        frame: Frame::new(visit, "Write", PageKind::Other, Some(&project)).written_by(unsent.as_ref()),
-        slug: &project.slug,
+    visit.page(&ComposePage {
+        frame: visit.frame("Write", "").about(&project).written_by(unsent.as_ref()),
         agents,
-        levels,
+        levels: Importance::NAMES,
         draft,
         key: visit.new_key(),
         refusal: unsent.map(|unsent| unsent.refusal),
-    };
-    visit.page(&page)
+    })
 }
 
 #[derive(Template)]
 #[template(path = "choose.html")]
-struct Choose {
+struct ChoosePage {
     frame: Frame,
-    projects: Vec<super::frame::Here>,
+    projects: Vec<Project>,
 }
 
 /// `GET /compose`
-pub async fn choose_project(State(door): State<Arc<Door>>, visit: Visit) -> Result<Response, Refused> {
-    let projects = door.office().projects(None, CHOICES).await?;
-    if let [only] = &projects[..] {
-        return Ok(super::visit::see(&format!("/p/{}/compose", only.slug)));
+pub async fn choose_project(visit: Visit) -> PageResult {
+    let projects = projects(visit.office()).await?;
+    match &projects[..] {
+        [only] => Ok(see(&format!("/p/{}/compose", only.slug))),
+        _ => visit.page(&ChoosePage { frame: visit.frame("Write", ""), projects }),
     }
-    let here = |project: &Project| super::frame::Here::of(project);
-    let page = Choose {
-        frame: Frame::new(&visit, "Write", PageKind::Other, None),
-        projects: projects.iter().map(here).collect(),
-    };
-    visit.page(&page)
 }
 
 #[cfg(test)]
@@ -384,10 +329,11 @@ mod tests {
 
     #[test]
     fn filters_live_in_the_address() {
-        let asked: Asked = serde_urlencoded::from_str("project=app&agent=Blue+Lake&unread=on&ack=&before=7").unwrap();
-        assert!(asked.unread && !asked.ack && asked.before == Some(7) && asked.narrows());
-        assert_eq!(asked.address(Some(3)), "/mail?project=app&agent=Blue%20Lake&unread=on&before=3");
-        assert_eq!(Asked::default().address(None), "/mail");
-        assert!(!Asked::default().narrows());
+        let query: MailQuery =
+            serde_urlencoded::from_str("project=app&agent=Blue+Lake&unread=on&ack=&before=7").unwrap();
+        assert!(query.unread && !query.ack && query.before == Some(7) && query.narrows());
+        assert_eq!(query.address(Some(3)), "/mail?project=app&agent=Blue%20Lake&unread=on&before=3");
+        assert_eq!(MailQuery::default().address(None), "/mail");
+        assert!(!MailQuery::default().narrows());
     }
 }

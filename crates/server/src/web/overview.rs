@@ -1,26 +1,20 @@
 //! All projects at a glance: how much is unread, who is awake, who asks for help, and how busy it is.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
 use mail::ids::ProjectId;
 use mail::office::{ListingAsk, WorkAsk};
 use mail::projects::Project;
 use mail::work::State as WorkState;
 use mail::{Error, Office};
-use serde::Deserialize;
 
 use super::agents::is_awake;
-use super::frame::{Frame, PageKind};
+use super::frame::Frame;
 use super::markdown::line;
 use super::messages::{MessageRow, last_part, row};
 use super::picture;
-use super::refused::Refused;
-use super::visit::{Asking, Visit};
-use crate::http::Door;
+use super::refused::PageResult;
+use super::visit::{PageQuery, Query, Visit};
 
 /// How many projects and messages a page shows.
 const PROJECTS: usize = 60;
@@ -40,7 +34,7 @@ pub struct Card {
     /// The last part of its path.
     pub name: String,
     pub path: String,
-    /// How many copies nobody has read.
+    /// How many deliveries nobody has read.
     pub unread: String,
     /// How many agents there are, and how many are awake.
     pub agents: String,
@@ -96,30 +90,19 @@ pub fn at_most(count: usize, most: usize) -> String {
     if count >= most { format!("{most}+") } else { count.to_string() }
 }
 
-/// Where the page begins.
-#[derive(Deserialize)]
-pub struct Asked {
-    after: Option<i64>,
-}
-
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct OverviewPage {
     frame: Frame,
     cards: Vec<Card>,
-    letters: Vec<MessageRow>,
+    messages: Vec<MessageRow>,
     next: Option<i64>,
 }
 
 /// `GET /`
-pub async fn show(
-    State(door): State<Arc<Door>>,
-    Asking(asked): Asking<Asked>,
-    visit: Visit,
-) -> Result<Response, Refused> {
-    let office = door.office();
-    let projects = office.projects(asked.after.map(ProjectId), PROJECTS).await?;
-    let next = (projects.len() == PROJECTS).then(|| projects.last().map(|project| project.id.0)).flatten();
+pub async fn show(Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
+    let office = visit.office();
+    let projects = office.projects(query.after.map(ProjectId), PROJECTS).await?;
     let mut cards = Vec::with_capacity(projects.len());
     for project in &projects {
         cards.push(card(office, project).await?);
@@ -127,10 +110,9 @@ pub async fn show(
     // Whoever is stuck comes first.
     cards.sort_by_key(|card| std::cmp::Reverse((card.overdue > 0, card.help > 0)));
     let listed = office.listing(ListingAsk { limit: NEWEST, ..ListingAsk::default() }).await?;
-    let now = office.now();
-    let letters = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, now)).collect();
-    let frame = Frame::new(&visit, "Overview", PageKind::Overview, None);
-    visit.page(&OverviewPage { frame, cards, letters, next })
+    let frame = visit.frame("Overview", "overview");
+    let messages = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, frame.now)).collect();
+    visit.page(&OverviewPage { frame, cards, messages, next: api::next(&projects, PROJECTS, |last| last.id.0) })
 }
 
 #[cfg(test)]

@@ -6,103 +6,76 @@ use ::http::{HeaderMap, StatusCode};
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 
-use super::frame::{Frame, PageKind};
+use super::frame::Frame;
 use super::visit::{encoded, see};
 use crate::http::HttpProblem;
+
+/// How a page is answered.
+pub type PageResult = Result<Response, Refused>;
 
 /// Why not.
 pub enum Refused {
     /// Somebody has to sign in, and then sees this address.
     SignInFirst(String),
     /// Something else.
-    Because {
-        /// The status of the answer.
-        status: StatusCode,
-        /// A stable code.
-        code: &'static str,
-        /// The fact.
-        message: String,
-        /// The next step.
-        hint: String,
-    },
+    Because(HttpProblem),
 }
 
-impl Refused {
-    fn because(status: StatusCode, code: &'static str, message: &str, hint: &str) -> Self {
-        Self::Because { status, code, message: message.to_owned(), hint: hint.to_owned() }
-    }
+/// What is always said in the same words: the status and a stable code, the fact, and the next step.
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $name:ident($status:ident, $code:literal): $message:literal, $hint:literal;)*) => {
+        impl Refused {
+            $($(#[$doc])* pub fn $name() -> Self {
+                Self::Because(HttpProblem::new(StatusCode::$status, $code, $message, $hint))
+            })*
+        }
+    };
+}
 
-    /// Nobody has signed in.
-    pub fn sign_in_first(wanted: &str) -> Self {
-        Self::SignInFirst(wanted.to_owned())
-    }
-
+refusals! {
     /// There is no such page.
-    pub fn nothing_here() -> Self {
-        Self::because(StatusCode::NOT_FOUND, "NOT_FOUND", "There is no such page", "Begin at the overview.")
-    }
+    nothing_here(NOT_FOUND, "NOT_FOUND"): "There is no such page", "Begin at the overview.";
 
     /// An address that asks for what there cannot be.
-    pub fn odd_address() -> Self {
-        let message = "The address asks for something that cannot be read";
-        Self::because(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, "Take away what stands behind its '?'.")
-    }
+    odd_address(BAD_REQUEST, "MALFORMED_REQUEST"):
+        "The address asks for something that cannot be read", "Take away what stands behind its '?'.";
 
     /// A form of somebody who is not signed in any more. Loading the answer again sends it once more.
-    pub fn signed_out() -> Self {
-        let hint =
-            "Sign in at /login in another tab, then load this page again: your browser sends the form once more.";
-        Self::because(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "You are not signed in any more", hint)
-    }
+    signed_out(UNAUTHORIZED, "UNAUTHORIZED"):
+        "You are not signed in any more",
+        "Sign in at /login in another tab, then load this page again: your browser sends the form once more.";
 
     /// A form that another page sent.
-    pub fn foreign_form() -> Self {
-        let message = "This was not sent by a page of this server, so nothing was changed";
-        Self::because(StatusCode::FORBIDDEN, "FOREIGN_FORM", message, "Do it from the page itself.")
-    }
+    foreign_form(FORBIDDEN, "FOREIGN_FORM"):
+        "This was not sent by a page of this server, so nothing was changed", "Do it from the page itself.";
 
     /// A form that this browser was not given, or before the server was started again.
-    pub fn old_form() -> Self {
-        let message = "The form is too old, so nothing was changed";
-        Self::because(
-            StatusCode::FORBIDDEN,
-            "OLD_FORM",
-            message,
-            "Go back, load the page again, and send it once more.",
-        )
-    }
+    old_form(FORBIDDEN, "OLD_FORM"):
+        "The form is too old, so nothing was changed", "Go back, load the page again, and send it once more.";
 
     /// A form that cannot be read.
-    pub fn odd_form() -> Self {
-        let message = "The form cannot be read, so nothing was changed";
-        Self::because(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, "Load the page again.")
-    }
+    odd_form(BAD_REQUEST, "MALFORMED_REQUEST"):
+        "The form cannot be read, so nothing was changed", "Load the page again.";
 
     /// Too many wrong tokens.
-    pub fn too_many_tries() -> Self {
-        let message = "Too many tokens were tried from this address";
-        Self::because(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message, "Wait a minute, then try again.")
-    }
+    too_many_tries(TOO_MANY_REQUESTS, "RATE_LIMITED"):
+        "Too many tokens were tried from this address", "Wait a minute, then try again.";
 
     /// Too many pages are open.
-    pub fn too_many_pages() -> Self {
-        let message = "Too many pages are open";
-        Self::because(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message, "Close some of them.")
-    }
+    too_many_pages(SERVICE_UNAVAILABLE, "BUSY"): "Too many pages are open", "Close some of them.";
 }
 
 impl From<HttpProblem> for Refused {
     fn from(problem: HttpProblem) -> Self {
-        let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let (code, message, hint) = problem.told();
-        Self::because(status, code, message, hint)
+        Self::Because(problem)
     }
 }
 
 impl From<mail::Error> for Refused {
     fn from(error: mail::Error) -> Self {
         crate::refusal::log_cause(&error);
-        Self::because(status_of(&error), error.code(), &error.to_string(), &crate::hints::for_person(&error))
+        let hint = crate::hints::for_person(&error);
+        Self::Because(HttpProblem::new(status_of(&error), error.code(), error.to_string(), hint))
     }
 }
 
@@ -132,18 +105,16 @@ fn status_of(error: &mail::Error) -> StatusCode {
 #[template(path = "refused.html")]
 struct RefusedPage {
     frame: Frame,
-    code: &'static str,
-    message: String,
-    hint: String,
+    problem: HttpProblem,
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
             Self::SignInFirst(wanted) => see(&format!("/login?next={}", encoded(&wanted))),
-            Self::Because { status, code, message, hint } => {
-                let frame = Frame::outside("That did not work", PageKind::Other);
-                let page = super::frame::page(&RefusedPage { frame, code, message, hint }, status, &HeaderMap::new());
+            Self::Because(problem) => {
+                let (frame, status) = (Frame::outside("That did not work"), problem.status);
+                let page = super::frame::page(&RefusedPage { frame, problem }, status, &HeaderMap::new());
                 page.unwrap_or_else(|_| status.into_response())
             }
         }

@@ -1,10 +1,6 @@
 //! Finding what was said, with the words that were found marked.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
 use jiff::Timestamp;
 use mail::ids::MessageId;
 use mail::messages::About;
@@ -15,15 +11,13 @@ use mail::search::words;
 use mail::{Error, Office};
 use serde::Deserialize;
 
-use super::frame::{Frame, PageKind};
+use super::frame::Frame;
 use super::markdown::line;
-use super::messages::{Choice, address, last_part, projects, subject};
-use super::projects::named;
-use super::refused::Refused;
+use super::messages::{address, last_part, projects, subject};
+use super::refused::PageResult;
 use super::times::When;
-use super::visit::{Asking, Visit, encoded};
+use super::visit::{Query, Visit, encoded};
 use super::who::Who;
-use crate::http::Door;
 
 /// How many messages a page shows, and how many projects are looked through.
 const HITS: usize = 30;
@@ -49,8 +43,8 @@ struct Hit {
 #[template(path = "search.html")]
 struct SearchPage {
     frame: Frame,
-    query: String,
-    projects: Vec<Choice>,
+    query: SearchQuery,
+    projects: Vec<Project>,
     hits: Vec<Hit>,
     older: Option<String>,
     refusal: Option<String>,
@@ -59,26 +53,19 @@ struct SearchPage {
 /// What an address asks for.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct Asked {
+pub struct SearchQuery {
     q: String,
     project: String,
     before: Option<i64>,
 }
 
 /// `GET /search`
-pub async fn show(
-    State(door): State<Arc<Door>>,
-    Asking(asked): Asking<Asked>,
-    visit: Visit,
-) -> Result<Response, Refused> {
-    let office = door.office();
-    let project = match asked.project.as_str() {
-        "" => None,
-        slug => Some(named(office, slug).await?),
-    };
+pub async fn show(Query(query): Query<SearchQuery>, visit: Visit) -> PageResult {
+    let office = visit.office();
+    let project = visit.project_if_any(&query.project).await?;
     let (mut hits, mut refusal) = (Vec::new(), None);
-    if !asked.q.trim().is_empty() {
-        match find(office, project.as_ref(), &asked).await {
+    if !query.q.trim().is_empty() {
+        match find(office, project.as_ref(), &query).await {
             Ok(found) => hits = found,
             // What is wrong with a question is said beside it.
             Err(error @ (Error::Query(_) | Error::SearchTooSlow)) => {
@@ -90,22 +77,22 @@ pub async fn show(
     let older = (hits.len() > HITS).then(|| {
         hits.truncate(HITS);
         let last = hits.last().map_or(0, |hit| hit.id);
-        format!("/search?q={}&project={}&before={last}", encoded(&asked.q), encoded(&asked.project))
+        format!("/search?q={}&project={}&before={last}", encoded(&query.q), encoded(&query.project))
     });
-    let page = SearchPage {
-        frame: Frame::new(&visit, "Search", PageKind::Search, project.as_ref()),
-        projects: projects(office, &asked.project).await?,
-        query: asked.q,
+    let frame = visit.frame("Search", "search");
+    visit.page(&SearchPage {
+        frame: Frame { project, ..frame },
+        projects: projects(office).await?,
+        query,
         hits,
         older,
         refusal,
-    };
-    visit.page(&page)
+    })
 }
 
 /// What matches, newest first, one more than a page shows.
-async fn find(office: &Office, project: Option<&Project>, asked: &Asked) -> Result<Vec<Hit>, Error> {
-    let wanted = words(&Wanted::parse(&asked.q)?);
+async fn find(office: &Office, project: Option<&Project>, query: &SearchQuery) -> Result<Vec<Hit>, Error> {
+    let wanted = words(&Wanted::parse(&query.q)?);
     let all = match project {
         Some(project) => vec![project.clone()],
         None => office.projects(None, PROJECTS).await?,
@@ -114,9 +101,9 @@ async fn find(office: &Office, project: Option<&Project>, asked: &Asked) -> Resu
     for project in all {
         let ask = SearchAsk {
             project_key: &project.slug,
-            query: &asked.q,
+            query: &query.q,
             about: About::default(),
-            before: asked.before.map(MessageId),
+            before: query.before.map(MessageId),
             limit: HITS + 1,
         };
         let found = office.search(ask).await?;

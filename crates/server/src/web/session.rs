@@ -36,23 +36,13 @@ pub struct Visitor {
     port: String,
 }
 
-/// Which cookie: browsers send those of one port to all others of a machine, so each port has its own.
-#[derive(Clone, Copy)]
-enum Cookie {
-    Session,
-    Browser,
-    Name,
-}
+/// What cookies are called. Browsers send those of one port to all others of a machine, so each port has its own.
+const SESSION: &str = "session";
+const BROWSER: &str = "browser";
+const NAME: &str = "name";
 
-impl Cookie {
-    fn name(self, port: &str) -> String {
-        let what = match self {
-            Self::Session => "session",
-            Self::Browser => "browser",
-            Self::Name => "name",
-        };
-        format!("postrider_{what}_{port}")
-    }
+fn cookie_name(what: &str, port: &str) -> String {
+    format!("postrider_{what}_{port}")
 }
 
 impl Keys {
@@ -85,13 +75,13 @@ impl Keys {
     /// The cookie of somebody who has shown the token.
     pub fn signed_in(&self, visitor: &Visitor, headers: &HeaderMap) -> HeaderValue {
         let until = seconds_now() + SIGNED_IN_FOR.as_secs();
-        let session = self.session.map(|key| signed(&key, &format!("{until}.{}", hex(&random::<16>())), ""));
-        visitor.cookie(Cookie::Session, &session.unwrap_or_default(), SIGNED_IN_FOR, headers)
+        let session = self.session.map(|key| signed(&key, &format!("{until}.{}", random()), ""));
+        visitor.cookie(SESSION, &session.unwrap_or_default(), SIGNED_IN_FOR, headers)
     }
 
     /// What a form of this visitor carries. It differs each time, so that nothing is learnt from how well a page compresses.
     pub fn form(&self, browser: &str) -> String {
-        signed(&self.forms, &hex(&random::<16>()), browser)
+        signed(&self.forms, &random(), browser)
     }
 
     /// Whether a form comes from a page that this visitor was given.
@@ -106,41 +96,41 @@ impl Visitor {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let port = host.rsplit_once(':').map_or("80", |(_, port)| port);
         let port: String = port.chars().filter(char::is_ascii_digit).take(5).collect();
-        let sent = |cookie: Cookie| {
-            let name = cookie.name(&port);
+        let sent = |what: &str| {
+            let name = cookie_name(what, &port);
             let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
             let pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
             pairs.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned()).next()
         };
-        let name = sent(Cookie::Name).filter(|name| name.len() <= LONGEST_NAME);
+        let name = sent(NAME).filter(|name| name.len() <= LONGEST_NAME);
         let name = name.and_then(|name| percent_encoding::percent_decode_str(&name).decode_utf8().ok().map(Into::into));
-        let browser = sent(Cookie::Browser).filter(|browser| browser.len() == 32);
-        Self { browser, name, session: sent(Cookie::Session), port }
+        let browser = sent(BROWSER).filter(|browser| browser.len() == 32);
+        Self { browser, name, session: sent(SESSION), port }
     }
 
     /// A name for a browser that has none.
     pub fn new_browser() -> String {
-        hex(&random::<16>())
+        random()
     }
 
     /// The cookie that gives the browser its name.
     pub fn browser_cookie(&self, browser: &str, headers: &HeaderMap) -> HeaderValue {
-        self.cookie(Cookie::Browser, browser, NAME_KEPT_FOR, headers)
+        self.cookie(BROWSER, browser, NAME_KEPT_FOR, headers)
     }
 
     /// The cookie that remembers the name that the person writes under.
     pub fn name_cookie(&self, name: &str, headers: &HeaderMap) -> HeaderValue {
         let name = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string();
-        self.cookie(Cookie::Name, &name, NAME_KEPT_FOR, headers)
+        self.cookie(NAME, &name, NAME_KEPT_FOR, headers)
     }
 
     /// The cookie of somebody who signs out.
     pub fn signed_out(&self, headers: &HeaderMap) -> HeaderValue {
-        self.cookie(Cookie::Session, "", Duration::ZERO, headers)
+        self.cookie(SESSION, "", Duration::ZERO, headers)
     }
 
-    fn cookie(&self, cookie: Cookie, value: &str, kept_for: Duration, headers: &HeaderMap) -> HeaderValue {
-        let (name, seconds) = (cookie.name(&self.port), kept_for.as_secs());
+    fn cookie(&self, what: &str, value: &str, kept_for: Duration, headers: &HeaderMap) -> HeaderValue {
+        let (name, seconds) = (cookie_name(what, &self.port), kept_for.as_secs());
         // Behind something that speaks TLS, only the browser knows that it does.
         let is_https = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
         let secure = if is_https { "; Secure" } else { "" };
@@ -180,14 +170,11 @@ fn mac(key: &[u8; 32], text: &str, whose: &str) -> blake3::Hash {
     blake3::keyed_hash(key, format!("{}:{text}{whose}", text.len()).as_bytes())
 }
 
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
+/// A name that nobody can guess: 32 digits.
+fn random() -> String {
+    let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
-    bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:032x}", u128::from_be_bytes(bytes))
 }
 
 fn seconds_now() -> u64 {

@@ -1,63 +1,42 @@
 //! One conversation: what was said, who has read and acknowledged it, how its work stands, and a form to answer.
 
-use std::sync::Arc;
-
-use ::http::HeaderValue;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::response::Response;
-use jiff::Timestamp;
-use mail::Office;
+use axum::extract::Path;
+use axum::response::IntoResponse;
 use mail::ids::MessageId;
 use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
 use mail::office::{ThreadAsk, ThreadPage};
 use mail::projects::Project;
+use mail::{Error, Office};
 use serde::Deserialize;
 
-use super::frame::{Frame, PageKind};
-use super::markdown::{laid_out, line};
+use super::frame::Frame;
+use super::markdown::{RenderedText, laid_out, line};
 use super::messages::{Tag, Unsent, address, names, subject, tags};
-use super::projects::named;
-use super::refused::Refused;
-use super::times::When;
-use super::visit::{Asking, Visit, encoded, see};
+use super::refused::PageResult;
+use super::visit::{Query, Visit, encoded, see};
 use super::who::Who;
-use super::work::{Item, item};
-use crate::http::Door;
+use super::work::Item;
 
 /// How many messages a page shows, and how many bytes of HTML; at least one.
 const MESSAGES: usize = 40;
 const BYTES: usize = 512 * 1024;
-/// How many copies of a message are told of.
-const COPIES: usize = 100;
+/// How many deliveries of a message are told of.
+const DELIVERIES: usize = 100;
 
 /// A message of a conversation.
 struct ShownMessage {
-    id: i64,
+    message: Message,
     from: Who,
-    to: String,
-    cc: String,
-    subject: String,
-    when: When,
+    /// Where it says more than that this is an answer.
+    subject: Option<String>,
     tags: Vec<Tag>,
-    html: String,
-    left_out: usize,
-    receipts: Vec<Receipt>,
-}
-
-/// What a recipient did with a message.
-struct Receipt {
-    name: String,
-    whole_name: String,
-    read: Option<When>,
-    acked: Option<When>,
-    note: String,
-    ack_due: bool,
-    is_away: bool,
-    is_mine: bool,
+    text: RenderedText,
+    /// The deliveries that whoever looks may know of.
+    deliveries: Vec<Delivery>,
 }
 
 /// The message that an answer is for.
@@ -68,9 +47,8 @@ struct Last {
 
 #[derive(Template)]
 #[template(path = "thread.html")]
-struct ConversationPage<'a> {
+struct ConversationPage {
     frame: Frame,
-    slug: &'a str,
     up: String,
     here: String,
     subject: String,
@@ -81,13 +59,14 @@ struct ConversationPage<'a> {
     later: Option<String>,
     messages: Vec<ShownMessage>,
     answer_to: Option<Last>,
+    me: String,
     unsent: Option<Unsent>,
     key: String,
 }
 
 /// Which part of a conversation: around a message, before one, or after one; else its end.
 #[derive(Deserialize, Default)]
-pub struct Asked {
+pub struct ThreadQuery {
     at: Option<i64>,
     before: Option<i64>,
     after: Option<i64>,
@@ -98,70 +77,64 @@ pub struct Asked {
 
 /// `GET /p/{project}/thread/{thread}`
 pub async fn show(
-    State(door): State<Arc<Door>>,
     Path((slug, thread)): Path<(String, String)>,
-    Asking(asked): Asking<Asked>,
+    Query(query): Query<ThreadQuery>,
     visit: Visit,
-) -> Result<Response, Refused> {
-    showing(door.office(), &slug, &thread, &asked, &visit, None).await
+) -> PageResult {
+    showing(&slug, &thread, &query, &visit, None).await
 }
 
 /// A part of a conversation, with an answer that was not sent.
 pub async fn showing(
-    office: &Office,
     slug: &str,
     thread: &str,
-    asked: &Asked,
+    query: &ThreadQuery,
     visit: &Visit,
     unsent: Option<Unsent>,
-) -> Result<Response, Refused> {
-    let project = named(office, slug).await?;
-    let part = part(office, slug, thread, asked).await?;
-    let now = office.now();
+) -> PageResult {
+    let office = visit.office();
+    let project = visit.project(slug).await?;
+    let part = part(office, slug, thread, query).await?;
     let (mut messages, mut bytes) = (Vec::new(), 0);
     for message in &part.page.messages {
         if bytes > BYTES {
             break;
         }
-        let copies = office.store().deliveries(message.id).await?;
-        let mut said = said(message, &copies, &visit.person, now);
-        if is_same(&said.subject, &part.subject) {
-            said.subject.clear();
-        }
-        bytes += said.html.len();
-        messages.push(said);
+        let deliveries = office.store().deliveries(message.id).await?;
+        let shown = shown(message.clone(), &deliveries, &part.subject, &visit.person);
+        bytes += shown.text.html.len();
+        messages.push(shown);
     }
     // What did not fit is on the next page.
     let is_cut = messages.len() < part.page.messages.len();
-    let (first, last) = (messages.first().map(|said| said.id), messages.last().map(|said| said.id));
+    let (first, last) = (messages.first().map(|shown| shown.message.id), messages.last().map(|shown| shown.message.id));
     let here = format!("/p/{}/thread/{}", project.slug, encoded(&part.page.thread));
     let work = work_of(office, &project, &part.page).await?;
     // What is asked for, else the question that is open, else what was said last.
-    let wanted = asked.answer.or(work.as_ref().and_then(|item| item.question));
+    let wanted = query.answer.or(work.as_ref().and_then(|item| item.question));
     let wanted = wanted.and_then(|id| part.page.messages.iter().find(|message| message.id.0 == id));
     let end = part.page.messages.get(messages.len().wrapping_sub(1)).filter(|_| !is_cut && !part.has_later);
     let answer_to = wanted.or(end);
     // What a typed message is about says more than its kind.
-    let title = work.as_ref().map(|item| &item.title).filter(|title| part.is_typed && !title.is_empty());
-    let heading = title.cloned().unwrap_or(part.subject);
-    let frame = Frame::new(visit, &heading, PageKind::Other, Some(&project)).done(asked.done.as_deref());
-    let page = ConversationPage {
+    let title = work.as_ref().map(|item| line(&item.work.title, 240));
+    let heading = title.filter(|title| part.is_typed && !title.is_empty()).unwrap_or(part.subject);
+    let frame = visit.frame(&heading, "").about(&project).done(query.done.as_deref());
+    visit.page(&ConversationPage {
         frame: frame.written_by(unsent.as_ref()),
-        slug: &project.slug,
         up: up(visit, &project),
-        here: here.clone(),
         work,
         earlier: first.filter(|_| part.has_earlier).map(|first| format!("{here}?before={first}")),
         later: last.filter(|_| part.has_later || is_cut).map(|last| format!("{here}?after={last}")),
+        here,
         answer_to: answer_to.map(|last| answer(last, &visit.person)),
         subject: heading,
         thread: line(&part.page.thread, 120),
         total: part.page.total,
         messages,
+        me: visit.person.clone(),
         unsent,
         key: visit.new_key(),
-    };
-    visit.page(&page)
+    })
 }
 
 /// A part of a conversation, and what is around it.
@@ -174,25 +147,25 @@ struct ThreadExcerpt {
     has_later: bool,
 }
 
-async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Result<ThreadExcerpt, Refused> {
+async fn part(office: &Office, slug: &str, thread: &str, query: &ThreadQuery) -> Result<ThreadExcerpt, Error> {
     let limit = MESSAGES + 1;
     let ask = ThreadAsk { project_key: slug, thread, after: None, before: None, limit: 1, with_bodies: false };
     let first = office.thread(ask).await?;
     let ask = ThreadAsk { thread: &first.thread, limit, with_bodies: true, ..ask };
     let newest = MessageId(i64::MAX);
-    let mut page = match (asked.after, asked.before) {
+    let mut page = match (query.after, query.before) {
         (Some(after), _) => office.thread(ThreadAsk { after: Some(MessageId(after)), ..ask }).await?,
         (None, Some(before)) => office.thread(ThreadAsk { before: Some(MessageId(before)), ..ask }).await?,
         (None, None) => office.thread(ThreadAsk { before: Some(newest), ..ask }).await?,
     };
     // A message that is further up is shown with what came behind it.
-    if let (Some(at), None, None) = (asked.at, asked.after, asked.before)
+    if let (Some(at), None, None) = (query.at, query.after, query.before)
         && page.messages.first().is_some_and(|first| first.id.0 > at)
     {
         page = office.thread(ThreadAsk { after: Some(MessageId(at.saturating_sub(1))), ..ask }).await?;
     }
     let goes_on =
-        asked.after.is_some() || asked.at.is_some() && page.messages.first().is_some_and(|m| Some(m.id.0) == asked.at);
+        query.after.is_some() || query.at.is_some() && page.messages.first().is_some_and(|m| Some(m.id.0) == query.at);
     let has_more = page.messages.len() > MESSAGES;
     if has_more {
         if goes_on { page.messages.truncate(MESSAGES) } else { drop(page.messages.remove(0)) }
@@ -212,34 +185,23 @@ async fn part(office: &Office, slug: &str, thread: &str, asked: &Asked) -> Resul
     })
 }
 
-fn said(message: &Message, copies: &[Delivery], person: &str, now: Timestamp) -> ShownMessage {
-    let text = laid_out(&message.body);
+fn shown(message: Message, deliveries: &[Delivery], subject_of_thread: &str, person: &str) -> ShownMessage {
     // A blind copy is known to whoever has it, and to nobody else.
-    let mine = copies.iter().filter(|copy| copy.role == Role::Bcc && copy.recipient == person);
-    let receipts = open_to_all(copies).take(COPIES).chain(mine).map(|copy| {
-        let state = &copy.state;
-        Receipt {
-            name: line(&copy.recipient, 64),
-            whole_name: copy.recipient.clone(),
-            read: state.read_at.map(|time| When::ago(time, now)),
-            acked: state.acked_at.map(|time| When::ago(time, now)),
-            note: line(&state.ack_note, 500),
-            ack_due: message.ack_required && state.acked_at.is_none(),
-            is_away: state.archived_at.is_some(),
-            is_mine: copy.recipient == person,
-        }
-    });
+    let mine = deliveries.iter().filter(|delivery| delivery.role == Role::Bcc && delivery.recipient == person);
+    let subject = line(&message.subject, 300);
     ShownMessage {
-        id: message.id.0,
-        from: Who::wrote(message),
-        to: names(&message.to),
-        cc: names(&message.cc),
-        subject: line(&message.subject, 300),
-        when: When::ago(message.created_at, now),
-        tags: tags(message),
-        html: text.html,
-        left_out: text.left_out,
-        receipts: receipts.collect(),
+        from: Who::wrote(&message),
+        subject: Some(subject).filter(|subject| !subject.is_empty() && !is_same(subject, subject_of_thread)),
+        tags: tags(&message),
+        text: laid_out(&message.body),
+        deliveries: open_to_all(deliveries).take(DELIVERIES).chain(mine).cloned().collect(),
+        message,
+    }
+}
+
+impl ShownMessage {
+    fn names(&self, recipients: &[String]) -> String {
+        names(recipients)
     }
 }
 
@@ -263,35 +225,25 @@ fn answer(last: &Message, person: &str) -> Last {
 }
 
 /// How the work stands that a conversation is about.
-async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Result<Option<Item>, Refused> {
+async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Result<Option<Item>, Error> {
     let Some(id) = office.store().work_of_thread(project.id, &page.thread).await? else { return Ok(None) };
     match office.work_story(&project.slug, &id, None, 1).await {
-        Ok(story) => Ok(Some(item(&project.slug, &story.item, office.now()))),
+        Ok(story) => Ok(Some(Item::new(story.item))),
         // It is named by mail that is no typed message, and so is on no board.
-        Err(mail::Error::UnknownWork { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(Error::UnknownWork { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 /// `GET /p/{project}/message/{id}`: the conversation that a message belongs to.
-pub async fn of_message(
-    State(door): State<Arc<Door>>,
-    Path((slug, id)): Path<(String, i64)>,
-    _visit: Visit,
-) -> Result<Response, Refused> {
-    let (message, _) = door.office().message(&slug, MessageId(id)).await?;
+pub async fn of_message(Path((slug, id)): Path<(String, i64)>, visit: Visit) -> PageResult {
+    let (message, _) = visit.office().message(&slug, MessageId(id)).await?;
     Ok(see(&address(&slug, &message)))
 }
 
 /// `GET /p/{project}/message/{id}/text`: all of a message as it was written, as plain text.
-pub async fn whole_text(
-    State(door): State<Arc<Door>>,
-    Path((slug, id)): Path<(String, i64)>,
-    _visit: Visit,
-) -> Result<Response, Refused> {
-    let (message, _) = door.office().message(&slug, MessageId(id)).await?;
-    let mut response = Response::new(Body::from(message.body));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+pub async fn whole_text(Path((slug, id)): Path<(String, i64)>, visit: Visit) -> PageResult {
+    let (message, _) = visit.office().message(&slug, MessageId(id)).await?;
+    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::from(message.body)).into_response())
 }

@@ -10,20 +10,22 @@ use ::http::header::{HOST, LOCATION, REFERER, SET_COOKIE};
 use ::http::request::Parts;
 use ::http::{HeaderMap, HeaderValue, StatusCode};
 use askama::Template;
-use axum::body::Body;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use mail::Office;
+use mail::projects::{Project, ProjectKey};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::frame::{Frame, PageKind};
-use super::refused::Refused;
-use super::session::{Keys, Visitor, is_from_our_page};
+use super::frame::Frame;
+use super::refused::{PageResult, Refused};
+use super::session::{Visitor, is_from_our_page};
 use crate::http::{Admitted, Door};
 
 /// Somebody who may look.
 pub struct Visit {
+    pub door: Arc<Door>,
     /// What the browser sent along.
     pub headers: HeaderMap,
     visitor: Visitor,
@@ -33,9 +35,9 @@ pub struct Visit {
     /// The name that the person writes under.
     pub person: String,
     /// What its forms carry.
-    pub form: String,
+    form: String,
     /// Whether one can sign out.
-    pub signs_out: bool,
+    signs_out: bool,
     _admitted: Admitted,
 }
 
@@ -51,40 +53,66 @@ impl FromRequestParts<Arc<Door>> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
         let visitor = Visitor::of(&parts.headers);
-        let keys = door.web().keys(door.office()).await?;
+        let keys = door.web.keys(&door.office).await?;
         let is_let_in = keys.lets_in(&visitor);
-        let admitted = door.admission().admit_person(&parts.headers, peer(parts), is_let_in).await;
-        match admitted {
-            Ok(admitted) => Ok(Self::of(door, keys, &parts.headers, visitor, admitted)),
+        let admitted = match door.admission.admit_person(&parts.headers, peer(parts), is_let_in).await {
             // Whoever reads can sign in; whoever changes something has to look again first.
             Err(problem) if problem.status() == 401 => {
                 let wanted = parts.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
                 let is_page = parts.method == ::http::Method::GET && parts.uri.path() != "/live";
-                Err(if is_page { Refused::sign_in_first(wanted) } else { Refused::signed_out() })
+                return Err(if is_page { Refused::SignInFirst(wanted.to_owned()) } else { Refused::signed_out() });
             }
-            Err(problem) => Err(problem.into()),
-        }
-    }
-}
-
-impl Visit {
-    fn of(door: &Door, keys: &Keys, headers: &HeaderMap, visitor: Visitor, admitted: Admitted) -> Self {
-        let is_new = visitor.browser.is_none();
+            admitted => admitted?,
+        };
         let browser = visitor.browser.clone().unwrap_or_else(Visitor::new_browser);
-        Self {
-            headers: headers.clone(),
-            is_new,
-            person: visitor.name.clone().unwrap_or_else(|| door.web().person.clone()),
+        Ok(Self {
+            door: door.clone(),
+            headers: parts.headers.clone(),
+            is_new: visitor.browser.is_none(),
+            person: visitor.name.clone().unwrap_or_else(|| door.web.person.clone()),
             form: keys.form(&browser),
             signs_out: keys.asks_for_a_token(),
             browser,
             visitor,
             _admitted: admitted,
+        })
+    }
+}
+
+impl Visit {
+    /// The office that is looked at.
+    pub fn office(&self) -> &Office {
+        &self.door.office
+    }
+
+    /// The project that an address names: by its slug alone, for a path has slashes in it.
+    pub async fn project(&self, slug: &str) -> Result<Project, Refused> {
+        if !matches!(ProjectKey::parse(slug)?, ProjectKey::Slug(_)) {
+            return Err(Refused::nothing_here());
+        }
+        Ok(self.office().project(slug).await?)
+    }
+
+    /// The project that a filter names, if it names one.
+    pub async fn project_if_any(&self, slug: &str) -> Result<Option<Project>, Refused> {
+        if slug.is_empty() { Ok(None) } else { self.project(slug).await.map(Some) }
+    }
+
+    /// What is around a page.
+    pub fn frame(&self, title: &str, place: &'static str) -> Frame {
+        Frame {
+            place,
+            person: self.person.clone(),
+            form: self.form.clone(),
+            signs_out: self.signs_out,
+            is_inside: true,
+            now: self.office().now(),
+            ..Frame::outside(title)
         }
     }
 
     /// Sends a page.
-    pub fn page(&self, page: &impl Template) -> Result<Response, Refused> {
+    pub fn page(&self, page: &impl Template) -> PageResult {
         let mut response = super::frame::page(page, StatusCode::OK, &self.headers)?;
         if self.is_new {
             let cookie = self.visitor.browser_cookie(&self.browser, &self.headers);
@@ -133,9 +161,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<Door>> for Posted<T> {
             return Err(Refused::foreign_form());
         }
         let visit = Visit::from_request_parts(&mut parts, door).await?;
-        let body = door.room().read(&parts.headers, body).await?;
+        let body = door.room.read(&parts.headers, body).await?;
         let origin: Origin = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
-        if !door.web().keys(door.office()).await?.is_form_of(&visit.visitor, &origin.form) {
+        if !door.web.keys(&door.office).await?.is_form_of(&visit.visitor, &origin.form) {
             return Err(Refused::old_form());
         }
         let form = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
@@ -150,11 +178,8 @@ fn peer(parts: &Parts) -> IpAddr {
 
 /// "See there", after something was changed: going back does not change it again.
 pub fn see(address: &str) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
     let address = HeaderValue::try_from(address).unwrap_or_else(|_| HeaderValue::from_static("/"));
-    response.headers_mut().insert(LOCATION, address);
-    response
+    (StatusCode::SEE_OTHER, [(LOCATION, address)]).into_response()
 }
 
 /// What stands in an address as it is.
@@ -165,16 +190,25 @@ pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
-/// What an address asks for.
-pub struct Asking<T>(pub T);
+/// What an address says behind its `?`.
+pub struct Query<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<Door>> for Asking<T> {
+impl<T: DeserializeOwned> FromRequestParts<Arc<Door>> for Query<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<Door>) -> Result<Self, Refused> {
-        let asked = serde_urlencoded::from_str(parts.uri.query().unwrap_or_default());
-        asked.map(Self).map_err(|_| Refused::odd_address())
+        let query = serde_urlencoded::from_str(parts.uri.query().unwrap_or_default());
+        query.map(Self).map_err(|_| Refused::odd_address())
     }
+}
+
+/// Where a list begins or ends, and what was just done.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct PageQuery {
+    pub after: Option<i64>,
+    pub before: Option<i64>,
+    pub done: Option<String>,
 }
 
 /// Where somebody wanted to go.
@@ -205,18 +239,18 @@ struct Login<'a> {
 /// `GET /login`
 pub async fn ask_for_token(
     State(door): State<Arc<Door>>,
-    Asking(wanted): Asking<Destination>,
+    Query(wanted): Query<Destination>,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
-    door.admission().check_host(&headers)?;
-    if door.web().keys(door.office()).await?.lets_in(&Visitor::of(&headers)) {
+) -> PageResult {
+    door.admission.check_host(&headers)?;
+    if door.web.keys(&door.office).await?.lets_in(&Visitor::of(&headers)) {
         return Ok(see(wanted.address()));
     }
     login(&wanted, false, StatusCode::OK, &headers)
 }
 
-fn login(wanted: &Destination, is_wrong: bool, status: StatusCode, headers: &HeaderMap) -> Result<Response, Refused> {
-    let frame = Frame::outside("Sign in", PageKind::Login);
+fn login(wanted: &Destination, is_wrong: bool, status: StatusCode, headers: &HeaderMap) -> PageResult {
+    let frame = Frame::outside("Sign in");
     super::frame::page(&Login { frame, next: wanted.address(), is_wrong }, status, headers)
 }
 
@@ -234,27 +268,26 @@ pub async fn sign_in(
     State(door): State<Arc<Door>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
-) -> Result<Response, Refused> {
+) -> PageResult {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
-    door.admission().check_host(&headers)?;
+    door.admission.check_host(&headers)?;
     if !is_from_our_page(&headers) {
         return Err(Refused::foreign_form());
     }
-    if door.web().tries.check_key(&peer.ip()).is_err() {
+    if door.web.tries.check_key(&peer.ip()).is_err() {
         return Err(Refused::too_many_tries());
     }
-    door.web().tries.retain_recent();
-    let body = door.room().read(&headers, body).await?;
+    door.web.tries.retain_recent();
+    let body = door.room.read(&headers, body).await?;
     let given: Token = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
-    if !door.web().keys(door.office()).await?.is_token(given.token.trim()) {
+    let keys = door.web.keys(&door.office).await?;
+    if !keys.is_token(given.token.trim()) {
         tracing::warn!(peer = %peer.ip(), "a wrong token was tried at the page");
         return login(&given.wanted, true, StatusCode::UNAUTHORIZED, &headers);
     }
     let mut response = see(given.wanted.address());
-    response
-        .headers_mut()
-        .append(SET_COOKIE, door.web().keys(door.office()).await?.signed_in(&Visitor::of(&headers), &headers));
+    response.headers_mut().append(SET_COOKIE, keys.signed_in(&Visitor::of(&headers), &headers));
     Ok(response)
 }
 
@@ -263,9 +296,8 @@ pub async fn sign_in(
 pub struct Plain {}
 
 /// `POST /logout`
-pub async fn sign_out(posted: Posted<Plain>) -> Response {
+pub async fn sign_out(Posted { visit, .. }: Posted<Plain>) -> Response {
     let mut response = see("/login");
-    let visit = posted.visit;
     response.headers_mut().append(SET_COOKIE, visit.visitor.signed_out(&visit.headers));
     response
 }

@@ -1,31 +1,19 @@
 //! The board: every piece of work by how it stands, as typed messages tell it.
 
-use std::sync::Arc;
-
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
-use jiff::Timestamp;
+use axum::extract::Path;
 use mail::ids::MessageId;
 use mail::office::WorkAsk;
 use mail::work::{State as Stands, WorkItem};
-use serde::Deserialize;
 
-use super::frame::{Frame, PageKind};
-use super::markdown::line;
-use super::projects::named;
-use super::refused::Refused;
-use super::times::When;
-use super::visit::{Asking, Visit};
-use crate::http::Door;
+use super::frame::Frame;
+use super::refused::PageResult;
+use super::visit::{PageQuery, Query, Visit};
 
 /// How many items a page shows.
 const ITEMS: usize = 200;
 /// How many items of a column are shown before one asks for more.
 const SHOWN: usize = 12;
-/// How much is shown of what was said, in characters.
-const SAID: usize = 240;
-
 /// The columns, and the states that stand in each.
 const COLUMNS: [(&str, &str, &[&str]); 5] = [
     ("help", "Help wanted", &["help_wanted"]),
@@ -35,56 +23,35 @@ const COLUMNS: [(&str, &str, &[&str]); 5] = [
     ("failed", "Failed", &["failed"]),
 ];
 
-/// A piece of work.
+/// A piece of work as pages show it.
 pub struct Item {
-    /// Its id, cut if it is long.
-    pub id: String,
-    /// Where its story can be read.
-    pub address: String,
-    /// What it is called.
-    pub title: String,
-    /// How it stands, and how that looks.
-    pub state: String,
-    pub tone: &'static str,
-    pub agent: String,
+    pub work: WorkItem,
     /// What was said last.
     pub detail: String,
+    /// How its state looks.
+    pub tone: &'static str,
     /// How far it is.
     pub percent: Option<u8>,
-    /// When it changed.
-    pub when: When,
     /// The message that asks for help, while nobody has answered it.
     pub question: Option<i64>,
-    /// Who has to acknowledge something about it.
-    pub acks: String,
-    name: &'static str,
 }
 
-/// A piece of work as pages show it.
-pub fn item(slug: &str, item: &WorkItem, now: Timestamp) -> Item {
-    let mut waiting: Vec<&str> = item.open_acks.iter().map(|ack| ack.agent.as_str()).collect();
-    waiting.dedup();
-    let (detail, tone) = said(&item.state);
-    let percent = match &item.state {
-        Stands::InProgress(progress) => progress.percent.map(|percent| percent.clamp(0.0, 100.0) as u8),
-        _ => None,
-    };
-    Item {
-        id: line(&item.id, 60),
-        address: format!("/p/{slug}/message/{}", item.changed_by),
-        title: line(&item.title, SAID),
-        state: item.state.name().replace('_', " "),
-        tone,
-        agent: line(&item.agent, 64),
-        detail: line(&detail, SAID),
-        percent,
-        when: When::ago(item.changed_at, now),
-        question: match &item.state {
-            Stands::HelpWanted(question) => Some(question.message.0),
-            _ => None,
-        },
-        acks: line(&waiting.join(", "), 120),
-        name: item.state.name(),
+impl Item {
+    pub fn new(work: WorkItem) -> Self {
+        let (detail, tone) = said(&work.state);
+        let (percent, question) = match &work.state {
+            Stands::InProgress(progress) => (progress.percent.map(|percent| percent.clamp(0.0, 100.0) as u8), None),
+            Stands::HelpWanted(question) => (None, Some(question.message.0)),
+            _ => (None, None),
+        };
+        Self { work, detail, tone, percent, question }
+    }
+
+    /// Who has to acknowledge something about it.
+    fn acks(&self) -> String {
+        let mut waiting: Vec<&str> = self.work.open_acks.iter().map(|ack| ack.agent.as_str()).collect();
+        waiting.dedup();
+        waiting.join(", ")
     }
 }
 
@@ -127,49 +94,33 @@ struct BoardColumn {
 
 #[derive(Template)]
 #[template(path = "work.html")]
-struct WorkPage<'a> {
+struct WorkPage {
     frame: Frame,
-    slug: &'a str,
     columns: Vec<BoardColumn>,
     is_empty: bool,
     next: Option<i64>,
 }
 
-/// Where the page begins.
-#[derive(Deserialize)]
-pub struct Asked {
-    before: Option<i64>,
-}
-
 /// `GET /p/{project}/work`
-pub async fn show(
-    State(door): State<Arc<Door>>,
-    Path(slug): Path<String>,
-    Asking(asked): Asking<Asked>,
-    visit: Visit,
-) -> Result<Response, Refused> {
-    let office = door.office();
-    let project = named(office, &slug).await?;
-    let before = asked.before.map(MessageId);
+pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
+    let project = visit.project(&slug).await?;
+    let before = query.before.map(MessageId);
     let ask = WorkAsk { project_key: &project.slug, state: None, agent: None, before, limit: ITEMS };
-    let board = office.work(ask).await?;
-    let now = office.now();
-    let mut items: Vec<Item> = board.items.iter().map(|one| item(&project.slug, one, now)).collect();
+    let board = visit.office().work(ask).await?;
+    let mut items: Vec<Item> = board.items.into_iter().map(Item::new).collect();
     let is_empty = items.is_empty();
     let columns = COLUMNS.map(|(name, title, states)| {
-        let mut items: Vec<Item> = items.extract_if(.., |item| states.contains(&item.name)).collect();
+        let mut items: Vec<Item> = items.extract_if(.., |item| states.contains(&item.work.state.name())).collect();
         let (count, older) = (items.len(), items.split_off(items.len().min(SHOWN)));
         BoardColumn { name, title, count, items, older }
     });
-    let page = WorkPage {
-        frame: Frame::new(&visit, "Work", PageKind::Work, Some(&project)),
-        slug: &project.slug,
+    visit.page(&WorkPage {
+        frame: visit.frame("Work", "work").about(&project),
         // Trouble has a place of its own only while there is some.
         columns: columns.into_iter().filter(|column| column.name == "doing" || !column.items.is_empty()).collect(),
         is_empty,
         next: board.next.map(|next| next.0),
-    };
-    visit.page(&page)
+    })
 }
 
 #[cfg(test)]

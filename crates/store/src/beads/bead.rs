@@ -71,7 +71,6 @@ impl Bead {
         let status = bead["status"].as_str().unwrap_or(OPEN);
         let letter = Letter {
             id: id.to_owned(),
-            is_human: false,
             from: Some(text("from"))
                 .filter(|from| !from.is_empty())
                 .or_else(|| note(metadata, "from"))
@@ -84,10 +83,9 @@ impl Bead {
             thread: labelled("thread:").filter(|thread| !thread.is_empty()).unwrap_or_else(|| id.to_owned()),
             reply_to: labelled("reply-to:").filter(|id| !id.is_empty()),
             priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
-            awaits_ack: false,
-            addressed: Vec::new(),
             archived: status == CLOSED,
             cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
+            ..Letter::default()
         };
         let has_read_note = !metadata[READ_NOTE].is_null();
         Some(Self { letter, is_open: status == OPEN, has_read_note })

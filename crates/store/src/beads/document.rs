@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use mail::clock::rfc3339;
-use mail::provider::Letter;
+use mail::provider::{Letter, ProviderError};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::bead::{Bead, CLOSED, MESSAGE, READ, READ_NOTE, labels_of, time_of};
+use super::{failed, not_found};
 use crate::times::just_after;
 
 /// An object whose values are left as they were written.
@@ -68,40 +70,43 @@ impl Document {
         Ok(Letter { id, created_at, ..letter })
     }
 
-    /// Notes that the letter was read, or was not; `None` when there is no such letter.
-    pub fn mark(&mut self, id: &str, read: bool, now: Timestamp) -> serde_json::Result<Option<()>> {
-        let Some(index) = self.position(id) else { return Ok(None) };
-        let mut fields: Fields = serde_json::from_str(self.beads[index].get())?;
-        let mut labels: Vec<Value> = field(&fields, "labels")?.unwrap_or_default();
-        labels.retain(|label| label != READ);
-        if read {
-            labels.push(json!(READ));
-        }
-        set(&mut fields, "labels", &json!(labels))?;
-        let mut metadata: Fields = field(&fields, "metadata")?.unwrap_or_default();
-        if metadata.contains_key(READ_NOTE) {
-            set(&mut metadata, READ_NOTE, &json!(read.to_string()))?;
-            fields.insert("metadata".to_owned(), to_raw_value(&metadata)?);
-        }
-        self.replace(index, fields, now).map(Some)
+    /// Notes that the letter was read, or was not.
+    pub fn mark(&mut self, id: &str, read: bool, now: Timestamp) -> Result<(), ProviderError> {
+        self.change(id, now, |fields| {
+            let mut labels: Vec<Value> = field(fields, "labels")?.unwrap_or_default();
+            labels.retain(|label| label != READ);
+            labels.extend(read.then(|| json!(READ)));
+            set(fields, "labels", &labels)?;
+            let mut metadata: Fields = field(fields, "metadata")?.unwrap_or_default();
+            if metadata.contains_key(READ_NOTE) {
+                set(&mut metadata, READ_NOTE, &read.to_string())?;
+                set(fields, "metadata", &metadata)?;
+            }
+            Ok(())
+        })
     }
 
     /// Puts a letter away.
-    pub fn close(&mut self, id: &str, now: Timestamp) -> serde_json::Result<Option<()>> {
-        let Some(index) = self.position(id) else { return Ok(None) };
-        let mut fields: Fields = serde_json::from_str(self.beads[index].get())?;
-        set(&mut fields, "status", &json!(CLOSED))?;
-        self.replace(index, fields, now).map(Some)
+    pub fn close(&mut self, id: &str, now: Timestamp) -> Result<(), ProviderError> {
+        self.change(id, now, |fields| set(fields, "status", CLOSED))
     }
 
-    fn replace(&mut self, index: usize, mut fields: Fields, now: Timestamp) -> serde_json::Result<()> {
-        set(&mut fields, "updated_at", &json!(rfc3339(now)))?;
-        self.beads[index] = to_raw_value(&fields)?;
+    fn change(
+        &mut self,
+        id: &str,
+        now: Timestamp,
+        change: impl FnOnce(&mut Fields) -> serde_json::Result<()>,
+    ) -> Result<(), ProviderError> {
+        let is_it = |bead: Value| Bead::read(&bead).is_some_and(|bead| bead.letter.id == id);
+        let index = self.values().position(is_it).ok_or_else(|| not_found(id))?;
+        let changed = || {
+            let mut fields: Fields = serde_json::from_str(self.beads[index].get())?;
+            change(&mut fields)?;
+            set(&mut fields, "updated_at", &rfc3339(now))?;
+            to_raw_value(&fields)
+        };
+        self.beads[index] = changed().map_err(unwritable)?;
         Ok(())
-    }
-
-    fn position(&self, id: &str) -> Option<usize> {
-        self.values().position(|bead| Bead::read(&bead).is_some_and(|bead| bead.letter.id == id))
     }
 
     /// The beads, each read; one that cannot be read stands as `null`.
@@ -114,9 +119,14 @@ fn field<T: serde::de::DeserializeOwned>(fields: &Fields, name: &str) -> serde_j
     fields.get(name).map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
-fn set(fields: &mut Fields, name: &str, value: &Value) -> serde_json::Result<()> {
+fn set(fields: &mut Fields, name: &str, value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     fields.insert(name.to_owned(), to_raw_value(value)?);
     Ok(())
+}
+
+/// A bead that cannot be written.
+pub(super) fn unwritable(problem: serde_json::Error) -> ProviderError {
+    failed(format!("a bead cannot be changed ({problem})"))
 }
 
 #[cfg(test)]
@@ -141,8 +151,8 @@ mod tests {
     fn what_is_not_ours_is_written_back_as_it_was() {
         let mut document = Document::parse(FOREIGN.as_bytes()).unwrap();
         letter(&mut document, "2026-01-01T00:00:00Z");
-        assert!(document.mark("gc-9", true, Timestamp::UNIX_EPOCH).unwrap().is_some());
-        assert!(document.close("gc-9", Timestamp::UNIX_EPOCH).unwrap().is_some());
+        document.mark("gc-9", true, Timestamp::UNIX_EPOCH).unwrap();
+        document.close("gc-9", Timestamp::UNIX_EPOCH).unwrap();
         let text = text(&document);
         for part in [
             r#""revisions":{"gc-4":12345678901234567890123}"#,
@@ -172,8 +182,11 @@ mod tests {
     fn a_bead_that_is_no_letter_is_not_changed() {
         let mut document = Document::parse(FOREIGN.as_bytes()).unwrap();
         let before = text(&document);
-        assert!(document.close("gc-4", Timestamp::UNIX_EPOCH).unwrap().is_none());
-        assert!(document.mark("gc-4", true, Timestamp::UNIX_EPOCH).unwrap().is_none());
+        for refused in
+            [document.close("gc-4", Timestamp::UNIX_EPOCH), document.mark("gc-4", true, Timestamp::UNIX_EPOCH)]
+        {
+            assert!(matches!(refused, Err(ProviderError::NotFound { .. })), "{refused:?}");
+        }
         assert_eq!(text(&document), before);
     }
 

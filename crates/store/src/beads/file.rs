@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 use super::bead::{Bead, BeadFilter};
-use super::document::Document;
+use super::document::{Document, unwritable};
 use super::{Keeper, already_archived, failed, not_found};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -80,10 +80,7 @@ impl Keeper for File {
 
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError> {
         let id = bead.letter.id.clone();
-        self.change(move |document, now| {
-            document.mark(&id, read, now).map_err(unwritable)?.ok_or_else(|| not_found(&id))
-        })
-        .await
+        self.change(move |document, now| document.mark(&id, read, now)).await
     }
 
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
@@ -92,7 +89,7 @@ impl Keeper for File {
             if document.letters().any(|bead| bead.letter.id == id && bead.letter.archived) {
                 return Err(already_archived(&id));
             }
-            document.close(&id, now).map_err(unwritable)?.ok_or_else(|| not_found(&id))
+            document.close(&id, now)
         })
         .await
     }
@@ -184,10 +181,6 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ProviderError> + Send + 'static,
 ) -> Result<T, ProviderError> {
     spawn_blocking(work).await.map_err(|problem| failed(format!("the work on the beads ended early ({problem})")))?
-}
-
-fn unwritable(problem: serde_json::Error) -> ProviderError {
-    failed(format!("a bead cannot be changed ({problem})"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use tokio::process::Command;
 
 use super::bead::{Bead, BeadFilter, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, labels_of};
 use super::{Keeper, already_archived, failed, not_found};
-use crate::exec::{MOST_OUTPUT, limits};
+use crate::exec::{limits, unanswered};
 
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 /// Linux allows an argument 128 KiB; this leaves room for its name.
@@ -75,23 +75,11 @@ impl Program {
     }
 
     fn failed(&self, verb: &str, trouble: Trouble) -> ProviderError {
-        let mut cause = match trouble {
-            Trouble::NotStarted(cause) => {
-                return failed(format!(
-                    "'{}' could not be started ({cause}): is it installed?",
-                    self.program.display()
-                ));
-            }
-            Trouble::TooLate => format!("'bd {verb}' gave no answer within {LONGEST_CALL:?} and was stopped"),
-            Trouble::TooMuch { .. } => {
-                format!("'bd {verb}' printed more than {} MiB and was stopped", MOST_OUTPUT >> 20)
-            }
-            Trouble::Lost(cause) => format!("'bd {verb}' was lost sight of ({cause})"),
-        };
-        if verb == "create" {
-            cause.push_str("; it may have been sent: look before you send it again");
+        if let Trouble::NotStarted(cause) = trouble {
+            return failed(format!("'{}' could not be started ({cause}): is it installed?", self.program.display()));
         }
-        failed(cause)
+        let advice = if verb == "create" { "; it may have been sent: look before you send it again" } else { "" };
+        failed(unanswered(&format!("bd {verb}"), LONGEST_CALL, &trouble) + advice)
     }
 
     async fn beads(&self, id: &str, arguments: &[String]) -> Result<Vec<Value>, ProviderError> {

@@ -99,9 +99,7 @@ impl Printed {
             priority: self.priority,
             cc: self.cc.unwrap_or_default(),
             // Scripts know no acknowledgements.
-            awaits_ack: false,
-            addressed: Vec::new(),
-            archived: false,
+            ..Letter::default()
         })
     }
 }

@@ -3,19 +3,18 @@
 //! This is the hottest write of the store; it asks only what it cannot know. SQLite's writer brings one message at a
 //! time, those of PostgreSQL bring all that wait.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
+use formats::Kind;
 use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, MessageId};
-use mail::messages::{Appended, NewMessage};
+use mail::messages::{Appended, DeliveryState, Importance, NewMessage, Role, Vouched};
+use mail::transfer::Record;
 
 use crate::channels;
-use crate::error::Outcome;
-use crate::placed::{Placed, placed};
-use crate::row::{Row, Value, values};
+use crate::prelude::*;
 use crate::tx::{Many, Tx};
-use crate::values::{importance_number, role_number};
+use crate::values::lines_of;
 use crate::words::kept_words;
 
 /// SQLite keeps the words in an index of its own.
@@ -40,16 +39,103 @@ const WORD: &str = "
 const KEY: &str = "INSERT INTO idempotency (sender_id, key, fingerprint, message_id) VALUES (?1, ?2, ?3, ?4)";
 const ACTIVE: &str = "UPDATE agent SET last_active_at = ?2 WHERE id = ?1 AND last_active_at < ?2";
 
-/// A message that is kept: its number, its time, and the number of its event.
-type Kept<'a> = (&'a NewMessage, MessageId, Timestamp, i64);
+/// A message that has its place: everything of it that stands in a row.
+pub(crate) struct Placed<'a> {
+    pub(crate) id: MessageId,
+    pub(crate) project: ProjectId,
+    pub(crate) sender: AgentId,
+    pub(crate) created_at: Timestamp,
+    pub(crate) thread: Cow<'a, str>,
+    pub(crate) reply_to: Option<MessageId>,
+    pub(crate) importance: Importance,
+    pub(crate) ack_required: bool,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) work_id: Option<&'a str>,
+    /// Whether the sender's next word of this kind about this work replaces it on the board.
+    pub(crate) is_passing: bool,
+    pub(crate) door: &'a str,
+    pub(crate) vouched: Vouched,
+    pub(crate) to: String,
+    pub(crate) cc: String,
+    pub(crate) subject: &'a str,
+    pub(crate) body: &'a str,
+    /// Whose deliveries there are, in the sender's order.
+    pub(crate) deliveries: Vec<(AgentId, Role, DeliveryState)>,
+    /// The number of the event that tells of it.
+    pub(crate) seq: i64,
+}
+
+impl<'a> Placed<'a> {
+    /// A new message under the number and the time that it was given. Without a thread it begins its own.
+    fn of_new(message: &'a NewMessage, id: MessageId, created_at: Timestamp, seq: i64) -> Self {
+        let named = |wanted: Role| {
+            message.recipients.iter().filter(move |(_, _, role)| *role == wanted).map(|(_, name, _)| name.as_str())
+        };
+        let channel = message.post.as_ref().map(|post| post.channel.signed());
+        let deliveries = message.recipients.iter().map(|(agent, _, role)| (*agent, *role, DeliveryState::default()));
+        Placed {
+            id,
+            project: message.project,
+            sender: message.from,
+            created_at,
+            thread: message.thread.as_deref().map_or_else(|| Cow::Owned(id.to_string()), Cow::Borrowed),
+            reply_to: message.reply_to,
+            importance: message.importance,
+            ack_required: message.ack_required,
+            kind: message.kind,
+            work_id: message.work_id.as_deref(),
+            is_passing: message.is_passing,
+            door: message.door,
+            vouched: message.vouched,
+            to: lines_of(channel.as_deref().into_iter().chain(named(Role::To))),
+            cc: lines_of(named(Role::Cc)),
+            subject: &message.subject,
+            body: &message.body,
+            deliveries: deliveries.collect(),
+            seq,
+        }
+    }
+
+    /// A message that comes whole, under its own number and time.
+    pub(crate) fn of_record(
+        record: &'a Record,
+        project: ProjectId,
+        agents: &HashMap<String, AgentId>,
+        seq: i64,
+    ) -> Self {
+        let message = &record.message;
+        let deliveries = record.deliveries.iter().map(|copy| (agents[&copy.recipient], copy.role, copy.state.clone()));
+        Placed {
+            id: message.id,
+            project,
+            sender: agents[&message.from],
+            created_at: message.created_at,
+            thread: Cow::Borrowed(&message.thread),
+            reply_to: message.reply_to,
+            importance: message.importance,
+            ack_required: message.ack_required,
+            kind: message.kind,
+            work_id: message.work_id.as_deref(),
+            is_passing: mail::work::is_passing(message),
+            door: &message.door,
+            vouched: message.vouched,
+            to: lines_of(message.to.iter().map(String::as_str)),
+            cc: lines_of(message.cc.iter().map(String::as_str)),
+            subject: &message.subject,
+            body: &message.body,
+            deliveries: deliveries.collect(),
+            seq,
+        }
+    }
+}
 
 /// Keeps new messages, but for those whose key was used before. Posts come one at a time: what one is taken in by is looked
 /// up before the others are written.
 pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome<Vec<Appended>> {
     let mut used = used_before(tx, messages).await?;
     let mut answers = Vec::with_capacity(messages.len());
-    let mut kept: Vec<Kept<'_>> = Vec::with_capacity(messages.len());
-    for message in messages {
+    let (mut new, mut placed) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
+    for message in messages.iter().copied() {
         if let Some(key) = &message.idempotency
             && let Some((fingerprint, first)) = used.get(&(message.from, key.key.as_str()))
         {
@@ -66,17 +152,12 @@ pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome
         if let Some(key) = &message.idempotency {
             used.insert((message.from, &key.key), (key.fingerprint, id));
         }
-        kept.push((message, id, created_at, seq));
+        new.push((message, id));
+        placed.push(Placed::of_new(message, id, created_at, seq));
         answers.push(Appended::New { id, created_at });
     }
-    let threads: Vec<String> = kept.iter().map(|(_, id, ..)| id.to_string()).collect();
-    let placed: Vec<Placed<'_>> = kept
-        .iter()
-        .zip(&threads)
-        .map(|((message, id, created_at, seq), own)| placed(message, *id, *created_at, own, *seq))
-        .collect();
-    insert(tx, &placed, [keys(&kept), activity(&kept)]).await?;
-    for (placed, (message, ..)) in placed.iter().zip(&kept) {
+    insert(tx, &placed, [keys(&new), activity(&new)]).await?;
+    for (placed, (message, _)) in placed.iter().zip(&new) {
         if let Some(post) = &message.post {
             channels::insert(tx, placed, post, message.now).await?;
         }
@@ -92,7 +173,7 @@ pub(crate) async fn insert<const N: usize>(
 ) -> Outcome<()> {
     let words: Vec<String> = match tx {
         Tx::Sqlite(tx) => {
-            messages.iter().for_each(|message| tx.make_findable(message));
+            tx.make_findable(messages.iter().map(|message| message.id));
             Vec::new()
         }
         Tx::Postgres(_) => messages
@@ -105,7 +186,7 @@ pub(crate) async fn insert<const N: usize>(
     all.extend(more);
     tx.execute_all(&all).await?;
     for message in messages {
-        message.copies.iter().for_each(|(recipient, ..)| tx.wake(*recipient));
+        message.deliveries.iter().for_each(|(recipient, ..)| tx.wake(*recipient));
         let event = Event {
             seq: message.seq,
             kind: EventKind::MessageSent,
@@ -113,7 +194,7 @@ pub(crate) async fn insert<const N: usize>(
             agent: Some(message.sender),
             at: message.created_at,
         };
-        tx.record_as(message.project, event).await?;
+        tx.record_as(message.project, event);
     }
     Ok(())
 }
@@ -122,82 +203,54 @@ fn rows<'v>(messages: &'v [Placed<'_>], words: &'v [String]) -> Many<'v> {
     let (sql, width) = if words.is_empty() { (MESSAGE, 16) } else { (MESSAGE_WITH_WORDS, 17) };
     let mut values = Vec::with_capacity(messages.len() * width);
     for (at, message) in messages.iter().enumerate() {
-        values.extend(values![
-            message.id,
-            message.project,
-            message.sender,
-            message.created_at,
-            message.thread,
-            message.reply_to,
-            importance_number(message.importance),
-            message.ack_required,
-            message.kind,
-            message.work_id,
-            message.door,
-            message.vouched.as_str(),
-            &message.to,
-            &message.cc,
-            message.subject,
-            message.body,
-        ]);
+        let Placed { id, project, sender, created_at, reply_to, importance, ack_required, kind, .. } = *message;
+        let Placed { ref thread, work_id, door, vouched, ref to, ref cc, subject, body, .. } = *message;
+        values.extend(values![id, project, sender, created_at, &**thread, reply_to, importance, ack_required, kind]);
+        values.extend(values![work_id, door, vouched, to, cc, subject, body]);
         values.extend(words.get(at).map(Value::from));
     }
     Many { sql, width, values }
 }
 
 fn deliveries<'v>(messages: &'v [Placed<'_>]) -> Many<'v> {
-    let mut values = Vec::with_capacity(messages.len() * 11);
-    for message in messages {
-        for (position, (recipient, role, state)) in (0_i32..).zip(&message.copies) {
-            values.extend(values![
-                *recipient,
-                message.id,
-                role_number(*role),
-                position,
-                message.ack_required,
-                state.shown_at,
-                state.read_at,
-                state.acked_at,
-                &state.ack_note,
-                state.archived_at,
-                message.kind,
-            ]);
-        }
-    }
-    Many { sql: DELIVERY, width: 11, values }
+    let deliveries = messages.iter().flat_map(|message| {
+        (0_i32..).zip(&message.deliveries).map(|(position, (recipient, role, state))| {
+            let DeliveryState { shown_at, read_at, acked_at, ack_note, archived_at } = state;
+            let Placed { id, ack_required: ack, kind, .. } = *message;
+            *values![*recipient, id, *role, position, ack, *shown_at, *read_at, *acked_at, ack_note, *archived_at, kind]
+        })
+    });
+    Many::of(DELIVERY, deliveries)
 }
 
 /// What typed messages say of the work. The last one counts: a statement may write a row only once.
 fn work<'v>(messages: &'v [Placed<'_>]) -> [Many<'v>; 2] {
     let (mut newest, mut words) = (BTreeMap::new(), BTreeMap::new());
     for message in messages {
-        let (Some(kind), Some(work)) = (message.kind, message.work_id) else { continue };
+        let (Some(kind), Some(work)) = (message.kind.map(Kind::as_str), message.work_id) else { continue };
         let place = if message.is_passing { 0 } else { message.id.0 };
         newest.insert((message.project, work), message.id);
         words.insert((message.project, work, kind, message.sender, place), message.id);
     }
-    let newest = newest.into_iter().flat_map(|((project, work), id)| *values![project, work, id]).collect();
+    let newest = newest.into_iter().map(|((project, work), id)| *values![project, work, id]);
     let words = words.into_iter();
-    let words = words
-        .flat_map(|((project, work, kind, sender, place), id)| *values![project, work, kind, sender, place, id])
-        .collect();
-    [Many { sql: WORK, width: 3, values: newest }, Many { sql: WORD, width: 6, values: words }]
+    let words =
+        words.map(|((project, work, kind, sender, place), id)| *values![project, work, kind, sender, place, id]);
+    [Many::of(WORK, newest), Many::of(WORD, words)]
 }
 
-fn keys<'v>(kept: &[Kept<'v>]) -> Many<'v> {
-    let keyed = kept.iter().filter_map(|(message, id, ..)| Some((message.from, message.idempotency.as_ref()?, *id)));
-    let values = keyed.flat_map(|(from, key, id)| *values![from, &key.key, &key.fingerprint, id]).collect();
-    Many { sql: KEY, width: 4, values }
+fn keys<'v>(new: &[(&'v NewMessage, MessageId)]) -> Many<'v> {
+    let keyed = new.iter().filter_map(|(message, id)| Some((message.from, message.idempotency.as_ref()?, *id)));
+    Many::of(KEY, keyed.map(|(from, key, id)| *values![from, &key.key, &key.fingerprint, id]))
 }
 
-fn activity<'v>(kept: &[Kept<'_>]) -> Many<'v> {
+fn activity<'v>(new: &[(&NewMessage, MessageId)]) -> Many<'v> {
     let mut newest: BTreeMap<AgentId, Timestamp> = BTreeMap::new();
-    for (message, ..) in kept {
+    for (message, _) in new {
         let at = newest.entry(message.from).or_insert(message.now);
         *at = message.now.max(*at);
     }
-    let values = newest.into_iter().flat_map(|(sender, at)| *values![sender, at]).collect();
-    Many { sql: ACTIVE, width: 2, values }
+    Many::of(ACTIVE, newest.into_iter().map(|(sender, at)| *values![sender, at]))
 }
 
 type Used<'a> = HashMap<(AgentId, &'a str), ([u8; 32], MessageId)>;
@@ -207,10 +260,10 @@ async fn used_before<'a>(tx: &mut Tx<'_>, messages: &[&'a NewMessage]) -> Outcom
     let sql = "SELECT sender_id, key, fingerprint, message_id FROM idempotency WHERE sender_id = ?1 AND key = ?2";
     let keys = messages.iter().filter_map(|message| Some((message.from, message.idempotency.as_ref()?.key.as_str())));
     let keys: Vec<(AgentId, &str)> = keys.collect();
-    let values: Vec<Value<'_>> = keys.iter().flat_map(|(from, key)| *values![*from, *key]).collect();
-    let used_of = |row: &Row<'_>| Ok((row.get(0)?, row.get::<String>(1)?, (row.get(2)?, row.get(3)?)));
+    let found: Vec<(AgentId, String, _)> =
+        tx.rows_many(sql, keys.iter().map(|(from, key)| *values![*from, *key])).await?;
     let mut used = Used::new();
-    for (sender, key, first) in tx.rows_many(sql, 2, &values, used_of).await? {
+    for (sender, key, first) in found {
         let asked = keys.iter().find(|asked| **asked == (sender, key.as_str()));
         used.extend(asked.map(|asked| (*asked, first)));
     }

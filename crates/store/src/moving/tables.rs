@@ -1,22 +1,9 @@
-//! Every table that a store keeps, described once: both engines read and write rows by this, and a checksum is made of it.
+//! What a table of [`crate::TABLES`] is: both engines read and write rows by this, and a checksum is made of it.
 //!
 //! Tables stand in an order in which each comes after those that it points at. What only one engine has (its index of
 //! words, its own bookkeeping) is not here: whoever writes a row makes it anew. A test compares this page with both schemas.
 
-use mail::ids::{AgentId, ProjectId};
-
-/// What a column holds. Any column may hold nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A whole number.
-    Number,
-    /// Yes or no, which SQLite keeps as a number.
-    Flag,
-    /// Text.
-    Text,
-    /// Bytes.
-    Bytes,
-}
+use crate::row::Value;
 
 /// A table.
 #[derive(Debug)]
@@ -25,16 +12,29 @@ pub struct Table {
     pub name: &'static str,
     /// How many of its first columns are its key. Both engines sort by it alike.
     pub key: usize,
-    /// Its columns, in the order in which rows are written down.
-    pub columns: &'static [(&'static str, Kind)],
+    /// The names of its columns, in the order in which rows are written down.
+    pub columns: &'static str,
 }
 
-/// What stands in a column of a row.
+impl Table {
+    /// How many columns it has.
+    pub(crate) fn width(&self) -> usize {
+        self.columns.split(", ").count()
+    }
+
+    /// The names of its key, each with `end` behind it.
+    pub(crate) fn key_names(&self, end: &str) -> String {
+        let names: Vec<String> = self.columns.split(", ").take(self.key).map(|name| format!("{name}{end}")).collect();
+        names.join(", ")
+    }
+}
+
+/// What stands in a column of a row, whichever engine it is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum Cell {
     /// Nothing.
     Null,
-    /// A number; 0 or 1 for a flag.
+    /// A number; 0 or 1 for a flag, which PostgreSQL does not keep as a number.
     Number(i64),
     /// Text.
     Text(String),
@@ -42,60 +42,28 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// A row, its values in the order of the table's columns.
-pub(crate) type Row = Vec<Value>;
-
-impl Table {
-    /// The names of its columns, for a statement.
-    pub(crate) fn names(&self) -> String {
-        joined(self.columns.iter().map(|(name, _)| (*name).to_owned()))
-    }
-
-    /// The names of its key, each with `end` behind it.
-    pub(crate) fn key_names(&self, end: &str) -> String {
-        joined(self.columns[..self.key].iter().map(|(name, _)| format!("{name}{end}")))
-    }
-
-    /// The key of one of its rows.
-    pub(crate) fn key_of<'a>(&self, row: &'a Row) -> &'a [Value] {
-        &row[..self.key]
-    }
-
-    /// What a row is found by in a search; only messages are.
-    pub(crate) fn findable<'a>(&self, row: &'a Row) -> Option<Findable<'a>> {
-        let value =
-            |column| self.columns.iter().zip(row).find(|((name, _), _)| *name == column).map(|(_, value)| value);
-        let number = |column| match value(column) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        };
-        let text = |column| match value(column) {
-            Some(Value::Text(text)) => Some(text.as_str()),
-            _ => None,
-        };
-        if self.name != "message" {
-            return None;
+impl Cell {
+    /// What is to be moved of a value.
+    pub(crate) fn of(value: Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(number) => Self::Number(number),
+            Value::Bool(is) => Self::Number(is.into()),
+            Value::Text(text) => Self::Text(text.to_owned()),
+            Value::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
         }
-        Some(Findable {
-            message: number("id")?,
-            project: ProjectId(number("project_id")?),
-            sender: AgentId(number("sender_id")?),
-            subject: text("subject")?,
-            body: text("body")?,
-        })
     }
-}
 
-/// What a message is found by.
-pub(crate) struct Findable<'a> {
-    pub(crate) message: i64,
-    pub(crate) project: ProjectId,
-    pub(crate) sender: AgentId,
-    pub(crate) subject: &'a str,
-    pub(crate) body: &'a str,
-}
+    /// What a statement is given.
+    pub(crate) fn value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Number(number) => Value::Int(*number),
+            Self::Text(text) => Value::Text(text),
+            Self::Bytes(bytes) => Value::Bytes(bytes),
+        }
+    }
 
-impl Value {
     /// How many bytes it takes in memory, about.
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -117,92 +85,15 @@ impl Value {
     }
 }
 
-/// How many bytes a row takes in memory, about.
-pub(crate) fn size_of(row: &Row) -> usize {
-    row.iter().map(Value::size).sum()
-}
-
-fn joined(names: impl Iterator<Item = String>) -> String {
-    names.collect::<Vec<_>>().join(", ")
-}
-
-const fn table(name: &'static str, key: usize, columns: &'static [(&'static str, Kind)]) -> Table {
+pub(crate) const fn table(name: &'static str, key: usize, columns: &'static str) -> Table {
     Table { name, key, columns }
 }
-
-use Kind::{Bytes, Flag, Number, Text};
-
-/// Every table.
-#[rustfmt::skip] // a table on a line or two, as it would be told
-pub const TABLES: &[Table] = &[
-    table("office", 1, &[("id", Text)]),
-    table("project", 1, &[
-        ("id", Number), ("slug", Text), ("human_key", Text), ("created_at", Number), ("next_seq", Number),
-        ("last_message_at", Number), ("lease_version", Number), ("acks", Number),
-    ]),
-    table("agent", 1, &[
-        ("id", Number), ("project_id", Number), ("name", Text), ("program", Text), ("model", Text),
-        ("task_description", Text), ("registered_at", Number), ("last_active_at", Number),
-        ("retired_at", Number),
-    ]),
-    table("agent_token", 1, &[("id", Number), ("agent_id", Number), ("hash", Bytes), ("created_at", Number)]),
-    table("message", 1, &[
-        ("id", Number), ("project_id", Number), ("sender_id", Number), ("created_at", Number), ("reply_to", Number),
-        ("importance", Number), ("ack_required", Flag), ("thread", Text), ("kind", Text), ("work_id", Text),
-        ("door", Text), ("vouched", Text), ("from_name", Text), ("to_names", Text), ("cc_names", Text),
-        ("subject", Text), ("body", Text),
-    ]),
-    table("delivery", 2, &[
-        ("recipient_id", Number), ("message_id", Number), ("role", Number), ("position", Number),
-        ("ack_required", Flag), ("shown_at", Number), ("read_at", Number), ("acked_at", Number),
-        ("archived_at", Number), ("kind", Text), ("ack_note", Text),
-    ]),
-    table("idempotency", 2, &[("sender_id", Number), ("key", Text), ("fingerprint", Bytes), ("message_id", Number)]),
-    table("reservation", 1, &[
-        ("id", Number), ("project_id", Number), ("holder_id", Number), ("pattern", Text), ("exclusive", Flag),
-        ("reason", Text), ("granted_at", Number), ("ends_at", Number), ("released_at", Number),
-    ]),
-    table("reservation_wait", 1, &[
-        ("ticket", Number), ("project_id", Number), ("agent_id", Number), ("patterns", Text), ("exclusive", Flag),
-        ("since", Number), ("until", Number),
-    ]),
-    table("event", 2, &[
-        ("project_id", Number), ("seq", Number), ("kind", Text), ("reference", Number), ("agent_id", Number),
-        ("at", Number),
-    ]),
-    table("cursor", 2, &[
-        ("sink", Text), ("project_id", Number), ("seq", Number), ("holder", Text), ("held_until", Number),
-    ]),
-    table("work", 2, &[("project_id", Number), ("work_id", Text), ("newest", Number)]),
-    table("work_word", 5, &[
-        ("project_id", Number), ("work_id", Text), ("kind", Text), ("sender_id", Number), ("place", Number),
-        ("message_id", Number),
-    ]),
-    table("channel", 1, &[("id", Number), ("project_id", Number), ("name", Text), ("created_at", Number)]),
-    table("post", 1, &[
-        ("message_id", Number), ("channel_id", Number), ("seq", Number), ("hops", Number), ("sent_at", Number),
-        ("external_id", Text), ("cited_as", Text), ("kind", Text), ("mode", Text), ("origin", Text),
-        ("answers", Text), ("document", Text),
-    ]),
-    table("arrival", 2, &[("channel_id", Number), ("key", Text), ("message_id", Number)]),
-    table("presence", 1, &[
-        ("agent_id", Number), ("project_id", Number), ("state", Text), ("substate", Text), ("since", Number),
-        ("seen_at", Number), ("source", Text), ("watcher_pid", Number), ("channel", Text),
-    ]),
-    table("watch", 2, &[
-        ("agent_id", Number), ("channel", Text), ("position", Number), ("holder", Text), ("held_until", Number),
-    ]),
-    table("watch_run", 2, &[
-        ("agent_id", Number), ("message_id", Number), ("channel", Text), ("state", Text), ("tries", Number),
-        ("note", Text), ("at", Number),
-    ]),
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sum(row: &[Value]) -> blake3::Hash {
+    fn sum(row: &[Cell]) -> blake3::Hash {
         let mut sum = blake3::Hasher::new();
         row.iter().for_each(|value| value.hash_into(&mut sum));
         sum.finalize()
@@ -210,14 +101,14 @@ mod tests {
 
     #[test]
     fn rows_that_differ_have_other_checksums_however_their_values_are_cut() {
-        let text = |text: &str| Value::Text(text.to_owned());
+        let text = |text: &str| Cell::Text(text.to_owned());
         let rows = [
             vec![text("ab"), text("")],
             vec![text("a"), text("b")],
-            vec![text("ab"), Value::Null],
-            vec![Value::Bytes(b"ab".to_vec()), text("")],
-            vec![Value::Number(0), Value::Null],
-            vec![Value::Null, Value::Number(0)],
+            vec![text("ab"), Cell::Null],
+            vec![Cell::Bytes(b"ab".to_vec()), text("")],
+            vec![Cell::Number(0), Cell::Null],
+            vec![Cell::Null, Cell::Number(0)],
         ];
         for (at, row) in rows.iter().enumerate() {
             assert!(rows[..at].iter().all(|other| sum(other) != sum(row)), "{row:?}");

@@ -6,13 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use formats::Kind;
+use mail::messages::Message;
 use mail::overview::{EXCERPT, Listed, Listing};
 
-use crate::error::Outcome;
-use crate::messages::{COLUMNS, message_of};
-use crate::row::{Row, Value, values};
-use crate::tx::Tx;
+use crate::messages::COLUMNS;
+use crate::prelude::*;
 
 /// What is true of a copy that is neither read nor put away, and the index that holds such copies alone.
 const UNREAD: (&str, &str) = ("delivery_unread", "{d}.read_at IS NULL AND {d}.archived_at IS NULL");
@@ -28,18 +26,15 @@ pub(super) async fn listed(tx: &mut Tx<'_>, listing: &Listing) -> Outcome<Vec<Li
     tx.begin_snapshot().await?;
     let ids = newest(tx, listing).await?;
     let sql = format!("SELECT {COLUMNS}, substr(m.body, 1, {EXCERPT}) FROM message m WHERE m.id = ?1");
-    let values: Vec<Value<'_>> = ids.iter().map(|id| Value::Int(*id)).collect();
-    let messages = tx.rows_many(&sql, 1, &values, message_of).await?;
+    let messages: Vec<Message> = tx.rows_many(&sql, ids.iter().map(|id| [Value::Int(*id)])).await?;
     let copies = "SELECT count(*), count(*) FILTER (WHERE d.read_at IS NULL AND d.archived_at IS NULL),
                       count(*) FILTER (WHERE d.ack_required = 1 AND d.acked_at IS NULL AND d.archived_at IS NULL),
                       count(d.archived_at)
                   FROM delivery d INDEXED BY delivery_by_message
                   WHERE d.message_id = ?1 AND (d.role < 2 OR d.recipient_id = ?2)";
-    let values: Vec<Value<'_>> = ids.iter().flat_map(|id| *values![*id, listing.agent]).collect();
-    let counts_of = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get::<usize>(3)?]);
-    let counts = tx.rows_many(copies, 2, &values, counts_of).await?;
+    let counts = tx.rows_many(copies, ids.iter().map(|id| *values![*id, listing.agent])).await?;
     tx.end_snapshot().await?;
-    let listed = messages.into_iter().zip(counts).map(|(message, [copies, unread, acks_due, archived])| Listed {
+    let listed = messages.into_iter().zip(counts).map(|(message, (copies, unread, acks_due, archived))| Listed {
         message,
         copies,
         unread,
@@ -53,9 +48,12 @@ pub(super) async fn listed(tx: &mut Tx<'_>, listing: &Listing) -> Outcome<Vec<Li
 pub(super) async fn newest(tx: &mut Tx<'_>, listing: &Listing) -> Outcome<Vec<i64>> {
     let walk = Walk::of(listing);
     let (mut found, mut above) = (BTreeSet::new(), 0);
-    for some in walk.whose(tx, listing).await?.chunks(tx.at_once()) {
-        let values: Vec<Value<'_>> = some.iter().flat_map(|whose| walk_values(listing, *whose, above)).collect();
-        found.extend(tx.rows_many(&walk.sql, values.len() / some.len(), &values, |row| row.get::<i64>(0)).await?);
+    // What a statement costs in SQLite is what it reads; in PostgreSQL, that it is waited for.
+    let at_once = if matches!(tx, Tx::Sqlite(_)) { 1 } else { 64 };
+    for some in walk.whose(tx, listing).await?.chunks(at_once) {
+        let asked = some.iter().map(|whose| walk_values(listing, *whose, above));
+        let newer: Vec<i64> = tx.rows_many(&walk.sql, asked).await?;
+        found.extend(newer);
         while found.len() > listing.limit {
             found.pop_first();
         }
@@ -67,10 +65,8 @@ pub(super) async fn newest(tx: &mut Tx<'_>, listing: &Listing) -> Outcome<Vec<i6
 }
 
 /// The values of a [`Walk`]'s statement.
-fn walk_values(listing: &Listing, whose: i64, above: i64) -> Vec<Value<'static>> {
-    let mut values = values![whose, listing.before.map_or(i64::MAX, |id| id.0), above, listing.limit].to_vec();
-    values.extend(listing.kind.map(|kind| Value::Text(Kind::as_str(kind))));
-    values
+fn walk_values(listing: &Listing, whose: i64, above: i64) -> [Value<'static>; 5] {
+    *values![whose, listing.before.map_or(i64::MAX, |id| id.0), above, listing.limit, listing.kind]
 }
 
 /// A way along an index. Its statement is given whose rows are wanted, below and above which number, how many, and the kind
@@ -115,38 +111,39 @@ impl Walk {
             true => ("CROSS JOIN message m ON m.id = d.message_id", " AND m.importance >= 2"),
             false => ("", ""),
         };
-        let kind = if listing.kind.is_some() { " AND d.kind = ?5" } else { "" };
-        let sql = format!(
-            "SELECT d.message_id FROM delivery d {index}{join}
-             WHERE d.recipient_id = ?1 AND d.message_id < ?2 AND d.message_id > ?3 AND {wanted}{urgent}{kind}
-             ORDER BY d.message_id DESC LIMIT ?4"
-        );
-        Self { sql, along: Along::Agents }
+        let wanted = format!("d.recipient_id = ?1 AND {wanted}{urgent}");
+        Self::along(listing, &format!("delivery d {index}{join}"), ("d", "d.message_id"), &wanted, Along::Agents)
     }
 
     fn along_urgent_copies(listing: &Listing) -> Self {
-        let kind = if listing.kind.is_some() { " AND m.kind = ?5" } else { "" };
-        let sql = format!(
-            "SELECT m.id FROM message m INDEXED BY message_urgent
-             CROSS JOIN delivery d ON d.recipient_id = ?1 AND d.message_id = m.id
-             WHERE m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.importance >= 2
-             AND m.id < ?2 AND m.id > ?3 AND d.archived_at IS NULL{kind} ORDER BY m.id DESC LIMIT ?4"
-        );
-        Self { sql, along: Along::Agents }
+        let from = "message m INDEXED BY message_urgent
+                    CROSS JOIN delivery d ON d.recipient_id = ?1 AND d.message_id = m.id";
+        let wanted = "m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.importance >= 2
+                      AND d.archived_at IS NULL";
+        Self::along(listing, from, ("m", "m.id"), wanted, Along::Agents)
     }
 
     /// Along the messages themselves; what else is `wanted` of them may be told of their copies. Of each sender, where nothing
     /// narrows them.
     fn along_messages(listing: &Listing, wanted: &str) -> Self {
-        let kind = if listing.kind.is_some() { " AND m.kind = ?5" } else { "" };
         let (index, whose, along) = match (listing.urgent_only, listing.kind) {
             (true, _) => ("message_urgent", "m.project_id = ?1 AND m.importance >= 2", Along::Project),
             (false, Some(_)) => ("message_by_kind", "m.project_id = ?1", Along::Project),
             (false, None) => ("message_by_sender", "m.sender_id = ?1", Along::Agents),
         };
+        let from = format!("message m INDEXED BY {index}");
+        Self::along(listing, &from, ("m", "m.id"), &format!("{whose}{wanted}"), along)
+    }
+
+    /// Along the rows of `from`, of which a column counts.
+    fn along(listing: &Listing, from: &str, (table, number): (&str, &str), wanted: &str, along: Along) -> Self {
+        let kind = match listing.kind {
+            Some(_) => format!("{table}.kind = ?5"),
+            None => "CAST(?5 AS TEXT) IS NULL".to_owned(),
+        };
         let sql = format!(
-            "SELECT m.id FROM message m INDEXED BY {index}
-             WHERE {whose} AND m.id < ?2 AND m.id > ?3{kind}{wanted} ORDER BY m.id DESC LIMIT ?4"
+            "SELECT {number} FROM {from} WHERE {number} < ?2 AND {number} > ?3 AND {wanted} AND {kind}
+             ORDER BY {number} DESC LIMIT ?4"
         );
         Self { sql, along }
     }
@@ -159,12 +156,12 @@ impl Walk {
             (Along::Project, _) => Ok(vec![listing.project.0]),
             (Along::Agents, Some(agent)) => {
                 let sql = "SELECT id FROM agent WHERE project_id = ?1 AND id = ?2";
-                tx.rows(sql, values![listing.project, agent], |row| row.get(0)).await
+                tx.rows(sql, values![listing.project, agent]).await
             }
             // Who came last has most of what is new, so that there is little left to take from the others.
             (Along::Agents, None) => {
                 let sql = "SELECT id FROM agent INDEXED BY agent_by_project WHERE project_id = ?1 ORDER BY id DESC";
-                tx.rows(sql, values![listing.project], |row| row.get(0)).await
+                tx.rows(sql, values![listing.project]).await
             }
         }
     }
@@ -196,6 +193,7 @@ fn some_copies(message: &str, wanted: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use formats::Kind;
     use mail::ids::{AgentId, ProjectId};
 
     use super::*;
@@ -228,8 +226,9 @@ mod tests {
         for listing in questions {
             let sql = format!("EXPLAIN QUERY PLAN {}", Walk::of(&listing).sql);
             let values = walk_values(&listing, 1, 1);
-            let step_of = |row: &Row<'_>| row.get::<String>(3);
-            let plan = store.read("plan", async |tx| tx.rows(&sql, &values, step_of).await).await.unwrap();
+            let plan: Vec<(i64, i64, i64, String)> =
+                store.read("plan", async |tx| tx.rows(&sql, &values).await).await.unwrap();
+            let plan: Vec<String> = plan.into_iter().map(|(.., step)| step).collect();
             let is_long = |step: &String| step.contains("TEMP B-TREE") || step.starts_with("SCAN");
             assert!(!plan.iter().any(is_long), "{listing:?}: {plan:?}");
             assert!(plan[0].contains("id<?"), "{listing:?}: {plan:?}");

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
+use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -14,7 +15,9 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::in_use;
+use crate::error::{Outcome, SqlError};
+use crate::row::values;
+use crate::tx::Tx;
 
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -29,33 +32,26 @@ pub(super) struct Address {
     pub(super) tls: Option<MakeRustlsConnect>,
 }
 
-/// Why a URL cannot be used. The URL itself is not told: it may hold a password.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AddressError {
-    #[error("the URL of the database cannot be read: {0}")]
-    Url(String),
-    #[error("sslmode '{0}' is not known; use 'disable' or 'verify-full'")]
-    Mode(String),
-    #[error("cannot use the certificates of '{file}': {cause}")]
-    Roots { file: String, cause: String },
-}
-
 impl Address {
-    pub(super) fn parse(url: &str) -> Result<Self, AddressError> {
-        let (plain, ours) = without_ours(url);
+    /// Reads a URL. In an error it is not told: it may hold a password.
+    pub(super) fn parse(url: &str) -> Outcome<Self> {
+        let unreadable = |cause: &str| SqlError::Unknown(format!("the URL of the database cannot be read: {cause}"));
+        let (plain, mode, roots) = without_ours(url);
         let mut config: Config = plain.parse().map_err(|error: tokio_postgres::Error| {
-            let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            AddressError::Url(cause)
+            unreadable(&std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         })?;
         if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
-            return Err(AddressError::Url("write an '@' of the user or the password as %40".to_owned()));
+            return Err(unreadable("write an '@' of the user or the password as %40"));
         }
-        let encrypted = match ours.mode.as_deref() {
+        let encrypted = match mode {
             Some("disable") => false,
             Some("require" | "verify-ca" | "verify-full") => true,
             // Who names an authority wants it to be asked.
-            None => ours.roots.is_some() || config.get_hosts().iter().any(is_elsewhere),
-            Some(other) => return Err(AddressError::Mode(other.to_owned())),
+            None => roots.is_some() || config.get_hosts().iter().any(is_elsewhere),
+            Some(other) => {
+                let why = format!("sslmode '{other}' is not known; use 'disable' or 'verify-full'");
+                return Err(SqlError::Unknown(why));
+            }
         };
         config
             .ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable })
@@ -65,21 +61,31 @@ impl Address {
             .keepalives_idle(Duration::from_secs(10))
             .keepalives_interval(Duration::from_secs(5))
             .keepalives_retries(3);
-        let tls = encrypted.then(|| tls(ours.roots.as_deref())).transpose()?;
+        let tls = encrypted.then(|| tls(roots.as_deref())).transpose()?;
         Ok(Self { config, tls })
     }
 
     /// Connections on which a statement takes at most `deadline`. None is made before it is needed.
     pub(super) fn pool(&self, size: usize, deadline: Duration) -> Pool {
-        self.pool_of(size, self.limited(deadline, ""))
+        self.in_use(size, self.limited(deadline, ""))
     }
 
     /// Connections for searches: how best to search depends on the words, so that each search is planned anew.
     pub(super) fn pool_for_searches(&self, size: usize, deadline: Duration) -> Pool {
-        self.pool_of(size, self.limited(deadline, " -c plan_cache_mode=force_custom_plan"))
+        self.in_use(size, self.limited(deadline, " -c plan_cache_mode=force_custom_plan"))
     }
 
-    fn pool_of(&self, size: usize, config: Config) -> Pool {
+    /// One connection without time limits, which does not count as using the mail. It may have nothing to do for as long as
+    /// another store reads all of its mail.
+    pub(super) fn pool_of_one(&self) -> Pool {
+        built(self.pool_of(1, self.limited(Duration::ZERO, " -c idle_in_transaction_session_timeout=0")))
+    }
+
+    fn in_use(&self, size: usize, config: Config) -> Pool {
+        built(self.pool_of(size, config).post_create(Hook::async_fn(|client, _| note_use(client).boxed())))
+    }
+
+    fn pool_of(&self, size: usize, config: Config) -> PoolBuilder {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match &self.tls {
             Some(tls) => Manager::from_config(config, tls.clone(), recycling),
@@ -88,13 +94,10 @@ impl Address {
         Pool::builder(manager)
             .max_size(size.max(1))
             .post_create(Hook::async_fn(|client, _| durable(client).boxed()))
-            .post_create(Hook::async_fn(|client, _| in_use::note(client).boxed()))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(WAITING))
             .create_timeout(Some(CONNECTING))
             .recycle_timeout(Some(CONNECTING))
-            .build()
-            .expect("a runtime is named wherever there is a time limit")
     }
 
     /// The settings of every session: what is slow or stuck is given up by the server, also when we are gone.
@@ -109,6 +112,10 @@ impl Address {
         config.options(format!("{given}{ours}"));
         config
     }
+}
+
+fn built(pool: PoolBuilder) -> Pool {
+    pool.build().expect("a runtime is named wherever there is a time limit")
 }
 
 /// Accepted means kept, whatever the role or the database is set to. Who waits for a standby goes on to do so.
@@ -132,29 +139,49 @@ pub(crate) fn shown(url: &str) -> String {
     format!("postgres://…@{host}{port}/{}", config.get_dbname().unwrap_or_default())
 }
 
-/// What the URL says that `tokio_postgres` does not read.
-#[derive(Default)]
-struct Ours {
-    mode: Option<String>,
-    roots: Option<String>,
+/// Every connection of an open store holds this lock, which any number of them share; whoever moves all mail in or out holds
+/// it alone. It is PostgreSQL's own and ends with its connection. The number was chosen at random once. Stores in other schemas of the database have locks of their own.
+const IN_USE: i64 = 0x6d61_696c_0000_0000;
+const OF_SCHEMA: &str = "$1 + coalesce((SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema()), 0)";
+
+/// PostgreSQL notices after a moment that somebody has gone; a lock that is still taken then is in use.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+
+/// Notes that this connection uses the mail.
+async fn note_use(client: &Client) -> Result<(), HookError> {
+    let sql = format!("SELECT pg_try_advisory_lock_shared({OF_SCHEMA})");
+    let row = client.query_one(&sql, &[&IN_USE]).await.map_err(HookError::Backend)?;
+    match row.try_get(0).map_err(HookError::Backend)? {
+        true => Ok(()),
+        false => Err(HookError::message("its mail is being moved (`postrider migrate`). Try again when that is done.")),
+    }
 }
 
-fn without_ours(url: &str) -> (String, Ours) {
-    let mut ours = Ours::default();
-    let Some((plain, query)) = url.split_once('?') else { return (url.to_owned(), ours) };
-    let mut kept = Vec::new();
+/// Takes the mail for this connection alone. `false` if somebody uses it.
+pub(super) async fn take_alone(tx: &mut Tx<'_>) -> Outcome<bool> {
+    let sql = format!("SELECT pg_try_advisory_lock({OF_SCHEMA})");
+    for _ in 0..TRIES {
+        if tx.row(&sql, values![IN_USE]).await? == Some(true) {
+            return Ok(true);
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Ok(false)
+}
+
+/// The URL without what `tokio_postgres` does not read: `sslmode`, and the file of `sslrootcert`.
+fn without_ours(url: &str) -> (String, Option<&str>, Option<String>) {
+    let Some((plain, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
+    let (mut kept, mut mode, mut roots) = (Vec::new(), None, None);
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("sslmode", mode)) => ours.mode = Some(mode.to_owned()),
-            Some(("sslrootcert", file)) => ours.roots = Some(decoded(file)),
+            Some(("sslmode", named)) => mode = Some(named),
+            Some(("sslrootcert", file)) => roots = Some(percent_decode_str(file).decode_utf8_lossy().into_owned()),
             _ => kept.push(pair),
         }
     }
-    (if kept.is_empty() { plain.to_owned() } else { format!("{plain}?{}", kept.join("&")) }, ours)
-}
-
-fn decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+    (if kept.is_empty() { plain.to_owned() } else { format!("{plain}?{}", kept.join("&")) }, mode, roots)
 }
 
 fn is_elsewhere(host: &Host) -> bool {
@@ -167,28 +194,30 @@ fn is_elsewhere(host: &Host) -> bool {
     }
 }
 
-fn tls(file: Option<&str>) -> Result<MakeRustlsConnect, AddressError> {
-    let failed = |cause: String| AddressError::Roots { file: file.unwrap_or("this machine").to_owned(), cause };
+fn tls(file: Option<&str>) -> Outcome<MakeRustlsConnect> {
+    let config = tls_config(file).map_err(|cause| {
+        let file = file.unwrap_or("this machine");
+        SqlError::Unknown(format!("cannot use the certificates of '{file}': {cause}"))
+    });
+    config.map(MakeRustlsConnect::new)
+}
+
+fn tls_config(file: Option<&str>) -> Result<ClientConfig, Box<dyn std::error::Error>> {
     let mut roots = RootCertStore::empty();
     match file {
         Some(file) => {
-            for certificate in CertificateDer::pem_file_iter(file).map_err(|error| failed(error.to_string()))? {
-                let certificate = certificate.map_err(|error| failed(error.to_string()))?;
-                roots.add(certificate).map_err(|error| failed(error.to_string()))?;
+            for certificate in CertificateDer::pem_file_iter(file)? {
+                roots.add(certificate?)?;
             }
         }
         None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }
     if roots.is_empty() {
-        return Err(failed("there is none".to_owned()));
+        return Err("there is none".into());
     }
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use deadpool_postgres::Pool;
 use jiff::Timestamp;
 use mail::clock::{Clock, from_micros};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_postgres::error::SqlState;
 
 use super::address::Address;
-use super::held::Held;
 use super::taken;
+use super::tx::Held;
 use crate::error::{Outcome, SqlError};
 
 /// How often the database is asked.
@@ -31,57 +31,32 @@ const DRIFT: u32 = 5_000;
 
 const ASK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_is_in_recovery()";
 
-/// Checks a database until it is dropped.
-pub(super) struct HealthCheck {
-    health: Health,
-    task: JoinHandle<()>,
-}
-
 /// What is known of the database.
 #[derive(Clone)]
-pub(super) struct Health {
+pub(crate) struct Health {
     /// Why the database is away; `None` while it is there.
     away: Arc<watch::Sender<Option<String>>>,
     clock: Arc<DatabaseClock>,
 }
 
-impl HealthCheck {
-    /// Asks for the first time, and goes on asking.
+impl Health {
+    /// Asks for the first time, and goes on asking as one of `tasks`.
     /// The connections of `pools` are made anew when the database comes back: what hung once may hang on.
-    pub(super) async fn begin(address: &Address, pools: Vec<Pool>) -> Outcome<Self> {
+    pub(super) async fn begin(address: &Address, pools: Vec<Pool>, tasks: &mut JoinSet<()>) -> Outcome<Self> {
         let connection = address.pool(1, ANSWERS_WITHIN);
-        let first = ask(&connection).await?;
-        let clock = Arc::new(DatabaseClock(RwLock::new(first)));
-        let health = Health { away: Arc::new(watch::Sender::new(None)), clock };
-        let task = tokio::spawn(health.clone().check(connection, pools));
-        Ok(Self { health, task })
-    }
-
-    /// What is known of the database, for those who come to know it later.
-    pub(super) fn known(&self) -> Health {
-        self.health.clone()
-    }
-
-    /// What `work` comes to, unless the database is away, or goes away meanwhile.
-    pub(super) async fn unless_away<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-        self.health.unless_away(work).await
+        let clock = Arc::new(DatabaseClock(RwLock::new(ask(&connection).await?)));
+        let health = Self { away: Arc::new(watch::Sender::new(None)), clock };
+        tasks.spawn(health.clone().check(connection, pools));
+        Ok(health)
     }
 
     /// The database's clock.
-    pub(super) fn clock(&self) -> Arc<dyn Clock> {
-        self.health.clock.clone()
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
     }
-}
 
-impl Drop for HealthCheck {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Health {
     /// What `work` comes to, unless the database is away, or goes away meanwhile.
-    pub(super) async fn unless_away<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    pub(crate) async fn unless_away<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
         let mut away = self.away.subscribe();
         tokio::select! {
             biased;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mail::events::{Changes, Concerned};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_postgres::{AsyncMessage, Client, Connection};
 
 use super::Postgres;
@@ -30,38 +30,24 @@ const VERSIONS: &str = "SELECT id, next_seq + lease_version FROM project";
 /// A name of their own for all who use the same tables, and this connection, which hears itself too.
 const CHANNEL: &str = "SELECT 'postrider_' || left(md5(current_schema()), 16), pg_backend_pid()";
 
-/// What one open store hears.
-pub(super) struct Listener {
-    pub(super) notices: Arc<Notices>,
-    task: JoinHandle<()>,
-}
-
-impl Listener {
-    /// Begins to listen. A database that is away is tried again and again, on a new connection: the old one may hang.
-    pub(super) fn start(address: Address, health: Health) -> Self {
-        let notices = Arc::new(Notices::new());
-        let task = tokio::spawn(listen_always(address, health, notices.clone()));
-        Self { notices, task }
-    }
+/// Begins to listen, as one of `tasks`. A database that is away is tried again and again, on a new connection: the old one
+/// may hang.
+pub(super) fn listen(address: Address, health: Health, tasks: &mut JoinSet<()>) -> Arc<Notices> {
+    let notices = Arc::new(Notices::default());
+    tasks.spawn(listen_always(address, health, notices.clone()));
+    notices
 }
 
 impl Postgres {
     /// Waits until somebody has committed since `after`, but no longer than `at_most`.
     pub(crate) async fn changes(&self, after: Option<i64>, at_most: Duration) -> Changes {
-        let notices = &self.listener.notices;
-        let mut stamps = notices.stamps();
+        let mut stamps = self.notices.stamps();
         let Some(after) = after else {
             return Changes { stamp: *stamps.borrow(), concerned: Concerned::Everybody };
         };
         // The time may pass without a change.
         let _ = tokio::time::timeout(at_most, stamps.wait_for(|stamp| *stamp != after)).await;
-        notices.after(after)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.notices.after(after)
     }
 }
 

@@ -61,6 +61,7 @@ impl Notice {
 }
 
 /// What was committed lately.
+#[derive(Default)]
 pub(super) struct Notices {
     stamp: watch::Sender<i64>,
     kept: Mutex<Kept>,
@@ -85,16 +86,6 @@ struct Kept {
 }
 
 impl Notices {
-    pub(super) fn new() -> Self {
-        Self {
-            stamp: watch::Sender::new(0),
-            kept: Mutex::default(),
-            is_heard: watch::Sender::new(false),
-            told: watch::Sender::new(0),
-            to_tell: Notify::new(),
-        }
-    }
-
     /// Notes what this server committed. Who waits here is woken by whoever did it.
     pub(super) fn made(&self, notice: Notice) {
         let mut kept = self.kept();
@@ -255,7 +246,7 @@ mod tests {
 
     #[test]
     fn whoever_asks_learns_of_others_and_of_all_that_came_since() {
-        let notices = Notices::new();
+        let notices = Notices::default();
         let start = notices.after(0);
         assert_eq!(start, Changes { stamp: 0, concerned: Concerned::NOBODY });
         notices.made(notice(&[7], &[(1, 5)]));
@@ -274,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_stands_there_and_nobody_told_is_noticed_at_the_second_look() {
-        let notices = Notices::new();
+        let notices = Notices::default();
         let look = |versions: &[(i64, i64)]| {
             let before = notices.after(0).stamp;
             notices.compare(versions.iter().copied().collect());

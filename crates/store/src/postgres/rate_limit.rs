@@ -34,16 +34,16 @@ impl RateLimitStore for Postgres {
     async fn take(&self, address: &str, lot: u32, per_second: u32) -> Result<u32, StoreError> {
         let per_second = i64::from(per_second.max(1));
         let lot = i64::from(lot).min(per_second);
-        let now = self.clock().now().as_microsecond();
+        let now = self.health.clock().now().as_microsecond();
         let taking = async {
             let mut reader = self.reader().await?;
             let tx = &mut reader.tx();
             if self.paced.fetch_add(1, Ordering::Relaxed) % SWEEP_AFTER == SWEEP_AFTER - 1 {
                 tx.execute("DELETE FROM pace WHERE used_until < ?1", values![now - 60_000_000]).await?;
             }
-            tx.one::<i64>(TAKE, values![address, lot, per_second, now]).await
+            tx.row::<i64>(TAKE, values![address, lot, per_second, now]).await
         };
-        let granted = self.unless_away(taking).await.map_err(refused("share a rate limit"))?;
+        let granted = self.health.unless_away(taking).await.map_err(refused("share a rate limit"))?;
         Ok(granted.and_then(|granted| u32::try_from(granted).ok()).unwrap_or_default())
     }
 }

@@ -5,72 +5,40 @@
 //! reading the message. There is no ranking.
 
 mod lowering;
-mod reading;
 
-use formats::Kind;
 use mail::StoreError;
-use mail::ids::{MessageId, ProjectId};
-use mail::messages::{About, Message, PAGE_BYTES};
-use mail::search::query::Query;
+use mail::messages::{Message, PAGE_BYTES};
+use mail::search::query::{Field, Query};
 
 use super::tx::PostgresTx;
-use super::{Postgres, taken};
+use super::{Postgres, SEARCH_DEADLINE, taken};
 use crate::error::{Outcome, refused};
-use crate::messages::{AFTER_BODY, BODY, COLUMNS, message_of};
-use crate::row::{Row, values};
-use crate::search::senders;
+use crate::messages::{BODY, COLUMNS, size_of};
+use crate::row::values;
+use crate::search::{BODY_SHOWN, Search, senders};
 use crate::tx::Tx;
-use crate::words::{MORE, quoted};
+use crate::words::{MORE, quoted, words};
 use lowering::Lowered;
 
-/// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
-const BODY_SHOWN: usize = 64 * 1024;
 /// How many messages that may match are fetched at once.
 const AT_ONCE: usize = 100;
 
 impl Postgres {
     /// The newest messages that match.
-    pub(crate) async fn search(
-        &self,
-        project: ProjectId,
-        query: &Query,
-        about: &About,
-        before: Option<MessageId>,
-        limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
-        let found = self.find(project, query, about, before, limit);
-        let in_time = tokio::time::timeout(self.options.search_deadline, found);
-        let found = self.unless_away(async { in_time.await.map_or(Ok(None), |found| found.map(Some)) }).await;
+    pub(crate) async fn search(&self, search: &Search) -> Result<Vec<Message>, StoreError> {
+        let found = async { find(&mut PostgresTx::reading(taken(&self.searchers).await?).tx(), search).await };
+        let in_time = tokio::time::timeout(SEARCH_DEADLINE, found);
+        let found = self.health.unless_away(async { in_time.await.map_or(Ok(None), |found| found.map(Some)) }).await;
         found.map_err(refused("search"))?.ok_or(StoreError::TooSlow)
-    }
-
-    async fn find(
-        &self,
-        project: ProjectId,
-        query: &Query,
-        about: &About,
-        before: Option<MessageId>,
-        limit: usize,
-    ) -> Outcome<Vec<Message>> {
-        let mut reader = PostgresTx::reading(taken(&self.searchers).await?);
-        let tx = &mut reader.tx();
-        let senders = senders(tx, project, query).await?;
-        let wanted = lowering::lower(query, project, &senders);
-        let ask = Ask { project, query, wanted, about, before: before.map_or(i64::MAX, |id| id.0), limit };
-        // Words of nearly every message are in the newest ones too; the index would have to name all that have them.
-        let newest = ask.answer(tx, &among_newest(limit)).await?;
-        if newest.len() >= limit { Ok(newest) } else { ask.answer(tx, ALL).await }
     }
 }
 
-/// What is searched for.
-struct Ask<'a> {
-    project: ProjectId,
-    query: &'a Query,
-    wanted: Lowered,
-    about: &'a About,
-    before: i64,
-    limit: usize,
+async fn find(tx: &mut Tx<'_>, search: &Search) -> Outcome<Vec<Message>> {
+    let senders = senders(tx, search).await?;
+    let wanted = lowering::lower(&search.query, search.project, &senders);
+    // Words of nearly every message are in the newest ones too; the index would have to name all that have them.
+    let newest = found_in(&among_newest(search.limit), tx, search, &wanted).await?;
+    if newest.len() >= search.limit { Ok(newest) } else { found_in(ALL, tx, search, &wanted).await }
 }
 
 /// Every message, found by the index of words.
@@ -82,47 +50,33 @@ fn among_newest(limit: usize) -> String {
     format!("(SELECT * FROM message WHERE project_id = ?1 AND id < ?3 ORDER BY id DESC LIMIT {some}) m")
 }
 
-impl Ask<'_> {
-    /// The newest of the messages in `place` that match.
-    async fn answer(&self, tx: &mut Tx<'_>, place: &str) -> Outcome<Vec<Message>> {
-        let sql = candidates_sql(&self.wanted, place);
-        let (kind, mut before) = (self.about.kind.map(Kind::as_str), self.before);
-        let (mut found, mut bytes) = (Vec::new(), 0);
-        loop {
-            let at_once = AT_ONCE.min(self.limit);
-            let values = values![self.project, &self.wanted.text, before, at_once, kind, &self.about.work_id];
-            let mut seen = 0;
-            let candidates = tx.page(&sql, values, candidate_of, |one| one.message.body.len()).await?;
-            for candidate in candidates {
-                seen += 1;
-                before = candidate.message.id.0;
-                if (self.wanted.is_exact && !candidate.has_more) || reading::matches(self.query, &candidate.message) {
-                    let mut message = candidate.message;
-                    shorten(&mut message.body);
-                    bytes += message.body.len();
-                    found.push(message);
-                }
-                if found.len() >= self.limit || bytes > PAGE_BYTES {
-                    return Ok(found);
-                }
+/// The newest of the messages in `place` that match.
+async fn found_in(place: &str, tx: &mut Tx<'_>, search: &Search, wanted: &Lowered) -> Outcome<Vec<Message>> {
+    let sql = candidates_sql(wanted, place);
+    let Search { project, query, about, before, limit } = search;
+    let mut before = *before;
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    loop {
+        let values = values![*project, &wanted.text, before, AT_ONCE.min(*limit), about.kind, &about.work_id];
+        // Each comes with whether it has words that the index does not know.
+        let candidates = tx.page(&sql, values, |(message, _): &(Message, bool)| size_of(message)).await?;
+        // Of the newest, those behind the last one would be others.
+        let is_last = candidates.is_empty() || place != ALL;
+        for (mut message, has_more) in candidates {
+            before = message.id.0;
+            if (wanted.is_exact && !has_more) || matches(query, &message) {
+                shorten(&mut message.body);
+                bytes += message.body.len();
+                found.push(message);
             }
-            // Of the newest, those behind the last one would be others.
-            if seen == 0 || place != ALL {
+            if found.len() >= *limit || bytes > PAGE_BYTES {
                 return Ok(found);
             }
         }
+        if is_last {
+            return Ok(found);
+        }
     }
-}
-
-/// A message that may match.
-struct Candidate {
-    message: Message,
-    /// Whether it has words that the index does not know.
-    has_more: bool,
-}
-
-fn candidate_of(row: &Row<'_>) -> Outcome<Candidate> {
-    Ok(Candidate { message: message_of(row)?, has_more: row.get(AFTER_BODY)? })
 }
 
 /// A body is read whole only where it is read to decide.
@@ -145,4 +99,47 @@ fn shorten(body: &mut String) {
     if let Some((end, _)) = body.char_indices().nth(BODY_SHOWN) {
         body.truncate(end);
     }
+}
+
+/// Whether a message with its whole body matches.
+fn matches(query: &Query, message: &Message) -> bool {
+    let text = Text { from: &message.from, subject: words(&message.subject), body: words(&message.body) };
+    text.matches(query)
+}
+
+struct Text<'a> {
+    from: &'a str,
+    subject: Vec<String>,
+    body: Vec<String>,
+}
+
+impl Text<'_> {
+    fn matches(&self, query: &Query) -> bool {
+        match query {
+            Query::Word { text, field } | Query::Phrase { text, field } => self.has(&words(text), *field, false),
+            Query::Prefix { text, field } => self.has(&words(text), *field, true),
+            Query::From(name) => self.from.eq_ignore_ascii_case(name),
+            Query::And(parts) => parts.iter().all(|part| self.matches(part)),
+            Query::Or(parts) => parts.iter().any(|part| self.matches(part)),
+            Query::Not(inner) => !self.matches(inner),
+        }
+    }
+
+    fn has(&self, phrase: &[String], field: Field, is_prefix: bool) -> bool {
+        let stands_in = |text: &[String]| stands_in(phrase, text, is_prefix);
+        match field {
+            Field::Any => stands_in(&self.subject) || stands_in(&self.body),
+            Field::Subject => stands_in(&self.subject),
+            Field::Body => stands_in(&self.body),
+        }
+    }
+}
+
+/// Whether words stand side by side in a text; of the last, only the beginning if `is_prefix`.
+fn stands_in(phrase: &[String], text: &[String], is_prefix: bool) -> bool {
+    let Some((last, first)) = phrase.split_last() else { return false };
+    text.windows(phrase.len()).any(|place| {
+        let end = &place[first.len()];
+        place.starts_with(first) && if is_prefix { end.starts_with(last.as_str()) } else { end == last }
+    })
 }

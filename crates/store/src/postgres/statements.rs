@@ -7,7 +7,6 @@ use futures_util::future::join_all;
 use futures_util::{StreamExt, TryStreamExt};
 use tokio_postgres::Row;
 
-use super::Values;
 use super::tx::PostgresTx;
 use crate::dialect::{for_many, for_postgres};
 use crate::error::Outcome;
@@ -96,11 +95,6 @@ impl PostgresTx {
         let changed = self.client.execute_raw(&statement, values).await?;
         self.has_changed.fetch_or(changed > 0, Ordering::Relaxed);
         Ok(changed)
-    }
-
-    /// The rows of a statement in PostgreSQL's own SQL.
-    pub(super) async fn rows(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
-        super::rows(&self.client, sql, values).await
     }
 }
 

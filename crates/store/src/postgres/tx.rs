@@ -1,56 +1,27 @@
 //! A transaction of a writer, with the locks of the projects it writes in and what those projects' rows say; or a
 //! connection that reads.
 //!
-//! Numbers and times are given out here, and events gathered, so that a transaction of many jobs writes each table once.
-//! What a job did that has to be taken back is taken back here too.
+//! Numbers and times are given out from the [ledger](crate::ledger), and events gathered there, so that a transaction of
+//! many jobs writes each table once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
 use futures_util::FutureExt;
-use futures_util::future::join4;
-use jiff::Timestamp;
-use mail::clock::from_micros;
-use mail::events::{Event, EventKind};
-use mail::ids::{AgentId, MessageId, ProjectId};
-use tokio_postgres::Row;
+use futures_util::future::try_join4;
+use mail::ids::MessageId;
 
 use super::errors::is_gone;
 use super::health::Health;
-use super::held::Held;
 use super::notices::Notice;
-use super::only;
-use crate::books::LeaseBooks;
-use crate::error::Outcome;
-use crate::events::EVENT;
+use crate::error::{Outcome, SqlError};
 use crate::job::Lost;
-use crate::row::values;
-use crate::tx::{Many, Tx, no_project};
-
-/// What a project's row says, and what it is to say after the transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Numbers {
-    next_seq: i64,
-    last_message_at: i64,
-    lease_version: i64,
-    acks: i64,
-}
-
-impl Numbers {
-    /// The number of one more event.
-    fn next_seq(&mut self) -> i64 {
-        self.next_seq += 1;
-        self.next_seq - 1
-    }
-
-    /// The time of one more message: `now`, but later than any before.
-    fn next_time(&mut self, now: Timestamp) -> Timestamp {
-        self.last_message_at = now.as_microsecond().max(self.last_message_at + 1);
-        from_micros(self.last_message_at)
-    }
-}
+use crate::ledger::Ledger;
+use crate::row::{self, values};
+use crate::tx::Tx;
 
 /// Rows are locked in the order of their numbers, so that two servers never wait for each other.
 const LOCK: &str = "SELECT id, next_seq, last_message_at, lease_version, acks FROM project
@@ -65,68 +36,57 @@ pub(super) const ALONE: &str = "LOCK TABLE project IN EXCLUSIVE MODE";
 /// Marks a place to go back to.
 const MARK: &str = "SAVEPOINT messages";
 /// The key of the lock under which projects are made.
-const MAKING: i64 = 0x706f_7374_7072_6f6a;
+pub(crate) const MAKING: i64 = 0x706f_7374_7072_6f6a;
 
 /// A connection, inside a transaction unless it only reads.
 pub(crate) struct PostgresTx {
     pub(super) client: Held,
-    pub(crate) books: LeaseBooks,
+    pub(crate) ledger: Ledger,
     pub(super) is_reading: bool,
-    numbers: BTreeMap<i64, Numbers>,
-    at_first: BTreeMap<i64, Numbers>,
-    events: Vec<(ProjectId, Event)>,
     fresh: Vec<i64>,
     /// Whether nothing was written since the place was marked.
     is_marked: bool,
     pub(super) has_changed: AtomicBool,
     /// Whose mailboxes changed.
-    woken: BTreeSet<i64>,
-}
-
-/// How a transaction was before a job.
-pub(super) struct Saved {
-    numbers: BTreeMap<i64, Numbers>,
-    events: usize,
+    pub(crate) woken: BTreeSet<i64>,
+    /// The projects whose rows were written, with the version that they came to.
+    changed: BTreeMap<i64, i64>,
 }
 
 impl PostgresTx {
     /// Begins a transaction, locks the rows of `projects`, takes numbers for `messages`, and marks the place before anything is
     /// written, in one round trip.
-    pub(super) async fn begin(mut client: Held, projects: &[i64], messages: usize) -> Outcome<Self> {
-        let begun = async {
-            let lock = client.prepare_cached(LOCK).await?;
-            let number = client.prepare_cached(NUMBERS).await?;
-            let count = i32::try_from(messages).unwrap_or(i32::MAX);
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&projects];
-            let counts: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&count];
-            let (begun, locked, fresh, marked) = join4(
-                client.batch_execute("BEGIN"),
-                client.query(&lock, &values),
-                client.query(&number, &counts),
-                client.batch_execute(MARK),
-            )
-            .await;
-            begun?;
-            let told = (locked?, fresh?);
-            marked?;
-            Ok(told)
-        };
-        let begun: Outcome<(Vec<Row>, Vec<Row>)> = begun.await;
-        let read = begun.and_then(|(locked, fresh)| {
-            let numbers = locked.iter().map(numbers_of).collect::<Outcome<BTreeMap<_, _>>>()?;
-            let fresh = fresh.iter().rev().map(|row| Ok(row.try_get(0)?)).collect::<Outcome<Vec<i64>>>()?;
-            Ok((numbers, fresh))
-        });
-        match read {
-            Ok((numbers, fresh)) => {
-                let at_first = numbers.clone();
-                Ok(Self { at_first, numbers, fresh, is_marked: true, ..Self::over(client, false) })
-            }
+    pub(super) async fn begin(client: Held, projects: &[i64], messages: usize) -> Outcome<Self> {
+        let mut this = Self { is_marked: true, ..Self::over(client, false) };
+        match this.lock(projects, messages).await {
+            Ok(()) => Ok(this),
             Err(error) => {
-                roll_back(&mut client).await;
+                this.client.roll_back().await;
                 Err(error)
             }
         }
+    }
+
+    async fn lock(&mut self, projects: &[i64], messages: usize) -> Outcome<()> {
+        let client = &self.client;
+        let (lock, number) = (client.prepare_cached(LOCK).await?, client.prepare_cached(NUMBERS).await?);
+        let count = i32::try_from(messages).unwrap_or(i32::MAX);
+        // Whatever comes behind what failed fails too: the first error is the one that counts.
+        let (_, locked, fresh, _) = try_join4(
+            client.batch_execute("BEGIN"),
+            client.query(&lock, &[&projects]),
+            client.query(&number, &[&count]),
+            client.batch_execute(MARK),
+        )
+        .await?;
+        for row in &locked {
+            let (project, numbers) = row::Row::Postgres(row).read()?;
+            self.ledger.know(project, numbers);
+        }
+        for row in fresh.iter().rev() {
+            self.fresh.push(row.try_get(0)?);
+        }
+        Ok(())
     }
 
     /// A connection that reads.
@@ -134,66 +94,35 @@ impl PostgresTx {
         Self::over(Held::idle(client), true)
     }
 
-    fn over(client: Held, is_reading: bool) -> Self {
+    pub(super) fn over(client: Held, is_reading: bool) -> Self {
         Self {
             client,
             is_reading,
-            books: LeaseBooks::default(),
-            at_first: BTreeMap::new(),
-            numbers: BTreeMap::new(),
-            events: Vec::new(),
+            ledger: Ledger::default(),
             fresh: Vec::new(),
             is_marked: false,
             has_changed: AtomicBool::new(false),
             woken: BTreeSet::new(),
+            changed: BTreeMap::new(),
         }
     }
 
     /// The same, for a noun.
-    pub(super) fn tx(&mut self) -> Tx<'_> {
+    pub(crate) fn tx(&mut self) -> Tx<'_> {
         Tx::Postgres(self)
     }
 
-    pub(crate) fn next_place(&mut self, project: ProjectId, now: Timestamp) -> Outcome<(i64, Timestamp)> {
-        let numbers = self.numbers(project)?;
-        Ok((numbers.next_seq(), numbers.next_time(now)))
-    }
-
-    pub(crate) async fn pass_number(&mut self, message: MessageId) -> Outcome<()> {
-        let sql = "SELECT setval('message_number', greatest($1, (SELECT last_value FROM message_number)))";
-        self.rows(sql, &[&message.0]).await.map(drop)
-    }
-
-    /// What the row of a project says.
-    fn numbers(&mut self, project: ProjectId) -> Outcome<&mut Numbers> {
-        self.numbers.get_mut(&project.0).ok_or_else(|| no_project(project))
-    }
-
-    pub(crate) fn lease_version(&mut self, project: ProjectId) -> Outcome<i64> {
-        Ok(self.numbers(project)?.lease_version)
-    }
-
-    pub(crate) fn raise_leases(&mut self, project: ProjectId) -> Outcome<i64> {
-        let numbers = self.numbers(project)?;
-        numbers.lease_version += 1;
-        Ok(numbers.lease_version)
-    }
-
-    pub(crate) fn count_ack(&mut self, project: ProjectId) -> Outcome<()> {
-        self.numbers(project)?.acks += 1;
-        Ok(())
-    }
-
-    pub(crate) async fn lock_projects(&mut self) -> Outcome<()> {
-        self.rows("SELECT pg_advisory_xact_lock($1)", &[&MAKING]).await.map(drop)
+    /// Runs commands that are given no values and answer nothing.
+    pub(crate) async fn command(&self, sql: &str) -> Outcome<()> {
+        Ok(self.client.batch_execute(sql).await?)
     }
 
     /// The newest message such that all before it are there. A number is taken before its message is committed, so this
     /// waits, for a moment, for those who are just writing.
     pub(crate) async fn newest_settled(&mut self) -> Outcome<i64> {
         self.client.hold();
-        self.client.batch_execute(&format!("BEGIN; {ALONE}")).await?;
-        let newest = only(&self.rows("SELECT coalesce(max(id), 0) FROM message", &[]).await?)?;
+        self.command(&format!("BEGIN; {ALONE}")).await?;
+        let newest = self.tx().row("SELECT coalesce(max(id), 0) FROM message", &[]).await?;
         self.end_snapshot().await?;
         Ok(newest.unwrap_or_default())
     }
@@ -201,93 +130,39 @@ impl PostgresTx {
     /// Begins a transaction in which all that is read is of one moment. If it is not ended, the connection is closed.
     pub(crate) async fn begin_snapshot(&mut self) -> Outcome<()> {
         self.client.hold();
-        Ok(self.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+        self.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
 
     pub(crate) async fn end_snapshot(&mut self) -> Outcome<()> {
-        self.client.batch_execute("COMMIT").await?;
+        self.command("COMMIT").await?;
         self.client.give_back();
-        Ok(())
-    }
-
-    /// Locks one more project. Only for those who have kept all others from writing.
-    pub(crate) async fn lock_project(&mut self, project: ProjectId) -> Outcome<()> {
-        let rows = self.rows(LOCK, &[&vec![project.0]]).await?;
-        for row in &rows {
-            let (id, numbers) = numbers_of(row)?;
-            self.numbers.insert(id, numbers);
-            self.at_first.insert(id, numbers);
-        }
         Ok(())
     }
 
     /// Takes numbers for so many messages more.
     pub(super) async fn take_numbers(&mut self, messages: usize) -> Outcome<()> {
         if messages > 0 {
-            let rows = self.rows(NUMBERS, &[&i32::try_from(messages).unwrap_or(i32::MAX)]).await?;
-            let more = rows.iter().rev().map(|row| Ok(row.try_get(0)?)).collect::<Outcome<Vec<i64>>>()?;
+            let more: Vec<i64> = self.tx().rows(NUMBERS, values![messages]).await?;
             // The last is taken first, and those that were there before are lower.
-            self.fresh.splice(..0, more);
+            self.fresh.splice(..0, more.into_iter().rev());
         }
         Ok(())
     }
 
     /// The number of one more message.
     pub(crate) async fn next_message(&mut self) -> Outcome<MessageId> {
-        if let Some(number) = self.fresh.pop() {
-            return Ok(MessageId(number));
+        if self.fresh.is_empty() {
+            self.take_numbers(1).await?;
         }
-        let rows = self.rows("SELECT nextval('message_number')", &[]).await?;
-        Ok(MessageId(only(&rows)?.unwrap_or_default()))
-    }
-
-    pub(crate) fn record(
-        &mut self,
-        project: ProjectId,
-        kind: EventKind,
-        reference: i64,
-        agent: Option<AgentId>,
-        at: Timestamp,
-    ) -> Outcome<()> {
-        let seq = self.numbers(project)?.next_seq();
-        self.events.push((project, Event { seq, kind, reference, agent, at }));
-        Ok(())
-    }
-
-    /// Says whose mailboxes change, so that they are woken wherever they wait.
-    pub(crate) fn wake(&mut self, agents: impl IntoIterator<Item = AgentId>) {
-        self.woken.extend(agents.into_iter().map(|agent| agent.0));
-    }
-
-    /// Tells of something that happened, under a number that was taken before.
-    pub(crate) fn record_as(&mut self, project: ProjectId, event: Event) {
-        self.events.push((project, event));
+        self.fresh.pop().map(MessageId).ok_or_else(|| SqlError::Unknown("a message got no number".to_owned()))
     }
 
     /// Marks a place to go back to, which the transaction began with if nothing was written since.
     pub(super) async fn mark(&mut self) -> Outcome<()> {
         if !std::mem::take(&mut self.is_marked) {
-            self.client.batch_execute(MARK).await?;
+            self.command(MARK).await?;
         }
         Ok(())
-    }
-
-    /// Goes back to the last place that was marked.
-    pub(super) async fn back_to_mark(&mut self) -> Outcome<()> {
-        Ok(self.client.batch_execute("ROLLBACK TO SAVEPOINT messages").await?)
-    }
-
-    /// How things stand before a job.
-    pub(super) fn save(&mut self) -> Saved {
-        self.books.begin_job();
-        Saved { numbers: self.numbers.clone(), events: self.events.len() }
-    }
-
-    /// Takes back what a job did here. What it wrote is taken back by its savepoint.
-    pub(super) fn restore(&mut self, saved: Saved) {
-        self.books.undo_job();
-        self.numbers = saved.numbers;
-        self.events.truncate(saved.events);
     }
 
     /// Commits; what changed, if anything did.
@@ -298,9 +173,8 @@ impl PostgresTx {
                 if !self.has_changed.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                let changed = self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers));
-                let projects = changed.map(|(id, numbers)| (*id, numbers.next_seq + numbers.lease_version)).collect();
-                Ok(Some(Notice { agents: std::mem::take(&mut self.woken), projects }))
+                let (agents, projects) = (std::mem::take(&mut self.woken), std::mem::take(&mut self.changed));
+                Ok(Some(Notice { agents, projects }))
             }
             // What PostgreSQL itself says of a commit is that there was none, unless it says that it stops.
             Err(error) => {
@@ -317,44 +191,61 @@ impl PostgresTx {
         committing.await.unwrap_or_else(|cause| Err(Lost { cause, is_in_doubt: true }))
     }
 
-    /// Takes back everything.
-    pub(super) async fn roll_back(&mut self) {
-        roll_back(&mut self.client).await;
-    }
-
     /// Writes what was gathered, which is the last thing before the commit, in one round trip.
     pub(super) async fn write_gathered(&mut self) -> Outcome<()> {
-        let changed = self.numbers.iter().filter(|(id, numbers)| self.at_first.get(id) != Some(numbers));
-        let projects = Many {
-            sql: "UPDATE project SET next_seq = ?2, last_message_at = ?3, lease_version = ?4, acks = ?5 WHERE id = ?1",
-            width: 5,
-            values: changed
-                .flat_map(|(id, of)| *values![*id, of.next_seq, of.last_message_at, of.lease_version, of.acks])
-                .collect(),
-        };
-        let told = self.events.iter().flat_map(|(project, event)| {
-            *values![*project, event.seq, event.kind.as_str(), event.reference, event.agent, event.at]
-        });
-        let events = Many { sql: EVENT, width: 6, values: told.collect() };
-        self.execute_all(&[projects, events]).await?;
-        self.events.clear();
+        let changed = self.tx().write_gathered().await?;
+        self.changed.extend(changed.iter().map(|(id, numbers)| (id.0, numbers.next_seq + numbers.lease_version)));
         Ok(())
     }
 }
 
-/// A connection on which this fails is closed, and its transaction ends with it.
-async fn roll_back(client: &mut Held) {
-    if client.batch_execute("ROLLBACK").await.is_ok() {
-        client.give_back();
+/// A connection of a pool, which is closed, and not used by others, when somebody goes away in the middle of a transaction.
+pub(super) struct Held {
+    client: Option<Object>,
+    is_open: bool,
+}
+
+impl Held {
+    /// A connection in the middle of something: it is closed unless it is given back.
+    pub(super) fn of(client: Object) -> Self {
+        Self { client: Some(client), is_open: true }
+    }
+
+    /// A connection on which nothing is under way.
+    pub(super) fn idle(client: Object) -> Self {
+        Self { client: Some(client), is_open: false }
+    }
+
+    /// Takes back everything. A connection on which this fails is closed, and its transaction ends with it.
+    pub(super) async fn roll_back(&mut self) {
+        if self.batch_execute("ROLLBACK").await.is_ok() {
+            self.give_back();
+        }
+    }
+
+    /// Something is under way from here on.
+    pub(super) fn hold(&mut self) {
+        self.is_open = true;
+    }
+
+    /// Nothing is under way any more; the connection goes back to its pool when this is dropped.
+    pub(super) fn give_back(&mut self) {
+        self.is_open = false;
     }
 }
 
-fn numbers_of(row: &Row) -> Outcome<(i64, Numbers)> {
-    let numbers = Numbers {
-        next_seq: row.try_get(1)?,
-        last_message_at: row.try_get(2)?,
-        lease_version: row.try_get(3)?,
-        acks: row.try_get(4)?,
-    };
-    Ok((row.try_get(0)?, numbers))
+impl Deref for Held {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        self.client.as_ref().expect("it is taken when this is dropped")
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.client.take().map(Object::take);
+        }
+    }
 }

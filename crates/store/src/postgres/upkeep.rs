@@ -1,12 +1,10 @@
 //! Looking at a database of mail: whether it can be reached, what it is, and what is stuck in it. Nothing is changed.
 
 use mail::StoreError;
-use tokio_postgres::Client;
 
 use super::address::Address;
-use super::migrations;
-use crate::error::{Outcome, SqlError, refused};
-use crate::migration::Migration;
+use super::{PostgresTx, SCHEMA, taken};
+use crate::error::{Outcome, refused};
 
 /// What a database is found to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,26 +35,15 @@ pub struct Condition {
 
 /// Connects to the database of that URL and looks at it.
 pub async fn examine(url: &str) -> Result<Condition, StoreError> {
-    let doing = "look at the database";
-    let address = Address::parse(url).map_err(|cause| StoreError::Failed { doing, cause: cause.into() })?;
-    let (client, driving) = address.connect().await.map_err(SqlError::from).map_err(refused(doing))?;
-    let condition = condition(&client).await.map_err(refused(doing));
-    driving.abort();
-    condition
+    condition(url).await.map_err(refused("look at the database"))
 }
 
-async fn condition(client: &Client) -> Outcome<Condition> {
+async fn condition(url: &str) -> Outcome<Condition> {
+    let mut client = PostgresTx::reading(taken(&Address::parse(url)?.pool_of_one()).await?);
     // Also what is asked by mistake changes nothing, and nothing is waited for.
-    client.batch_execute("SET default_transaction_read_only = on; SET statement_timeout = '10s'").await?;
-    let sql = "SELECT current_setting('server_version'), pg_is_in_recovery(), pg_database_size(current_database()),
-                   (SELECT version || ' ' || cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
-                   (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-                   current_setting('max_connections')::bigint,
-                   (SELECT coalesce(max(extract(epoch FROM now() - xact_start)), 0)::bigint FROM pg_stat_activity
-                    WHERE datname = current_database() AND pid <> pg_backend_pid()),
-                   current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean,
-                   current_setting('server_encoding')";
-    let row = client.query_one(sql, &[]).await?;
+    client.tx().command("SET default_transaction_read_only = on; SET statement_timeout = '10s'").await?;
+    let row = client.client.query_one(ABOUT, &[]).await?;
+    let tx = &mut client.tx();
     Ok(Condition {
         server: row.try_get(0)?,
         is_standby: row.try_get(1)?,
@@ -66,8 +53,18 @@ async fn condition(client: &Client) -> Outcome<Condition> {
         oldest_transaction: row.try_get(6)?,
         is_durable: row.try_get(7)?,
         encoding: row.try_get(8)?,
-        schema: migrations::done(client, migrations::ALL).await?,
-        schema_wanted: Migration::newest(migrations::ALL),
-        is_unfinished: migrations::is_unfinished(client).await?,
+        schema: SCHEMA.applied(tx).await?,
+        schema_wanted: SCHEMA.newest(),
+        is_unfinished: SCHEMA.is_unfinished(tx).await?,
     })
 }
+
+const ABOUT: &str = "
+    SELECT current_setting('server_version'), pg_is_in_recovery(), pg_database_size(current_database()),
+        (SELECT version || ' ' || cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
+        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+        current_setting('max_connections')::bigint,
+        (SELECT coalesce(max(extract(epoch FROM now() - xact_start)), 0)::bigint FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()),
+        current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean,
+        current_setting('server_encoding')";

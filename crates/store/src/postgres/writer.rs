@@ -22,19 +22,17 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::health::Health;
-use super::held::Held;
-use super::listener::Listener;
 use super::notices::{Notice, Notices};
-use super::tx::PostgresTx;
+use super::tx::{Held, PostgresTx};
 use super::{PostgresOptions, taken};
-use crate::books::LeaseBooks;
 use crate::error::{Outcome, SqlError};
 use crate::job::{Answer, Job, Lost, Work, answer, closed, job};
+use crate::ledger::LeaseBooks;
 use crate::messages::append::append;
 use queue::{Append, Queue, Queued};
 
 /// The queues and the tasks that serve them.
-pub(super) struct Writers {
+pub(crate) struct Writers {
     queues: Mutex<Vec<mpsc::Sender<Queued>>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -49,26 +47,27 @@ struct Link {
 }
 
 impl Writers {
-    pub(super) fn start(pool: Pool, options: &PostgresOptions, listener: &Listener, health: Health) -> Self {
+    pub(super) fn start(pool: Pool, options: &PostgresOptions, notices: &Arc<Notices>, health: Health) -> Self {
         let link = Link { pool, health, deadline: options.statement_deadline };
         let (mut queues, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..options.writers.max(1) {
             let (sender, jobs) = mpsc::channel(options.queue.max(1));
             queues.push(sender);
-            tasks.push(tokio::spawn(serve(link.clone(), jobs, listener.notices.clone())));
+            tasks.push(tokio::spawn(serve(link.clone(), jobs, notices.clone())));
         }
         Self { queues: Mutex::new(queues), tasks: Mutex::new(tasks) }
     }
 
     /// Queues a message and waits until it is on disk.
-    pub(super) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
+    pub(crate) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
         let (caller, answer) = oneshot::channel();
         self.enqueue(KEEPING, Queued::Append(Box::new(Append { message, outcome: None, caller })))?;
         answer.await.unwrap_or_else(|_| Err(closed(KEEPING)))
     }
 
-    /// Queues `work`, which is done whether or not anybody waits for its answer.
-    pub(super) fn hand_in<T: Send + 'static>(
+    /// Queues `work` for a transaction that holds the lock of `project`, on its own or with others. It is done whether or not
+    /// anybody waits for its answer.
+    pub(crate) fn hand_in<T: Send + 'static>(
         &self,
         doing: &'static str,
         project: ProjectId,
@@ -143,7 +142,7 @@ async fn commit_together(
     let at_first = batch.len();
     queue.join(batch, |queued| projects.binary_search(&queued.project().0).is_ok());
     let late = new_messages(&batch[at_first..]);
-    tx.books = std::mem::take(books);
+    tx.ledger.books = std::mem::take(books);
     let running = async {
         tx.take_numbers(late).await?;
         run_together(&mut tx, batch, link.deadline).await
@@ -155,16 +154,16 @@ async fn commit_together(
         Err(cause) => Err(lost(cause)),
     };
     match &committed {
-        Ok(_) => tx.books.settle(),
+        Ok(_) => tx.ledger.books.settle(),
         Err(Lost { cause, .. }) => {
-            tx.books.undo_all();
+            tx.ledger.books.undo_all();
             // A connection that does not answer is closed instead.
             if !matches!(cause, SqlError::NoConnection(_)) {
-                let _ = link.health.within(longest, tx.roll_back().map(Ok)).await;
+                let _ = link.health.within(longest, tx.client.roll_back().map(Ok)).await;
             }
         }
     }
-    *books = std::mem::take(&mut tx.books);
+    *books = std::mem::take(&mut tx.ledger.books);
     committed
 }
 
@@ -199,13 +198,13 @@ async fn run_together(tx: &mut PostgresTx, batch: &mut [Queued], deadline: Durat
     }
     // Whoever is in the way of one is in the way of the next, and all of them wait for their answers.
     for job in jobs.into_iter().take_while(|_| begun.elapsed() < deadline) {
-        tx.client.batch_execute("SAVEPOINT job").await?;
-        let saved = tx.save();
+        tx.command("SAVEPOINT job").await?;
+        tx.ledger.begin_job();
         if job.run(&mut tx.tx()).await {
-            tx.client.batch_execute("RELEASE SAVEPOINT job").await?;
+            tx.command("RELEASE SAVEPOINT job").await?;
         } else {
-            tx.restore(saved);
-            tx.client.batch_execute("ROLLBACK TO SAVEPOINT job").await?;
+            tx.ledger.undo_job();
+            tx.command("ROLLBACK TO SAVEPOINT job").await?;
         }
     }
     tx.write_gathered().await
@@ -214,7 +213,7 @@ async fn run_together(tx: &mut PostgresTx, batch: &mut [Queued], deadline: Durat
 /// Keeps all new messages at once; if that fails, one by one, so that each has only its own faults.
 async fn keep_messages(tx: &mut PostgresTx, appends: &mut [&mut Append]) -> Outcome<()> {
     tx.mark().await?;
-    let saved = tx.save();
+    tx.ledger.begin_job();
     let messages: Vec<&NewMessage> = appends.iter().map(|one| &one.message).collect();
     match append(&mut tx.tx(), &messages).await {
         Ok(kept) => {
@@ -222,8 +221,8 @@ async fn keep_messages(tx: &mut PostgresTx, appends: &mut [&mut Append]) -> Outc
             return Ok(());
         }
         Err(error) => {
-            tx.restore(saved);
-            tx.back_to_mark().await?;
+            tx.ledger.undo_job();
+            tx.command("ROLLBACK TO SAVEPOINT messages").await?;
             if appends.len() == 1 || error.will_pass() {
                 for one in appends {
                     one.outcome = Some(Err(error.told_to_all(KEEPING)));
@@ -233,13 +232,13 @@ async fn keep_messages(tx: &mut PostgresTx, appends: &mut [&mut Append]) -> Outc
         }
     }
     for one in appends {
-        tx.client.batch_execute("SAVEPOINT message").await?;
-        let saved = tx.save();
+        tx.command("SAVEPOINT message").await?;
+        tx.ledger.begin_job();
         one.outcome = Some(match append(&mut tx.tx(), &[&one.message]).await {
             Ok(mut kept) => Ok(kept.remove(0)),
             Err(error) => {
-                tx.restore(saved);
-                tx.client.batch_execute("ROLLBACK TO SAVEPOINT message").await?;
+                tx.ledger.undo_job();
+                tx.command("ROLLBACK TO SAVEPOINT message").await?;
                 Err(error.told(KEEPING))
             }
         });

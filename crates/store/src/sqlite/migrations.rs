@@ -1,109 +1,48 @@
 //! How the schema came to be what it is: numbered steps, each applied once.
-//!
-//! Steps are added, never changed; the checksum of each that was applied is kept in the file, so that a changed step is
-//! noticed rather than half believed. There is no way back: an older program refuses a newer file.
 
-use rusqlite::{Connection, TransactionBehavior};
+use crate::migration::{Migration, Schema};
 
-use crate::migration::{Migration, Mismatch, UNFINISHED};
-use crate::moving::MARK;
-
-/// Every step, in order.
-pub(super) const ALL: &[Migration] = &[
-    Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") },
-    Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
-    Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
-    Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
-    Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
-    Migration { version: 6, name: "holders", sql: include_str!("../../migrations/sqlite/0006_holders.sql") },
-    Migration { version: 7, name: "page", sql: include_str!("../../migrations/sqlite/0007_page.sql") },
-];
-
-/// Why a file cannot be brought up to date.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum MigrationError {
-    /// The steps that were applied are others.
-    #[error(transparent)]
-    Mismatch(#[from] Mismatch),
-    /// Needs steps, and may not be written.
-    #[error("the database has schema version {found} and needs {known}; open it for writing once")]
-    Older { found: i64, known: i64 },
-    /// Mail is still being moved into it.
-    #[error("{UNFINISHED}")]
-    Unfinished,
-    /// Some other program's database.
-    #[error("the file is an SQLite database, but not one that keeps mail")]
-    Foreign,
-    /// SQLite failed.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-}
-
-/// Applies what is missing, all of it or nothing.
-pub(super) fn migrate(connection: &mut Connection, all: &[Migration]) -> Result<(), MigrationError> {
-    if applied(connection, all)? == Migration::newest(all) {
-        return Ok(());
-    }
-    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again under the lock: another process may have been quicker.
-    let done = applied(&tx, all)?;
-    if done == 0 {
-        tx.execute_batch(
-            "CREATE TABLE migration (
+/// Every step, in order, and how they are applied to a file.
+pub(crate) const SCHEMA: Schema<'static> = Schema {
+    steps: &[
+        Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") },
+        Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
+        Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
+        Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
+        Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
+        Migration { version: 6, name: "holders", sql: include_str!("../../migrations/sqlite/0006_holders.sql") },
+        Migration { version: 7, name: "page", sql: include_str!("../../migrations/sqlite/0007_page.sql") },
+    ],
+    shared: crate::SHARED_STEPS,
+    translate: str::to_owned,
+    tables: "SELECT name FROM sqlite_schema WHERE type = 'table'",
+    begin: "BEGIN IMMEDIATE",
+    noting: "CREATE TABLE IF NOT EXISTS migration (
                  version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum BLOB NOT NULL
-             ) STRICT;",
-        )?;
-    }
-    for step in all.iter().filter(|step| step.version > done) {
-        tx.execute_batch(step.sql)?;
-        tx.execute(
-            "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)",
-            (step.version, step.name, step.checksum()),
-        )?;
-    }
-    tx.commit()?;
-    Ok(())
-}
-
-/// Succeeds when nothing is missing.
-pub(super) fn check(connection: &Connection, all: &[Migration]) -> Result<(), MigrationError> {
-    let found = applied(connection, all)?;
-    let known = Migration::newest(all);
-    if found == known { Ok(()) } else { Err(MigrationError::Older { found, known }) }
-}
-
-/// Succeeds unless mail is still being moved into the file.
-pub(super) fn check_finished(connection: &Connection) -> Result<(), MigrationError> {
-    if is_unfinished(connection)? { Err(MigrationError::Unfinished) } else { Ok(()) }
-}
-
-/// Whether mail is still being moved into the file.
-pub(super) fn is_unfinished(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    connection.query_row(sql, [MARK], |row| row.get(0))
-}
-
-/// The version of the file, after comparing what was applied with what is known.
-pub(super) fn applied(connection: &Connection, all: &[Migration]) -> Result<i64, MigrationError> {
-    let (tables, known): (i64, i64) = connection.query_row(
-        "SELECT count(*), count(*) FILTER (WHERE name = 'migration') FROM sqlite_schema WHERE type = 'table'",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
-    match (tables, known) {
-        (0, _) => return Ok(0),
-        (_, 0) => return Err(MigrationError::Foreign),
-        _ => {}
-    }
-    let mut statement = connection.prepare("SELECT version, checksum FROM migration ORDER BY version")?;
-    let kept = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let kept: Vec<(i64, Vec<u8>)> = kept.collect::<Result<_, _>>()?;
-    Ok(crate::migration::applied(all, &kept)?)
-}
+             ) STRICT",
+    foreign: "the file is an SQLite database, but not one that keeps mail",
+    empty: OLDER,
+    older: OLDER,
+};
+const OLDER: &str = "the database has schema version {found} and needs {known}; open it for writing once";
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
+    use super::super::{now, tx_over};
     use super::*;
+    use crate::error::Outcome;
+
+    const ALL: &[Migration] = SCHEMA.steps;
+
+    fn migrate(connection: &mut Connection, steps: &[Migration]) -> Outcome<()> {
+        now(Schema { steps, shared: &[], ..SCHEMA }.migrate(&mut tx_over(connection)))
+    }
+
+    fn check(connection: &mut Connection, steps: &[Migration]) -> Outcome<()> {
+        now(Schema { steps, shared: &[], ..SCHEMA }.check(&mut tx_over(connection)))
+    }
 
     fn step(version: i64, name: &'static str, sql: &'static str) -> Migration {
         Migration { version, name, sql }
@@ -114,7 +53,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, ALL).unwrap();
         migrate(&mut connection, ALL).unwrap();
-        check(&connection, ALL).unwrap();
+        check(&mut connection, ALL).unwrap();
         let rows: i64 = connection.query_row("SELECT count(*) FROM migration", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, ALL.len() as i64);
     }
@@ -125,9 +64,22 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[step(1, "a", first)]).unwrap();
         let both = [step(1, "a", first), step(2, "b", second)];
-        assert!(matches!(check(&connection, &both), Err(MigrationError::Older { found: 1, known: 2 })));
+        let refused = check(&mut connection, &both).unwrap_err().to_string();
+        assert!(refused.contains("schema version 1 and needs 2"), "{refused}");
         migrate(&mut connection, &both).unwrap();
-        check(&connection, &both).unwrap();
+        check(&mut connection, &both).unwrap();
+    }
+
+    #[test]
+    fn a_shared_step_comes_after_the_engines_own() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let grown = Schema { shared: &[("labels", "CREATE TABLE label (name TEXT NOT NULL) STRICT")], ..SCHEMA };
+        now(grown.migrate(&mut tx_over(&mut connection))).unwrap();
+        assert_eq!(now(grown.applied(&mut tx_over(&mut connection))).unwrap(), ALL.len() as i64 + 1);
+        let changed = Schema { shared: &[("labels", "CREATE TABLE label (name TEXT) STRICT")], ..SCHEMA };
+        let refused = now(changed.migrate(&mut tx_over(&mut connection))).unwrap_err().to_string();
+        assert!(refused.contains("('labels') is not the one"), "{refused}");
     }
 
     #[test]
@@ -186,16 +138,16 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, ALL).unwrap();
         connection.execute("INSERT INTO migration VALUES (99, 'later', x'00')", []).unwrap();
-        let refused = migrate(&mut connection, ALL).unwrap_err();
-        assert!(matches!(refused, MigrationError::Mismatch(Mismatch::Newer { found: 99, .. })), "{refused}");
+        let refused = migrate(&mut connection, ALL).unwrap_err().to_string();
+        assert!(refused.contains("schema version 99") && refused.contains("use a newer one"), "{refused}");
     }
 
     #[test]
     fn a_changed_step_is_refused() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (x)")]).unwrap();
-        let refused = migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (y)")]).unwrap_err();
-        assert!(matches!(refused, MigrationError::Mismatch(Mismatch::Changed { version: 1, .. })), "{refused}");
+        let refused = migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (y)")]).unwrap_err().to_string();
+        assert!(refused.starts_with("migration 1 ('a') is not the one"), "{refused}");
     }
 
     #[test]
@@ -203,13 +155,13 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         let broken = [step(1, "a", "CREATE TABLE a (x)"), step(2, "b", "CREATE TABLE a (x)")];
         assert!(migrate(&mut connection, &broken).is_err());
-        assert_eq!(applied(&connection, ALL).unwrap(), 0);
+        assert_eq!(now(SCHEMA.applied(&mut tx_over(&mut connection))).unwrap(), 0);
     }
 
     #[test]
     fn another_programs_database_is_left_alone() {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
-        assert!(matches!(migrate(&mut connection, ALL), Err(MigrationError::Foreign)));
+        assert_eq!(migrate(&mut connection, ALL).unwrap_err().to_string(), SCHEMA.foreign);
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::connection;
-use super::tx::SqliteTx;
+use super::tx::tx_over;
 use crate::tx::Tx;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// A few connections that cannot write.
-pub(super) struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     slots: Vec<Mutex<Option<Connection>>>,
 }
@@ -35,7 +35,7 @@ impl Readers {
     }
 
     /// A connection that is free. Waits only if there is none.
-    pub(super) async fn slot(&self) -> rusqlite::Result<Slot<'_>> {
+    pub(crate) async fn slot(&self) -> rusqlite::Result<Slot<'_>> {
         let start = START.get() % self.slots.len();
         let (behind, ahead) = self.slots.split_at(start);
         let free = ahead.iter().chain(behind).find_map(|slot| slot.try_lock().ok());
@@ -56,7 +56,7 @@ impl Slot<'_> {
     }
 
     pub(crate) fn tx(&mut self) -> Tx<'_> {
-        Tx::Sqlite(SqliteTx::reading(self.connection()))
+        tx_over(self.connection())
     }
 }
 

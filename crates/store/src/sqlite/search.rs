@@ -7,78 +7,35 @@ mod lowering;
 
 use std::time::Instant;
 
-use formats::Kind;
-use futures_util::FutureExt;
 use mail::StoreError;
-use mail::ids::{AgentId, MessageId, ProjectId};
-use mail::messages::{About, Message};
-use mail::search::query::Query;
+use mail::messages::Message;
 use rusqlite::Connection;
 
-use super::{Searchers, Sqlite, now};
+use super::{Sqlite, now};
 use crate::error::{Outcome, failure, refused};
-use crate::job::{Work, work};
-use crate::messages::{COLUMNS, message_of, size_of};
+use crate::job::Work;
+use crate::messages::{COLUMNS, size_of};
 use crate::row::values;
-use crate::search::senders;
+use crate::search::{BODY_SHOWN, Search, senders};
 use crate::tx::Tx;
 
-/// How many characters of a body a search returns: as many as make 64 KiB of plain letters.
-const BODY_SHOWN: usize = 64 * 1024;
 /// How many steps of SQLite's machine lie between two looks at the clock.
 const STEPS: i32 = 1_000;
 
-/// What is to be made findable of one message.
-pub(super) struct Words {
-    pub(super) message: i64,
-    pub(super) scope: String,
-    pub(super) subject: String,
-    pub(super) body: String,
-}
-
-/// The words of the hidden column: whose wall the message is behind, and who wrote it.
-pub(super) fn scope_of(project: ProjectId, sender: AgentId) -> String {
-    format!("p{project} a{sender}")
-}
-
-/// Makes messages findable, in the transaction that keeps them.
-pub(super) fn index(connection: &Connection, words: &[Words]) -> rusqlite::Result<()> {
-    if words.is_empty() {
-        return Ok(());
-    }
-    let mut statement =
-        connection.prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?;
-    for one in words {
-        statement.execute((one.message, &one.scope, &one.subject, &one.body))?;
-    }
-    Ok(())
-}
+/// Makes messages findable, from a number on, in the transaction that keeps them. The hidden column says behind whose wall
+/// a message is, and who wrote it.
+pub(crate) const FINDABLE: &str = "INSERT INTO message_fts (rowid, scope, subject, body)
+     SELECT id, 'p' || project_id || ' a' || sender_id, subject, body FROM message WHERE id >= ?1 ORDER BY id";
 
 impl Sqlite {
-    /// The newest messages that match.
-    pub(crate) async fn search(
-        &self,
-        project: ProjectId,
-        query: &Query,
-        about: &About,
-        before: Option<MessageId>,
-        limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
-        let (query, about) = (query.clone(), about.clone());
-        let found = work(move |tx| async move { find(tx, project, &query, &about, before, limit).await }.boxed());
-        self.searchers.run("search", found).await
-    }
-}
-
-impl Searchers {
-    /// Runs `work`, which may read much, where it holds up nobody else, and gives up at the deadline.
-    pub(super) async fn run<T: Send + 'static>(
+    /// Runs `work`, which may read much, on a thread that may block, and gives up at the deadline.
+    pub(crate) async fn read_long<T: Send + 'static>(
         &self,
         doing: &'static str,
         work: impl Work<T>,
     ) -> Result<T, StoreError> {
-        let deadline = Instant::now() + self.deadline;
-        let (turns, connections) = (self.turns.clone(), self.connections.clone());
+        let deadline = Instant::now() + self.search_deadline;
+        let (turns, connections) = (self.turns.clone(), self.searchers.clone());
         let running = async move {
             let turn = turns.acquire_owned().await.map_err(|closed| failure(doing, closed))?;
             let done = tokio::task::spawn_blocking(move || {
@@ -100,25 +57,18 @@ fn give_up_at(connection: &mut Connection, deadline: Instant) -> rusqlite::Resul
     connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))
 }
 
-async fn find(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    query: &Query,
-    about: &About,
-    before: Option<MessageId>,
-    limit: usize,
-) -> Outcome<Vec<Message>> {
-    let senders = senders(tx, project, query).await?;
-    let wanted = lowering::lower(query, project, &senders);
+/// The newest messages that match.
+pub(crate) async fn find(tx: &mut Tx<'_>, search: &Search) -> Outcome<Vec<Message>> {
+    let senders = senders(tx, search).await?;
+    let wanted = lowering::lower(&search.query, search.project, &senders);
     let sql = format!(
         "SELECT {COLUMNS}, substr(m.body, 1, {BODY_SHOWN}) FROM message_fts f
          CROSS JOIN message m ON m.id = f.rowid
          WHERE message_fts MATCH ?1 AND f.rowid < ?2
          AND (?4 IS NULL OR m.kind = ?4) AND (?5 IS NULL OR m.work_id = ?5) ORDER BY f.rowid DESC LIMIT ?3"
     );
-    let kind = about.kind.map(Kind::as_str);
-    let values = values![&wanted, before.map_or(i64::MAX, |id| id.0), limit, kind, &about.work_id];
-    tx.page(&sql, values, message_of, size_of).await
+    let Search { about, before, limit, .. } = search;
+    tx.page(&sql, values![&wanted, *before, *limit, about.kind, &about.work_id], size_of).await
 }
 
 #[cfg(test)]

@@ -14,25 +14,23 @@ use mail::StoreError;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{absolute, connection, failed, migrations};
-use crate::error::failure;
+use super::{SCHEMA, absolute, connection, now, tx_over};
+use crate::error::{Outcome, SqlError, refused};
+use crate::tx::Tx;
 
 /// How many pages are copied between two reports of progress: 2 MiB.
 const PAGES: i32 = 512;
 
 /// The version of the schema that the file has.
 pub fn schema_version(path: &Path) -> Result<i64, StoreError> {
-    connection::reading(&absolute(path)?)
-        .and_then(|connection| connection.query_row("SELECT max(version) FROM migration", [], |row| row.get(0)))
-        .map_err(failed("read the schema's version"))
+    let path = absolute(path)?;
+    let version = || now(tx_over(&mut connection::reading(&path)?).only("SELECT max(version) FROM migration", &[]));
+    version().map_err(refused("read the schema's version"))
 }
 
 /// What is wrong with the file: damage, rows that point nowhere, a search index that contradicts itself. Empty is good.
 pub fn integrity_check(path: &Path) -> Result<Vec<String>, StoreError> {
-    match connection::reading(&absolute(path)?).and_then(|connection| problems(&connection)) {
-        Err(error) if is_damage(&error) => Ok(vec![error.to_string()]),
-        checked => checked.map_err(failed("check the database")),
-    }
+    checked(&absolute(path)?).map_err(refused("check the database"))
 }
 
 /// Copies the database as it is now to a new file, while others go on writing.
@@ -40,17 +38,18 @@ pub fn integrity_check(path: &Path) -> Result<Vec<String>, StoreError> {
 /// `progress` is told how many pages remain, and of how many. The copy gets its name only when it is complete and was
 /// checked; a file that is there already is left alone.
 pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
-    let doing = "back up the database";
     let (from, to) = (absolute(from)?, absolute(to)?);
-    if to.try_exists().map_err(|cause| failure(doing, cause))? {
-        return Err(failure(doing, format!("'{}' is there already", to.display())));
-    }
     let partial = beside(&to, &format!(".partial-{}", std::process::id()));
-    let done = copy_checked(doing, &from, &partial, &mut progress)
-        .and_then(|()| publish(&partial, &to).map_err(|cause| failure(doing, cause)));
-    // What was published has its own name by now; what was not is of no use to anybody.
-    let _ = fs::remove_file(&partial);
-    done
+    let mut backed_up = || {
+        if to.try_exists()? {
+            return Err(SqlError::Unknown(format!("'{}' is there already", to.display())));
+        }
+        let done = copy_checked(&from, &partial, &mut progress).and_then(|()| Ok(publish(&partial, &to)?));
+        // What was published has its own name by now; what was not is of no use to anybody.
+        let _ = fs::remove_file(&partial);
+        done
+    };
+    backed_up().map_err(refused("back up the database"))
 }
 
 /// Puts a backup in the place of the database `to`, and returns where the database that was there is now.
@@ -59,88 +58,81 @@ pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) ->
 /// owns the database ([`Ownership`](crate::ownership::Ownership)), so that no server starts in the middle. What was
 /// there keeps its content under a name made with `label`, such as a time; it is never deleted.
 pub fn restore(backup: &Path, to: &Path, label: &str) -> Result<Option<PathBuf>, StoreError> {
-    let doing = "restore the database";
     let (backup, to) = (absolute(backup)?, absolute(to)?);
-    check_backup(doing, &backup)?;
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(|cause| failure(doing, cause))?;
-    }
     let staged = beside(&to, &format!(".restoring-{}", std::process::id()));
-    let done = copy_checked(doing, &backup, &staged, &mut |_, _| {}).and_then(|()| {
-        fold_log(doing, &to)?;
-        let aside = move_aside(&to, label).map_err(|cause| failure(doing, cause))?;
-        publish(&staged, &to).map_err(|cause| failure(doing, cause))?;
+    let restored = || {
+        check_backup(&backup)?;
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        copy_checked(&backup, &staged, &mut |_, _| {})?;
+        fold_log(&to)?;
+        let aside = move_aside(&to, label)?;
+        publish(&staged, &to)?;
         Ok(aside)
-    });
+    };
+    let restored = restored().map_err(refused("restore the database"));
     let _ = fs::remove_file(&staged);
-    done
+    restored
 }
 
-fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+/// As [`integrity_check`].
+fn checked(path: &Path) -> Outcome<Vec<String>> {
+    let problems = || problems(&mut tx_over(&mut connection::reading(path)?));
+    match problems() {
+        Err(SqlError::Sqlite(error)) if is_damage(&error) => Ok(vec![error.to_string()]),
+        checked => checked,
+    }
+}
+
+fn problems(tx: &mut Tx<'_>) -> Outcome<Vec<String>> {
     // This looks into the search index too.
-    let mut found: Vec<String> =
-        connection.prepare("PRAGMA integrity_check")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut found: Vec<String> = now(tx.rows("PRAGMA integrity_check", &[]))?;
     found.retain(|line| line != "ok");
-    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+    for (table, _, parent) in now(tx.rows::<(String, Option<i64>, String)>("PRAGMA foreign_key_check", &[]))? {
         found.push(format!("a row of '{table}' points at a row of '{parent}' that is not there"));
     }
     if found.is_empty() {
-        found = unfindable(connection)?;
+        for (slug, kept, findable) in now(tx.rows::<(String, i64, i64)>(UNFINDABLE, &[]))? {
+            found.push(format!("the search index knows {findable} of the {kept} messages of '{slug}'"));
+        }
     }
     Ok(found)
 }
 
 /// The search index holds no text of its own that SQLite could compare, so messages are counted on both sides.
-fn unfindable(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    connection
-        .prepare(
-            "SELECT slug, kept, findable FROM (
-                 SELECT p.slug, (SELECT count(*) FROM message m WHERE m.project_id = p.id) AS kept,
-                     (SELECT count(*) FROM message_fts f WHERE f.message_fts MATCH 'scope : p' || p.id) AS findable
-                 FROM project p)
-             WHERE kept <> findable",
-        )?
-        .query_map([], |row| {
-            let (slug, kept, findable): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(format!("the search index knows {findable} of the {kept} messages of '{slug}'"))
-        })?
-        .collect()
-}
+const UNFINDABLE: &str = "
+    SELECT slug, kept, findable FROM (
+        SELECT p.slug, (SELECT count(*) FROM message m WHERE m.project_id = p.id) AS kept,
+            (SELECT count(*) FROM message_fts f WHERE f.message_fts MATCH 'scope : p' || p.id) AS findable
+        FROM project p)
+    WHERE kept <> findable";
 
 fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-fn check_backup(doing: &'static str, backup: &Path) -> Result<(), StoreError> {
-    let connection = connection::reading(backup).map_err(failed(doing))?;
-    let version = migrations::applied(&connection, migrations::ALL).map_err(|cause| failure(doing, cause))?;
-    if version == 0 {
-        return Err(failure(doing, format!("'{}' holds no mail", backup.display())));
+fn check_backup(backup: &Path) -> Outcome<()> {
+    let mut connection = connection::reading(backup)?;
+    if now(SCHEMA.applied(&mut tx_over(&mut connection)))? == 0 {
+        return Err(SqlError::Unknown(format!("'{}' holds no mail", backup.display())));
     }
-    refuse_damage(doing, backup)
+    refuse_damage(backup)
 }
 
-fn refuse_damage(doing: &'static str, path: &Path) -> Result<(), StoreError> {
-    match integrity_check(path)?.first() {
+fn refuse_damage(path: &Path) -> Outcome<()> {
+    match checked(path)?.first() {
         None => Ok(()),
-        Some(problem) => Err(failure(doing, format!("'{}' is damaged: {problem}", path.display()))),
+        Some(problem) => Err(SqlError::Unknown(format!("'{}' is damaged: {problem}", path.display()))),
     }
 }
 
 /// Copies a database into a new file that needs no other file beside it, and checks the copy.
-fn copy_checked(
-    doing: &'static str,
-    from: &Path,
-    to: &Path,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<(), StoreError> {
-    connection::make_file(to).map_err(|cause| failure(doing, cause))?;
-    copy(from, to, progress).map_err(failed(doing))?;
-    refuse_damage(doing, to)?;
-    File::open(to).and_then(|file| file.sync_all()).map_err(|cause| failure(doing, cause))
+fn copy_checked(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) -> Outcome<()> {
+    connection::make_file(to)?;
+    copy(from, to, progress)?;
+    refuse_damage(to)?;
+    Ok(File::open(to)?.sync_all()?)
 }
 
 fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) -> rusqlite::Result<()> {
@@ -168,7 +160,7 @@ fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) -> rusql
 }
 
 /// Folds the write-ahead log into the file, which also shows whether somebody uses it. A damaged file stays as it is.
-fn fold_log(doing: &'static str, path: &Path) -> Result<(), StoreError> {
+fn fold_log(path: &Path) -> Outcome<()> {
     if !path.exists() {
         return Ok(());
     }
@@ -176,9 +168,9 @@ fn fold_log(doing: &'static str, path: &Path) -> Result<(), StoreError> {
         .and_then(|connection| connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0)));
     match folded {
         Ok(mode) if mode == "delete" => Ok(()),
-        Ok(mode) => Err(failure(doing, format!("the database is in use (journal mode '{mode}' stays)"))),
+        Ok(mode) => Err(SqlError::Unknown(format!("the database is in use (journal mode '{mode}' stays)"))),
         Err(error) if is_damage(&error) => Ok(()),
-        Err(error) => Err(failed(doing)(error)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -14,10 +14,11 @@ use mail::StoreError;
 use rusqlite::Connection;
 
 use super::now;
-use super::search::index;
+use super::search::FINDABLE;
 use super::tx::{SqliteTx, Writing};
 use crate::error::{Outcome, SqlError};
 use crate::job::{Answer, Job, Lost, Work, closed, job, panic_text};
+use crate::row::values;
 use crate::tx::Tx;
 
 /// The most jobs of one transaction.
@@ -37,15 +38,6 @@ impl Writer {
         let (sender, jobs) = sync_channel(queue.max(1));
         let thread = thread::Builder::new().name("mail-writer".to_owned()).spawn(move || serve(connection, &jobs))?;
         Ok(Self { queue: RwLock::new(Some(sender)), thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Queues `work` and waits until it is on disk.
-    pub(super) async fn submit<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
-        self.hand_in(doing, work)?.await.unwrap_or_else(|_| Err(closed(doing)))
     }
 
     /// Queues `work`, which is done whether or not anybody waits for its answer.
@@ -99,12 +91,11 @@ fn commit_together(connection: &mut Connection, writing: &mut Writing, batch: &m
     let committed = catch_unwind(AssertUnwindSafe(|| run_together(connection, writing, batch)))
         .unwrap_or_else(|panic| Err(SqlError::Unknown(format!("it panicked: {}", panic_text(&*panic)))));
     let lost = |cause| Lost { cause, is_in_doubt: false };
-    writing.words.clear();
     if committed.is_ok() {
-        writing.books.settle();
+        writing.ledger.books.settle();
         return Ok(());
     }
-    writing.books.undo_all();
+    writing.ledger.books.undo_all();
     if !connection.is_autocommit() {
         command(connection, "ROLLBACK").map_err(|error| lost(error.into()))?;
     }
@@ -113,23 +104,27 @@ fn commit_together(connection: &mut Connection, writing: &mut Writing, batch: &m
 
 fn run_together(connection: &mut Connection, writing: &mut Writing, batch: &mut [Box<dyn Job>]) -> Outcome<()> {
     command(connection, "BEGIN IMMEDIATE")?;
+    writing.ledger.begin();
+    writing.first_new = None;
     for job in batch {
         command(connection, "SAVEPOINT job")?;
-        writing.books.begin_job();
-        let found_before = writing.words.len();
+        writing.ledger.begin_job();
         let done = now(job.run(&mut Tx::Sqlite(SqliteTx::writing(connection, writing))));
         if connection.is_autocommit() {
             // A full disk or a failing one makes SQLite give up the whole transaction.
             return Err(SqlError::Unknown("a failure ended the transaction".to_owned()));
         }
-        if !done {
-            writing.books.undo_job();
-            writing.words.truncate(found_before);
+        if done {
+            now(Tx::Sqlite(SqliteTx::writing(connection, writing)).write_gathered())?;
+        } else {
+            writing.ledger.undo_job();
             command(connection, "ROLLBACK TO job")?;
         }
         command(connection, "RELEASE job")?;
     }
-    index(connection, &writing.words)?;
+    if let Some(first) = writing.first_new {
+        SqliteTx::writing(connection, writing).execute(FINDABLE, values![first])?;
+    }
     Ok(command(connection, "COMMIT")?)
 }
 

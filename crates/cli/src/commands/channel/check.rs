@@ -3,7 +3,6 @@
 //! One document from a file or standard input for a person, or one a line for a program. The rules are in `formats`;
 //! nothing is taken in, and no folder is looked at.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,16 +53,12 @@ pub struct Check {
 /// A line for a program.
 #[derive(Deserialize)]
 struct Given<'l> {
-    #[serde(borrow)]
-    agent: Option<Cow<'l, str>>,
+    agent: Option<String>,
     #[serde(borrow, default, deserialize_with = "as_written")]
     message: Option<&'l RawValue>,
-    #[serde(borrow)]
-    raw: Option<Cow<'l, str>>,
-    #[serde(borrow)]
-    file: Option<Cow<'l, str>>,
-    #[serde(borrow)]
-    channel: Option<Cow<'l, str>>,
+    raw: Option<String>,
+    file: Option<String>,
+    channel: Option<String>,
 }
 
 /// A document that is `null` is one all the same.
@@ -95,7 +90,8 @@ impl Check {
     }
 
     fn answer(&self, line: InputLine<'_>) -> Value {
-        line.text().and_then(|text| self.answer_text(text)).unwrap_or_else(|problem| passed_over(&problem))
+        let answer = line.text().and_then(|text| self.answer_text(text));
+        answer.unwrap_or_else(|problem| verdict(Verdict::Skip, &[problem]))
     }
 
     fn answer_text(&self, line: &str) -> Result<Value, Problem> {
@@ -105,7 +101,8 @@ impl Check {
             (None, Some(raw)) => raw,
             (None, None) => {
                 let file = given.file.as_deref().ok_or_else(|| Problem::missing("message", "a document"))?;
-                return name_alone(file);
+                FileName::parse(file).ok_or_else(|| Problem::wrong("file", file, FileName::FORM))?;
+                return Ok(verdict(Verdict::Ok, &[]));
             }
         };
         let channel = given.channel.as_deref().or(self.channel.as_deref()).unwrap_or(CHANNEL_OF_LINES);
@@ -129,17 +126,6 @@ fn given(line: &str) -> Result<Given<'_>, Problem> {
         return Err(wrong("a JSON object".to_owned()));
     }
     serde_json::from_str(line).map_err(|error| wrong(format!("a JSON object ({error})")))
-}
-
-fn name_alone(file: &str) -> Result<Value, Problem> {
-    match FileName::parse(file) {
-        Some(_) => Ok(verdict(Verdict::Ok, &[])),
-        None => Err(Problem::wrong("file", file, FileName::FORM)),
-    }
-}
-
-fn passed_over(problem: &Problem) -> Value {
-    verdict(Verdict::Skip, std::slice::from_ref(problem))
 }
 
 /// A verdict that speaks of no agent.

@@ -58,13 +58,8 @@ impl Page {
     fn head(&self, post: &PostAnswer, screen: &Screen) -> String {
         let name = |name: &str| screen.paint(&text::unbroken(name), self.style_of(name));
         let to = post.to.iter().map(|to| name(to)).collect::<Vec<_>>().join(", ");
-        let mut notes = Vec::new();
-        if post.kind != "chat" {
-            notes.push(text::unbroken(&post.kind));
-        }
-        if post.mode != "chat" {
-            notes.push(text::unbroken(&post.mode));
-        }
+        let words = [&post.kind, &post.mode].into_iter().filter(|word| *word != "chat");
+        let mut notes: Vec<String> = words.map(|word| text::unbroken(word)).collect();
         if let Some(answered) = &post.in_reply_to {
             let number = self.shown.iter().rev().find(|(name, _)| name == answered).map(|(_, id)| id.to_string());
             notes.push(format!("answers {}", text::unbroken(&number.unwrap_or_else(|| answered.clone()))));

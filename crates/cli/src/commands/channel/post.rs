@@ -5,19 +5,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use api::answers::SentAnswer;
 use api::{PostToChannel, PostedAnswer};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::given::{recipient, text_of};
-use super::super::mail::message_body::written;
-use super::advised;
+use super::super::given::{recipient, text_of, written};
+use super::super::mail::warn;
 use crate::config::{Config, EVERYWHERE};
 use crate::identity::Acting;
 use crate::mailbox::Who;
 use crate::output::{self, text};
-use crate::post_office::{self, InProject, PostOffice};
+use crate::post_office::InProject;
 
 const POST_EXAMPLES: &str = "\
 Examples:
@@ -150,31 +148,27 @@ fn say(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let code = more.code.as_deref().map(|file| text_of(Some(file))).transpose()?;
-    let key = project.key()?;
-    let request = PostToChannel {
-        project_key: key.clone(),
-        sender_name: who.name,
-        registration_token: who.token,
-        kind: Some(more.kind),
-        code,
-        ..words
-    };
-    post_office::visit(config, &key, async |post_office: &PostOffice| {
-        let answer = post_office.ask(request).await.map_err(|refused| advised(refused.into(), project))?;
+    project.visit(config, async |post_office, key| {
+        let request = PostToChannel {
+            project_key: key.to_owned(),
+            sender_name: who.name,
+            registration_token: who.token,
+            kind: Some(more.kind),
+            code,
+            ..words
+        };
+        let answer = post_office.ask(request).await.map_err(|refused| match refused.code.as_str() {
+            "IDENTITY_REQUIRED" => refused.hinted(
+                "Pass the token that 'postrider join' printed for that name with --token, or set \
+                 POSTRIDER_REGISTRATION_TOKEN. A new name joins first.",
+            ),
+            _ => refused,
+        })?;
         if !as_json {
-            warn(&answer.sent);
+            warn(&answer.sent.warnings, &answer.sent.problems);
         }
-        output::answer(as_json, &told(&answer), || receipt(&answer));
-        Ok(ExitCode::SUCCESS)
+        Ok(output::answer(as_json, &told(&answer), || receipt(&answer)))
     })
-}
-
-fn warn(sent: &SentAnswer) {
-    let warnings = sent.warnings.iter().map(|warning| (&warning.message, &*warning.hint));
-    for (message, hint) in warnings.chain(sent.problems.iter().map(|problem| (&problem.message, ""))) {
-        let (message, hint) = (text::unbroken(message), text::unbroken(hint));
-        output::note(format!("Warning: {}. {hint}", message.trim_end_matches('.')).trim_end());
-    }
 }
 
 /// What a program is told.

@@ -7,10 +7,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use formats::Problem;
-use formats::markdown::{
-    self, BeadAccepted, Checkpoint, CheckpointReason, Failed, FailureType, Field, HelpRequest, HelpResponse, IssueType,
-    Message, Offering, Progress, SpawnAck, SpawnRequest, SpawnStatus, Written, block, files, line,
-};
+use formats::markdown::Field::{Flag, List, Number, Text};
+use formats::markdown::{self, Field, Kind, Message, Written, block, files, line};
 
 use super::kinds::{self, Given};
 use crate::commands::given::text_of;
@@ -64,18 +62,14 @@ impl Draft {
 /// Writes the message. The subject names the work in brackets, also where the body calls it an issue: it is the bead then.
 fn write(message: &mut Message) -> Written {
     let (kind, plain) = (message.kind(), message.write());
-    let (Message::SpawnRequest(SpawnRequest { bead_id, issue_id, .. })
-    | Message::SpawnAck(SpawnAck { bead_id, issue_id, .. })) = message
-    else {
-        return plain;
-    };
+    let issue_id = message.text("issue_id").to_owned();
     let named = format!("[{issue_id}] {}", plain.subject);
     let read = markdown::read(&named, "").value;
     // An id with a bracket in it, or one that is itself the name of a kind, would be misread.
     if issue_id.is_empty() || read.kind() != kind || read.bead_id() != issue_id {
         return plain;
     }
-    bead_id.clone_from(issue_id);
+    *message = message.clone().with("bead_id", Text(issue_id));
     Written { subject: named, ..plain }
 }
 
@@ -95,13 +89,13 @@ pub(super) fn misread(message: &Message, read: &Message) -> Vec<Problem> {
     told.collect()
 }
 
-fn value_of<'a>(fields: &[(&'static str, Field<'a>)], name: &str) -> Option<Field<'a>> {
+fn value_of<'a>(fields: &[(&'static str, &'a Field)], name: &str) -> Option<&'a Field> {
     fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
 }
 
-fn said(field: Field<'_>) -> String {
+fn said(field: &Field) -> String {
     match field {
-        Field::Text(text) => text.to_owned(),
+        Field::Text(text) => text.clone(),
         Field::Number(number) => number.to_string(),
         Field::Flag(flag) => flag.to_string(),
         Field::List(list) => list.join(", "),
@@ -117,89 +111,71 @@ struct Desk {
 
 impl Desk {
     fn message(&mut self, given: Given, now: &str) -> anyhow::Result<Message> {
+        let text = |text: Option<String>| Text(one_line(text));
+        let of = |kind: Kind| Message::new(Some(kind));
         Ok(match given {
-            Given::BeadAccepted(it) => Message::BeadAccepted(BeadAccepted {
-                bead_id: one_line(it.bead),
-                title: one_line(it.title),
-                started_at: it.started_at.map_or_else(|| now.to_owned(), |time| line(&time)),
-            }),
-            Given::Progress(it) => Message::Progress(Progress {
-                bead_id: one_line(it.bead),
-                step: one_line(it.step),
-                status: one_line(it.status),
-                context_usage: self.percent(it.context_usage),
-                files_touched: files(it.files),
-            }),
-            Given::HelpRequest(it) => Message::HelpRequest(self.help_request(it)?),
-            Given::HelpResponse(it) => Message::HelpResponse(HelpResponse {
-                bead_id: one_line(it.bead),
-                guidance: self.long("--guidance", it.guidance)?,
-            }),
-            Given::OfferingReady(it) => Message::OfferingReady(self.offering(it)?),
-            Given::Done(it) => Message::Done(self.offering(it)?),
-            Given::Failed(it) => Message::Failed(self.failed(it)?),
-            Given::Checkpoint(it) => Message::Checkpoint(self.checkpoint(it)?),
-            Given::SpawnRequest(it) => Message::SpawnRequest(SpawnRequest {
-                bead_id: String::new(),
-                issue_id: one_line(it.issue),
-                resume: self.verdict("resume", Some(it.resume), "true or false").unwrap_or_default(),
-                partial_commit_sha: one_line(it.checkpoint),
-                orchestrator: one_line(it.orchestrator),
-            }),
-            Given::SpawnAck(it) => Message::SpawnAck(SpawnAck {
-                bead_id: String::new(),
-                issue_id: one_line(it.issue),
-                status: it.status.as_deref().and_then(filled).map(spawn_status),
-                session: one_line(it.session),
-            }),
+            Given::BeadAccepted { bead, title, started_at } => of(Kind::BeadAccepted)
+                .with("bead_id", text(bead))
+                .with("title", text(title))
+                .with("started_at", Text(started_at.map_or_else(|| now.to_owned(), |time| line(&time)))),
+            Given::Progress { bead, step, status, context_usage, files: touched } => of(Kind::Progress)
+                .with("bead_id", text(bead))
+                .with("step", text(step))
+                .with("status", text(status))
+                .with("context_usage", self.percent(context_usage))
+                .with("files_touched", List(files(touched))),
+            Given::HelpRequest(it) => of(Kind::HelpRequest)
+                .with("bead_id", text(it.bead))
+                .with("issue_type", upper(it.issue_type))
+                .with("problem", Text(block(&self.long("--problem", it.problem)?)))
+                .with("what_tried", Text(block(&self.long("--tried", it.tried)?)))
+                .with("files_touched", List(files(it.files)))
+                .with("question", Text(block(&self.long("--question", it.question)?))),
+            Given::HelpResponse { bead, guidance } => of(Kind::HelpResponse)
+                .with("bead_id", text(bead))
+                .with("guidance", Text(self.long("--guidance", guidance)?)),
+            Given::OfferingReady(it) => self.offering(of(Kind::OfferingReady), it)?,
+            Given::Done(it) => self.offering(of(Kind::Done), it)?,
+            Given::Failed(it) => of(Kind::Failed)
+                .with("bead_id", text(it.bead))
+                .with("failure_type", upper(it.failure_type))
+                .with("reason", Text(line(&self.long("--reason", it.reason)?)))
+                .with("internal_attempts", self.number("internal_attempts", it.attempts, "a whole number").map(Number))
+                .with("partial_commit_sha", text(it.commit))
+                .with("files", List(files(it.files)))
+                .with("recommendation", Text(block(&self.long("--recommendation", it.recommendation)?))),
+            Given::Checkpoint(it) => of(Kind::Checkpoint)
+                .with("bead_id", text(it.bead))
+                .with("checkpoint_reason", upper(it.reason))
+                .with("partial_commit_sha", text(it.commit))
+                .with("progress", Text(line(&self.long("--description", it.description)?)))
+                .with("context_usage", self.percent(it.context_usage))
+                .with("next_steps", Text(block(&self.long("--next-steps", it.next_steps)?))),
+            Given::SpawnRequest { issue, resume, checkpoint, orchestrator } => of(Kind::SpawnRequest)
+                .with("issue_id", text(issue))
+                .with(
+                    "resume",
+                    self.verdict("resume", Some(resume), "true or false").filter(|field| *field == Flag(true)),
+                )
+                .with("partial_commit_sha", text(checkpoint))
+                .with("orchestrator", text(orchestrator)),
+            Given::SpawnAck { issue, status, session } => of(Kind::SpawnAck)
+                .with("issue_id", text(issue))
+                .with("status", status.as_deref().and_then(filled).map(spawn_status))
+                .with("session", text(session)),
         })
     }
 
-    fn help_request(&mut self, it: kinds::HelpRequest) -> anyhow::Result<HelpRequest> {
-        Ok(HelpRequest {
-            bead_id: one_line(it.bead),
-            issue_type: it.issue_type.as_deref().and_then(filled).map(IssueType::read),
-            problem: block(&self.long("--problem", it.problem)?),
-            what_tried: block(&self.long("--tried", it.tried)?),
-            files_touched: files(it.files),
-            question: block(&self.long("--question", it.question)?),
-        })
-    }
-
-    fn offering(&mut self, it: kinds::Offering) -> anyhow::Result<Offering> {
-        Ok(Offering {
-            bead_id: one_line(it.bead),
-            status: "DONE".to_owned(),
-            commit_sha: one_line(it.commit),
-            files: files(it.files),
-            tests: self.verdict("tests_pass", it.tests, "pass or fail"),
-            lint: self.verdict("lint_pass", it.lint, "pass or fail"),
-            build: self.verdict("build_pass", it.build, "pass or fail"),
-            summary: block(&self.long("--summary", it.summary)?),
-        })
-    }
-
-    fn failed(&mut self, it: kinds::Failed) -> anyhow::Result<Failed> {
-        Ok(Failed {
-            bead_id: one_line(it.bead),
-            failure_type: it.failure_type.as_deref().and_then(filled).map(FailureType::read),
-            reason: line(&self.long("--reason", it.reason)?),
-            internal_attempts: self.number("internal_attempts", it.attempts, "a whole number"),
-            partial_commit_sha: one_line(it.commit),
-            files: files(it.files),
-            recommendation: block(&self.long("--recommendation", it.recommendation)?),
-        })
-    }
-
-    fn checkpoint(&mut self, it: kinds::CheckpointArgs) -> anyhow::Result<Checkpoint> {
-        Ok(Checkpoint {
-            bead_id: one_line(it.bead),
-            reason: it.reason.as_deref().and_then(filled).map(CheckpointReason::read),
-            partial_commit_sha: one_line(it.commit),
-            progress: line(&self.long("--description", it.description)?),
-            context_usage: self.percent(it.context_usage),
-            next_steps: block(&self.long("--next-steps", it.next_steps)?),
-        })
+    fn offering(&mut self, message: Message, it: kinds::Offering) -> anyhow::Result<Message> {
+        Ok(message
+            .with("bead_id", Text(one_line(it.bead)))
+            .with("status", Text("DONE".to_owned()))
+            .with("commit_sha", Text(one_line(it.commit)))
+            .with("files", List(files(it.files)))
+            .with("tests_pass", self.verdict("tests_pass", it.tests, "pass or fail"))
+            .with("lint_pass", self.verdict("lint_pass", it.lint, "pass or fail"))
+            .with("build_pass", self.verdict("build_pass", it.build, "pass or fail"))
+            .with("summary", Text(block(&self.long("--summary", it.summary)?))))
     }
 
     /// A text that may be long: `-` is standard input, `@file` a file, and `@@` begins a text with one `@`.
@@ -218,25 +194,24 @@ impl Desk {
         }
     }
 
-    fn percent(&mut self, given: Option<String>) -> Option<u8> {
+    fn percent(&mut self, given: Option<String>) -> Option<Field> {
         let wanted = "0 to 100";
         let given = given.map(|text| text.trim().trim_end_matches('%').to_owned());
         let number = self.number("context_usage", given, wanted)?;
-        let percent = u8::try_from(number).ok().filter(|percent| *percent <= 100);
-        self.taken("context_usage", &number.to_string(), percent, wanted)
+        self.taken("context_usage", &number.to_string(), Some(Number(number)).filter(|_| number <= 100), wanted)
     }
 
-    fn number(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<u32> {
+    fn number(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<u64> {
         let given = given?;
         let text = filled(&given)?;
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-        self.taken(path, text, text.parse().ok().filter(|_| is_plain), wanted)
+        self.taken(path, text, text.parse::<u32>().ok().filter(|_| is_plain).map(u64::from), wanted)
     }
 
-    fn verdict(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<bool> {
+    fn verdict(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<Field> {
         let given = given?;
         let text = filled(&given)?;
-        self.taken(path, text, read_verdict(text), wanted)
+        self.taken(path, text, read_verdict(text).map(Flag), wanted)
     }
 
     fn taken<T>(&mut self, path: &'static str, text: &str, value: Option<T>, wanted: &str) -> Option<T> {
@@ -249,18 +224,17 @@ impl Desk {
 
 /// A yes or a no, in whichever word the reader takes for one.
 fn read_verdict(text: &str) -> Option<bool> {
-    match markdown::read("DONE", &format!("## Self-Validation\n- Tests: {}", line(text))).value {
-        Message::Done(offering) => offering.tests,
-        _ => None,
-    }
+    markdown::read("DONE", &format!("## Self-Validation\n- Tests: {}", line(text))).value.flag("tests_pass")
 }
 
 /// The word in any case, for the reader takes it as it is written.
-fn spawn_status(text: &str) -> SpawnStatus {
-    match SpawnStatus::read(&text.to_ascii_lowercase()) {
-        SpawnStatus::Other(_) => SpawnStatus::read(text),
-        known => known,
-    }
+fn spawn_status(text: &str) -> Field {
+    let word = text.to_ascii_lowercase();
+    Text(if matches!(word.as_str(), "spawned" | "failed") { word } else { text.to_owned() })
+}
+
+fn upper(given: Option<String>) -> Field {
+    Text(given.as_deref().and_then(filled).unwrap_or_default().to_ascii_uppercase())
 }
 
 fn one_line(given: Option<String>) -> String {

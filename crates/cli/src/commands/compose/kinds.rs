@@ -12,16 +12,49 @@ const LONG_TEXTS: &str = "A TEXT may be `-` for standard input or `@FILE` for a 
 pub enum Given {
     /// A worker has taken on a piece of work
     #[command(alias = "BEAD_ACCEPTED")]
-    BeadAccepted(BeadAccepted),
+    BeadAccepted {
+        /// The piece of work
+        #[arg(long, value_name = "ID")]
+        bead: Option<String>,
+        /// What it is called
+        #[arg(long, value_name = "LINE")]
+        title: Option<String>,
+        /// When the worker began, as 2026-01-31T10:00:00Z [default: now]
+        #[arg(long, value_name = "TIME")]
+        started_at: Option<String>,
+    },
     /// A worker says how far it is
     #[command(alias = "PROGRESS")]
-    Progress(ProgressArgs),
+    Progress {
+        /// The piece of work
+        #[arg(long, value_name = "ID")]
+        bead: Option<String>,
+        /// The step it is at
+        #[arg(long, value_name = "LINE")]
+        step: Option<String>,
+        /// What is happening
+        #[arg(long, value_name = "LINE")]
+        status: Option<String>,
+        /// How much of the context window is used, 0 to 100
+        #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
+        context_usage: Option<String>,
+        /// The files changed so far, with commas between them
+        #[arg(long, value_name = "FILES")]
+        files: Vec<String>,
+    },
     /// A worker is stuck and asks for guidance
     #[command(alias = "HELP_REQUEST", after_help = LONG_TEXTS)]
     HelpRequest(HelpRequest),
     /// The answer to a request for help
     #[command(alias = "HELP_RESPONSE", after_help = LONG_TEXTS)]
-    HelpResponse(HelpResponse),
+    HelpResponse {
+        /// The piece of work
+        #[arg(long, value_name = "ID")]
+        bead: Option<String>,
+        /// The answer
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        guidance: Option<String>,
+    },
     /// The work is complete and can be reviewed
     #[command(alias = "OFFERING_READY", after_help = LONG_TEXTS)]
     OfferingReady(Offering),
@@ -36,44 +69,33 @@ pub enum Given {
     Checkpoint(CheckpointArgs),
     /// A new worker is wanted
     #[command(alias = "SPAWN_REQUEST")]
-    SpawnRequest(SpawnRequest),
+    SpawnRequest {
+        /// The piece of work
+        #[arg(long, value_name = "ID")]
+        issue: Option<String>,
+        /// Whether to go on from a checkpoint
+        #[arg(long, value_name = "yes|no", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
+        resume: String,
+        /// The commit to go on from
+        #[arg(long, value_name = "SHA")]
+        checkpoint: Option<String>,
+        /// Who asks
+        #[arg(long, value_name = "NAME")]
+        orchestrator: Option<String>,
+    },
     /// The answer to the wish for a new worker
     #[command(alias = "SPAWN_ACK")]
-    SpawnAck(SpawnAck),
-}
-
-/// What BEAD_ACCEPTED says.
-#[derive(Args, Debug)]
-pub struct BeadAccepted {
-    /// The piece of work
-    #[arg(long, value_name = "ID")]
-    pub bead: Option<String>,
-    /// What it is called
-    #[arg(long, value_name = "LINE")]
-    pub title: Option<String>,
-    /// When the worker began, as 2026-01-31T10:00:00Z [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub started_at: Option<String>,
-}
-
-/// What PROGRESS says.
-#[derive(Args, Debug)]
-pub struct ProgressArgs {
-    /// The piece of work
-    #[arg(long, value_name = "ID")]
-    pub bead: Option<String>,
-    /// The step it is at
-    #[arg(long, value_name = "LINE")]
-    pub step: Option<String>,
-    /// What is happening
-    #[arg(long, value_name = "LINE")]
-    pub status: Option<String>,
-    /// How much of the context window is used, 0 to 100
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
-    pub context_usage: Option<String>,
-    /// The files changed so far, with commas between them
-    #[arg(long, value_name = "FILES")]
-    pub files: Vec<String>,
+    SpawnAck {
+        /// The piece of work
+        #[arg(long, value_name = "ID")]
+        issue: Option<String>,
+        /// spawned or failed
+        #[arg(long, value_name = "WORD")]
+        status: Option<String>,
+        /// Where the new worker runs
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+    },
 }
 
 /// What HELP_REQUEST says.
@@ -97,17 +119,6 @@ pub struct HelpRequest {
     /// What the worker wants to know
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub question: Option<String>,
-}
-
-/// What HELP_RESPONSE says.
-#[derive(Args, Debug)]
-pub struct HelpResponse {
-    /// The piece of work
-    #[arg(long, value_name = "ID")]
-    pub bead: Option<String>,
-    /// The answer
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub guidance: Option<String>,
 }
 
 /// What OFFERING_READY and DONE say.
@@ -183,35 +194,4 @@ pub struct CheckpointArgs {
     /// Notes for the successor
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub next_steps: Option<String>,
-}
-
-/// What SPAWN_REQUEST says.
-#[derive(Args, Debug)]
-pub struct SpawnRequest {
-    /// The piece of work
-    #[arg(long, value_name = "ID")]
-    pub issue: Option<String>,
-    /// Whether to go on from a checkpoint
-    #[arg(long, value_name = "yes|no", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
-    pub resume: String,
-    /// The commit to go on from
-    #[arg(long, value_name = "SHA")]
-    pub checkpoint: Option<String>,
-    /// Who asks
-    #[arg(long, value_name = "NAME")]
-    pub orchestrator: Option<String>,
-}
-
-/// What SPAWN_ACK says.
-#[derive(Args, Debug)]
-pub struct SpawnAck {
-    /// The piece of work
-    #[arg(long, value_name = "ID")]
-    pub issue: Option<String>,
-    /// spawned or failed
-    #[arg(long, value_name = "WORD")]
-    pub status: Option<String>,
-    /// Where the new worker runs
-    #[arg(long, value_name = "NAME")]
-    pub session: Option<String>,
 }

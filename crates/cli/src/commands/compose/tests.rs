@@ -1,7 +1,7 @@
 //! What is composed is read back as it was meant, or refused with everything that is wrong.
 
 use clap::{FromArgMatches, Subcommand};
-use formats::markdown::{self, Message};
+use formats::markdown::{self, Field, Message};
 
 use super::*;
 
@@ -107,8 +107,8 @@ fn a_field_that_is_missing_is_not_taken_from_the_text_of_another() {
 
 #[test]
 fn a_value_that_would_be_misread_is_told_with_what_was_given_and_what_would_be_read() {
-    let meant = Message::Failed(markdown::Failed { reason: "late".to_owned(), ..Default::default() });
-    let read = Message::Failed(markdown::Failed { reason: "soon".to_owned(), ..Default::default() });
+    let failed = |reason: &str| Message::new(Some(Kind::Failed)).with("reason", Field::Text(reason.to_owned()));
+    let (meant, read) = (failed("late"), failed("soon"));
     let told = drafting::misread(&meant, &read);
     assert_eq!(told, [Problem::wrong("reason", "soon", "'late', as it was given")]);
     assert_eq!(drafting::misread(&meant, &meant), []);
@@ -133,10 +133,8 @@ fn a_verdict_is_taken_in_every_word_that_is_read_as_one_and_in_any_case() {
     let offering = ["done", "--bead", "a", "--commit", "c", "--summary", "s"];
     let verdict = |word: &str| {
         let draft = draft(&[&offering[..], &["--tests", word, "--lint", word, "--build", word]].concat());
-        match draft.message {
-            Message::Done(done) => draft.problems.is_empty().then_some([done.tests, done.lint, done.build]),
-            other => panic!("{other:?}"),
-        }
+        let verdicts = ["tests_pass", "lint_pass", "build_pass"].map(|name| draft.message.flag(name));
+        draft.problems.is_empty().then_some(verdicts)
     };
     for word in ["pass", "TRUE", "Yes", "ok"] {
         assert_eq!(verdict(word), Some([Some(true); 3]), "{word}");
@@ -147,10 +145,7 @@ fn a_verdict_is_taken_in_every_word_that_is_read_as_one_and_in_any_case() {
     for word in ["passed", "1", "x\n- Tests: PASS"] {
         assert_eq!(verdict(word), None, "{word}");
     }
-    let resumes = |more: &[&str]| match draft(&[&["spawn-request"], more].concat()).message {
-        Message::SpawnRequest(request) => request.resume,
-        other => panic!("{other:?}"),
-    };
+    let resumes = |more: &[&str]| draft(&[&["spawn-request"], more].concat()).message.flag("resume").is_some();
     assert!(resumes(&["--resume"]) && resumes(&["--resume", "Yes"]) && !resumes(&["--resume", "no"]) && !resumes(&[]));
     let words = ["spawn-ack", "--issue", "a", "--status", "Spawned"];
     assert!(draft(&words).is_sound() && draft(&words).written.body.contains("Status: spawned"));
@@ -182,10 +177,7 @@ fn a_text_comes_from_a_file_and_standard_input_is_for_one() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "from a file\n").unwrap();
     let at = format!("@{}", file.path().display());
-    let read = |text: &str| match draft(&["help-response", "--guidance", text]).message {
-        Message::HelpResponse(response) => response.guidance,
-        other => panic!("{other:?}"),
-    };
+    let read = |text: &str| draft(&["help-response", "--guidance", text]).message.text("guidance").to_owned();
     assert_eq!((read(&at).as_str(), read("@@codex look").as_str()), ("from a file\n", "@codex look"));
 }
 

@@ -7,9 +7,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use mail::Office;
 use tempfile::TempDir;
+
+use super::members::Members;
 
 /// The file that tells that the demo made a home.
 const MARK: &str = "demo";
@@ -18,16 +20,17 @@ const MARK_TEXT: &str = "This folder holds sample mail: `postrider demo` made it
 const MOST_PROJECTS: usize = 100;
 
 /// The home of the sample mail.
-pub(crate) struct Home {
-    path: PathBuf,
+pub(super) struct Home {
+    pub(super) path: PathBuf,
     /// Goes with all that is in it.
     folder: Option<TempDir>,
-    is_new: bool,
+    /// Whether there is no mail in it yet.
+    pub(super) is_new: bool,
 }
 
 impl Home {
     /// The named folder, which has to be empty, new, or made by the demo; a temporary one without a name.
-    pub(crate) fn choose(named: Option<&Path>) -> anyhow::Result<Self> {
+    pub(super) fn choose(named: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = named else {
             let folder = tempfile::Builder::new().prefix("postrider-demo-").tempdir();
             let folder = folder.context("cannot make a temporary folder; name one with --home")?;
@@ -45,48 +48,35 @@ impl Home {
         Ok(Self { path: path.to_owned(), folder: None, is_new })
     }
 
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether there is no mail in it yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     /// Whether it stays when the demo ends.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(super) fn is_kept(&self) -> bool {
         self.folder.is_none()
     }
 
     /// Notes that the sample is there, and that it is the demo's.
-    pub(crate) fn mark(&self) -> anyhow::Result<()> {
+    pub(super) fn mark(&self) -> anyhow::Result<()> {
         let path = self.path.join(MARK);
         fs::write(&path, MARK_TEXT).with_context(|| format!("cannot write '{}'", path.display()))
     }
 
     /// Fails when there is mail of other projects than the demo's.
-    pub(crate) async fn check_projects(&self, office: &Office, ours: &[&str]) -> anyhow::Result<()> {
+    pub(super) async fn check_projects(&self, office: &Office, ours: &Members) -> anyhow::Result<()> {
         let projects = office.projects(None, MOST_PROJECTS).await?;
-        if projects.iter().any(|project| !ours.contains(&project.human_key.as_str())) {
+        if projects.iter().any(|project| !ours.contains_key(&project.human_key)) {
             return Err(not_ours(&self.path));
         }
         Ok(())
     }
 
     /// Removes it, unless it is to stay.
-    pub(crate) fn leave(self) -> anyhow::Result<()> {
-        let Some(folder) = self.folder else { return Ok(()) };
-        if let Err(error) = folder.close() {
-            bail!("cannot remove '{}': {error}; remove it by hand", self.path.display());
-        }
-        Ok(())
+    pub(super) fn leave(self) -> anyhow::Result<()> {
+        let removed = self.folder.map_or(Ok(()), TempDir::close);
+        removed.map_err(|error| anyhow!("cannot remove '{}': {error}; remove it by hand", self.path.display()))
     }
 }
 
 fn not_ours(path: &Path) -> anyhow::Error {
-    anyhow::anyhow!(
+    anyhow!(
         "'{}' holds what the demo did not make, and is left alone; name a folder that is empty or new, or leave out --home \
          for a temporary one",
         path.display()
@@ -102,10 +92,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (new, others) = (place.path().join("a/b"), place.path().join("others"));
         let home = Home::choose(Some(&new)).unwrap();
-        assert!(home.is_new() && home.is_kept());
-        assert!(Home::choose(Some(&new)).unwrap().is_new(), "an empty one is as good as new");
+        assert!(home.is_new && home.is_kept());
+        assert!(Home::choose(Some(&new)).unwrap().is_new, "an empty one is as good as new");
         home.mark().unwrap();
-        assert!(!Home::choose(Some(&new)).unwrap().is_new());
+        assert!(!Home::choose(Some(&new)).unwrap().is_new);
         home.leave().unwrap();
         assert!(new.is_dir(), "what was named stays");
         fs::create_dir(&others).unwrap();
@@ -117,9 +107,9 @@ mod tests {
     #[test]
     fn a_folder_that_nobody_named_goes_with_all_that_is_in_it() {
         let home = Home::choose(None).unwrap();
-        let path = home.path().to_owned();
+        let path = home.path.clone();
         home.mark().unwrap();
-        assert!(path.is_dir() && home.is_new() && !home.is_kept());
+        assert!(path.is_dir() && home.is_new && !home.is_kept());
         home.leave().unwrap();
         assert!(!path.exists());
     }

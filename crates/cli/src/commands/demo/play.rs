@@ -1,26 +1,25 @@
 //! The play: agents that go on working, a step of somebody's every second or two, for two hours at most.
 //!
-//! Each worker does one piece of work after the other, and one track is talk beside the work. Scenes and topics come in
-//! turn; every work item has a number of its own. A step that fails ends its scene and no more: whoever looks at the demo
-//! may take part in it, and need not know the script.
+//! Each worker plays one scene after the other: a piece of work, or talk beside it. Scenes and topics come in turn; every
+//! work item has a number of its own. A step that fails ends its scene and no more: whoever looks at the demo may take part
+//! in it, and need not know the script.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use api::{Ask, ListWork};
 use mail::Office;
-use mail::office::{Claim, WorkAsk};
+use mail::office::Claim;
 use relay::wake::Bells;
 use serde::Deserialize;
 use tokio::time::timeout;
+use toml::Table;
 
-use super::answering::Answering;
-use super::awake::Members;
-use super::deed::Deed;
-use super::letter::{Labels, Reaction};
-use super::phrases::Phrases;
+use super::members::{Answering, Members};
 use super::sample::MAIN;
+use super::step::{Labels, Phrases, Reaction, Step, words_at};
 use crate::output;
 
 /// How long the play lasts.
@@ -33,26 +32,27 @@ const BACK_AFTER: u64 = 50;
 const WORK: &str = "ws-";
 const FIRST_WORK: u32 = 41;
 /// How many work items are looked at for the numbers that are taken.
-const MOST_ITEMS: usize = 10_000;
+const MOST_ITEMS: u32 = 10_000;
+
+/// The files of the play, one behind the other.
+const SCRIPT: &str = concat!(
+    include_str!("play/topics.toml"),
+    include_str!("play/scenes.toml"),
+    include_str!("play/asides.toml"),
+    include_str!("play/openings.toml"),
+);
 
 /// All scenes and topics.
 #[derive(Deserialize)]
 struct Script {
     /// Who does the work.
     workers: Vec<String>,
-    /// Who has something to say beside the work.
-    speakers: Vec<String>,
     /// What the work can be, each as words and what they stand for.
-    topic: Vec<BTreeMap<String, String>>,
-    /// Scenes in which a worker, with another at hand, does a piece of work.
-    #[serde(skip)]
-    scenes: Vec<Scene>,
-    /// Scenes in which a worker goes on with what the sample left open.
-    #[serde(skip)]
-    openings: Vec<Scene>,
-    /// Talk beside the work.
-    #[serde(skip)]
-    asides: Vec<Scene>,
+    topic: Vec<Phrases>,
+    /// Scenes in which a worker, with another at hand, does a piece of work, or has something to say beside it.
+    scene: Vec<Scene>,
+    /// A scene for each worker, who goes on with what the sample left open.
+    opening: Vec<Scene>,
 }
 
 /// A few steps that belong together.
@@ -61,16 +61,14 @@ struct Script {
 struct Scene {
     /// What it is called in the log.
     name: String,
-    #[serde(default = "main_project")]
-    project: String,
-    /// Whose it is, of an opening.
-    worker: Option<String>,
-    step: Vec<Deed>,
+    /// Where, if not in the main project.
+    project: Option<String>,
+    step: Vec<Table>,
 }
 
-/// A scene that is being played. There is one track for each worker, and one for talk.
+/// A scene that is being played. There is one track for each worker.
 struct Track {
-    index: usize,
+    worker: usize,
     scene: Scene,
     /// The next step.
     at: usize,
@@ -78,8 +76,9 @@ struct Track {
     labels: Labels,
 }
 
-pub(crate) struct Play {
+pub(super) struct Play {
     office: Arc<Office>,
+    members: Members,
     script: Script,
     tracks: VecDeque<Track>,
     /// What is done with mail that was sent, by and by.
@@ -94,38 +93,32 @@ pub(crate) struct Play {
 }
 
 impl Script {
-    /// Reads the files, which are part of the program.
     fn read() -> anyhow::Result<Self> {
-        let scenes = |name: &str, text| -> anyhow::Result<Vec<Scene>> {
-            let mut read: BTreeMap<String, Vec<Scene>> =
-                toml::from_str(text).with_context(|| format!("the play's file '{name}'"))?;
-            Ok(read.remove("scene").unwrap_or_default())
-        };
-        Ok(Self {
-            scenes: scenes("scenes.toml", include_str!("play/scenes.toml"))?,
-            openings: scenes("openings.toml", include_str!("play/openings.toml"))?,
-            asides: scenes("asides.toml", include_str!("play/asides.toml"))?,
-            ..toml::from_str(include_str!("play/topics.toml")).context("the play's file 'topics.toml'")?
-        })
+        toml::from_str(SCRIPT).context("the script of the play")
     }
 }
 
 impl Play {
     /// Gets ready to play in an office that holds the sample; `is_new` if nobody played there before.
-    pub(crate) async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
-        let ask = WorkAsk { project_key: MAIN, state: None, agent: None, before: None, limit: MOST_ITEMS };
-        let taken = office.work(ask).await?.items;
-        let numbers = taken.iter().filter_map(|item| item.id.strip_prefix(WORK)?.parse::<u32>().ok());
-        let next_work = numbers.max().map_or(FIRST_WORK, |highest| FIRST_WORK.max(highest + 1));
-        let answering = Answering::begin(&office, members).await?;
-        let (tracks, reactions, script) = (VecDeque::new(), VecDeque::new(), Script::read()?);
-        let mut play =
-            Self { office, script, tracks, reactions, answering, steps: 0, begun: 0, next_work, given_up: 0 };
-        for index in 0..=play.script.workers.len() {
-            let mut track = play.next_scene(index);
-            let worker = play.script.workers.get(index).filter(|_| is_new);
-            let opening = play.script.openings.iter().find(|scene| worker.is_some() && scene.worker.as_ref() == worker);
-            if let Some(opening) = opening {
+    pub(super) async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
+        let request = ListWork { project_key: MAIN.to_owned(), limit: Some(MOST_ITEMS), ..ListWork::default() };
+        let taken = request.ask(&office).await?.items;
+        let numbers = taken.iter().filter_map(|item| item.work_id.strip_prefix(WORK)?.parse::<u32>().ok());
+        let mut play = Self {
+            next_work: numbers.max().map_or(FIRST_WORK, |highest| FIRST_WORK.max(highest + 1)),
+            office,
+            members,
+            script: Script::read()?,
+            tracks: VecDeque::new(),
+            reactions: VecDeque::new(),
+            answering: Answering::default(),
+            steps: 0,
+            begun: 0,
+            given_up: 0,
+        };
+        for worker in 0..play.script.workers.len() {
+            let mut track = play.next_scene(worker);
+            if let Some(opening) = play.script.opening.get(worker).filter(|_| is_new) {
                 track.scene = opening.clone();
             }
             play.tracks.push_back(track);
@@ -134,7 +127,7 @@ impl Play {
     }
 
     /// Plays until the bells are closed, or it has lasted long enough.
-    pub(crate) async fn go_on(mut self, bells: Arc<Bells>) {
+    pub(super) async fn go_on(mut self, bells: Arc<Bells>) {
         let begun = Instant::now();
         while begun.elapsed() < LONGEST {
             let pause = Duration::from_millis(800 + self.steps * 389 % 1100);
@@ -149,7 +142,7 @@ impl Play {
     /// Lets somebody do something, and answers whoever wrote meanwhile.
     async fn step(&mut self) {
         self.steps += 1;
-        if let Err(error) = self.answering.look(&self.office).await {
+        if let Err(error) = self.answering.look(&self.office, &self.members).await {
             self.complain("an answer", &error);
         }
         if (self.steps.is_multiple_of(2) || self.reactions.len() > MOST_WAITING)
@@ -173,10 +166,16 @@ impl Play {
 
     /// Plays the next step of a track; whether there was one that does not wait.
     async fn play(&mut self, mut track: Track) -> (Track, bool) {
-        let is_away = (2..self.script.workers.len()).contains(&track.index) && self.steps < BACK_AFTER;
-        let Some(step) = track.scene.step.get(track.at).filter(|_| !is_away) else { return (track, false) };
-        let words = track.words.clone().sent_at(self.office.now(), &format!("{} {}", self.begun, self.steps));
-        match step.happen(&self.office, &track.scene.project, &words, &mut track.labels).await {
+        let is_away = track.worker >= 2 && self.steps < BACK_AFTER;
+        let Some(written) = track.scene.step.get(track.at).filter(|_| !is_away) else { return (track, false) };
+        let (project, labels) = (track.scene.project.as_deref().unwrap_or(MAIN), &mut track.labels);
+        let mut words = words_at(self.office.now(), &format!("{} {}", self.begun, self.steps));
+        words.extend(track.words.clone());
+        let taken = match Step::read(written, project, &words, labels) {
+            Ok(step) => step.happen(&self.office, project, labels).await,
+            Err(error) => Err(error),
+        };
+        match taken {
             Ok(None) => return (track, false),
             Ok(Some(reactions)) => {
                 self.reactions.extend(reactions);
@@ -185,12 +184,12 @@ impl Play {
             Err(error) => {
                 self.complain(&track.scene.name, &error);
                 // What it is about does not stay reserved.
-                let _ = self.office.release(&track.scene.project, Claim::of(&words.fill("{{worker}}")), None).await;
+                let _ = self.office.release(project, Claim::of(&words["worker"]), None).await;
                 track.at = track.scene.step.len();
             }
         }
         if track.at == track.scene.step.len() {
-            track = self.next_scene(track.index);
+            track = self.next_scene(track.worker);
         }
         (track, true)
     }
@@ -203,19 +202,15 @@ impl Play {
     }
 
     /// The next scene of a track, with people, a topic, and what else changes from scene to scene.
-    fn next_scene(&mut self, index: usize) -> Track {
-        let (turn, script) = (self.begun, &self.script);
+    fn next_scene(&mut self, worker: usize) -> Track {
+        let (turn, Script { workers, topic, scene, .. }) = (self.begun, &self.script);
         self.begun += 1;
-        let is_work = index < script.workers.len();
-        let (scenes, people) =
-            if is_work { (&script.scenes, &script.workers) } else { (&script.asides, &script.speakers) };
-        let first = if is_work { index } else { turn };
-        let second = first + 1 + turn % (people.len() - 1);
-        let pick = |list: &[String], index: usize| list[index % list.len()].clone();
+        let other = (worker + 1 + turn % (workers.len() - 1)) % workers.len();
         let hash = blake3::hash(format!("{turn} {}", self.next_work).as_bytes()).to_hex();
-        let words = [
-            ("worker", pick(people, first)),
-            ("other", pick(people, second)),
+        let mut words = topic[turn % topic.len()].clone();
+        let drawn = [
+            ("worker", workers[worker].clone()),
+            ("other", workers[other].clone()),
             ("tests", (180 + turn % 60).to_string()),
             ("seconds", (41 + turn % 17).to_string()),
             ("context", (40 + turn % 30).to_string()),
@@ -223,17 +218,11 @@ impl Play {
             ("commit2", hash[7..14].to_owned()),
             ("work", format!("{WORK}{}", self.next_work)),
         ];
-        let topic = script.topic[turn % script.topic.len()].iter().map(|(name, text)| (name.as_str(), text.clone()));
-        let words =
-            words.into_iter().chain(topic).fold(Phrases::default(), |words, (name, text)| words.with(name, text));
-        self.next_work += u32::from(is_work);
-        let scene = scenes[turn % scenes.len()].clone();
-        Track { index, scene, at: 0, words, labels: Labels::new() }
+        words.extend(drawn.map(|(name, text)| (name.to_owned(), text)));
+        self.next_work += 1;
+        let scene = scene[turn % scene.len()].clone();
+        Track { worker, scene, at: 0, words, labels: Labels::new() }
     }
-}
-
-fn main_project() -> String {
-    MAIN.to_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -62,7 +63,7 @@ pub fn install(hooks: &Path) -> anyhow::Result<Installed> {
                commit when that exits with {RESERVED}"
         );
     };
-    if !is_executable(&about.permissions()) {
+    if about.permissions().mode() & 0o111 == 0 {
         bail!("'{name}' is not executable, so git passes over it; make it so, or delete it, and install again");
     }
     let guarded = [first, LINE.as_bytes(), &script[first.len()..]].concat();
@@ -125,30 +126,10 @@ fn write(hook: &Path, script: &[u8], permissions: Option<Permissions>) -> anyhow
     let folder = hook.parent().unwrap_or(Path::new("/"));
     let written = NamedTempFile::new_in(folder).and_then(|mut fresh| {
         fresh.write_all(script)?;
-        fresh.as_file().set_permissions(permissions.map_or_else(executable, Ok)?)?;
+        fresh.as_file().set_permissions(permissions.unwrap_or_else(|| Permissions::from_mode(0o755)))?;
         fresh.persist(hook).map_err(|error| error.error)
     });
     written.map(drop).with_context(|| format!("cannot write '{}'", hook.display()))
-}
-
-#[cfg(unix)]
-fn executable() -> io::Result<Permissions> {
-    Ok(std::os::unix::fs::PermissionsExt::from_mode(0o755))
-}
-
-#[cfg(unix)]
-fn is_executable(permissions: &Permissions) -> bool {
-    std::os::unix::fs::PermissionsExt::mode(permissions) & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn executable() -> io::Result<Permissions> {
-    Ok(fs::metadata(".")?.permissions())
-}
-
-#[cfg(not(unix))]
-fn is_executable(_permissions: &Permissions) -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use super::super::hook::real;
+
 /// A working tree and the repository behind it.
 pub struct Repository {
     /// The top folder of the working tree.
@@ -30,8 +32,7 @@ impl Repository {
     pub fn around(folder: &Path) -> anyhow::Result<Self> {
         let top = git(folder, &["rev-parse", "--show-toplevel"])
             .with_context(|| format!("'{}' is in no working tree of git", folder.display()))?;
-        let top = PathBuf::from(line(top)?);
-        Ok(Self { top })
+        Ok(Self { top: line(top)?.into() })
     }
 
     /// Where git looks for hooks.
@@ -39,8 +40,7 @@ impl Repository {
         let folder = self.place(&["--git-path", "hooks"])?;
         // Working trees of one repository share its folder, which may be outside of this one.
         let common = self.place(&["--git-common-dir"])?;
-        let settled_folder = settled(&folder);
-        let is_shared = ![&self.top, &common].iter().any(|own| settled_folder.starts_with(settled(own)));
+        let is_shared = ![&self.top, &common].iter().any(|own| real(&folder).starts_with(real(own)));
         Ok(Hooks { folder, is_shared })
     }
 
@@ -94,13 +94,4 @@ fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
 fn line(printed: Vec<u8>) -> anyhow::Result<String> {
     let text = String::from_utf8(printed).ok().context("the path of the repository is not Unicode")?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
-}
-
-/// The path without links, as far as it is there.
-fn settled(path: &Path) -> PathBuf {
-    match (path.canonicalize(), path.parent(), path.file_name()) {
-        (Ok(whole), _, _) => whole,
-        (Err(_), Some(parent), Some(name)) => settled(parent).join(name),
-        _ => path.to_owned(),
-    }
 }

@@ -20,17 +20,6 @@ pub const NO_TOKEN: &str = "You have no mail here: acting in a name takes its re
                             none. Tell the user to set POSTRIDER_AGENT and POSTRIDER_REGISTRATION_TOKEN (`postrider join \
                             NAME` gives a token) and to start the session anew.";
 
-/// Who an agent is.
-#[derive(Clone, Copy, Debug)]
-pub struct Me<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its project.
-    pub project: &'a str,
-    /// How it gets at its mail.
-    pub door: Door,
-}
-
 /// A part of the digest: what waits, how much of it, and the first few.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestPart {
@@ -55,9 +44,8 @@ impl DigestPart {
     }
 }
 
-/// The digest. Parts with nothing in them are left out.
-pub fn text(me: Me<'_>, parts: &[DigestPart]) -> String {
-    let Me { name, project, door } = me;
+/// The digest of an agent of a project. Parts with nothing in them are left out.
+pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> String {
     let head = format!("You are {} in the project {}.", fence::line(name), fence::line(project));
     let head = format!("{head} {}", door.advice());
     let head = fence::beginning(&head, LONGEST);
@@ -88,7 +76,9 @@ pub fn text(me: Me<'_>, parts: &[DigestPart]) -> String {
 mod tests {
     use super::*;
 
-    const ME: Me<'static> = Me { name: "GreenDog", project: "/data/projects/app", door: Door::Tools };
+    fn told(parts: &[DigestPart]) -> String {
+        text("GreenDog", "/data/projects/app", Door::Tools, parts)
+    }
 
     fn part(title: &'static str, line: &str, count: usize) -> DigestPart {
         DigestPart { title, count, at_least: false, examples: vec![line.to_owned(); count.min(10)] }
@@ -96,8 +86,8 @@ mod tests {
 
     #[test]
     fn a_quiet_project_is_told_in_a_line() {
-        assert_eq!(text(ME, &[part("Unread", "", 0)]).lines().count(), 1);
-        insta::assert_snapshot!(text(ME, &[]));
+        assert_eq!(told(&[part("Unread", "", 0)]).lines().count(), 1);
+        insta::assert_snapshot!(told(&[]));
     }
 
     #[test]
@@ -108,7 +98,7 @@ mod tests {
             part("Your reservations", "src/** until 2026-01-11T16:33:15Z", 1),
             DigestPart { at_least: true, ..part("Others wait for help", "bd-2 RedFox: Which port?", 1000) },
         ];
-        insta::assert_snapshot!(text(ME, &parts));
+        insta::assert_snapshot!(told(&parts));
     }
 
     #[test]
@@ -116,19 +106,19 @@ mod tests {
         let long = "\"漢\\".repeat(1_000);
         let parts = ["Unread", "You wait for", "Your reservations", "Others wait for help"];
         let parts = parts.map(|title| part(title, &long, 1_000_000));
-        let told = text(ME, &parts);
+        let told = told(&parts);
         assert!(fence::cost(&told) <= LONGEST, "{}", fence::cost(&told));
         for part in &parts {
             assert!(told.contains(&part.head()), "{told}");
         }
-        let told = text(Me { name: &long, project: &long, door: Door::Tools }, &parts);
+        let told = text(&long, &long, Door::Tools, &parts);
         assert!(fence::cost(&told) <= LONGEST && told.starts_with("You are \"漢"), "{told}");
     }
 
     #[test]
     fn a_long_example_makes_room_for_a_short_one_behind_it() {
         let parts = [part("Unread", &"漢".repeat(100), 3), part("Your reservations", "src/**", 1)];
-        let told = text(ME, &parts);
+        let told = told(&parts);
         assert!(told.contains("- src/**"), "{told}");
     }
 }

@@ -13,29 +13,21 @@ use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 
-use super::digest::{self, DigestPart, Me};
+use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
+use super::marks::Marks;
 use super::news::{self, Door, News};
 use super::objection::objection;
-use super::open::Open;
 use super::paths;
 use super::session::{self, Kept, Session};
 use crate::clients::{self, Client, Event, Reply};
 use crate::config::{Reserved, set};
-use crate::mailbox::Who;
+use crate::mailbox::{Mailbox, Who};
 use crate::post_office::PostOffice;
 
 /// How much time there has to be before the deadline when mail is taken.
 const TIME_TO_PRINT: Duration = Duration::from_millis(200);
-
-/// Where the mail of an agent is.
-pub enum Mail<'a> {
-    /// In the post office.
-    Office(&'a PostOffice),
-    /// With another program, which knows letters and nothing else.
-    Elsewhere(&'a dyn Provider),
-}
 
 /// An event of a session, and all that is known of it.
 pub struct Happening<'a> {
@@ -47,8 +39,8 @@ pub struct Happening<'a> {
     pub input: &'a Input,
     /// What is remembered of the session.
     pub session: &'a Session,
-    /// Which of the agent's sessions are open.
-    pub open: Option<Open>,
+    /// What is noted of it for others.
+    pub marks: Option<Marks<'a>>,
     /// Who the agent is. Without a name it may be given one.
     pub me: Kept,
     /// Whether acting in a name takes its token.
@@ -69,7 +61,7 @@ impl Happening<'_> {
             Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
             Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
-            Event::SessionEnd => self.open.as_ref().is_some_and(Open::is_last),
+            Event::SessionEnd => self.marks.as_ref().is_some_and(Marks::is_last),
         }
     }
 
@@ -80,11 +72,8 @@ impl Happening<'_> {
     }
 
     /// What there is to say about it.
-    pub async fn reply(self, mail: Mail<'_>) -> anyhow::Result<Option<Reply>> {
-        let post_office = match mail {
-            Mail::Office(post_office) => post_office,
-            Mail::Elsewhere(provider) => return self.reply_from(provider).await,
-        };
+    pub async fn reply(&self, mailbox: &Mailbox) -> anyhow::Result<Option<Reply>> {
+        let Some(post_office) = mailbox.post_office() else { return self.reply_from(mailbox.provider()).await };
         let inquiry = Inquiry { post_office, me: &self.me };
         match self.event {
             Event::SessionStart => self.digest(post_office).await.map(Some),
@@ -99,24 +88,24 @@ impl Happening<'_> {
     }
 
     /// Nobody else's program keeps reservations, or knows what presses.
-    async fn reply_from(self, provider: &dyn Provider) -> anyhow::Result<Option<Reply>> {
+    async fn reply_from(&self, provider: &dyn Provider) -> anyhow::Result<Option<Reply>> {
         let Kept { agent, project, .. } = &self.me;
         if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
             return Ok(None);
         }
         let letters = provider.check(agent).await?;
         if self.event == Event::SessionStart {
-            let unread: Vec<String> = letters.into_iter().rev().map(|letter| News::from(letter).headline()).collect();
-            let me = Me { name: agent, project, door: Door::Shell };
-            return Ok(Some(Reply::Context(digest::text(me, &[DigestPart::of("Unread", unread)]))));
+            let unread: Vec<String> = letters.into_iter().rev().map(|one| News::from(one).headline()).collect();
+            let unread = [DigestPart::of("Unread", unread)];
+            return Ok(Some(Reply::Context(digest::text(agent, project, Door::Shell, &unread))));
         }
         self.last_moment()?;
-        let newest = letters.into_iter().rev().take(session::MOST_TOLD).collect::<Vec<_>>().into_iter().rev();
-        let letters: Vec<News> = newest.map(News::from).collect();
-        let ids: Vec<String> = letters.iter().map(|letter| letter.id.clone()).collect();
+        let older = letters.len().saturating_sub(session::MOST_TOLD);
+        let mut news: Vec<News> = letters.into_iter().skip(older).map(News::from).collect();
+        let ids: Vec<String> = news.iter().map(|one| one.id.clone()).collect();
         let untold = self.session.untold(&ids)?;
-        let fresh: Vec<News> = letters.into_iter().filter(|letter| untold.contains(&letter.id)).collect();
-        Ok(news::text(&fresh, Door::Shell).map(Reply::Context))
+        news.retain(|one| untold.contains(&one.id));
+        Ok(news::text(&news, Door::Shell).map(Reply::Context))
     }
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.
@@ -140,8 +129,7 @@ impl Happening<'_> {
         drop(turn);
         tell_shells(&me.agent)?;
         let parts = Inquiry { post_office, me: &me }.parts().await?;
-        let me = Me { name: &me.agent, project: &me.project, door: Door::Tools };
-        Ok(Reply::Context(digest::text(me, &parts)))
+        Ok(Reply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts)))
     }
 
     /// What somebody else's reservation says about the files that are about to be written.
@@ -164,7 +152,8 @@ impl Happening<'_> {
     }
 }
 
-/// Tells the shells of the session, where a client has a way for that, who the agent is, so that `postrider` and git hooks there know it, too.
+/// Tells the shells of the session, where a client has a way for that, who the agent is, so that `postrider` and git hooks
+/// there know it, too.
 fn tell_shells(agent: &str) -> anyhow::Result<()> {
     let file = clients::ALL.iter().find_map(|client| set(client.shell_settings?));
     let (Some(file), None) = (file, set("POSTRIDER_AGENT")) else { return Ok(()) };

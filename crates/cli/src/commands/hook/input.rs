@@ -4,15 +4,14 @@
 //! a client must not silence us. Only the members that matter are read at all; the others may be large, nested without
 //! end, or hold half of a character that a client cut in two.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
+use super::super::members::{self, LenientText, Members};
 use crate::clients::{self, Client};
 
 /// The longest input that is read, in bytes.
@@ -30,7 +29,7 @@ pub struct Input {
     /// Which tool.
     pub tool_name: String,
     /// The members of what the tool is told that say which files are written.
-    tool_input: Vec<(&'static str, String)>,
+    tool_input: BTreeMap<&'static str, String>,
     /// Whether the agent only goes on because a hook told it to.
     pub stop_hook_active: bool,
     /// Which agent below the main one, if it is not the main one.
@@ -49,17 +48,19 @@ impl Input {
             bail!("there is no input; a client gives its event as JSON");
         }
         let text = String::from_utf8_lossy(&text);
-        let said: Members<'_> =
-            serde_json::from_str(&text).ok().context("the input is not the JSON object of an event")?;
-        let tool: Members<'_> = said.member("tool_input").unwrap_or_default();
+        let said = members::read(&text, |name| MEMBERS.into_iter().find(|known| *known == name));
+        let said = said.ok().context("the input is not the JSON object of an event")?;
+        let tool_member = |name: &str| clients::tool_members().find(|known| *known == name);
+        let tool = said.get("tool_input").and_then(|tool| members::read(tool.get(), tool_member).ok());
+        let tool = tool.unwrap_or_default();
         Ok(Self {
-            session_id: said.text("session_id"),
-            cwd: said.text("cwd").into(),
-            model: said.text("model"),
-            tool_name: said.text("tool_name"),
-            tool_input: clients::tool_members().map(|name| (name, tool.text(name))).collect(),
-            stop_hook_active: said.member("stop_hook_active").unwrap_or_default(),
-            agent_id: said.text("agent_id"),
+            session_id: text_of(&said, "session_id"),
+            cwd: text_of(&said, "cwd").into(),
+            model: text_of(&said, "model"),
+            tool_name: text_of(&said, "tool_name"),
+            tool_input: tool.keys().map(|name| (*name, text_of(&tool, name))).collect(),
+            stop_hook_active: member(&said, "stop_hook_active").unwrap_or_default(),
+            agent_id: text_of(&said, "agent_id"),
         })
     }
 
@@ -70,75 +71,19 @@ impl Input {
 
     /// The files that the tool is about to write, as the client names them.
     pub fn written(&self, client: &Client) -> Vec<String> {
-        let member = |name: &str| self.tool_input.iter().find(|(known, _)| *known == name);
-        client.written(&self.tool_name, |name| member(name).map(|(_, text)| text.clone()).unwrap_or_default())
+        client.written(&self.tool_name, |name| self.tool_input.get(name).cloned().unwrap_or_default())
     }
 }
-
-/// The members of an object that anybody here asks for, unread.
-#[derive(Default)]
-struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 const MEMBERS: [&str; 7] = ["session_id", "cwd", "model", "tool_name", "tool_input", "stop_hook_active", "agent_id"];
 
-impl<'a> Members<'a> {
-    /// The member, if it is of the kind that is wanted. Of two with one name the last counts, as for most readers.
-    fn member<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
-        serde_json::from_str(value.get()).ok()
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.member::<LenientText>(name).unwrap_or_default().0
-    }
+/// The member, if it is of the kind that is wanted.
+fn member<'t, T: Deserialize<'t>>(members: &Members<'t>, name: &str) -> Option<T> {
+    serde_json::from_str(members.get(name)?.get()).ok()
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-
-            fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
-                told.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-                let mut said = Vec::new();
-                while let Some(LenientText(name)) = object.next_key()? {
-                    if MEMBERS.into_iter().chain(clients::tool_members()).any(|known| known == name) {
-                        said.push((name, object.next_value()?));
-                    } else {
-                        object.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(Members(said))
-            }
-        }
-        source.deserialize_map(Object)
-    }
-}
-
-/// Text in which half of a character, such as `\ud83d` alone, is replaced and no error.
-#[derive(Default)]
-struct LenientText(String);
-
-impl<'de> Deserialize<'de> for LenientText {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = LenientText;
-
-            fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
-                told.write_str("text")
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<LenientText, E> {
-                Ok(LenientText(String::from_utf8_lossy(bytes).into_owned()))
-            }
-        }
-        source.deserialize_bytes(Bytes)
-    }
+fn text_of(members: &Members<'_>, name: &str) -> String {
+    member::<LenientText>(members, name).unwrap_or_default().0
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
-    ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork, ReadOutbox,
-    RegisterAgent, Verb, WaitForMail, Whois,
+    Actor, Ask, ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork,
+    ReadOutbox, RegisterAgent, WaitForMail, Whois,
 };
 use jiff::Timestamp;
 use mail::clock::rfc3339;
@@ -15,6 +15,7 @@ use super::digest::DigestPart;
 use super::news::News;
 use super::session::Kept;
 use crate::commands::conflicts;
+use crate::commands::in_name::InName;
 use crate::post_office::{PostOffice, Refused, pages};
 
 /// How many new messages are taken at once. More stay for the next time.
@@ -62,32 +63,24 @@ impl Inquiry<'_> {
     /// Unread mail that was never returned before, oldest first. Nothing is taken after `not_after`, however long the office
     /// is held up: nobody would tell it.
     pub async fn news(&self, not_after: Timestamp) -> Result<Vec<News>, Refused> {
-        let Kept { agent, token, project } = self.me.clone();
         let request = WaitForMail {
-            project_key: project,
-            agent_name: agent,
             timeout_seconds: Some(0),
             limit: Some(MOST_NEWS),
             not_after: Some(rfc3339(not_after)),
-            registration_token: token,
             ..WaitForMail::default()
         };
-        Ok(self.ask(request).await?.into_iter().flatten().map(News::from).collect())
+        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(News::from).collect())
     }
 
     /// Unread mail without its text, newest first.
     pub async fn unread(&self) -> Result<Vec<News>, Refused> {
-        let Kept { agent, token, project } = self.me.clone();
         let request = FetchInbox {
-            project_key: project,
-            agent_name: agent,
             limit: Some(MOST_UNREAD),
             unread_only: Some(true),
             include_bodies: Some(false),
-            registration_token: token,
             ..FetchInbox::default()
         };
-        Ok(self.ask(request).await?.into_iter().flatten().map(News::from).collect())
+        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(News::from).collect())
     }
 
     /// What waits for the agent when its session begins.
@@ -107,15 +100,13 @@ impl Inquiry<'_> {
 
     /// The agent's own reservations.
     async fn reservations(&self) -> Result<Vec<ReservationAnswer>, Refused> {
-        let read = pages::all(async |after| {
-            let project_key = self.me.project.clone();
-            let request = ListReservations { project_key, after, limit: Some(pages::MOST_AT_ONCE) };
-            let page = self.post_office.ask(request).await?;
-            Ok((page.reservations, page.next))
-        });
-        let (mut reservations, _) = read.await?;
-        reservations.retain(|one| one.agent == self.me.agent);
-        Ok(reservations)
+        let project_key = self.me.project.clone();
+        let request = ListReservations { project_key, after: None, limit: Some(pages::MOST_AT_ONCE) };
+        let turn = |request: &mut ListReservations, next| request.after = Some(next);
+        let (mut page, _) =
+            pages::all(self.post_office, request, turn, |page| (&mut page.reservations, page.next)).await?;
+        page.reservations.retain(|one| one.agent == self.me.agent);
+        Ok(page.reservations)
     }
 
     /// The folder of the project; none if there is no such project.
@@ -136,16 +127,8 @@ impl Inquiry<'_> {
     }
 
     async fn unacknowledged(&self) -> Result<DigestPart, Refused> {
-        let Kept { agent, token, project } = self.me.clone();
-        let request = ReadOutbox {
-            project_key: project,
-            agent_name: agent,
-            limit: Some(MOST_SENT),
-            include_bodies: Some(false),
-            registration_token: token,
-            ..ReadOutbox::default()
-        };
-        let page = self.post_office.ask(request).await?;
+        let request = ReadOutbox { limit: Some(MOST_SENT), include_bodies: Some(false), ..ReadOutbox::default() };
+        let page = self.post_office.ask(request.by(self.actor())).await?;
         let waiting = page.messages.into_iter().filter_map(|FollowedAnswer { message, recipients }| {
             let silent: Vec<String> =
                 recipients.into_iter().filter(|one| one.ack_ts.is_none()).map(|one| one.name).collect();
@@ -174,16 +157,20 @@ impl Inquiry<'_> {
 
     /// Says that the agent's last session ended.
     pub async fn end_session(&self) -> Result<(), Refused> {
+        let Actor { project_key, agent_name, registration_token } = self.actor();
+        self.ask(EndSession { project_key, agent_name, registration_token }).await.map(drop)
+    }
+
+    fn actor(&self) -> Actor {
         let Kept { agent, token, project } = self.me.clone();
-        let request = EndSession { project_key: project, agent_name: agent, registration_token: token };
-        self.ask(request).await.map(drop)
+        Actor { project_key: project, agent_name: agent, registration_token: token }
     }
 
     /// Asks a verb. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
-    async fn ask<V: Verb>(&self, verb: V) -> Result<Option<V::Answer>, Refused> {
+    async fn ask<V: Ask>(&self, verb: V) -> Result<Option<V::Answer>, Refused> {
         match self.post_office.ask(verb).await {
             Ok(answer) => Ok(Some(answer)),
-            Err(refused) if is_nobody(&refused) => Ok(None),
+            Err(refused) if refused.is_about_nobody() => Ok(None),
             Err(refused) => Err(refused),
         }
     }
@@ -196,11 +183,6 @@ fn of_files(held: &[ConflictAnswer], files: &[Vec<String>]) -> Vec<ConflictAnswe
         Some(ConflictAnswer { path: names.first()?.clone(), ..last.clone() })
     };
     files.iter().filter_map(conflict).collect()
-}
-
-/// Whether there is no such agent or project yet.
-fn is_nobody(refused: &Refused) -> bool {
-    matches!(refused.code.as_str(), "AGENT_NOT_FOUND" | "PROJECT_NOT_FOUND")
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn written(path: &Path) -> PathBuf {
 }
 
 /// Where symbolic links lead, whether or not anything is there: a write through a link to nothing makes its target.
-fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     let parts =
         |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<OsString>>();
     let (mut whole, mut left, mut links) = (PathBuf::new(), parts(path), 0);

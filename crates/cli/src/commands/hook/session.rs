@@ -5,8 +5,9 @@
 //! lost: then a name is drawn anew, or a message told twice.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +15,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Client;
+use crate::identity::Acting;
 
 /// How many messages are remembered as told. Whoever asks about more at once is told some of them again.
 pub const MOST_TOLD: usize = 1_000;
@@ -53,21 +55,15 @@ impl Session {
         let mut file = File::options().read(true).write(true).open(self.file("")).ok()?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).ok()?;
-        let changed = file.metadata().and_then(|about| about.modified()).ok();
-        let now = SystemTime::now();
-        if changed.and_then(|changed| now.duration_since(changed).ok()).is_some_and(|age| age > REFRESHED) {
-            let _ = file.set_modified(now);
+        if is_older(file.metadata(), REFRESHED) {
+            let _ = file.set_modified(SystemTime::now());
         }
         serde_json::from_slice(&text).ok()
     }
 
     /// Held by whoever finds out who the agent of the session is: of two who do so at once, one draws a name.
     pub fn turn(&self) -> anyhow::Result<File> {
-        let doing = || format!("cannot take a turn in '{}'", self.folder.display());
-        fs::create_dir_all(&self.folder).with_context(doing)?;
-        let file = private(&self.file(".turn")).with_context(doing)?;
-        file.lock().with_context(doing)?;
-        Ok(file)
+        self.locked(".turn").with_context(|| format!("cannot take a turn in '{}'", self.folder.display()))
     }
 
     /// Remembers who the agent is, and forgets sessions of long ago.
@@ -89,9 +85,7 @@ impl Session {
     /// Of `ids`, those that were never asked about before. They count as told from now on, for other processes too.
     pub fn untold(&self, ids: &[String]) -> anyhow::Result<Vec<String>> {
         let doing = || format!("cannot note what was told in '{}'", self.folder.display());
-        fs::create_dir_all(&self.folder).with_context(doing)?;
-        let mut file = private(&self.file(".told")).with_context(doing)?;
-        file.lock().with_context(doing)?;
+        let mut file = self.locked(".told").with_context(doing)?;
         let mut text = String::new();
         file.read_to_string(&mut text).with_context(doing)?;
         let mut told: Vec<&str> = text.lines().collect();
@@ -107,6 +101,14 @@ impl Session {
         Ok(fresh)
     }
 
+    /// A file of the session that nobody else has now.
+    fn locked(&self, end: &str) -> std::io::Result<File> {
+        fs::create_dir_all(&self.folder)?;
+        let file = private(&self.file(end))?;
+        file.lock()?;
+        Ok(file)
+    }
+
     fn file(&self, end: &str) -> PathBuf {
         self.folder.join(format!("{}{end}", self.name))
     }
@@ -115,26 +117,54 @@ impl Session {
     fn forget_old_sessions(&self) {
         let Ok(files) = fs::read_dir(&self.folder) else { return };
         for file in files.take(MOST_LOOKED_AT).flatten() {
-            let changed = file.metadata().and_then(|about| about.modified());
-            let age = changed.ok().and_then(|changed| SystemTime::now().duration_since(changed).ok());
-            if age.is_some_and(|age| age > FORGOTTEN) {
+            if is_older(file.metadata(), FORGOTTEN) {
                 let _ = fs::remove_file(file.path());
             }
         }
     }
 }
 
+/// Who the agent of a session is, whose client is at `cwd`, as far as can be said without asking anybody. The name is empty if
+/// nobody knows one.
+///
+/// What was said comes first: by a flag or the environment. The `agent` of the settings is whoever sits at the terminal, and
+/// not each agent that works there. A session that began with us goes on as it began, also when its agent has gone to another
+/// folder, because its mail is where its name is known.
+pub fn me(acting: &Acting, kept: Option<Kept>, cwd: &Path) -> anyhow::Result<Kept> {
+    let here = if cwd.is_absolute() { cwd.to_owned() } else { std::env::current_dir()?.join(cwd) };
+    // Joining nothing leaves a slash at the end, which would make another project.
+    let here: PathBuf = here.components().collect();
+    // A shell that goes through a link is told where it really is; so are we.
+    let here = here.canonicalize().unwrap_or(here);
+    let project = if acting.project.is_given() { Some(acting.project.key_at(&here)?) } else { None };
+    let who = acting.said();
+    let is_mine = |kept: &Kept| {
+        who.as_ref().is_none_or(|who| who.name == kept.agent) && project.as_ref().is_none_or(|key| *key == kept.project)
+    };
+    let kept = kept.filter(is_mine);
+    let (agent, token) = who.map_or_else(Default::default, |who| (who.name, who.token));
+    if let Some(kept) = kept {
+        return Ok(Kept { token: token.or(kept.token.clone()), ..kept });
+    }
+    let project = project.map_or_else(|| acting.project.key_at(&here), Ok)?;
+    Ok(Kept { agent, token, project })
+}
+
+/// Whether a file was changed longer ago than that; not if nobody can say.
+fn is_older(about: std::io::Result<Metadata>, than: Duration) -> bool {
+    let changed = about.and_then(|about| about.modified()).ok();
+    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > than)
+}
+
 /// Opens a file that nobody else may read: it may hold a token.
 fn private(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
     use crate::clients::{CLAUDE, CODEX};
 
@@ -225,5 +255,47 @@ mod tests {
         session.untold(&ids(0..MOST_TOLD + 1)).unwrap();
         assert!(session.untold(&ids(1..MOST_TOLD + 1)).unwrap().is_empty());
         assert_eq!(session.untold(&ids(0..1)).unwrap(), ["0"]);
+    }
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        acting: Acting,
+    }
+
+    fn who(flags: &[&str], kept: Option<&Kept>) -> (String, Option<String>, String) {
+        let line = Line::parse_from([&["postrider"], flags].concat());
+        let Kept { agent, token, project } = me(&line.acting, kept.cloned(), Path::new("/nowhere/app")).unwrap();
+        (agent, token, project)
+    }
+
+    fn is(agent: &str, token: Option<&str>, project: &str) -> (String, Option<String>, String) {
+        (agent.to_owned(), token.map(str::to_owned), project.to_owned())
+    }
+
+    #[test]
+    fn what_is_said_comes_before_what_was_kept() {
+        let kept = Kept { agent: "Kept".to_owned(), token: Some("t".to_owned()), project: "/home/p".to_owned() };
+        assert_eq!(who(&[], Some(&kept)), is("Kept", Some("t"), "/home/p"));
+        assert_eq!(who(&["--as", "Said"], Some(&kept)), is("Said", None, "/nowhere/app"));
+        assert_eq!(who(&["--as", "Kept"], Some(&kept)), is("Kept", Some("t"), "/home/p"));
+        assert_eq!(who(&["--project", "/home/p"], Some(&kept)), is("Kept", Some("t"), "/home/p"));
+    }
+
+    #[test]
+    fn a_client_that_does_not_say_where_it_is_is_where_its_hook_is() {
+        let line = Line::parse_from(["postrider", "--project", "./x"]);
+        let there = me(&line.acting, None, Path::new("")).unwrap().project;
+        assert_eq!(Path::new(&there), std::env::current_dir().unwrap().join("x"));
+        let nowhere = Line::parse_from(["postrider"]);
+        let project = me(&nowhere.acting, None, Path::new("/nowhere/app/")).unwrap().project;
+        assert_eq!(project, "/nowhere/app");
+    }
+
+    #[test]
+    fn a_name_of_another_project_is_nobodys_here() {
+        let kept = Kept { agent: "Kept".to_owned(), token: None, project: "/home/p".to_owned() };
+        assert_eq!(who(&["--project", "/home/q"], Some(&kept)), is("", None, "/home/q"));
+        assert_eq!(who(&[], None), is("", None, "/nowhere/app"));
     }
 }

@@ -1,12 +1,14 @@
-//! A file of a client's configuration, with our entries in it or without them. Text in, text out.
+//! A file of a client's configuration, and what becomes of it: with our entries in it, or without them. Nothing is written here.
 //!
 //! Which files there are is in the table of clients. How JSON and TOML are changed is for `entries` and `toml`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::entries::{self, Hooks, SERVER, Server};
+use super::entries::{self, SERVER, Server};
+use super::files::{self, Change};
 use super::own_program::Program;
-use super::{Fault, toml};
+use super::receipt::Receipt;
+use super::{Fault, refused, toml};
 use crate::clients::{Client, ConfigPart, Folders, Scope};
 
 /// A file of a client's configuration, and what goes into it.
@@ -17,29 +19,102 @@ pub(crate) struct Configuration {
     parts: &'static [ConfigPart],
 }
 
+/// What becomes of one file of configuration.
+pub(crate) struct Planned {
+    /// The file itself.
+    pub change: Change,
+    pub receipt: Change,
+    /// Folders to remove afterwards, if they are empty.
+    pub folders: Vec<PathBuf>,
+    /// Whether a server of our name that is not ours stays in it.
+    pub has_foreign_server: bool,
+}
+
+impl Planned {
+    /// Whether the file will be another one.
+    pub(crate) fn changes(&self) -> bool {
+        self.change.before != self.change.after
+    }
+}
+
+/// Everything that has to be written for these files.
+pub(crate) fn writes(plan: &[Planned]) -> Vec<Change> {
+    let all = plan.iter().flat_map(|planned| [&planned.receipt, &planned.change]);
+    all.filter(|change| change.before != change.after).cloned().collect()
+}
+
 /// The files that a client reads.
 pub(crate) fn files(client: &Client, scope: Scope, folders: &Folders) -> Vec<Configuration> {
     client.files.iter().map(|file| Configuration { path: file.path(scope, folders), parts: file.parts }).collect()
 }
 
 impl Configuration {
+    /// Puts the entries of `client` into it.
+    pub(crate) fn install(&self, client: &Client, program: &Program, home: &Path) -> anyhow::Result<Planned> {
+        let before = files::read(&self.path)?;
+        let text = before.as_deref().unwrap_or_default();
+        let (kept, mut receipt) = Receipt::find(home, &self.path)?;
+        // Without a receipt nothing that is there was written by us.
+        let (mut own, _) = self.entries(text)?;
+        own.retain(|entry| kept.as_ref().is_none_or(|kept| kept.own.contains(entry)));
+        let after = self.with_entries(text, client, program, &own)?;
+        let (_, has_foreign_server) = self.entries(&after)?;
+        let is_noted = kept.is_some() || own.is_empty();
+        if before.as_deref() != Some(after.as_str()) || !is_noted {
+            let former = match kept.as_ref().map(|kept| kept.former(text)) {
+                Some(Some(former)) => former,
+                Some(None) => self.without_entries(text, &own)?,
+                None => text.to_owned(),
+            };
+            let kept = kept.unwrap_or_default();
+            let missing = files::missing_folders(&self.path);
+            let mut new = Receipt::new(&self.path, &former, &after);
+            new.own = own;
+            new.is_new = before.is_none() || kept.is_new;
+            new.folders = if missing.is_empty() { kept.folders } else { missing };
+            receipt.after = Some(new.written()?);
+        }
+        let change = Change { path: self.path.clone(), before, after: Some(after), is_private: false };
+        Ok(Planned { change, receipt, folders: Vec::new(), has_foreign_server })
+    }
+
+    /// Takes everything of ours out of it.
+    pub(crate) fn uninstall(&self, home: &Path) -> anyhow::Result<Planned> {
+        let before = files::read(&self.path)?;
+        let (kept, mut receipt) = Receipt::find(home, &self.path)?;
+        receipt.after = None;
+        let kept = kept.unwrap_or_default();
+        let (mut after, mut has_foreign_server) = (None, false);
+        if let Some(text) = &before {
+            let left = match kept.former(text) {
+                Some(former) => former,
+                None => self.without_entries(text, &kept.own)?,
+            };
+            // Otherwise a second time would take what was there before.
+            if !kept.own.is_empty() {
+                let mut stays = Receipt::new(&self.path, &left, &left);
+                stays.own.clone_from(&kept.own);
+                receipt.after = Some(stays.written()?);
+            }
+            (_, has_foreign_server) = self.entries(&left)?;
+            after = Some(left).filter(|left| !(kept.is_new && self.is_void(left)));
+        }
+        let change = Change { path: self.path.clone(), before, after, is_private: false };
+        let folders = receipt.path.parent().map(Path::to_owned).into_iter().chain(kept.folders).collect();
+        Ok(Planned { change, receipt, folders, has_foreign_server })
+    }
+
     /// The text with everything in it. What is in `own` was there before us, and stays.
-    pub(crate) fn install(
-        &self,
-        text: &str,
-        client: &Client,
-        program: &Program,
-        own: &[String],
-    ) -> Result<String, Fault> {
+    fn with_entries(&self, text: &str, client: &Client, program: &Program, own: &[String]) -> anyhow::Result<String> {
         self.edited(text, |text, part| match part {
-            ConfigPart::Hooks => entries::install_hooks(text, &Hooks { client, program: &program.for_a_shell() }, own),
+            ConfigPart::Hooks => entries::install_hooks(text, client, &program.for_a_shell(), own),
             ConfigPart::Server => entries::install_server(text, &program.word),
             ConfigPart::TomlServer => toml::install(text, &program.word),
         })
     }
 
     /// The text with nothing of ours in it but what is in `own`.
-    pub(crate) fn uninstall(&self, text: &str, own: &[String]) -> Result<String, Fault> {
+    fn without_entries(&self, text: &str, own: &[String]) -> anyhow::Result<String> {
         self.edited(text, |text, part| match part {
             ConfigPart::Hooks => entries::uninstall_hooks(text, own),
             ConfigPart::Server | ConfigPart::TomlServer if own.iter().any(|name| name == SERVER) => Ok(text.to_owned()),
@@ -48,46 +123,46 @@ impl Configuration {
         })
     }
 
-    /// What is in the text already and could be ours: the events that have a hook, and the name of the server.
-    pub(crate) fn entries(&self, text: &str) -> Result<Vec<String>, Fault> {
+    /// What is in the text already: what could be ours (the events that have a hook, the name of the server), and whether a
+    /// server of our name is somebody else's.
+    fn entries(&self, text: &str) -> anyhow::Result<(Vec<String>, bool)> {
         let text = unmarked(text);
-        let mut found = Vec::new();
+        let (mut ours, mut is_foreign) = (Vec::new(), false);
         for part in self.parts {
             let server = match part {
                 ConfigPart::Hooks => {
-                    found.extend(entries::hooked_events(text)?);
+                    ours.extend(entries::hooked_events(text).map_err(|fault| self.unusable(&fault))?);
                     continue;
                 }
-                ConfigPart::Server => entries::server(text)?,
-                ConfigPart::TomlServer => toml::server(text)?,
+                ConfigPart::Server => entries::server(text),
+                ConfigPart::TomlServer => toml::server(text),
             };
-            found.extend(matches!(server, Server::Ours(_)).then(|| SERVER.to_owned()));
+            let server = server.map_err(|fault| self.unusable(&fault))?;
+            ours.extend(matches!(server, Server::Ours(_)).then(|| SERVER.to_owned()));
+            is_foreign |= server == Server::Foreign;
         }
-        Ok(found)
-    }
-
-    /// Whether the text has a server of our name that is somebody else's.
-    pub(crate) fn has_foreign_server(&self, text: &str) -> Result<bool, Fault> {
-        let text = unmarked(text);
-        let is_foreign = |part: &ConfigPart| match part {
-            ConfigPart::Hooks => Ok(false),
-            ConfigPart::Server => Ok(entries::server(text)? == Server::Foreign),
-            ConfigPart::TomlServer => Ok(toml::server(text)? == Server::Foreign),
-        };
-        self.parts.iter().try_fold(false, |found, part| Ok(found || is_foreign(part)?))
+        Ok((ours, is_foreign))
     }
 
     /// The text after an edit for each part. A byte order mark is no part of what is edited.
-    fn edited(&self, text: &str, edit: impl Fn(&str, ConfigPart) -> Result<String, Fault>) -> Result<String, Fault> {
+    fn edited(&self, text: &str, edit: impl Fn(&str, ConfigPart) -> Result<String, Fault>) -> anyhow::Result<String> {
         let (mark, body) = text.split_at(text.len() - unmarked(text).len());
-        let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part))?;
-        Ok(format!("{mark}{edited}"))
+        let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part));
+        Ok(format!("{mark}{}", edited.map_err(|fault| self.unusable(&fault))?))
     }
 
     /// Whether nothing is left in a text that we began.
-    pub(crate) fn is_void(&self, text: &str) -> bool {
+    fn is_void(&self, text: &str) -> bool {
         let is_json = !self.parts.contains(&ConfigPart::TomlServer);
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
+    }
+
+    fn unusable(&self, Fault { line, column, what }: &Fault) -> anyhow::Error {
+        refused(
+            "CONFIG_UNUSABLE",
+            &format!("'{}', line {line}, column {column}: {what}", self.path.display()),
+            "Nothing was changed. Correct the file, then run the command again.",
+        )
     }
 }
 
@@ -103,14 +178,14 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_stays_where_it_is() {
-        let program = Program { word: "postrider".to_owned(), why: String::new(), is_doubtful: false };
+        let program = Program { word: "postrider".to_owned(), why: String::new() };
         for (client, text) in [(&GEMINI, "\u{feff}{ \"a\": 1 }"), (&CODEX, "\u{feff}a = 1\n")] {
             let folders = Folders { project: "/p".into(), home: "/h".into(), moved: None };
             let file = files(client, Scope::Project, &folders).pop().unwrap();
-            let whole = file.install(text, client, &program, &[]).unwrap();
+            let whole = file.with_entries(text, client, &program, &[]).unwrap();
             assert!(whole.starts_with(text.trim_end_matches([' ', '}'])) && whole.len() > text.len(), "{whole}");
-            assert!(!file.has_foreign_server(&whole).unwrap());
-            assert_eq!(file.uninstall(&whole, &[]).unwrap(), text);
+            assert!(!file.entries(&whole).unwrap().1);
+            assert_eq!(file.without_entries(&whole, &[]).unwrap(), text);
         }
     }
 }

@@ -17,14 +17,6 @@ pub(crate) const SERVER: &str = "postrider";
 /// More of our own entries than this in one file were not written by us.
 const MOST_ENTRIES: usize = 200;
 
-/// The hooks of a client.
-pub(crate) struct Hooks<'a> {
-    /// Whose they are.
-    pub client: &'a Client,
-    /// The program, as a shell reads it.
-    pub program: &'a str,
-}
-
 /// The entry of the MCP server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Server {
@@ -36,7 +28,7 @@ pub(crate) enum Server {
     Foreign,
 }
 
-/// Where a hook of ours stands, and what it runs.
+/// Where a hook stands, and what it runs.
 struct HookPosition {
     event: String,
     group: usize,
@@ -44,27 +36,23 @@ struct HookPosition {
     command: String,
 }
 
-/// The text with the hooks in it. Those of the events in `own` were there before us: none of them is taken out.
-pub(crate) fn install_hooks(text: &str, hooks: &Hooks<'_>, own: &[String]) -> Result<String, Fault> {
-    expect_object(text, &[])?;
-    expect_object(text, &[Step::Member("hooks")])?;
+/// The text with the hooks in it; `program` is how a shell calls it. Those of the events in `own` were there before us: none of
+/// them is taken out.
+pub(crate) fn install_hooks(text: &str, client: &Client, program: &str, own: &[String]) -> Result<String, Fault> {
+    expect_objects(text, "hooks")?;
     let mut text = without_hooks(text, |place, earlier| {
         let is_late = || earlier.iter().any(|other| other.event == place.event);
-        !own.contains(&place.event) && (hooks.client.event(&place.event).is_none() || is_late())
+        !own.contains(&place.event) && (client.event(&place.event).is_none() || is_late())
     })?;
-    for (_, event) in hooks.client.events {
-        let command = format!("{} hook {} {event}", hooks.program, hooks.client.name);
+    for (_, event) in client.events {
+        let command = format!("{program} hook {} {event}", client.name);
         let value = json::read(&text)?;
-        let present = places(&value).into_iter().find(|place| place.event == *event);
-        text = match present {
-            Some(place) if place.command == command => continue,
-            None if commands(&value)
-                .any(|(of, command)| of == *event && calls_hook(command, hooks.client.name, event)) =>
-            {
-                continue;
-            }
-            Some(place) => json::replace(&text, &place.command_path(), &quoted(&command))?,
-            None => with_hook(&text, event, hooks.group(command))?,
+        let of_event: Vec<HookPosition> = hooks(&value).filter(|hook| hook.event == *event).collect();
+        text = match of_event.iter().find(|hook| is_our_hook(&hook.command)) {
+            Some(ours) if ours.command == command => continue,
+            Some(ours) => json::replace(&text, &ours.path(), &quoted(&command))?,
+            None if of_event.iter().any(|hook| calls_hook(&hook.command, client.name, event)) => continue,
+            None => with_hook(&text, event, group(client, &command))?,
         };
     }
     Ok(text)
@@ -78,14 +66,13 @@ pub(crate) fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Faul
 
 /// The events that a hook of ours is there for.
 pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
-    Ok(places(&json::read(text)?).into_iter().map(|place| place.event).collect())
+    Ok(our_hooks(&json::read(text)?).into_iter().map(|hook| hook.event).collect())
 }
 
 /// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
 pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault> {
-    expect_object(text, &[])?;
+    expect_objects(text, "mcpServers")?;
     let servers = [Step::Member("mcpServers")];
-    expect_object(text, &servers)?;
     match server(text)? {
         Server::Foreign => Ok(text.to_owned()),
         Server::Ours(called) if called == program => Ok(text.to_owned()),
@@ -94,15 +81,12 @@ pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault>
             json::replace(text, &path, &quoted(program))
         }
         Server::Missing => {
-            let arguments = New::List(vec![New::Text("stdio".to_owned())]);
-            let entry = New::Object(vec![
-                ("command".to_owned(), New::Text(program.to_owned())),
-                ("args".to_owned(), arguments),
-            ]);
+            let arguments = New::List(vec![New::Text("stdio")]);
+            let entry = New::Object(vec![("command", New::Text(program)), ("args", arguments)]);
             if json::read(text)?.get("mcpServers").is_some() {
                 return json::append(text, &servers, Some(SERVER), &entry);
             }
-            json::append(text, &[], Some("mcpServers"), &New::Object(vec![(SERVER.to_owned(), entry)]))
+            json::append(text, &[], Some("mcpServers"), &New::Object(vec![(SERVER, entry)]))
         }
     }
 }
@@ -133,38 +117,29 @@ pub(crate) fn is_ours(program: &str, argument: Option<&str>) -> bool {
     is_our_program(program) && argument == Some("stdio")
 }
 
-impl Hooks<'_> {
-    /// A hook for every use of an event: without a matcher.
-    fn group(&self, command: String) -> New {
-        let text = |text: &str| New::Text(text.to_owned());
-        let mut hook = vec![("type", text("command"))];
-        if self.client.names_hooks {
-            hook.push(("name", text(SERVER)));
-        }
-        hook.extend([("command", New::Text(command)), ("timeout", New::Number(self.client.hook_timeout))]);
-        let hook = hook.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        New::Object(vec![("hooks".to_owned(), New::List(vec![New::Object(hook)]))])
-    }
+/// A hook for every use of an event: without a matcher.
+fn group<'a>(client: &Client, command: &'a str) -> New<'a> {
+    let mut hook = vec![("type", New::Text("command"))];
+    hook.extend(client.names_hooks.then_some(("name", New::Text(SERVER))));
+    hook.extend([("command", New::Text(command)), ("timeout", New::Number(client.hook_timeout))]);
+    New::Object(vec![("hooks", New::List(vec![New::Object(hook)]))])
 }
 
 impl HookPosition {
-    fn command_path(&self) -> [Step<'_>; 6] {
-        let [hooks, event, group, list, hook] = self.path();
-        [hooks, event, group, list, hook, Step::Member("command")]
-    }
-
-    fn path(&self) -> [Step<'_>; 5] {
+    /// Where its command stands; a part of this leads to the hook, its group and its event.
+    fn path(&self) -> [Step<'_>; 6] {
         [
             Step::Member("hooks"),
             Step::Member(&self.event),
             Step::Item(self.group),
             Step::Member("hooks"),
             Step::Item(self.hook),
+            Step::Member("command"),
         ]
     }
 }
 
-fn with_hook(text: &str, event: &str, group: New) -> Result<String, Fault> {
+fn with_hook(text: &str, event: &str, group: New<'_>) -> Result<String, Fault> {
     let value = json::read(text)?;
     let path = [Step::Member("hooks"), Step::Member(event)];
     match value["hooks"].get(event) {
@@ -172,7 +147,7 @@ fn with_hook(text: &str, event: &str, group: New) -> Result<String, Fault> {
         Some(_) => Err(json::fault_at(text, &path, format!("'hooks.{event}' is no list"))),
         None if value.get("hooks").is_some() => json::append(text, &path[..1], Some(event), &New::List(vec![group])),
         None => {
-            let hooks = New::Object(vec![(event.to_owned(), New::List(vec![group]))]);
+            let hooks = New::Object(vec![(event, New::List(vec![group]))]);
             json::append(text, &[], Some("hooks"), &hooks)
         }
     }
@@ -183,7 +158,7 @@ fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bo
     let mut text = text.to_owned();
     for _ in 0..=MOST_ENTRIES {
         let value = json::read(&text)?;
-        let places = places(&value);
+        let places = our_hooks(&value);
         let Some(index) = (0..places.len()).find(|index| goes(&places[*index], &places[..*index])) else {
             return Ok(text);
         };
@@ -201,29 +176,24 @@ fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bo
     Err(Fault::at(&text, 0, format!("it has more than {MOST_ENTRIES} hooks that run postrider")))
 }
 
-/// What every hook of a file runs, and at which event.
-fn commands(value: &Value) -> impl Iterator<Item = (&str, &str)> {
-    let events = value["hooks"].as_object().into_iter().flatten();
-    events.flat_map(|(event, groups)| {
-        let hooks =
-            groups.as_array().into_iter().flatten().flat_map(|group| group["hooks"].as_array().into_iter().flatten());
-        hooks.filter_map(|hook| Some((event.as_str(), hook["command"].as_str()?)))
+/// The hooks of a file that run something, in order.
+fn hooks(value: &Value) -> impl Iterator<Item = HookPosition> {
+    value["hooks"].as_object().into_iter().flatten().flat_map(|(event, groups)| {
+        items(groups).flat_map(move |(group, content)| {
+            items(&content["hooks"]).filter_map(move |(hook, content)| {
+                let command = content["command"].as_str()?.to_owned();
+                Some(HookPosition { event: event.clone(), group, hook, command })
+            })
+        })
     })
 }
 
-/// The hooks of ours in a file, in order.
-fn places(value: &Value) -> Vec<HookPosition> {
-    let mut places = Vec::new();
-    for (event, groups) in value["hooks"].as_object().into_iter().flatten() {
-        for (group, content) in groups.as_array().into_iter().flatten().enumerate() {
-            for (hook, content) in content["hooks"].as_array().into_iter().flatten().enumerate() {
-                if let Some(command) = content["command"].as_str().filter(|command| is_our_hook(command)) {
-                    places.push(HookPosition { event: event.clone(), group, hook, command: command.to_owned() });
-                }
-            }
-        }
-    }
-    places
+fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    list.as_array().into_iter().flatten().enumerate()
+}
+
+fn our_hooks(value: &Value) -> Vec<HookPosition> {
+    hooks(value).filter(|hook| is_our_hook(&hook.command)).collect()
 }
 
 /// Whether a shell that is given `command` runs our hook and nothing else.
@@ -255,16 +225,15 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Complains if something else than an object stands at `path`; nothing at all is fine.
-fn expect_object(text: &str, path: &[Step<'_>]) -> Result<(), Fault> {
+/// Complains if the content, or what stands in it under `name`, is something else than an object; nothing at all is fine.
+fn expect_objects(text: &str, name: &str) -> Result<(), Fault> {
     let value = json::read(text)?;
-    let (value, name) = match path {
-        [Step::Member(name)] => (value.get(name), format!("'{name}'")),
-        _ => (Some(&value), "the content".to_owned()),
-    };
-    match value {
+    if !value.is_object() {
+        return Err(json::fault_at(text, &[], "the content is no object".to_owned()));
+    }
+    match value.get(name) {
         None | Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(json::fault_at(text, path, format!("{name} is no object"))),
+        Some(_) => Err(json::fault_at(text, &[Step::Member(name)], format!("'{name}' is no object"))),
     }
 }
 

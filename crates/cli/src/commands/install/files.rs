@@ -62,7 +62,8 @@ pub(crate) fn remove_empty(folders: &[PathBuf]) {
 /// Makes every change, or none of them.
 pub(crate) fn write_all(changes: &[Change]) -> anyhow::Result<()> {
     let mut made = Vec::new();
-    let written = stage_all(changes, &mut made).and_then(commit_all);
+    let staged: anyhow::Result<Vec<Staged<'_>>> = changes.iter().map(|change| stage(change, &mut made)).collect();
+    let written = staged.and_then(commit_all);
     if written.is_err() {
         remove_empty(&made);
     }
@@ -74,10 +75,6 @@ struct Staged<'c> {
     change: &'c Change,
     target: PathBuf,
     content: Option<NamedTempFile>,
-}
-
-fn stage_all<'c>(changes: &'c [Change], made: &mut Vec<PathBuf>) -> anyhow::Result<Vec<Staged<'c>>> {
-    changes.iter().map(|change| stage(change, made)).collect()
 }
 
 fn stage<'c>(change: &'c Change, made: &mut Vec<PathBuf>) -> anyhow::Result<Staged<'c>> {
@@ -102,37 +99,32 @@ fn stage<'c>(change: &'c Change, made: &mut Vec<PathBuf>) -> anyhow::Result<Stag
     let Some(text) = &change.after else { return Ok(Staged { change, target, content: None }) };
     let folder = target.parent().unwrap_or(Path::new("/"));
     for missing in missing_folders(&target) {
-        make_folder(&missing, change.is_private).with_context(cannot)?;
+        let mode = if change.is_private { 0o700 } else { 0o777 };
+        fs::DirBuilder::new().mode(mode).create(&missing).with_context(cannot)?;
         made.push(missing);
     }
-    let content = written_beside(folder, text, present, change.is_private).with_context(cannot)?;
-    Ok(Staged { change, target, content: Some(content) })
-}
-
-fn written_beside(
-    folder: &Path,
-    text: &str,
-    present: Option<Permissions>,
-    is_private: bool,
-) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".postrider-");
-    builder.permissions(Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    if let Some(permissions) = present {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.as_file().sync_all()?;
-    Ok(file)
+    let mut beside = tempfile::Builder::new();
+    beside.prefix(".postrider-").permissions(Permissions::from_mode(if change.is_private { 0o600 } else { 0o666 }));
+    let written = beside.tempfile_in(folder).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        present.map_or(Ok(()), |permissions| file.as_file().set_permissions(permissions))?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    });
+    let content = Some(written.with_context(cannot)?);
+    Ok(Staged { change, target, content })
 }
 
 fn commit_all(staged: Vec<Staged<'_>>) -> anyhow::Result<()> {
-    let mut done = Vec::new();
+    let mut done: Vec<&Change> = Vec::new();
     for staged in staged {
         let change = staged.change;
         if let Err(error) = commit(staged) {
-            take_back(&done);
+            // What was there before is put back, as far as that is possible.
+            for Change { path, before, after, is_private } in done.into_iter().cloned() {
+                let back = Change { path, before: after, after: before, is_private };
+                let _ = stage(&back, &mut Vec::new()).and_then(commit);
+            }
             return Err(error);
         }
         done.push(change);
@@ -155,19 +147,6 @@ fn commit(staged: Staged<'_>) -> anyhow::Result<()> {
     };
     put.and_then(|()| sync_folder(&target))
         .with_context(|| format!("cannot write '{}'; nothing was changed", target.display()))
-}
-
-/// Puts back what was there before, as far as that is possible.
-fn take_back(done: &[&Change]) {
-    for change in done {
-        let Change { path, before, after, is_private } = (*change).clone();
-        let back = Change { path, before: after, after: before, is_private };
-        let _ = stage(&back, &mut Vec::new()).and_then(commit);
-    }
-}
-
-fn make_folder(folder: &Path, is_private: bool) -> io::Result<()> {
-    fs::DirBuilder::new().mode(if is_private { 0o700 } else { 0o777 }).create(folder)
 }
 
 /// A new name is safe once its folder is.

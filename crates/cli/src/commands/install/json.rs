@@ -38,7 +38,7 @@ pub(crate) fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
 }
 
 /// Puts `value` behind everything that is in the list or object at `path`; in an object it has a name.
-pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New) -> Result<String, Fault> {
+pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New<'_>) -> Result<String, Fault> {
     let page = JsonText::read(text)?;
     let Some(root) = &page.root else {
         let ended = if text.trim().is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -69,7 +69,7 @@ pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &
         let indent = style::indentation(text, first.start);
         format!("{}{indent}{}", style.newline, member(&indent, false))
     };
-    if page.comma_after(last.end) {
+    if page.next_comma(last.end).is_some() {
         return Ok(spliced(text, &[(content_end..content_end, &format!("{put},"))]));
     }
     Ok(spliced(text, &[(last.end..last.end, ","), (content_end..content_end, &put)]))
@@ -86,7 +86,7 @@ pub(crate) fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
     let page = JsonText::read(text)?;
     let Some((last, outer)) = path.split_last() else { return Ok(text.to_owned()) };
     let Some(around) = page.find(outer) else { return Ok(text.to_owned()) };
-    let Some(index) = around.index_of(*last) else { return Ok(text.to_owned()) };
+    let Some((index, _)) = child(around.value, *last) else { return Ok(text.to_owned()) };
     let taken = around.children[index].clone();
     let mut start = text[..taken.start].trim_end().len();
     let comma = page.next_comma(taken.end);
@@ -145,11 +145,7 @@ impl<'t> JsonText<'t> {
     fn find(&self, path: &[Step<'_>]) -> Option<JsonPosition<'_, 't>> {
         let mut value = self.root.as_ref()?;
         for step in path {
-            value = match (value, *step) {
-                (ast::Value::Object(object), Step::Member(name)) => &object.properties[last_named(object, name)?].value,
-                (ast::Value::Array(list), Step::Item(index)) => list.elements.get(index)?,
-                _ => return None,
-            };
+            (_, value) = child(value, *step)?;
         }
         let children = match value {
             ast::Value::Object(object) => object.properties.iter().map(span).collect(),
@@ -170,28 +166,22 @@ impl<'t> JsonText<'t> {
         self.next(place).filter(|token| token.token == Token::Comma).map(span)
     }
 
-    fn comma_after(&self, place: usize) -> bool {
-        self.next_comma(place).is_some()
-    }
-
     fn is_line_comment_before(&self, place: usize) -> bool {
         let count = self.tokens.partition_point(|token| token.range.start < place);
         count > 0 && matches!(self.tokens[count - 1].token, Token::CommentLine(_))
     }
 }
 
-impl JsonPosition<'_, '_> {
-    fn index_of(&self, step: Step<'_>) -> Option<usize> {
-        match (self.value, step) {
-            (ast::Value::Object(object), Step::Member(name)) => last_named(object, name),
-            (ast::Value::Array(_), Step::Item(index)) => Some(index).filter(|index| *index < self.children.len()),
-            _ => None,
+/// The value that one step leads to, and its place among its siblings.
+fn child<'v, 't>(value: &'v ast::Value<'t>, step: Step<'_>) -> Option<(usize, &'v ast::Value<'t>)> {
+    match (value, step) {
+        (ast::Value::Object(object), Step::Member(name)) => {
+            let index = object.properties.iter().rposition(|member| member.name.as_str() == name)?;
+            Some((index, &object.properties[index].value))
         }
+        (ast::Value::Array(list), Step::Item(index)) => Some((index, list.elements.get(index)?)),
+        _ => None,
     }
-}
-
-fn last_named(object: &ast::Object<'_>, name: &str) -> Option<usize> {
-    object.properties.iter().rposition(|member| member.name.as_str() == name)
 }
 
 fn span(node: &impl Ranged) -> Range<usize> {

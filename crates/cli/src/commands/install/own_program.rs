@@ -20,8 +20,6 @@ pub(crate) struct Program {
     pub word: String,
     /// Why it is called so, in a sentence.
     pub why: String,
-    /// Whether that may not work.
-    pub is_doubtful: bool,
 }
 
 impl Program {
@@ -35,26 +33,18 @@ impl Program {
     fn choose(scope: Scope, this: &Path, path: &OsStr) -> anyhow::Result<Self> {
         let found = std::env::split_paths(path).map(|folder| folder.join(NAME)).find(|file| is_executable(file));
         let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
-        let named = |why: String, is_doubtful| Self { word: NAME.to_owned(), why, is_doubtful };
-        match (found, scope) {
-            (Some(found), _) if is_this(&found) => {
-                Ok(named(format!("Postrider is called by its name, '{NAME}', which PATH finds."), false))
-            }
-            (Some(found), Scope::Project) => Ok(named(
-                format!("Postrider is called by its name, '{NAME}'; PATH finds another one, '{}'.", found.display()),
-                true,
-            )),
-            (None, Scope::Project) => Ok(named(
-                format!("Postrider is called by its name, '{NAME}', which PATH does not find: put its folder there."),
-                true,
-            )),
+        let why = match (found, scope) {
+            (Some(found), _) if is_this(&found) => ", which PATH finds.".to_owned(),
+            (Some(found), Scope::Project) => format!("; PATH finds another one, '{}'.", found.display()),
+            (None, Scope::Project) => ", which PATH does not find: put its folder there.".to_owned(),
             (found, Scope::User) => {
                 let word = this.to_str().context("the path of this program is not Unicode; move it")?.to_owned();
                 let finds = if found.is_some() { "finds another one" } else { "does not find it" };
                 let why = format!("Postrider is called by its path, '{word}', because PATH {finds}.");
-                Ok(Self { word, why, is_doubtful: false })
+                return Ok(Self { word, why });
             }
-        }
+        };
+        Ok(Self { word: NAME.to_owned(), why: format!("Postrider is called by its name, '{NAME}'{why}") })
     }
 
     /// The word as a shell reads it.
@@ -95,7 +85,7 @@ mod tests {
         for path in [folder.path(), links.path()] {
             for scope in [Scope::User, Scope::Project] {
                 let chosen = chosen(scope, &program, &[Path::new("/no/such"), path]);
-                assert_eq!((chosen.word.as_str(), chosen.is_doubtful), (NAME, false));
+                assert!(chosen.word == NAME && chosen.why.ends_with("which PATH finds."), "{chosen:?}");
             }
         }
     }
@@ -116,13 +106,13 @@ mod tests {
         let ((_this, program), (other, _)) = (folder(), folder());
         for path in [Path::new("/no/such"), other.path()] {
             let chosen = chosen(Scope::Project, &program, &[path]);
-            assert_eq!((chosen.word.as_str(), chosen.is_doubtful), (NAME, true));
+            assert!(chosen.word == NAME && !chosen.why.ends_with("which PATH finds."), "{chosen:?}");
         }
     }
 
     #[test]
     fn a_path_that_a_shell_would_misread_is_quoted() {
-        let program = |word: &str| Program { word: word.to_owned(), why: String::new(), is_doubtful: false };
+        let program = |word: &str| Program { word: word.to_owned(), why: String::new() };
         assert_eq!(program("/usr/bin/postrider").for_a_shell(), "/usr/bin/postrider");
         assert_eq!(program("/my tools/postrider").for_a_shell(), "'/my tools/postrider'");
         let odd = "/it's $HOME/postrider";

@@ -43,13 +43,11 @@ impl Receipt {
         let tail: usize = tail.map(|(letter, _)| letter.len_utf8()).sum();
         Self {
             path: path.display().to_string(),
-            is_new: false,
-            folders: Vec::new(),
-            own: Vec::new(),
             start,
             length: new.len() - tail,
             former: old[..old.len() - tail].to_owned(),
             hash: hash(after),
+            ..Self::default()
         }
     }
 

@@ -17,18 +17,18 @@ const SERVERS: &str = "mcp_servers";
 pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
     let written = toml_edit::Value::from(program).to_string();
     match find(&read(text)?) {
-        TomlPosition::Ours { program: here, is_called, .. } if is_called != program => {
+        Some(Some(TomlEntry { program: here, called, .. })) if called != program => {
             Ok(format!("{}{written}{}", &text[..here.start], &text[here.end..]))
         }
-        TomlPosition::Ours { .. } | TomlPosition::Foreign => Ok(text.to_owned()),
-        TomlPosition::Nothing => {
+        Some(_) => Ok(text.to_owned()),
+        None => {
             let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let ended = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
             let apart = if text.trim().is_empty() { "" } else { newline };
             let table = [format!("[{SERVERS}.{SERVER}]"), format!("command = {written}"), "args = [\"stdio\"]".into()];
             let whole = format!("{text}{ended}{apart}{}{newline}", table.join(newline));
             // What was there may forbid a table behind it, and then the text is no TOML any more.
-            match read(&whole).map(|document| matches!(find(&document), TomlPosition::Ours { .. })) {
+            match read(&whole).map(|document| matches!(find(&document), Some(Some(_)))) {
                 Ok(true) => Ok(whole),
                 _ => Err(Fault::at(text, place_of_servers(text), format!("'{SERVERS}' is not written as tables"))),
             }
@@ -38,7 +38,7 @@ pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
 
 /// The text without the server.
 pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
-    let TomlPosition::Ours { tables, .. } = find(&read(text)?) else { return Ok(text.to_owned()) };
+    let Some(Some(TomlEntry { tables, .. })) = find(&read(text)?) else { return Ok(text.to_owned()) };
     let mut left = text.to_owned();
     for table in tables.into_iter().rev() {
         let end = left[table.end..].find('\n').map_or(left.len(), |end| table.end + end + 1);
@@ -56,21 +56,19 @@ pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
 /// Which entry there is.
 pub(crate) fn server(text: &str) -> Result<Server, Fault> {
     Ok(match find(&read(text)?) {
-        TomlPosition::Nothing => Server::Missing,
-        TomlPosition::Ours { is_called, .. } => Server::Ours(is_called),
-        TomlPosition::Foreign => Server::Foreign,
+        None => Server::Missing,
+        Some(Some(entry)) => Server::Ours(entry.called),
+        Some(None) => Server::Foreign,
     })
 }
 
-enum TomlPosition {
-    Nothing,
-    Foreign,
-    /// The tables of the entry in the order of the text, where it names the program, and how.
-    Ours {
-        tables: Vec<Range<usize>>,
-        program: Range<usize>,
-        is_called: String,
-    },
+/// Our entry.
+struct TomlEntry {
+    /// Its tables, in the order of the text.
+    tables: Vec<Range<usize>>,
+    /// Where it names the program, and how.
+    program: Range<usize>,
+    called: String,
 }
 
 fn read(text: &str) -> Result<Document<&str>, Fault> {
@@ -80,21 +78,23 @@ fn read(text: &str) -> Result<Document<&str>, Fault> {
     })
 }
 
-fn find(document: &Document<&str>) -> TomlPosition {
-    let Some(entry) = document.get(SERVERS).and_then(|servers| servers.get(SERVER)) else {
-        return TomlPosition::Nothing;
-    };
-    let Some(table) = entry.as_table().filter(|table| !table.is_dotted()) else { return TomlPosition::Foreign };
-    let command = table.get("command").and_then(|command| command.as_str().zip(command.span()));
+/// The entry of our name, if there is one; `None` within if it is not ours.
+fn find(document: &Document<&str>) -> Option<Option<TomlEntry>> {
+    Some(ours(document.get(SERVERS)?.get(SERVER)?))
+}
+
+fn ours(entry: &Item) -> Option<TomlEntry> {
+    let table = entry.as_table().filter(|table| !table.is_dotted())?;
+    let command = table.get("command")?;
+    let (called, program) = command.as_str().zip(command.span())?;
     let first = table.get("args").and_then(|arguments| arguments.get(0)).and_then(Item::as_str);
-    let Some((called, program)) = command else { return TomlPosition::Foreign };
     if !is_ours(called, first) {
-        return TomlPosition::Foreign;
+        return None;
     }
     let mut tables = Vec::new();
     collect(table, &mut tables);
     tables.sort_by_key(|table| table.start);
-    TomlPosition::Ours { tables, program, is_called: called.to_owned() }
+    Some(TomlEntry { tables, program, called: called.to_owned() })
 }
 
 /// The places of a table and of those inside it that have headers of their own.

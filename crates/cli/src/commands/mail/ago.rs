@@ -10,26 +10,33 @@ const DAY: i64 = 24 * HOUR;
 
 /// How long ago it was, while that is easy to picture, and else the date.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {
-    // Clocks of two machines differ a little, and nothing was said in the future.
-    let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
-    match seconds {
+    match seconds_between(then, now) {
         ..MINUTE => "just now".to_owned(),
-        MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
-        HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        seconds @ MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{} h ago", seconds / HOUR),
         _ if is_day_before(then, now) => "yesterday".to_owned(),
         _ => then.strftime("%Y-%m-%d").to_string(),
     }
 }
 
 /// How long ago it was, in a few letters.
-pub fn briefly(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
-    match seconds {
-        ..MINUTE => "now".to_owned(),
-        MINUTE..HOUR => format!("{}m", seconds / MINUTE),
-        HOUR..DAY => format!("{}h", seconds / HOUR),
-        _ => format!("{}d", seconds / DAY),
+pub fn age(then: Timestamp, now: Timestamp) -> String {
+    match seconds_between(then, now) {
+        seconds @ ..MINUTE => format!("{seconds}s"),
+        seconds @ MINUTE..HOUR => format!("{}m", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{}h", seconds / HOUR),
+        seconds => format!("{}d", seconds / DAY),
     }
+}
+
+/// The same where seconds are no matter.
+pub fn briefly(then: Timestamp, now: Timestamp) -> String {
+    if seconds_between(then, now) < MINUTE { "now".to_owned() } else { age(then, now) }
+}
+
+/// Clocks of two machines differ a little, and nothing was said in the future.
+fn seconds_between(then: Timestamp, now: Timestamp) -> i64 {
+    now.as_second().saturating_sub(then.as_second()).max(0)
 }
 
 /// The date and the time to the second.

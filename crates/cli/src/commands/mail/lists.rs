@@ -1,21 +1,26 @@
-//! Lists and counts: what is in the mailbox, and what a search found. None of them changes anything.
+//! Lists and counts: what is in the mailbox, what a search found, and what became of what one sent: who read it, who
+//! acknowledged it, and with which words. None of them changes anything.
 
 use std::process::ExitCode;
 
-use api::SearchMessages;
-use api::answers::FoundAnswer;
+use api::answers::{CopyAnswer, FollowedAnswer, FoundAnswer};
+use api::{ReadMessage, ReadOutbox, SearchMessages};
 use clap::Args;
 use jiff::Timestamp;
 use mail::agents::signed;
+use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
+use mail::mailboxes::CopyId;
 use mail::messages::Vouched;
 use mail::provider::{Count, Letter};
 use serde_json::{Value, json};
 
 use super::ago::ago;
-use super::{Visit, letter};
-use crate::output::grid::{self, Cell, Column};
+use super::delivery::Seen;
+use super::{Visit, delivery};
+use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen};
+use crate::post_office::{PostOffice, Refused};
 
 /// What says that there is no mail.
 const NO_MAIL: u8 = 3;
@@ -41,15 +46,11 @@ Examples:
   postrider mail search parser
   postrider mail search 'subject:release NOT from:GreenDog' --limit 5";
 
-const FOUND: [Column; 5] = [
-    Column { head: "ID", most: 24 },
-    Column { head: "FROM", most: 24 },
-    Column { head: "SUBJECT", most: 60 },
-    Column { head: "WHEN", most: 12 },
-    Column { head: "TEXT", most: 400 },
-];
-/// Who gives way where there is no room, and how far: the text, the subject, the sender, and the text once more.
-const FOUND_GIVING: [(usize, usize); 4] = [(4, 16), (2, 12), (1, 6), (4, 8)];
+const FOUND: Layout<5> = Layout {
+    columns: [("ID", 24), ("FROM", 24), ("SUBJECT", 60), ("WHEN", 12), ("TEXT", 400)],
+    // Who gives way where there is no room, and how far: the text, the subject, the sender, and the text once more.
+    giving: &[(4, 16), (2, 12), (1, 6), (4, 8)],
+};
 
 /// List unread mail, the newest last.
 #[derive(Args, Debug)]
@@ -101,13 +102,10 @@ pub async fn all(visit: &Visit<'_>, limit: &Limit) -> anyhow::Result<ExitCode> {
 
 fn list(visit: &Visit<'_>, limit: &Limit, letters: &[Letter], nothing: &str) -> ExitCode {
     let newest = limit.of(letters);
-    if newest.is_empty() && !visit.as_json {
-        output::note(nothing);
-        return ExitCode::SUCCESS;
-    }
-    let json: Vec<Value> = newest.iter().map(letter::to_value).collect();
-    output::answer(visit.as_json, &json.into(), || letter::table(newest, SystemClock.now(), &Screen::of_stdout()));
-    ExitCode::SUCCESS
+    let json: Vec<Value> = newest.iter().map(delivery::to_value).collect();
+    output::answer_or(visit.as_json, newest.is_empty().then_some(nothing), &json.into(), || {
+        delivery::table(newest, SystemClock.now(), &Screen::of_stdout())
+    })
 }
 
 impl Limit {
@@ -122,8 +120,7 @@ impl Limit {
 pub async fn count(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
     let Count { total, unread } = visit.provider().count(&visit.who.name).await?;
     let json = json!({ "total": total, "unread": unread });
-    output::answer(visit.as_json, &json, || format!("{unread} unread, {total} in all"));
-    Ok(ExitCode::SUCCESS)
+    Ok(output::answer(visit.as_json, &json, || format!("{unread} unread, {total} in all")))
 }
 
 /// Prints how much is unread; nothing at all if nothing is.
@@ -136,8 +133,7 @@ pub async fn check(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
     if unread == 0 {
         return Ok(ExitCode::from(NO_MAIL));
     }
-    output::answer(visit.as_json, &json!({ "unread": unread }), || format!("{unread} unread"));
-    Ok(ExitCode::SUCCESS)
+    Ok(output::answer(visit.as_json, &json!({ "unread": unread }), || format!("{unread} unread")))
 }
 
 impl Search {
@@ -152,17 +148,11 @@ impl Search {
         };
         let mut found = office.ask(request).await?;
         found.reverse();
-        if found.is_empty() && !visit.as_json {
-            output::note("Nothing was found.");
-            return Ok(ExitCode::SUCCESS);
-        }
         let json: Vec<Value> = found.iter().map(to_value).collect();
-        output::answer(visit.as_json, &json.into(), || {
+        Ok(output::answer_or(visit.as_json, found.is_empty().then_some("Nothing was found."), &json.into(), || {
             let now = SystemClock.now();
-            let rows: Vec<_> = found.iter().map(|found| row(found, now)).collect();
-            grid::lines(&FOUND, &FOUND_GIVING, &rows, &Screen::of_stdout()).join("\n")
-        });
-        Ok(ExitCode::SUCCESS)
+            FOUND.text(found.iter().map(|found| row(found, now)), &Screen::of_stdout())
+        }))
     }
 }
 
@@ -182,6 +172,112 @@ fn row(found: &FoundAnswer, now: Timestamp) -> [Cell; 5] {
     let from = signed(&found.from, found.vouched.as_deref() == Some(Vouched::Human.as_str()));
     let (id, when) = (found.id.to_string(), ago(found.created_ts.0, now));
     [id.into(), from.into(), subject.clone().into(), when.into(), snippet.clone().into()]
+}
+
+const SENT_EXAMPLES: &str = "\
+Examples:
+  postrider mail sent
+  postrider mail sent --limit 1 --json";
+
+const SENT: Layout<5> = Layout {
+    columns: [("ID", 24), ("TO", 24), ("STATE", 400), ("SUBJECT", 400), ("WHEN", 12)],
+    // Who gives way where there is no room, and how far: the subject, the state, the recipient, and the subject once more.
+    giving: &[(3, 16), (2, 14), (1, 6), (3, 8)],
+};
+
+/// List what you sent, the newest last, and who read and acknowledged it.
+#[derive(Args, Debug)]
+#[command(after_help = SENT_EXAMPLES)]
+pub struct Outbox {
+    /// Only the newest N
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+impl Outbox {
+    /// Prints the list.
+    pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
+        let office = visit.mailbox.office("sent")?;
+        let (project_key, agent_name, registration_token) = visit.caller();
+        let (limit, include_bodies) = (Some(self.limit), Some(false));
+        let request =
+            ReadOutbox { project_key, agent_name, limit, before_id: None, include_bodies, registration_token };
+        let mut sent = office.ask(request).await?.messages;
+        sent.reverse();
+        let json: Vec<Value> = sent.iter().map(followed_to_value).collect();
+        Ok(output::answer_or(visit.as_json, sent.is_empty().then_some("Nothing was sent."), &json.into(), || {
+            let now = SystemClock.now();
+            SENT.text(sent.iter().flat_map(|sent| rows(sent, now)), &Screen::of_stdout())
+        }))
+    }
+}
+
+/// A letter as whoever asks sees it.
+pub async fn seen(visit: &Visit<'_>, letter: Letter) -> anyhow::Result<Seen> {
+    let sent = match (visit.mailbox.post_office(), CopyId::parse(&letter.id)) {
+        (Some(office), Some(id)) if letter.from == visit.who.name => Some(sent(visit, office, id.message.0).await?),
+        _ => None,
+    };
+    Ok(Seen { is_own: letter.to == visit.who.name, letter, sent })
+}
+
+/// A message, and what its recipients did with it. Blind copies are not among them.
+pub async fn sent(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<FollowedAnswer, Refused> {
+    office.ask(ReadMessage { project_key: visit.project.to_owned(), message_id }).await
+}
+
+fn followed_to_value(FollowedAnswer { message, recipients }: &FollowedAnswer) -> Value {
+    let recipients: Vec<Value> = recipients.iter().map(copy_to_value).collect();
+    let mut value = json!({
+        "id": message.id.to_string(), "subject": message.subject, "created_at": message.created_ts.0.to_string(),
+        "thread_id": message.thread_id, "ack_required": message.ack_required, "recipients": recipients,
+    });
+    if let Some(channel) = message.to.first().filter(|name| name.starts_with(SIGN)) {
+        value["channel"] = json!(channel);
+    }
+    value
+}
+
+/// A line for the channel, if there is one, and for each recipient; the first has what is the same for all.
+fn rows(FollowedAnswer { message, recipients }: &FollowedAnswer, now: Timestamp) -> Vec<[Cell; 5]> {
+    let blank = Cell::default;
+    let mut rows: Vec<[Cell; 5]> = Vec::with_capacity(recipients.len());
+    for channel in message.to.iter().filter(|name| name.starts_with(SIGN)) {
+        rows.push([blank(), channel.clone().into(), blank(), blank(), blank()]);
+    }
+    for copy in recipients {
+        rows.push([blank(), copy.name.clone().into(), state(copy, message.ack_required).into(), blank(), blank()]);
+    }
+    if let Some([id, _, _, subject, when]) = rows.first_mut() {
+        *id = message.id.to_string().into();
+        *subject = message.subject.clone().into();
+        *when = ago(message.created_ts.0, now).into();
+    }
+    rows
+}
+
+/// What one recipient did with a message, as programs read it.
+pub fn copy_to_value(copy: &CopyAnswer) -> Value {
+    let mut value = json!({ "name": copy.name, "role": copy.role, "read": copy.read_ts.is_some() });
+    if let Some(at) = copy.ack_ts {
+        value["acknowledged_at"] = json!(at.0.to_string());
+    }
+    if !copy.ack_body.is_empty() {
+        value["note"] = json!(copy.ack_body);
+    }
+    value
+}
+
+/// What one recipient did with a message, as people are told. `wants_ack` says whether the sender waits for an
+/// acknowledgement.
+pub fn state(copy: &CopyAnswer, wants_ack: bool) -> String {
+    match (copy.ack_ts, copy.read_ts) {
+        (Some(_), _) if copy.ack_body.is_empty() => "acknowledged".to_owned(),
+        (Some(_), _) => format!("acknowledged: {}", copy.ack_body),
+        (None, Some(_)) if wants_ack => "read, not acknowledged".to_owned(),
+        (None, Some(_)) => "read".to_owned(),
+        (None, None) => "unread".to_owned(),
+    }
 }
 
 #[cfg(test)]

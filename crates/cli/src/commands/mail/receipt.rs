@@ -1,20 +1,34 @@
-//! What is told of a message that was sent: the receipt, and how the wait for an answer ended.
+//! What is told of a message that was sent: the receipt, and the answer if that is waited for.
+//!
+//! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. An
+//! acknowledgement that was asked for ends the wait too. Our office rings when mail arrives; acknowledgements, and other
+//! backends, are asked for once a second.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use api::answers::{ProblemAnswer, SentAnswer, WarningAnswer};
+use anyhow::Context;
+use api::FetchInbox;
+use api::answers::{CopyAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Letter;
-use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::following::{copy_to_value, state};
-use super::letter::Seen;
+use super::delivery::Seen;
+use super::lists::{copy_to_value, state};
 use super::sending::Afterwards;
-use super::waiting::Ended;
-use super::{Visit, waiting};
+use super::{Visit, lists};
 use crate::output::{self, text};
+use crate::post_office::{PostOffice, Refused, resource};
+
+/// How late a look is at most that no ring brought about.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often a backend is asked that does not ring.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How many of the newest messages in the thread are looked at.
+const LOOKED_AT: u32 = 100;
 
 /// What was sent: one message of our own office, or a letter for each recipient elsewhere.
 pub struct Sent {
@@ -28,33 +42,22 @@ pub struct Sent {
     created_at: String,
     /// Whether the sender waits for an acknowledgement.
     pub wants_ack: bool,
-    warnings: Vec<Warning>,
-}
-
-/// What its sender should think about, or what is wrong with it as a typed message.
-#[derive(Serialize)]
-struct Warning {
-    #[serde(flatten)]
-    fact: WarningAnswer,
-    /// The field of a typed message that is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+    /// What its sender should think about.
+    warnings: Vec<WarningAnswer>,
+    /// What is wrong with it as a typed message.
+    problems: Vec<ProblemAnswer>,
 }
 
 impl From<SentAnswer> for Sent {
     fn from(SentAnswer { message, warnings, problems, .. }: SentAnswer) -> Self {
-        let problems = problems.into_iter().map(|ProblemAnswer { path, message }| {
-            let fact = WarningAnswer { code: "MALFORMED_MESSAGE".into(), message, hint: "".into() };
-            Warning { fact, path: Some(path) }
-        });
-        let warnings = warnings.into_iter().map(|fact| Warning { fact, path: None });
         Self {
             ids: vec![message.id.to_string()],
             to: message.to.into_iter().chain(message.cc).collect(),
             threads: vec![message.thread_id],
             created_at: message.created_ts.0.to_string(),
             wants_ack: message.ack_required,
-            warnings: warnings.chain(problems).collect(),
+            warnings,
+            problems,
         }
     }
 }
@@ -68,39 +71,29 @@ impl Sent {
             created_at: letters.first().map(|letter| letter.created_at.to_string()).unwrap_or_default(),
             wants_ack: false,
             warnings: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
     /// Tells what was sent, and the answer if that is waited for.
     pub async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
-            for Warning { fact, .. } in &self.warnings {
-                let message = text::unbroken(&fact.message);
-                let told = format!("Warning: {}. {}", message.trim_end_matches('.'), text::unbroken(&fact.hint));
-                output::note(told.trim_end());
-            }
+            warn(&self.warnings, &self.problems);
         }
         if afterwards.notify {
             self.notify(visit);
         }
         let Some(seconds) = afterwards.wait else {
-            output::answer(visit.as_json, &self.to_value(), || self.receipt());
-            return Ok(ExitCode::SUCCESS);
+            return Ok(output::answer(visit.as_json, &self.to_value(), || self.receipt()));
         };
         if !visit.as_json {
             // The answer has standard output for itself.
             output::note(&self.receipt());
         }
-        let ended = waiting::answer_to(visit, &self, seconds).await?;
-        self.told_how(visit, ended, seconds).await
-    }
-
-    /// Tells how the wait for the answer ended.
-    async fn told_how(&self, visit: &Visit<'_>, ended: Ended, seconds: u64) -> anyhow::Result<ExitCode> {
         let mut json = self.to_value();
         json["answer"] = Value::Null;
-        match ended {
-            Ended::Answered(answer) => {
+        match answer_to(visit, &self, seconds).await? {
+            Some(Arrived::Answer(answer)) => {
                 let id = answer.id.clone();
                 let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
                 json["answer"] = answer.to_value();
@@ -108,18 +101,15 @@ impl Sent {
                     visit.provider().read(&id).await?;
                 }
             }
-            Ended::Acknowledged(copy) => {
+            Some(Arrived::Acknowledgement(copy)) => {
                 json["acknowledged"] = copy_to_value(&copy);
                 output::answer(visit.as_json, &json, || {
                     text::unbroken(&format!("{}: {}", copy.name, state(&copy, true)))
                 });
             }
-            Ended::Empty => {
-                if visit.as_json {
-                    output::answer(true, &json, String::new);
-                } else {
-                    output::note(&format!("No answer came within {seconds} s. One that comes later is in your inbox."));
-                }
+            None => {
+                let nothing = format!("No answer came within {seconds} s. One that comes later is in your inbox.");
+                output::answer_or(visit.as_json, Some(&nothing), &json, String::new);
                 return Ok(ExitCode::FAILURE);
             }
         }
@@ -144,9 +134,13 @@ impl Sent {
     }
 
     fn to_value(&self) -> Value {
+        let problems = self.problems.iter().map(|ProblemAnswer { path, message }| {
+            json!({ "code": "MALFORMED_MESSAGE", "message": message, "hint": "", "path": path })
+        });
+        let warnings: Vec<Value> = self.warnings.iter().map(|warning| json!(warning)).chain(problems).collect();
         let mut value = json!({
             "id": self.ids[0], "to": self.to, "thread_id": self.threads[0], "created_at": self.created_at,
-            "warnings": self.warnings,
+            "warnings": warnings,
         });
         if self.ids.len() > 1 {
             value["ids"] = json!(self.ids);
@@ -167,5 +161,170 @@ impl Sent {
             receipt.push_str(" It asks for an acknowledgement.");
         }
         text::unbroken(&receipt)
+    }
+}
+
+/// Tells the sender of a message what it should think about, and what is wrong with it as a typed message.
+pub fn warn(warnings: &[WarningAnswer], problems: &[ProblemAnswer]) {
+    let warnings = warnings.iter().map(|warning| (&warning.message, &*warning.hint));
+    for (fact, hint) in warnings.chain(problems.iter().map(|problem| (&problem.message, ""))) {
+        let (fact, hint) = (text::unbroken(fact), text::unbroken(hint));
+        output::note(format!("Warning: {}. {hint}", fact.trim_end_matches('.')).trim_end());
+    }
+}
+
+/// What was waited for.
+enum Arrived {
+    Answer(Letter),
+    Acknowledgement(CopyAnswer),
+}
+
+/// Waits for the answer; none if nothing comes in time.
+async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Option<Arrived>> {
+    let wait = async {
+        match visit.mailbox.post_office() {
+            Some(office) => rung(visit, office, sent).await,
+            None => asked(visit, sent).await,
+        }
+    };
+    timeout(Duration::from_secs(seconds), wait).await.ok().transpose()
+}
+
+/// The answer, looked for whenever mail arrives.
+async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
+    let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
+    let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
+    let (project_key, agent_name, registration_token) = visit.caller();
+    let request = FetchInbox {
+        project_key,
+        agent_name,
+        thread_id: Some(sent.threads[0].clone()),
+        include_bodies: Some(false),
+        limit: Some(LOOKED_AT),
+        registration_token,
+        ..FetchInbox::default()
+    };
+    let message_id: i64 = sent.ids[0].parse().context("the office named what was sent by no number")?;
+    loop {
+        match office.ask(request.clone()).await {
+            Ok(inbox) => {
+                if let Some(id) = answer_among(&inbox, message_id, &sent.to) {
+                    return Ok(Arrived::Answer(visit.provider().get(&id.to_string()).await?));
+                }
+                if sent.wants_ack
+                    && let Some(copy) = acknowledged(visit, office, message_id).await?
+                {
+                    return Ok(Arrived::Acknowledgement(copy));
+                }
+            }
+            // A server that is being started again comes back.
+            Err(refused) if refused.is_passing() => {}
+            Err(refused) => return Err(refused.into()),
+        }
+        let pause = if sent.wants_ack { ASK_AGAIN } else { LOOK_AGAIN };
+        let _ = timeout(pause, watch.changed()).await;
+    }
+}
+
+/// The first copy that was acknowledged.
+async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<CopyAnswer>, Refused> {
+    let copies = lists::sent(visit, office, message_id).await?.recipients;
+    Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
+}
+
+/// The answer to message `sent`, in an inbox that has the newest first: the first that answers it, else the first that
+/// came after it from one of the recipients.
+fn answer_among(inbox: &[MessageAnswer], sent: i64, recipients: &[String]) -> Option<i64> {
+    let later = || inbox.iter().rev().filter(|message| message.id > sent);
+    let answer = later().find(|message| message.reply_to == Some(sent));
+    answer.or_else(|| later().find(|message| recipients.contains(&message.from))).map(|message| message.id)
+}
+
+/// The answer, asked for again and again.
+async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
+    loop {
+        let next = Instant::now() + ASK_AGAIN;
+        for (id, thread) in sent.ids.iter().zip(&sent.threads) {
+            let thread = if thread.is_empty() { id } else { thread };
+            let letters = visit.provider().thread(thread).await?;
+            if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
+                return Ok(Arrived::Answer(visit.provider().get(answer).await?));
+            }
+        }
+        sleep(next.saturating_duration_since(Instant::now())).await;
+    }
+}
+
+/// The answer to letter `sent` in its thread, which has the oldest first.
+fn letter_among<'a>(thread: &'a [Letter], sent: &str, me: &str) -> Option<&'a str> {
+    let at = thread.iter().position(|letter| letter.id == sent);
+    let to = at.map(|at| thread[at].to.as_str());
+    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|letter| letter.id != sent && letter.to == me);
+    let answer = later().find(|letter| letter.reply_to.as_deref() == Some(sent));
+    answer.or_else(|| later().find(|letter| Some(letter.from.as_str()) == to)).map(|letter| letter.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn received(id: i64, from: &str, reply_to: Option<i64>) -> MessageAnswer {
+        let message = json!({
+            "id": id, "from": from, "to": [], "subject": "", "created_ts": "2026-01-11T16:33:15Z", "importance": "normal",
+            "ack_required": false, "kind": null, "thread_id": "t", "reply_to": reply_to,
+        });
+        serde_json::from_value(message).unwrap()
+    }
+
+    #[test]
+    fn what_answers_is_the_answer_and_else_what_a_recipient_says_later() {
+        let to = ["BlueLake".to_owned(), "RedFox".to_owned()];
+        let old = received(16, "BlueLake", Some(17));
+        let stranger = received(18, "GreenDog", None);
+        let aside = received(19, "RedFox", Some(3));
+        let answer = received(20, "BlueLake", Some(17));
+        let late = received(21, "BlueLake", Some(17));
+        assert_eq!(answer_among(&[late, answer, aside, stranger, old], 17, &to), Some(20));
+        let aside = [received(20, "RedFox", None), received(19, "RedFox", Some(3)), received(18, "GreenDog", None)];
+        assert_eq!(answer_among(&aside, 17, &to), Some(19), "the first of them");
+        assert_eq!(answer_among(&aside[2..], 17, &to), None);
+        assert_eq!(answer_among(&[received(17, "BlueLake", None)], 17, &to), None, "what was sent is no answer");
+    }
+
+    fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {
+        Letter {
+            is_human: false,
+            id: id.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            subject: String::new(),
+            body: String::new(),
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            read: false,
+            thread: "t".to_owned(),
+            reply_to: reply_to.map(str::to_owned),
+            priority: None,
+            cc: Vec::new(),
+            awaits_ack: false,
+            addressed: Vec::new(),
+            archived: false,
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_answer_is_a_letter_to_me_in_the_thread() {
+        let thread = [
+            letter("a", "Blue", "Me", None),
+            letter("b", "Me", "Blue", None),
+            letter("c", "Blue", "Red", Some("b")),
+            letter("d", "Blue", "Me", None),
+            letter("e", "Red", "Me", Some("b")),
+        ];
+        assert_eq!(letter_among(&thread, "b", "Me"), Some("e"));
+        assert_eq!(letter_among(&thread[..4], "b", "Me"), Some("d"));
+        assert_eq!(letter_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
+        assert_eq!(letter_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
     }
 }

@@ -13,9 +13,8 @@ use mail::mailboxes::CopyId;
 use mail::messages::Importance;
 use mail::provider::{ProviderError, Words};
 
-use super::super::given::recipient;
+use super::super::given::{Body, recipient};
 use super::Visit;
-use super::message_body::Body;
 use super::receipt::Sent;
 use crate::output::{self, text};
 use crate::post_office::Refused;

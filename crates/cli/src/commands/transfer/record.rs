@@ -1,7 +1,5 @@
 //! One message as a line of JSON.
 
-use std::borrow::Cow;
-
 use anyhow::{Context, bail, ensure};
 use formats::Kind;
 use jiff::Timestamp;
@@ -19,47 +17,47 @@ const ROLES: [(Role, &str); 3] = [(Role::To, "to"), (Role::Cc, "cc"), (Role::Bcc
 /// A message with its deliveries.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ExportLine<'a> {
+pub struct ExportLine {
     id: i64,
-    project: Cow<'a, str>,
-    project_slug: Cow<'a, str>,
-    from: Cow<'a, str>,
-    to: Cow<'a, [String]>,
-    cc: Cow<'a, [String]>,
-    subject: Cow<'a, str>,
-    body_md: Cow<'a, str>,
+    project: String,
+    project_slug: String,
+    from: String,
+    to: Vec<String>,
+    cc: Vec<String>,
+    subject: String,
+    body_md: String,
     created_ts: String,
-    thread_id: Cow<'a, str>,
+    thread_id: String,
     reply_to: Option<i64>,
-    importance: Cow<'a, str>,
+    importance: String,
     ack_required: bool,
-    kind: Option<Cow<'a, str>>,
-    work_id: Option<Cow<'a, str>>,
-    door: Cow<'a, str>,
-    vouched: Cow<'a, str>,
-    deliveries: Vec<DeliveryLine<'a>>,
+    kind: Option<String>,
+    work_id: Option<String>,
+    door: String,
+    vouched: String,
+    deliveries: Vec<DeliveryLine>,
     /// Only of what was said in a channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    post: Option<PostLine<'a>>,
+    post: Option<PostLine>,
 }
 
 /// What makes a message a post.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PostLine<'a> {
-    channel: Cow<'a, str>,
-    keys: Cow<'a, [String]>,
-    external_id: Option<Cow<'a, str>>,
-    cited_as: Option<Cow<'a, str>>,
+struct PostLine {
+    channel: String,
+    keys: Vec<String>,
+    external_id: Option<String>,
+    cited_as: Option<String>,
     /// The name of what it answers, where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    answers: Option<Cow<'a, str>>,
+    answers: Option<String>,
     #[serde(rename = "type")]
-    kind: Cow<'a, str>,
-    mode: Cow<'a, str>,
+    kind: String,
+    mode: String,
     hops: u32,
     sent_ts: Option<String>,
-    document: Option<Cow<'a, str>>,
+    document: Option<String>,
     /// The office that first said it, and the number of its event there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
@@ -67,80 +65,78 @@ struct PostLine<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DeliveryLine<'a> {
-    name: Cow<'a, str>,
-    role: Cow<'a, str>,
+struct DeliveryLine {
+    name: String,
+    role: String,
     shown_ts: Option<String>,
     read_ts: Option<String>,
     ack_ts: Option<String>,
-    ack_body: Cow<'a, str>,
+    ack_body: String,
     archived_ts: Option<String>,
 }
 
-impl<'a> From<&'a Record> for ExportLine<'a> {
-    fn from(record: &'a Record) -> Self {
-        let message = &record.message;
+impl From<Record> for ExportLine {
+    fn from(Record { human_key, slug, message, deliveries, post }: Record) -> Self {
         Self {
             id: message.id.0,
-            project: (&record.human_key).into(),
-            project_slug: (&record.slug).into(),
-            from: (&message.from).into(),
-            to: (&message.to).into(),
-            cc: (&message.cc).into(),
-            subject: (&message.subject).into(),
-            body_md: (&message.body).into(),
+            project: human_key,
+            project_slug: slug,
+            from: message.from,
+            to: message.to,
+            cc: message.cc,
+            subject: message.subject,
+            body_md: message.body,
             created_ts: rfc3339(message.created_at),
-            thread_id: (&message.thread).into(),
+            thread_id: message.thread,
             reply_to: message.reply_to.map(|id| id.0),
-            importance: message.importance.as_str().into(),
+            importance: message.importance.as_str().to_owned(),
             ack_required: message.ack_required,
-            kind: message.kind.map(|kind| kind.as_str().into()),
-            work_id: message.work_id.as_deref().map(Into::into),
-            door: (&message.door).into(),
-            vouched: message.vouched.as_str().into(),
-            deliveries: record.deliveries.iter().map(DeliveryLine::from).collect(),
-            post: record.post.as_ref().map(PostLine::from),
+            kind: message.kind.map(|kind| kind.as_str().to_owned()),
+            work_id: message.work_id,
+            door: message.door,
+            vouched: message.vouched.as_str().to_owned(),
+            deliveries: deliveries.into_iter().map(DeliveryLine::from).collect(),
+            post: post.map(PostLine::from),
         }
     }
 }
 
-impl<'a> From<&'a NewPost> for PostLine<'a> {
-    fn from(post: &'a NewPost) -> Self {
+impl From<NewPost> for PostLine {
+    fn from(post: NewPost) -> Self {
         Self {
-            channel: post.channel.as_str().into(),
-            keys: (&post.keys).into(),
-            external_id: post.external_id.as_deref().map(Into::into),
-            cited_as: post.cited_as.as_deref().map(Into::into),
-            answers: post.answers.as_deref().map(Into::into),
-            kind: (&post.kind).into(),
-            mode: (&post.mode).into(),
+            channel: post.channel.as_str().to_owned(),
+            keys: post.keys,
+            external_id: post.external_id,
+            cited_as: post.cited_as,
+            answers: post.answers,
+            kind: post.kind,
+            mode: post.mode,
             hops: post.hops,
             sent_ts: post.sent_at.map(rfc3339),
-            document: post.document.as_deref().map(Into::into),
+            document: post.document,
             origin: post.origin.as_ref().map(ToString::to_string),
         }
     }
 }
 
-impl<'a> From<&'a Delivery> for DeliveryLine<'a> {
-    fn from(delivery: &'a Delivery) -> Self {
-        let state = &delivery.state;
+impl From<Delivery> for DeliveryLine {
+    fn from(Delivery { recipient, role, state }: Delivery) -> Self {
         Self {
-            name: (&delivery.recipient).into(),
-            role: ROLES[delivery.role as usize].1.into(),
+            name: recipient,
+            role: ROLES[role as usize].1.to_owned(),
             shown_ts: state.shown_at.map(rfc3339),
             read_ts: state.read_at.map(rfc3339),
             ack_ts: state.acked_at.map(rfc3339),
-            ack_body: (&state.ack_note).into(),
+            ack_body: state.ack_note,
             archived_ts: state.archived_at.map(rfc3339),
         }
     }
 }
 
-impl TryFrom<ExportLine<'_>> for Record {
+impl TryFrom<ExportLine> for Record {
     type Error = anyhow::Error;
 
-    fn try_from(line: ExportLine<'_>) -> anyhow::Result<Self> {
+    fn try_from(line: ExportLine) -> anyhow::Result<Self> {
         if line.id < 1 {
             bail!("id '{}' is not a message's", line.id);
         }
@@ -164,28 +160,28 @@ impl TryFrom<ExportLine<'_>> for Record {
             from: name(&line.from)?,
             to: recipients(&line.to, post.as_ref())?,
             cc: line.cc.iter().map(|one| name(one)).collect::<anyhow::Result<_>>()?,
-            subject: line.subject.into_owned(),
-            body: line.body_md.into_owned(),
-            thread: line.thread_id.into_owned(),
+            subject: line.subject,
+            body: line.body_md,
+            thread: line.thread_id,
             reply_to: line.reply_to.map(MessageId),
             importance: importance.with_context(|| format!("importance '{}' is not known", line.importance))?,
             ack_required: line.ack_required,
             kind,
-            work_id: line.work_id.map(Cow::into_owned),
-            door: line.door.into_owned(),
+            work_id: line.work_id,
+            door: line.door,
             vouched: vouched.with_context(|| format!("vouched '{}' is not known", line.vouched))?,
             created_at: time(&line.created_ts)?,
         };
         let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
         let human_key = ProjectKey::parse_path(&line.project)?.as_str().to_owned();
-        Ok(Self { human_key, slug: line.project_slug.into_owned(), message, deliveries, post })
+        Ok(Self { human_key, slug: line.project_slug, message, deliveries, post })
     }
 }
 
-impl TryFrom<PostLine<'_>> for NewPost {
+impl TryFrom<PostLine> for NewPost {
     type Error = anyhow::Error;
 
-    fn try_from(line: PostLine<'_>) -> anyhow::Result<Self> {
+    fn try_from(line: PostLine) -> anyhow::Result<Self> {
         let names = [
             ("external_id", &line.external_id),
             ("cited_as", &line.cited_as),
@@ -203,24 +199,24 @@ impl TryFrom<PostLine<'_>> for NewPost {
         };
         Ok(Self {
             channel: ChannelName::parse(&line.channel)?,
-            keys: line.keys.into_owned(),
-            external_id: line.external_id.map(Cow::into_owned),
-            cited_as: line.cited_as.map(Cow::into_owned),
-            answers: line.answers.map(Cow::into_owned),
-            kind: line.kind.into_owned(),
-            mode: line.mode.into_owned(),
+            keys: line.keys,
+            external_id: line.external_id,
+            cited_as: line.cited_as,
+            answers: line.answers,
+            kind: line.kind,
+            mode: line.mode,
             hops: line.hops,
             sent_at: line.sent_ts.as_deref().map(time).transpose()?,
-            document: line.document.map(Cow::into_owned),
+            document: line.document,
             origin: origin.map(read).transpose()?,
         })
     }
 }
 
-impl TryFrom<DeliveryLine<'_>> for Delivery {
+impl TryFrom<DeliveryLine> for Delivery {
     type Error = anyhow::Error;
 
-    fn try_from(line: DeliveryLine<'_>) -> anyhow::Result<Self> {
+    fn try_from(line: DeliveryLine) -> anyhow::Result<Self> {
         let role = ROLES.iter().find(|(_, name)| *name == line.role).map(|(role, _)| *role);
         check_text("ack_body", &line.ack_body)?;
         Ok(Self {
@@ -230,7 +226,7 @@ impl TryFrom<DeliveryLine<'_>> for Delivery {
                 shown_at: line.shown_ts.as_deref().map(time).transpose()?,
                 read_at: line.read_ts.as_deref().map(time).transpose()?,
                 acked_at: line.ack_ts.as_deref().map(time).transpose()?,
-                ack_note: line.ack_body.into_owned(),
+                ack_note: line.ack_body,
                 archived_at: line.archived_ts.as_deref().map(time).transpose()?,
             },
         })
@@ -285,13 +281,13 @@ mod tests {
     }
 
     fn read(line: Value) -> anyhow::Result<Record> {
-        serde_json::from_value::<ExportLine<'_>>(line)?.try_into()
+        serde_json::from_value::<ExportLine>(line)?.try_into()
     }
 
     #[test]
     fn a_line_that_was_exported_is_read_back() {
         let record = read(line()).unwrap();
-        assert_eq!(serde_json::to_value(ExportLine::from(&record)).unwrap()["body_md"], line()["body_md"]);
+        assert_eq!(serde_json::to_value(ExportLine::from(record.clone())).unwrap()["body_md"], line()["body_md"]);
         assert_eq!((record.human_key.as_str(), record.message.from.as_str()), ("/data/app", "alice"));
     }
 
@@ -305,7 +301,7 @@ mod tests {
         let record = read(line.clone()).unwrap();
         assert_eq!(record.message.to, ["#dev", "bob"]);
         assert_eq!(record.post.as_ref().unwrap().channel.as_str(), "dev");
-        assert_eq!(serde_json::to_value(ExportLine::from(&record)).unwrap()["post"], line["post"]);
+        assert_eq!(serde_json::to_value(ExportLine::from(record.clone())).unwrap()["post"], line["post"]);
         for (place, value, told) in [
             ("/to", json!(["bob"]), "'to' does not begin with the channel '#dev'"),
             ("/to/1", json!("#ops"), "Invalid agent name: '#ops'"),

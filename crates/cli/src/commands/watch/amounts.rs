@@ -40,36 +40,23 @@ impl Since {
 
 /// Reads a duration, such as `500ms`, `2s`, `10m` or `1h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no time; write one such as 500ms, 2s, 10m or 1h");
-    let (number, unit) = split(text).ok_or_else(wrong)?;
-    let milliseconds = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err(wrong()),
-    };
-    let length = number.checked_mul(milliseconds).map(Duration::from_millis);
-    length.filter(|length| !length.is_zero()).ok_or_else(wrong)
+    let milliseconds = amount(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]);
+    let length = milliseconds.map(Duration::from_millis).filter(|length| !length.is_zero());
+    length.ok_or_else(|| format!("'{text}' is no time; write one such as 500ms, 2s, 10m or 1h"))
 }
 
 /// Reads a size in bytes, such as `4096`, `256K` or `1M`.
 pub fn size(text: &str) -> Result<usize, String> {
-    let wrong = || format!("'{text}' is no size; write one such as 4096, 256K or 1M, up to 64M");
-    let (number, unit) = split(text).ok_or_else(wrong)?;
-    let bytes = match unit {
-        "" => 1,
-        "K" | "k" => 1 << 10,
-        "M" | "m" => 1 << 20,
-        _ => return Err(wrong()),
-    };
-    let size = number.checked_mul(bytes).filter(|size| (1..=64 << 20).contains(size)).ok_or_else(wrong)?;
-    usize::try_from(size).map_err(|_| wrong())
+    let bytes = amount(text, &[("", 1), ("K", 1 << 10), ("k", 1 << 10), ("M", 1 << 20), ("m", 1 << 20)]);
+    let size = bytes.filter(|size| (1..=64 << 20).contains(size)).and_then(|size| usize::try_from(size).ok());
+    size.ok_or_else(|| format!("'{text}' is no size; write one such as 4096, 256K or 1M, up to 64M"))
 }
 
-fn split(text: &str) -> Option<(u64, &str)> {
+/// A number with one of these units behind it, counted in the smallest.
+fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    Some((text[..digits].parse().ok()?, &text[digits..]))
+    let (_, worth) = units.iter().find(|(unit, _)| *unit == &text[digits..])?;
+    text[..digits].parse::<u64>().ok()?.checked_mul(*worth)
 }
 
 #[cfg(test)]

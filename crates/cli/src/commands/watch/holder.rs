@@ -15,41 +15,27 @@ pub fn name() -> String {
 
 /// A watcher as people are told of it.
 pub fn shown(holder: &str) -> String {
-    match HolderName::read(holder) {
-        Some(named) => format!("process {} on {}", named.process, named.host),
+    match read(holder) {
+        Some((host, _, process, _)) => format!("process {process} on {host}"),
         None => format!("'{holder}'"),
     }
 }
 
 /// Whether a watcher of that name ran on this machine, and surely does not any more.
 pub fn is_gone(holder: &str) -> bool {
-    let (Some(named), Some(realm)) = (HolderName::read(holder), realm()) else { return false };
+    let Some((_, realm_of_holder, process, beginning)) = read(holder) else { return false };
     // Where processes cannot be looked at, nobody is said to be gone.
-    named.realm == realm
+    realm().as_deref() == Some(realm_of_holder)
         && began(std::process::id()).is_some()
-        && began(named.process).as_deref() != Some(named.beginning)
+        && began(process).as_deref() != Some(beginning)
 }
 
-/// A name that was read.
-struct HolderName<'a> {
-    host: &'a str,
-    realm: &'a str,
-    process: u32,
-    beginning: &'a str,
-}
-
-impl<'a> HolderName<'a> {
-    fn read(holder: &'a str) -> Option<Self> {
-        let (rest, beginning) = holder.rsplit_once(':')?;
-        let (rest, process) = rest.rsplit_once(':')?;
-        let (namespace, _) = rest.rmatch_indices(':').nth(1)?;
-        Some(Self {
-            host: &rest[..namespace],
-            realm: &rest[namespace + 1..],
-            process: process.parse().ok()?,
-            beginning,
-        })
-    }
+/// What a name says: the host, the realm, the process, and when it began.
+fn read(holder: &str) -> Option<(&str, &str, u32, &str)> {
+    let (rest, beginning) = holder.rsplit_once(':')?;
+    let (rest, process) = rest.rsplit_once(':')?;
+    let (namespace, _) = rest.rmatch_indices(':').nth(1)?;
+    Some((&rest[..namespace], &rest[namespace + 1..], process.parse().ok()?, beginning))
 }
 
 /// Where a process goes by its number: this start of the machine, and those that see each other.

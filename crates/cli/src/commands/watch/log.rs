@@ -4,14 +4,12 @@
 //! That folder may be on a disk that does not answer: a thread of its own writes there, and nobody waits for it but for a
 //! moment at the end.
 
+use std::cell::Cell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context;
 use mail::clock::{Clock, SystemClock, rfc3339};
 use serde_json::{Value, json};
 
@@ -33,9 +31,9 @@ pub struct Log {
 struct LogWriter {
     lines: Option<SyncSender<String>>,
     /// Tells nothing but that all is written.
-    ended: Mutex<Receiver<()>>,
+    ended: Receiver<()>,
     /// Whether lines were left out: that is told once.
-    is_behind: AtomicBool,
+    is_behind: Cell<bool>,
 }
 
 impl Log {
@@ -75,12 +73,12 @@ impl LogWriter {
             let _ending = ending;
             waiting.into_iter().for_each(|lines| write(&lines));
         });
-        Self { lines: Some(lines), ended: Mutex::new(ended), is_behind: AtomicBool::new(false) }
+        Self { lines: Some(lines), ended, is_behind: Cell::new(false) }
     }
 
     fn write(&self, lines: String) {
         let is_taken = self.lines.as_ref().is_some_and(|waiting| waiting.try_send(lines).is_ok());
-        if !is_taken && !self.is_behind.swap(true, Ordering::Relaxed) {
+        if !is_taken && !self.is_behind.replace(true) {
             output::note("postrider: the folder of the log does not answer; some lines are left out");
         }
     }
@@ -89,21 +87,25 @@ impl LogWriter {
 impl Drop for LogWriter {
     fn drop(&mut self) {
         self.lines = None;
-        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if ended.recv_timeout(LONGEST_END) == Err(RecvTimeoutError::Timeout) {
+        if self.ended.recv_timeout(LONGEST_END) == Err(RecvTimeoutError::Timeout) {
             output::note("postrider: the folder of the log does not answer; its last lines may be missing");
         }
     }
 }
 
 /// Appends to a log in the folder of the project's channels. That it failed is told once.
+///
+/// Written in one piece, because several watchers may share a folder; everybody can write there, so no link is followed,
+/// and a folder that is away is not made.
 fn into_folder(folder: PathBuf, name: String) -> impl FnMut(&str) + Send {
     let mut is_broken = false;
     move |lines| {
-        if let Err(error) = append(&folder, &name, lines)
+        let opened = relay::files::open_log(&folder, &name);
+        if let Err(error) = opened.and_then(|mut file| file.write_all(format!("{lines}\n").as_bytes()))
             && !std::mem::replace(&mut is_broken, true)
         {
-            output::note(&text::lines(&format!("postrider: {error:#}; going on without a log")));
+            let cannot = format!("the log '{name}' in '{}' cannot be written", folder.display());
+            output::note(&text::lines(&format!("postrider: {cannot}: {error}; going on without a log")));
         }
     }
 }
@@ -113,14 +115,6 @@ fn lines(time: &str, words: &str, complaint: &str) -> String {
     let complaint = text::lines(complaint.trim_end());
     let quoted: String = complaint.lines().map(|line| format!("\n  | {line}")).collect();
     format!("{time} {words}{quoted}")
-}
-
-/// Written in one piece, because several watchers may share a folder; everybody can write there, so no link is followed,
-/// and a folder that is away is not made.
-fn append(folder: &Path, name: &str, lines: &str) -> anyhow::Result<()> {
-    let cannot = || format!("the log '{name}' in '{}' cannot be written", folder.display());
-    let mut file = relay::files::open_log(folder, name).with_context(cannot)?;
-    file.write_all(format!("{lines}\n").as_bytes()).with_context(cannot)
 }
 
 #[cfg(test)]
@@ -167,7 +161,7 @@ mod tests {
         for _ in 0..MOST_WAITING + 2 {
             writer.write("a line".to_owned());
         }
-        assert!(writer.is_behind.load(Ordering::Relaxed));
+        assert!(writer.is_behind.get());
         drop(writer);
         drop(hold);
     }

@@ -6,25 +6,21 @@ use mail::agents::signed;
 use mail::messages::Vouched;
 
 use super::Story;
-use super::board::{state_name, style_of};
-use super::item::{age, percent};
-use crate::commands::mail::ago::at;
+use super::board::{percent, state_name, style_of};
+use crate::commands::mail::ago::{age, at};
 use crate::output::Screen;
-use crate::output::grid::{self, Cell, Column};
+use crate::output::grid::{Cell, Layout};
 use crate::output::text;
 
 /// How wide the names of details are at least.
 const LABEL: usize = 14;
 
-const COLUMNS: [Column; 4] = [
-    Column { head: "TIME", most: 20 },
-    Column { head: "FROM → TO", most: 50 },
-    Column { head: "KIND", most: 24 },
-    Column { head: "WHAT", most: 400 },
-];
-/// Who gives way where there is no room, and how far: what, the names, the kind, and the first two once more. Fifty
-/// columns are enough.
-const GIVING: [(usize, usize); 5] = [(3, 16), (1, 12), (2, 6), (3, 10), (1, 8)];
+const TABLE: Layout<4> = Layout {
+    columns: [("TIME", 20), ("FROM → TO", 50), ("KIND", 24), ("WHAT", 400)],
+    // Who gives way where there is no room, and how far: what, the names, the kind, and the first two once more. Fifty
+    // columns are enough.
+    giving: &[(3, 16), (1, 12), (2, 6), (3, 10), (1, 8)],
+};
 
 /// The item and its story, for people.
 pub fn text(Story { item, story, has_more, .. }: &Story, now: Timestamp, screen: &Screen) -> String {
@@ -34,8 +30,7 @@ pub fn text(Story { item, story, has_more, .. }: &Story, now: Timestamp, screen:
         push_detail(&mut lines, label, &value);
     }
     lines.push(String::new());
-    let rows: Vec<_> = story.iter().map(row).collect();
-    lines.extend(grid::lines(&COLUMNS, &GIVING, &rows, screen));
+    lines.extend(TABLE.lines(story.iter().map(row), screen));
     if *has_more {
         lines.push("… and more".to_owned());
     }
@@ -119,7 +114,7 @@ fn row(told: &StoryAnswer) -> [Cell; 4] {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::item::tests::item;
+    use super::super::board::tests::item;
     use super::*;
 
     const WIDE: Screen = Screen { width: 100, height: None, is_coloured: false };

@@ -7,7 +7,7 @@ use formats::channel::{ChannelMessage, ERROR_REPORT};
 use formats::json::{self, Stamp};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{checked_word, hops_after, is_everyone, plain};
+use super::{checked_word, hops_after, is_everyone};
 use crate::agents::{AgentName, called};
 use crate::announcements::Announcement;
 use crate::channels::{
@@ -18,7 +18,6 @@ use crate::clock::rfc3339;
 use crate::error::{Error, check_text};
 use crate::ids::MessageId;
 use crate::messages::Importance;
-use crate::office::announcements::folder_key;
 use crate::office::messages::Draft;
 use crate::office::{Claim, Office, Sent};
 use crate::projects::Project;
@@ -117,8 +116,15 @@ impl Office {
             cited_as: Some(said.id.clone()).filter(|id| id != arrival.name),
             answers: answers.map(str::to_owned),
             kind: said.kind.clone(),
-            mode: said.mode().and_then(|mode| checked_word("mode", mode).ok()).unwrap_or_else(|| CHAT.to_owned()),
-            hops: hops_after(said.mode().unwrap_or(CHAT), answered.as_ref(), said.metadata_number("hops")),
+            mode: said
+                .metadata_text("mode")
+                .and_then(|mode| checked_word("mode", mode).ok())
+                .unwrap_or_else(|| CHAT.to_owned()),
+            hops: hops_after(
+                said.metadata_text("mode").unwrap_or(CHAT),
+                answered.as_ref(),
+                said.metadata_number("hops"),
+            ),
             sent_at: Some(said.timestamp),
             document: Some(arrival.document.to_owned()),
             origin: None,
@@ -131,7 +137,7 @@ impl Office {
             importance: said.metadata_text(IMPORTANCE).and_then(Importance::parse).unwrap_or_default(),
             ack_required: said.metadata_flag(ACK_REQUIRED),
             door: arrival.door,
-            ..plain(project_key, Claim::of(&said.from), to, &subject, &body)
+            ..Draft::plain(project_key, Claim::of(&said.from), to, &subject, &body)
         };
         let answered = answered.as_ref().map(|answered| &answered.message);
         self.check(&draft, Some(&new))?;
@@ -166,7 +172,9 @@ impl Office {
         arrival: Arrival<'a>,
         project: &Project,
     ) -> Result<(Option<Post>, Option<&'a str>), Error> {
-        let Some(id) = arrival.said.in_reply_to().filter(|id| is_label(id)) else { return Ok((None, None)) };
+        let Some(id) = arrival.said.metadata_text("in_reply_to").filter(|id| is_label(id)) else {
+            return Ok((None, None));
+        };
         let answered = self.store.post_called(project.id, arrival.channel, id).await?;
         let unknown = Some(id).filter(|_| answered.is_none());
         Ok((answered, unknown))
@@ -190,7 +198,7 @@ impl Office {
     }
 
     /// The post of this office that a document from outside is.
-    pub(in crate::office) async fn own_post(
+    async fn own_post(
         &self,
         project: &Project,
         channel: &ChannelName,
@@ -207,6 +215,40 @@ impl Office {
         // A database that was put back in time gives its numbers anew, and anybody can write a number of ours.
         let is_it = |post: &Post| post.channel == channel.as_str() && post.mark(&office).as_ref() == Some(mark);
         Ok(post.filter(is_it).map(|post| post.message.id))
+    }
+
+    /// Whether the post that is announced in a channel is here, whole.
+    pub async fn has_announced(&self, project_key: &str, channel: &str, what: &Announcement) -> Result<bool, Error> {
+        let project = self.project(project_key).await?;
+        Ok(self.whole_of(&project, &ChannelName::parse(channel)?, what).await?.is_some())
+    }
+
+    /// Whether a file of that office was ever taken in from the folder of a channel.
+    pub async fn has_file_of(&self, project_key: &str, channel: &str, office: &str) -> Result<bool, Error> {
+        // Others could make the mark of a post that has such a key: there is always a colon in those.
+        if !office.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Ok(false);
+        }
+        let project = self.project(project_key).await?;
+        Ok(!self.store.known_keys(project.id, channel, &[&folder_key(office)]).await?.is_empty())
+    }
+
+    /// The post that is announced, if it is here.
+    async fn whole_of(
+        &self,
+        project: &Project,
+        channel: &ChannelName,
+        what: &Announcement,
+    ) -> Result<Option<MessageId>, Error> {
+        let mark = OfficeMark::parse(&what.key);
+        let own = self.own_post(project, channel, mark.as_ref()).await?;
+        // Also what an author called so would be found by the key, which is not what was announced.
+        let is_known = !self.store.known_keys(project.id, channel.as_str(), &[&what.key]).await?.is_empty();
+        if own.is_some() || !is_known {
+            return Ok(own);
+        }
+        let post = self.store.post_called(project.id, channel.as_str(), &what.key).await?;
+        Ok(post.map(|post| post.message.id))
     }
 
     /// Tells the author of a JSON message that came from outside what is wrong with it, where it was said.
@@ -283,4 +325,9 @@ fn keys(arrival: Arrival<'_>, mark: Option<&OfficeMark>) -> Vec<String> {
 
 fn is_label(name: &str) -> bool {
     !name.trim().is_empty() && name.len() <= crate::threads::LONGEST_THREAD && !name.chars().any(char::is_control)
+}
+
+/// The key that is noted in a channel with every file of an office: no file is called so.
+fn folder_key(office: &str) -> String {
+    format!("folder/{office}")
 }

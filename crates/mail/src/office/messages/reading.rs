@@ -102,7 +102,7 @@ impl Office {
         }
         // What comes from outside has been said there already: to refuse it would only lose it.
         if !found.is_empty() && self.rules.secrets == Secrets::Refuse && !is_outside(draft.door) {
-            return Err(Error::HoldsSecret { secrets: found });
+            return Err(Error::HoldsSecret(found));
         }
         Ok(found)
     }
@@ -150,7 +150,7 @@ fn is_meant_as_one(subject: &str, typed: &Typed) -> bool {
 fn rejection_of(typed: &Parsed<Typed>) -> Option<Rejection> {
     let message = match &typed.value {
         Typed::Markdown(_) => return None,
-        Typed::Json { message, .. } => Some((**message).clone()),
+        Typed::Json { message, .. } => Some(message.clone()),
         Typed::BrokenJson { .. } => None,
     };
     json::rejection(&Parsed { value: message, problems: typed.problems.clone() })

@@ -4,6 +4,7 @@ use formats::channel::Content;
 use formats::{Kind, Problem, markdown};
 
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
+use super::{check_label, check_thread};
 use crate::agents::{Agent, EVERYONE};
 use crate::channels::{self, ChannelName, NewPost, SIGN};
 use crate::error::{Error, check_text, shown};
@@ -12,7 +13,6 @@ use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage,
 use crate::office::people::check_not_retired;
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
-use crate::threads::LONGEST_THREAD;
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
@@ -50,6 +50,27 @@ pub struct Draft<'a> {
     pub strict: bool,
     /// The door it came in by.
     pub door: &'static str,
+}
+
+impl<'a> Draft<'a> {
+    /// A draft that says nothing beyond these.
+    pub fn plain(project_key: &'a str, from: Claim<'a>, to: Vec<String>, subject: &'a str, body: &'a str) -> Self {
+        Self {
+            project_key,
+            from,
+            to,
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            subject,
+            body,
+            thread: None,
+            importance: Importance::default(),
+            ack_required: None,
+            idempotency_key: None,
+            strict: false,
+            door: "channel",
+        }
+    }
 }
 
 /// An answer as its sender wants it. What is left out comes from the message that is answered.
@@ -94,8 +115,7 @@ impl Office {
         // Only what this caller asks for: a thread that is there is taken as it is, whatever its name.
         check_thread(&draft)?;
         let project = self.project(draft.project_key).await?;
-        let unknown = Error::UnknownMessage { id: reply.reply_to };
-        let parent = self.store.message(project.id, reply.reply_to).await?.ok_or(unknown)?;
+        let parent = self.known_message(&project, reply.reply_to).await?;
         let is_implied = draft.to.is_empty();
         if is_implied {
             draft.to = if parent.from == draft.from.name { parent.to.clone() } else { vec![parent.from.clone()] };
@@ -263,7 +283,7 @@ impl Office {
 
     /// The first answer again.
     async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
-        let message = self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage { id })?;
+        let message = self.known_message(project, id).await?;
         let deliveries = self.store.deliveries(id).await?;
         let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
         Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
@@ -301,23 +321,20 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.
 fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>, post: &Option<NewPost>) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    let mut add = |part: &str| {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    };
-    for names in [&draft.to, &draft.cc, &draft.bcc] {
-        add(&names.len().to_string());
-        names.iter().for_each(|name| add(name));
+    let lists = [&draft.to, &draft.cc, &draft.bcc];
+    let lengths = lists.map(|names| names.len().to_string());
+    let rest = format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to));
+    let mut parts: Vec<&str> = Vec::new();
+    for (names, length) in lists.into_iter().zip(&lengths) {
+        parts.push(length);
+        parts.extend(names.iter().map(String::as_str));
     }
-    add(draft.subject);
-    add(draft.body);
-    add(&format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to)));
-    // Only of posts, so that a key that was used for a letter stays the same letter's.
+    parts.extend([draft.subject, draft.body, &rest]);
+    // Only of posts, so that a key that was used for a message stays the same message's.
     if let Some(NewPost { channel, kind, mode, document, .. }) = post {
-        [channel.as_str(), kind, mode, document.as_deref().unwrap_or_default()].into_iter().for_each(add);
+        parts.extend([channel.as_str(), kind, mode, document.as_deref().unwrap_or_default()]);
     }
-    *hasher.finalize().as_bytes()
+    *channels::digest(parts).as_bytes()
 }
 
 /// Takes the channel out of the recipients; what is left is whom the post is for by name, nobody for `all`.
@@ -341,39 +358,14 @@ fn answer_to(subject: &str) -> String {
     if answered { subject.to_owned() } else { format!("Re: {subject}") }
 }
 
-pub(in crate::office) fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
-    draft.thread.map_or(Ok(()), |thread| check_label("thread_id", thread, LONGEST_THREAD))
-}
-
-fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
-    if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
-        let wanted = format!("1 to {longest} characters, none of them a control character");
-        return Err(Error::Invalid { what, value: shown(text), wanted });
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_key_stands_for_what_its_sender_asked_for_and_nothing_else() {
-        let draft = Draft {
-            project_key: "/p",
-            from: Claim::of("a"),
-            to: Vec::new(),
-            cc: Vec::new(),
-            bcc: Vec::new(),
-            subject: "s",
-            body: "b",
-            thread: None,
-            importance: Importance::Normal,
-            ack_required: None,
-            idempotency_key: Some("k"),
-            strict: false,
-            door: "test",
-        };
+        let plain = Draft::plain("/p", Claim::of("a"), Vec::new(), "s", "b");
+        let draft = Draft { idempotency_key: Some("k"), door: "test", ..plain };
         let post = |channel| NewPost::chat(ChannelName::parse(channel).expect("a name"));
         let of = |post| fingerprint(&draft, None, &post);
         let first = of(Some(post("dev")));

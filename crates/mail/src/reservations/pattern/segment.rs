@@ -1,20 +1,9 @@
-//! One segment of a pattern: what may stand between two slashes of a path.
+//! The pieces of a segment: what may stand between two slashes of a path.
 //!
-//! A segment never takes the empty name, for a path has none. It knows nothing of `/` and `**`.
+//! No path has an empty name, so a `*` alone takes any name. Nothing is known here of `/` and `**`.
 
 use super::PatternProblem;
-use super::sequence;
-
-/// A glob for one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::reservations) enum Segment {
-    /// Exactly this name.
-    Literal(Box<[char]>),
-    /// Any name.
-    Any,
-    /// Names of this form. At least one atom takes a character, so the empty name is out.
-    Glob(Box<[Atom]>),
-}
+use super::sequence::Entry;
 
 /// One piece of a glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,65 +25,16 @@ pub(in crate::reservations) struct CharSet {
     ranges: Box<[(u32, u32)]>,
 }
 
-impl Segment {
-    /// Makes a segment of the atoms between two slashes, of which there is at least one.
-    pub(super) fn of(atoms: impl IntoIterator<Item = Atom>) -> Self {
-        let mut atoms: Vec<Atom> = atoms.into_iter().collect();
-        atoms.dedup_by(|next, before| *next == Atom::Star && *before == Atom::Star);
-        if atoms == [Atom::Star] {
-            return Self::Any;
-        }
-        let literal: Option<Box<[char]>> =
-            atoms.iter().map(|atom| if let Atom::Char(c) = atom { Some(*c) } else { None }).collect();
-        literal.map_or_else(|| Self::Glob(atoms.into()), Self::Literal)
-    }
-
-    /// Whether some name is of both forms.
-    pub(super) fn meets(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Any, _) | (_, Self::Any) => true,
-            (Self::Literal(a), Self::Literal(b)) => a == b,
-            (Self::Literal(name), segment) | (segment, Self::Literal(name)) => segment.matches(name),
-            (Self::Glob(a), Self::Glob(b)) => sequence::meet(a, b, Atom::is_star, Atom::is_star, Atom::meets),
-        }
-    }
-
-    /// Whether `name`, which is not empty, is of this form.
-    pub(super) fn matches(&self, name: &[char]) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Literal(literal) => **literal == *name,
-            Self::Glob(atoms) => sequence::meet(atoms, name, Atom::is_star, |_| false, |atom, c| atom.takes(*c)),
-        }
-    }
-
-    /// The characters that every such name begins with.
-    pub(in crate::reservations) fn head(&self) -> impl Iterator<Item = char> + '_ {
-        let (literal, atoms) = self.parts();
-        literal.iter().copied().chain(atoms.iter().map_while(Atom::literal))
-    }
-
-    /// The characters that every such name ends in, the last one first.
-    pub(in crate::reservations) fn tail_backwards(&self) -> impl Iterator<Item = char> + '_ {
-        let (literal, atoms) = self.parts();
-        literal.iter().rev().copied().chain(atoms.iter().rev().map_while(Atom::literal))
-    }
-
-    fn parts(&self) -> (&[char], &[Atom]) {
-        match self {
-            Self::Literal(name) => (name, &[]),
-            Self::Any => (&[], &[]),
-            Self::Glob(atoms) => (&[], atoms),
-        }
-    }
+/// Puts the atoms between two slashes in order; there is at least one.
+pub(super) fn segment(atoms: impl Iterator<Item = Atom>) -> Box<[Atom]> {
+    let mut atoms: Vec<Atom> = atoms.collect();
+    atoms.dedup_by(|next, before| *next == Atom::Star && *before == Atom::Star);
+    atoms.into()
 }
 
 impl Atom {
-    fn is_star(&self) -> bool {
-        matches!(self, Self::Star)
-    }
-
-    fn literal(&self) -> Option<char> {
+    /// The character that it stands for, if that is but one.
+    pub(in crate::reservations) fn literal(&self) -> Option<char> {
         if let Self::Char(c) = self { Some(*c) } else { None }
     }
 
@@ -105,8 +45,14 @@ impl Atom {
             Self::AnyChar | Self::Star => true,
         }
     }
+}
 
-    fn meets(&self, other: &Self) -> bool {
+impl Entry for Atom {
+    fn is_wild(&self) -> bool {
+        matches!(self, Self::Star)
+    }
+
+    fn agrees(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Char(c), atom) | (atom, Self::Char(c)) => atom.takes(*c),
             (Self::Class(a), Self::Class(b)) => a.meets(b),

@@ -3,44 +3,44 @@
 //! Used twice: for the characters of a segment (where the wildcard is `*`) and for the segments of a
 //! path (where it is `**`). It knows neither of them.
 
+/// One entry of a sequence. Each must be able to stand for something.
+pub(super) trait Entry {
+    /// Whether it stands for any number of items, none included; every other entry stands for one.
+    fn is_wild(&self) -> bool;
+
+    /// Whether two entries that are no wildcards can stand for the same item.
+    fn agrees(&self, other: &Self) -> bool;
+}
+
 /// Whether some sequence of items is described by both `left` and `right`.
 ///
-/// A wildcard stands for any number of items, none included; every other entry stands for one item,
-/// and `agree` says whether two such entries can stand for the same one. Each entry must be able to
-/// stand for something, which makes the answer exact without a search through all pairs of positions.
-pub(super) fn meet<L, R>(
-    left: &[L],
-    right: &[R],
-    left_is_wild: impl Fn(&L) -> bool,
-    right_is_wild: impl Fn(&R) -> bool,
-    agree: impl Fn(&L, &R) -> bool,
-) -> bool {
-    let (mut left, mut right) = (left, right);
+/// That each entry stands for something makes the answer exact without a search through all pairs of positions.
+pub(super) fn meet<E: Entry>(mut left: &[E], mut right: &[E]) -> bool {
     // Up to the first wildcard of either side, and after the last one, entries pair up one to one.
     while let ([l, left_rest @ ..], [r, right_rest @ ..]) = (left, right) {
-        if left_is_wild(l) || right_is_wild(r) {
+        if l.is_wild() || r.is_wild() {
             break;
         }
-        if !agree(l, r) {
+        if !l.agrees(r) {
             return false;
         }
         (left, right) = (left_rest, right_rest);
     }
     while let ([left_rest @ .., l], [right_rest @ .., r]) = (left, right) {
-        if left_is_wild(l) || right_is_wild(r) {
+        if l.is_wild() || r.is_wild() {
             break;
         }
-        if !agree(l, r) {
+        if !l.agrees(r) {
             return false;
         }
         (left, right) = (left_rest, right_rest);
     }
     // Now a wildcard stands at the front of one side and at the back of one side. If both sides have
     // one, they always meet: `*x` and `y*` in "yx", `*x*` and `y*z` in "yxz".
-    match (left.iter().any(&left_is_wild), right.iter().any(&right_is_wild)) {
+    match (left.iter().any(E::is_wild), right.iter().any(E::is_wild)) {
         (true, true) => true,
-        (true, false) => covers(left, right, left_is_wild, agree),
-        (false, true) => covers(right, left, right_is_wild, |r, l| agree(l, r)),
+        (true, false) => covers(left, right),
+        (false, true) => covers(right, left),
         (false, false) => left.is_empty() && right.is_empty(),
     }
 }
@@ -49,16 +49,16 @@ pub(super) fn meet<L, R>(
 ///
 /// Each run between two wildcards is best placed as early as possible, so only the last wildcard ever
 /// needs to be tried again.
-fn covers<W, P>(wild: &[W], plain: &[P], is_wild: impl Fn(&W) -> bool, agree: impl Fn(&W, &P) -> bool) -> bool {
+fn covers<E: Entry>(wild: &[E], plain: &[E]) -> bool {
     let (mut at, mut seen) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while seen < plain.len() {
         match wild.get(at) {
-            Some(entry) if is_wild(entry) => {
+            Some(entry) if entry.is_wild() => {
                 at += 1;
                 retry = Some((at, seen));
             }
-            Some(entry) if agree(entry, &plain[seen]) => {
+            Some(entry) if entry.agrees(&plain[seen]) => {
                 at += 1;
                 seen += 1;
             }
@@ -70,17 +70,26 @@ fn covers<W, P>(wild: &[W], plain: &[P], is_wild: impl Fn(&W) -> bool, agree: im
             }
         }
     }
-    wild[at..].iter().all(is_wild)
+    wild[at..].iter().all(E::is_wild)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::meet;
+    use super::*;
+
+    impl Entry for char {
+        fn is_wild(&self) -> bool {
+            *self == '*'
+        }
+
+        fn agrees(&self, other: &Self) -> bool {
+            self == other
+        }
+    }
 
     fn globs_meet(left: &str, right: &str) -> bool {
         let chars = |text: &str| text.chars().collect::<Vec<_>>();
-        let is_star = |c: &char| *c == '*';
-        meet(&chars(left), &chars(right), is_star, is_star, |a, b| a == b)
+        meet(&chars(left), &chars(right))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! First the characters become tokens, then the segments outside braces are put in order, then the
 //! braces are written out, and each plain glob becomes steps. Matching is not done here.
 
-use super::segment::{Atom, CharSet, Segment};
+use super::segment::{Atom, CharSet, segment};
 use super::{LONGEST, Pattern, PatternProblem, Step};
 
 /// The most plain globs that the braces of one pattern may stand for.
@@ -258,14 +258,14 @@ fn bounded(globs: &[Vec<Lexed<'_>>]) -> Result<(), PatternProblem> {
 
 fn steps(segments: &[&[Lexed<'_>]]) -> Vec<Step> {
     let mut steps = Vec::with_capacity(segments.len() + 1);
-    for (index, segment) in segments.iter().enumerate() {
-        if !is_deep(segment) {
-            steps.push(Step::One(Segment::of(segment.iter().filter_map(atom))));
+    for (index, tokens) in segments.iter().enumerate() {
+        if !is_deep(tokens) {
+            steps.push(Step::One(segment(tokens.iter().filter_map(atom))));
             continue;
         }
         // At the end it means what lies below, and not the folder itself.
         if index + 1 == segments.len() {
-            steps.push(Step::One(Segment::Any));
+            steps.push(Step::One([Atom::Star].into()));
         }
         steps.push(Step::Deep);
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::segment::{Atom, CharSet};
+use super::segment::CharSet;
 use super::*;
 
 fn pattern(text: &str) -> Pattern {
@@ -196,22 +196,19 @@ fn a_hostile_pair_is_decided_in_time() {
 fn witness(left: &Pattern, right: &Pattern) -> Option<String> {
     let pairs = left.alternatives.iter().flat_map(|l| right.alternatives.iter().map(move |r| (l, r)));
     pairs.into_iter().find_map(|(l, r)| {
-        let is_deep = Step::is_deep;
-        walk(l, r, is_deep, |a, b| match (a, b) {
+        walk(l, r, Entry::is_wild, |a, b| match (a, b) {
             (Some(Step::One(a)), Some(Step::One(b))) => name(a, b),
-            (Some(Step::One(one)), None) | (None, Some(Step::One(one))) => name(one, &Segment::Any),
+            (Some(Step::One(one)), None) | (None, Some(Step::One(one))) => name(one, &[Atom::Star]),
             _ => None,
         })
         .map(|names| names.join("/"))
     })
 }
 
-fn name(left: &Segment, right: &Segment) -> Option<String> {
-    let atoms = |segment: &Segment| match segment {
-        Segment::Literal(name) => name.iter().map(|c| Atom::Char(*c)).collect(),
-        Segment::Any => vec![Atom::AnyChar, Atom::Star],
-        Segment::Glob(atoms) => atoms.to_vec(),
-    };
+fn name(left: &[Atom], right: &[Atom]) -> Option<String> {
+    // No name is empty.
+    let atoms =
+        |segment: &[Atom]| if segment == [Atom::Star] { vec![Atom::AnyChar, Atom::Star] } else { segment.to_vec() };
     let is_star = |atom: &Atom| *atom == Atom::Star;
     walk(&atoms(left), &atoms(right), is_star, |a, b| match (a, b) {
         (Some(Atom::Char(c)), Some(other)) | (Some(other), Some(Atom::Char(c))) => match other {

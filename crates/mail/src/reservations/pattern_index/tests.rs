@@ -9,7 +9,7 @@ fn pattern(text: &str) -> Pattern {
 }
 
 fn index(texts: impl IntoIterator<Item = String>) -> PatternIndex<usize> {
-    let mut index = PatternIndex::new();
+    let mut index = PatternIndex::default();
     for (number, text) in texts.into_iter().enumerate() {
         index.insert(pattern(&text), number);
     }
@@ -39,7 +39,7 @@ fn removing_takes_one_equal_pattern_with_the_right_value() {
     assert_eq!(index.remove(&pattern("src/"), |value| *value == 1), None);
     assert_eq!(index.remove(&pattern("src/*"), |_| true), None);
     assert_eq!(found(&index, "src/x"), [0, 2]);
-    assert_eq!((index.len(), index.is_empty()), (3, false));
+    assert_eq!(index.len(), 3);
 }
 
 #[test]
@@ -89,7 +89,7 @@ proptest! {
         let Ok(wanted) = Pattern::parse(&wanted) else { return Ok(()) };
         let mut index = index(held.into_iter().filter(readable));
         for place in removed {
-            if !index.is_empty() {
+            if index.len() > 0 {
                 let (pattern, number) = index.held[place.index(index.len())].clone();
                 prop_assert_eq!(index.remove(&pattern, |value| *value == number), Some(number));
             }

@@ -2,7 +2,7 @@
 //!
 //! Decides what is a word, an operator or nothing at all; knows nothing of how tokens belong together.
 
-use super::QueryError;
+use super::{Field, QueryError};
 
 /// A token and where it starts, in characters from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub(super) struct Token<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind<'a> {
-    And,
-    Or,
-    Not,
+    /// `AND`, `OR` or `NOT`, which may also be written `-`.
+    Operator(&'static str),
     Open,
     Close,
-    Filter(Filter),
+    /// A filter, and the field that it means.
+    Filter(&'static str, Option<Field>),
     Word(&'a str),
     /// The text of a word that ended in a star.
     Prefix(&'a str),
@@ -30,24 +30,13 @@ pub(super) enum TokenKind<'a> {
     Nothing(&'a str),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filter {
-    Subject,
-    Body,
-    From,
-}
+pub(super) const AND: TokenKind<'static> = TokenKind::Operator("AND");
+pub(super) const OR: TokenKind<'static> = TokenKind::Operator("OR");
+pub(super) const NOT: TokenKind<'static> = TokenKind::Operator("NOT");
 
-impl Filter {
-    const ALL: [Self; 3] = [Self::Subject, Self::Body, Self::From];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Subject => "subject:",
-            Self::Body => "body:",
-            Self::From => "from:",
-        }
-    }
-}
+/// What may stand before a word or a group, and where that is looked for then; `from:` looks at no text.
+const FILTERS: [(&str, Option<Field>); 3] =
+    [("subject:", Some(Field::Subject)), ("body:", Some(Field::Body)), ("from:", None)];
 
 pub(super) fn lex(text: &str) -> Result<Vec<Token<'_>>, QueryError> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
@@ -61,7 +50,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token<'_>>, QueryError> {
             return Ok(tokens);
         }
         // What follows a filter is its word, even if it looks like an operator or another filter.
-        let is_filtered = matches!(tokens.last().map(|last| last.kind), Some(TokenKind::Filter(_)));
+        let is_filtered = matches!(tokens.last().map(|last| last.kind), Some(TokenKind::Filter(..)));
         let (kind, length) = if let Some(quoted) = rest.strip_prefix('"') {
             let end = quoted.find('"').ok_or_else(|| {
                 QueryError::new(position, format!("unclosed quote that starts at position {position}"))
@@ -87,19 +76,19 @@ fn operator_or_word(text: &str) -> (TokenKind<'_>, usize) {
     if text.starts_with(')') {
         return (TokenKind::Close, 1);
     }
-    if let Some(filter) = Filter::ALL.into_iter().find(|filter| text.starts_with(filter.as_str())) {
-        return (TokenKind::Filter(filter), filter.as_str().len());
+    if let Some((name, field)) = FILTERS.into_iter().find(|(name, _)| text.starts_with(name)) {
+        return (TokenKind::Filter(name, field), name.len());
     }
     // `--release` is a word, and so is a dash on its own.
     let negated = text.strip_prefix('-').and_then(|after| after.chars().next());
     if negated.is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) {
-        return (TokenKind::Not, 1);
+        return (NOT, 1);
     }
     let word = word(text);
     let kind = match word {
-        "AND" => TokenKind::And,
-        "OR" => TokenKind::Or,
-        "NOT" => TokenKind::Not,
+        "AND" => AND,
+        "OR" => OR,
+        "NOT" => NOT,
         word => plain(word),
     };
     (kind, word.len())

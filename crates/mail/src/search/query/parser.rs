@@ -3,7 +3,7 @@
 //! One function for each level of the grammar. A part in which nothing is left to look for is `None` and vanishes from
 //! the tree.
 
-use super::lexer::{Filter, Token, TokenKind};
+use super::lexer::{AND, NOT, OR, Token, TokenKind};
 use super::{DEEPEST, Field, MOST_TERMS, Query, QueryError};
 
 /// What a part of a query amounts to.
@@ -19,9 +19,7 @@ pub(super) fn parse(tokens: &[Token<'_>]) -> Operand {
     match parser.peek() {
         None => Ok(query),
         // Every other token continues the query.
-        Some(token) => {
-            Err(QueryError::new(token.position, format!("the ')' at position {} closes nothing", token.position)))
-        }
+        Some(token) => Err(closes_nothing(token.position)),
     }
 }
 
@@ -41,7 +39,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 Some(Query::Or(inner)) => parts.extend(inner),
                 part => parts.extend(part),
             }
-            if self.next_if(TokenKind::Or).is_none() {
+            if self.next_if(OR).is_none() {
                 return Ok(one_or(parts, Query::Or));
             }
         }
@@ -55,17 +53,17 @@ impl<'t, 'a> Parser<'t, 'a> {
                 Some(Query::And(inner)) => parts.extend(inner),
                 part => parts.extend(part),
             }
-            if self.next_if(TokenKind::And).is_some() {
+            if self.next_if(AND).is_some() {
                 continue;
             }
-            if matches!(self.peek().map(|token| token.kind), None | Some(TokenKind::Or | TokenKind::Close)) {
+            if matches!(self.peek().map(|token| token.kind), None | Some(OR | TokenKind::Close)) {
                 return Ok(one_or(parts, Query::And));
             }
         }
     }
 
     fn negatable(&mut self, field: Field) -> Operand {
-        let Some(not) = self.next_if(TokenKind::Not) else { return self.single(field) };
+        let Some(not) = self.next_if(NOT) else { return self.single(field) };
         let negated = self.nested(not.position, |parser| parser.negatable(field))?;
         Ok(negated.map(|query| Query::Not(Box::new(query))))
     }
@@ -73,14 +71,13 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn single(&mut self, field: Field) -> Operand {
         let Some(token) = self.peek() else { return Err(self.word_missing()) };
         match token.kind {
-            TokenKind::And | TokenKind::Or | TokenKind::Close => return Err(self.word_missing()),
+            AND | OR | TokenKind::Close => return Err(self.word_missing()),
             TokenKind::Open => return self.group(field),
             _ => self.at += 1,
         }
         match token.kind {
-            TokenKind::Filter(Filter::From) => self.sender(),
-            TokenKind::Filter(Filter::Subject) => self.filtered(Filter::Subject, Field::Subject),
-            TokenKind::Filter(Filter::Body) => self.filtered(Filter::Body, Field::Body),
+            TokenKind::Filter(name, None) => self.sender(name),
+            TokenKind::Filter(name, Some(field)) => self.filtered(name, field),
             TokenKind::Word(text) => self.term(token, Query::Word { text: text.to_owned(), field }),
             TokenKind::Prefix(text) => self.term(token, Query::Prefix { text: text.to_owned(), field }),
             TokenKind::Phrase(text) if text.contains(char::is_alphanumeric) => {
@@ -99,21 +96,21 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let inside = self.nested(open, |parser| parser.either(field))?;
         if self.next_if(TokenKind::Close).is_none() {
-            return Err(QueryError::new(open, format!("unclosed '(' that starts at position {open}")));
+            return Err(unclosed(open));
         }
         Ok(inside)
     }
 
-    fn filtered(&mut self, filter: Filter, field: Field) -> Operand {
+    fn filtered(&mut self, filter: &str, field: Field) -> Operand {
         match self.peek().map(|token| token.kind) {
-            None | Some(TokenKind::Close) => Err(self.missing("a word, a phrase or a group", filter.as_str())),
+            None | Some(TokenKind::Close) => Err(self.missing("a word, a phrase or a group", filter)),
             Some(_) => self.single(field),
         }
     }
 
     /// The name after `from:`, which may be made of any characters.
-    fn sender(&mut self) -> Operand {
-        let missing = self.missing("a name", Filter::From.as_str());
+    fn sender(&mut self, filter: &str) -> Operand {
+        let missing = self.missing("a name", filter);
         let token = self.peek().ok_or_else(|| missing.clone())?;
         let name = match token.kind {
             TokenKind::Word(name) | TokenKind::Phrase(name) | TokenKind::Nothing(name) if !name.is_empty() => name,
@@ -159,19 +156,10 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn word_missing(&self) -> QueryError {
         let before = self.at.checked_sub(1).map(|before| self.tokens[before].kind);
         match (before, self.peek().map(|token| token.kind)) {
-            (Some(TokenKind::And), _) => self.missing("a word", "AND"),
-            (Some(TokenKind::Or), _) => self.missing("a word", "OR"),
-            (Some(TokenKind::Not), _) => self.missing("a word", "NOT"),
-            (_, Some(TokenKind::And)) => self.misplaced("expected a word before AND"),
-            (_, Some(TokenKind::Or)) => self.misplaced("expected a word before OR"),
-            (Some(TokenKind::Open), None) => {
-                let open = self.tokens[self.at - 1].position;
-                QueryError::new(open, format!("unclosed '(' that starts at position {open}"))
-            }
-            (None, Some(TokenKind::Close)) => {
-                let position = self.position();
-                QueryError::new(position, format!("the ')' at position {position} closes nothing"))
-            }
+            (Some(TokenKind::Operator(name)), _) => self.missing("a word", name),
+            (_, Some(TokenKind::Operator(name))) => self.misplaced(&format!("expected a word before {name}")),
+            (Some(TokenKind::Open), None) => unclosed(self.tokens[self.at - 1].position),
+            (None, Some(TokenKind::Close)) => closes_nothing(self.position()),
             _ => self.misplaced("expected a word"),
         }
     }
@@ -194,4 +182,12 @@ impl<'t, 'a> Parser<'t, 'a> {
 
 fn one_or(mut parts: Vec<Query>, join: impl FnOnce(Vec<Query>) -> Query) -> Option<Query> {
     if parts.len() > 1 { Some(join(parts)) } else { parts.pop() }
+}
+
+fn unclosed(open: usize) -> QueryError {
+    QueryError::new(open, format!("unclosed '(' that starts at position {open}"))
+}
+
+fn closes_nothing(position: usize) -> QueryError {
+    QueryError::new(position, format!("the ')' at position {position} closes nothing"))
 }

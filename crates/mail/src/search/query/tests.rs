@@ -1,8 +1,62 @@
 //! The promises of the query language.
 
+use std::fmt::{self, Write};
+
 use proptest::prelude::*;
 
 use super::*;
+
+impl Field {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Any => "",
+            Self::Subject => "subject:",
+            Self::Body => "body:",
+        }
+    }
+}
+
+/// Writes a query that parses back to the same tree, unless spelling it out makes it longer than [`LONGEST`].
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word { text, field } => write!(f, "{}{text}", field.prefix()),
+            Self::Prefix { text, field } => write!(f, "{}{text}*", field.prefix()),
+            Self::Phrase { text, field } => write!(f, "{}\"{text}\"", field.prefix()),
+            Self::From(name) => write!(f, "from:\"{name}\""),
+            Self::And(parts) => write_joined(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
+            Self::Or(parts) => write_joined(f, parts, " OR ", |_| false),
+            Self::Not(negated) => {
+                f.write_str("NOT ")?;
+                write_part(f, negated, matches!(**negated, Self::And(_) | Self::Or(_)))
+            }
+        }
+    }
+}
+
+fn write_joined(
+    f: &mut fmt::Formatter<'_>,
+    parts: &[Query],
+    joint: &str,
+    needs_parentheses: impl Fn(&Query) -> bool,
+) -> fmt::Result {
+    for (place, part) in parts.iter().enumerate() {
+        if place > 0 {
+            f.write_str(joint)?;
+        }
+        write_part(f, part, needs_parentheses(part))?;
+    }
+    Ok(())
+}
+
+fn write_part(f: &mut fmt::Formatter<'_>, part: &Query, in_parentheses: bool) -> fmt::Result {
+    if !in_parentheses {
+        return write!(f, "{part}");
+    }
+    f.write_char('(')?;
+    write!(f, "{part}")?;
+    f.write_char(')')
+}
 
 fn query(text: &str) -> Query {
     Query::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))

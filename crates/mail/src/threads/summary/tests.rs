@@ -1,21 +1,40 @@
 //! The promises of summaries.
 
 use super::*;
+use crate::ids::{MessageId, ProjectId};
+use crate::messages::{Importance, Vouched};
 
-fn said<'a>(id: i64, from: &'a str, body: &'a str) -> Said<'a> {
-    Said {
-        id,
-        from,
-        is_human: false,
-        subject: "about the parser",
-        body,
+fn said(id: i64, from: &str, body: &str) -> Message {
+    Message {
+        id: MessageId(id),
+        project: ProjectId(1),
+        from: from.to_owned(),
+        to: vec![],
+        cc: vec![],
+        subject: "about the parser".to_owned(),
+        body: body.to_owned(),
+        thread: "t".to_owned(),
+        reply_to: None,
+        importance: Importance::Normal,
+        ack_required: false,
         kind: None,
-        at: Timestamp::from_second(id).unwrap(),
+        work_id: None,
+        door: "test".to_owned(),
+        vouched: Vouched::Claimed,
+        created_at: Timestamp::from_second(id).unwrap(),
     }
 }
 
-fn typed<'a>(id: i64, from: &'a str, kind: Kind, body: &'a str) -> Said<'a> {
-    Said { kind: Some(kind), subject: kind.as_str(), ..said(id, from, body) }
+fn typed(id: i64, from: &str, kind: Kind, body: &str) -> Message {
+    Message { kind: Some(formats::Kind::Markdown(kind)), ..about(kind.as_str(), said(id, from, body)) }
+}
+
+fn about(subject: &str, message: Message) -> Message {
+    Message { subject: subject.to_owned(), ..message }
+}
+
+fn of(messages: &[&Message]) -> Summary {
+    summarize(&messages.iter().map(|message| (*message).clone()).collect::<Vec<_>>())
 }
 
 fn texts(points: &[Point]) -> Vec<&str> {
@@ -88,11 +107,11 @@ fn a_request_for_help_is_open_until_somebody_responds() {
     let asks = typed(1, "worker", Kind::HelpRequest, "## Problem\nWhy?\n## Question\nWhere is the\nauth module?");
     let chats = said(2, "bob", "I look into it");
     let responds = typed(3, "chiron", Kind::HelpResponse, "In lib/auth.");
-    let replies = Said { subject: "Re: HELP_REQUEST", ..typed(3, "chiron", Kind::HelpRequest, "In lib?") };
-    assert_eq!(texts(&summarize(&[asks, chats]).open_questions), ["Where is the auth module?"]);
-    assert!(summarize(&[asks, chats, responds]).open_questions.is_empty());
-    assert!(summarize(&[asks, chats, replies]).open_questions.is_empty());
-    assert_eq!(texts(&summarize(&[responds, asks]).open_questions), ["Where is the auth module?"]);
+    let replies = about("Re: HELP_REQUEST", typed(3, "chiron", Kind::HelpRequest, "In lib?"));
+    assert_eq!(texts(&of(&[&asks, &chats]).open_questions), ["Where is the auth module?"]);
+    assert!(of(&[&asks, &chats, &responds]).open_questions.is_empty());
+    assert!(of(&[&asks, &chats, &replies]).open_questions.is_empty());
+    assert_eq!(texts(&of(&[&responds, &asks]).open_questions), ["Where is the auth module?"]);
 }
 
 #[test]
@@ -100,9 +119,9 @@ fn a_question_is_open_until_another_speaks() {
     let asks = said(1, "bob", "- Which port **do we use?**");
     let goes_on = said(2, "bob", "Anyone?");
     let other = said(3, "alice", "8765");
-    assert_eq!(texts(&summarize(&[asks, goes_on]).open_questions), ["Which port do we use?", "Anyone?"]);
-    assert!(summarize(&[asks, goes_on, other]).open_questions.is_empty());
-    assert_eq!(texts(&summarize(&[other, asks]).open_questions), ["Which port do we use?"]);
+    assert_eq!(texts(&of(&[&asks, &goes_on]).open_questions), ["Which port do we use?", "Anyone?"]);
+    assert!(of(&[&asks, &goes_on, &other]).open_questions.is_empty());
+    assert_eq!(texts(&of(&[&other, &asks]).open_questions), ["Which port do we use?"]);
 }
 
 #[test]
@@ -135,9 +154,9 @@ fn an_item_ticked_later_is_done_and_stands_once() {
 fn without_a_key_point_the_beginning_and_the_end_stand_for_the_rest() {
     let first = said(1, "bob", "# Hello\n\nThe parser is v0.3 now. More to come.");
     let last = said(3, "alice", "```\nonly code\n```");
-    let summary = summarize(&[first, said(2, "bob", "middle"), last]);
+    let summary = of(&[&first, &said(2, "bob", "middle"), &last]);
     assert_eq!(texts(&summary.key_points), ["The parser is v0.3 now.", "about the parser"]);
-    assert_eq!(texts(&summarize(&[first]).key_points), ["The parser is v0.3 now."]);
+    assert_eq!(texts(&of(&[&first]).key_points), ["The parser is v0.3 now."]);
 }
 
 #[test]
@@ -156,7 +175,7 @@ fn long_texts_are_cut_and_long_lists_keep_the_newest() {
 fn hostile_bodies_are_read_in_time() {
     let bodies =
         ["**".repeat(500_000), "a? ".repeat(500_000), "[".repeat(1_000_000), "## Summary\nx\n".repeat(100_000)];
-    let messages: Vec<Said<'_>> = bodies.iter().map(|body| said(1, "bob", body)).collect();
+    let messages: Vec<Message> = bodies.iter().map(|body| said(1, "bob", body)).collect();
     let began = std::time::Instant::now();
     summarize(&messages);
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
@@ -173,8 +192,8 @@ proptest::proptest! {
 
 #[test]
 fn a_question_in_the_subject_is_open_until_another_speaks() {
-    let asked = Said { subject: "Who takes the parser?", ..said(1, "bob", "I would do the lexer.") };
-    let again = Said { subject: "Re: Who takes the parser?", ..said(2, "bob", "Nobody yet.") };
-    assert_eq!(texts(&summarize(&[asked, again]).open_questions), ["Who takes the parser?"]);
+    let asked = about("Who takes the parser?", said(1, "bob", "I would do the lexer."));
+    let again = about("Re: Who takes the parser?", said(2, "bob", "Nobody yet."));
+    assert_eq!(texts(&of(&[&asked, &again]).open_questions), ["Who takes the parser?"]);
     assert!(summarize(&[asked, said(2, "alice", "I do.")]).open_questions.is_empty());
 }

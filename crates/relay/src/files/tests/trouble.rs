@@ -27,7 +27,7 @@ async fn where_nothing_is_mounted_any_more_nothing_is_written_and_all_is_made_go
     let mut bridge = town.bridge(&root).await;
     for error in [bridge.settle().await, bridge.take_in(Instant::now()).await, bridge.write_out().await] {
         let error = error.unwrap_err();
-        assert!(matches!(&error, FilesError::NotMounted { path } if *path == root), "{error}");
+        assert!(matches!(&error, FilesError::NotMounted(path) if *path == root), "{error}");
     }
     assert!(bridge.show_presence(Instant::now()).await.is_err());
     assert_eq!(count(&root), 0);

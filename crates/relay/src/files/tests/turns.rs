@@ -44,7 +44,7 @@ async fn what_was_written_before_a_crash_and_not_noted_is_known_for_our_own() {
     let id = town.post("codex", "hello").await;
     let post = town.store.post(id).await.unwrap().unwrap();
     let office = town.store.office_id().await.unwrap();
-    let name = writer::write(&channels_of(shared.root()).unwrap(), &post, &office).unwrap().unwrap();
+    let name = outward::write_post(&channels_of(shared.root()).unwrap(), &post, &office).unwrap().unwrap();
     // Found before the log is followed, as by another process.
     town.bridge(shared.root()).await.take_in(Instant::now()).await.unwrap();
     assert_eq!(town.texts().await, ["hello"]);

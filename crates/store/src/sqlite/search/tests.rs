@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mail::agents::{AgentName, AgentStore, Profile, Taking};
+use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
 use mail::projects::ProjectStore;
-use mail::search::query::{DEEPEST, Field, MOST_TERMS};
+use mail::search::query::{DEEPEST, Field, MOST_TERMS, Query};
 
 use mail::search::SearchStore;
 use rusqlite::ErrorCode;
@@ -131,7 +132,7 @@ async fn a_search_finds_exactly_what_the_query_says() {
         let query = dice.query(4);
         let found = corpus.store.search(corpus.project, &query, &About::default(), None, 100).await.unwrap();
         let expected: Vec<_> = all.iter().filter(|message| matches(&query, message)).cloned().collect();
-        assert_eq!(found, expected, "{query}");
+        assert_eq!(found, expected, "{query:?}");
         sizes.insert(found.len());
     }
     assert!(sizes.len() > 20, "the queries found little of interest: {sizes:?}");
@@ -178,14 +179,14 @@ async fn a_word_of_signs_alone_finds_nothing_and_harms_nothing() {
         assert_eq!(
             corpus.store.search(corpus.project, &query, &About::default(), None, 10).await.unwrap().len(),
             count,
-            "{query}"
+            "{query:?}"
         );
     }
 }
 
 #[tokio::test]
 async fn a_page_of_long_bodies_ends_early() {
-    let corpus = corpus(&Options { search_deadline: Duration::from_secs(60), ..Options::default() }).await;
+    let corpus = corpus(&Options { search_deadline: Duration::from_secs(60) }).await;
     let (full, body) = (PAGE_BYTES / BODY_SHOWN + 1, "x".repeat(BODY_SHOWN));
     for _ in 0..=full {
         corpus.send(0, "red", &body).await;
@@ -200,9 +201,9 @@ async fn a_page_of_long_bodies_ends_early() {
 
 #[tokio::test]
 async fn a_search_that_does_not_get_its_turn_in_time_is_given_up() {
-    let corpus = corpus(&Options { search_deadline: Duration::from_millis(20), ..Options::default() }).await;
+    let corpus = corpus(&Options { search_deadline: Duration::from_millis(20) }).await;
     let Engine::Sqlite(sqlite) = &corpus.store else { panic!("it is SQLite's") };
-    let turns = sqlite.searchers.turns.acquire_many(2).await.unwrap();
+    let turns = sqlite.turns.acquire_many(2).await.unwrap();
     let answer = corpus.store.search(corpus.project, &Query::parse("red").unwrap(), &About::default(), None, 10).await;
     assert!(matches!(answer, Err(StoreError::TooSlow)), "{answer:?}");
     drop(turns);
@@ -224,7 +225,7 @@ async fn results_come_in_the_order_of_the_index_without_sorting() {
     let corpus = corpus(&Options::default()).await;
     let sql = "EXPLAIN QUERY PLAN SELECT m.body FROM message_fts f CROSS JOIN message m ON m.id = f.rowid
                WHERE message_fts MATCH 'red' AND f.rowid < 9 ORDER BY f.rowid DESC LIMIT 3";
-    let plan = corpus.store.read("explain", async |tx| tx.rows(sql, &[], |row| row.get::<String>(3)).await);
+    let plan = corpus.store.read("explain", async |tx| tx.rows::<(i64, i64, i64, String)>(sql, &[]).await);
     let plan = plan.await.unwrap();
-    assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
+    assert!(!plan.iter().any(|(.., step)| step.contains("TEMP B-TREE")), "{plan:?}");
 }

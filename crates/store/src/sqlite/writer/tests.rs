@@ -7,10 +7,11 @@ use std::task::{Context, Waker};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use mail::ids::MessageId;
 
 use super::super::connection;
-use super::super::search::Words;
 use super::*;
+use crate::job::in_job;
 use crate::row::values;
 
 struct Bench {
@@ -32,6 +33,13 @@ fn bench(queue: usize) -> Bench {
         .unwrap();
     let reader = connection::reading(&path).unwrap();
     Bench { _folder: folder, reader, writer: Arc::new(Writer::start(writing, queue).unwrap()) }
+}
+
+impl Writer {
+    /// Queues `work` and waits until it is on disk.
+    async fn submit<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Result<T, StoreError> {
+        self.hand_in(doing, work)?.await.unwrap_or_else(|_| Err(closed(doing)))
+    }
 }
 
 impl Bench {
@@ -64,9 +72,16 @@ fn insert<'a>(tx: &'a mut Tx<'_>, x: i64) -> BoxFuture<'a, Outcome<()>> {
     async move { tx.execute("INSERT INTO t VALUES (?1)", values![x]).await.map(drop) }.boxed()
 }
 
-fn push(tx: &mut Tx<'_>, words: Words) {
+/// Keeps a message, and has it made findable.
+async fn keep(tx: &mut Tx<'_>, message: i64) -> Outcome<()> {
+    let sql =
+        "INSERT INTO message (id, project_id, sender_id, created_at, thread, importance, ack_required, door, vouched,
+                   from_name, to_names, cc_names, subject, body)
+               VALUES (?1, 1, 7, ?1, 't', 1, 0, 'mcp', 'claimed', 'alice', 'alice', '', 'hello', 'b')";
+    tx.execute(sql, values![message]).await?;
     let Tx::Sqlite(tx) = tx else { panic!("it is SQLite's") };
-    tx.kept().words.push(words);
+    tx.make_findable([MessageId(message)].into_iter());
+    Ok(())
 }
 
 #[tokio::test]
@@ -144,19 +159,20 @@ async fn what_failed_leaves_no_words_behind_to_be_found() {
     let path = folder.path().join("mail.db");
     connection::make_file(&path).unwrap();
     let mut writing = connection::writing(&path).unwrap();
-    super::super::migrations::migrate(&mut writing, super::super::migrations::ALL).unwrap();
+    now(super::super::SCHEMA.migrate(&mut super::super::tx_over(&mut writing))).unwrap();
+    writing
+        .execute_batch(
+            "INSERT INTO project (id, slug, human_key, created_at) VALUES (1, 'a', '/a', 1);
+             INSERT INTO agent VALUES (7, 1, 'alice', '', '', '', 1, 1, NULL);",
+        )
+        .unwrap();
     let writer = Writer::start(writing, 4).unwrap();
-    let words = |message| Words { message, scope: "p1".into(), subject: "hello".into(), body: String::new() };
-    let failing = words(1);
-    let failed = writer.submit("fail", move |tx| {
-        push(tx, failing);
-        async { Err::<(), _>(rusqlite::Error::QueryReturnedNoRows.into()) }.boxed()
+    let failing = in_job!(|tx| {
+        keep(tx, 1).await?;
+        Err::<(), _>(rusqlite::Error::QueryReturnedNoRows.into())
     });
-    let kept = words(2);
-    let done = writer.submit("index", move |tx| {
-        push(tx, kept);
-        async { Ok(()) }.boxed()
-    });
+    let failed = writer.submit("fail", failing);
+    let done = writer.submit("index", in_job!(|tx| keep(tx, 2).await));
     let (failed, done) = tokio::join!(failed, done);
     assert!(failed.is_err() && done.is_ok());
     let reader = connection::reading(&path).unwrap();

@@ -4,11 +4,11 @@
 use formats::{Typed, secrets};
 use jiff::Timestamp;
 use mail::messages::Importance;
-use mail::office::{Claim, Draft, InboxAsk, Registration};
+use mail::office::{Claim, Draft, InboxAsk, Registration, WorkAsk};
 
 use super::*;
-use crate::commands::demo::letter::Letter;
 use crate::commands::demo::sample::Sample;
+use crate::commands::demo::step::filled;
 use crate::config::{Config, File};
 use crate::wiring::Post;
 
@@ -18,9 +18,7 @@ async fn begun() -> (tempfile::TempDir, Post, Play) {
     let post = Post::open(&config).await.unwrap();
     let sample = Sample::read().unwrap();
     sample.fill(&post).await.unwrap();
-    for (project, wish) in sample.line() {
-        tokio::spawn(wish.stand(post.office.clone(), project, Phrases::default()));
-    }
+    sample.stand_in_line(&post.office).await.unwrap();
     let play = Play::begin(post.office.clone(), sample.members(), true).await.unwrap();
     (home, post, play)
 }
@@ -36,7 +34,8 @@ async fn scene_after_scene_is_played_to_its_end() {
         tokio::task::yield_now().await;
     }
     assert_eq!(play.given_up, 0);
-    assert!(play.tracks.iter().all(|track| track.scene.worker.is_none()), "what the sample left open went on");
+    let is_opening = |track: &Track| play.script.opening.iter().any(|scene| scene.name == track.scene.name);
+    assert!(!play.tracks.iter().any(is_opening), "what the sample left open went on");
     assert!(play.next_work > FIRST_WORK + 10, "{}", play.next_work);
     assert!(most_waiting < 40, "what is sent is read soon: {most_waiting}");
     let ask = WorkAsk { project_key: MAIN, state: Some("overdue"), agent: None, before: None, limit: 100 };
@@ -45,7 +44,7 @@ async fn scene_after_scene_is_played_to_its_end() {
 }
 
 /// A message of somebody who is no part of the demo.
-fn letter_to(name: &str, body: &'static str) -> Draft<'static> {
+fn message_to(name: &str, body: &'static str) -> Draft<'static> {
     Draft {
         project_key: MAIN,
         from: Claim::of("Visitor"),
@@ -73,7 +72,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
     let (_home, post, mut play) = begun().await;
     visit(&post).await;
     for _ in 0..5 {
-        let draft = Draft { thread: Some("hello"), ..letter_to("GreenDog", "Are you there?") };
+        let draft = Draft { thread: Some("hello"), ..message_to("GreenDog", "Are you there?") };
         post.office.send(draft).await.unwrap();
         play.step().await;
     }
@@ -93,7 +92,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
 }
 
-fn words_of(topic: &BTreeMap<String, String>) -> Phrases {
+fn words_of(topic: &Phrases) -> Phrases {
     let drawn = [
         ("worker", "GreenDog"),
         ("other", "BlueLake"),
@@ -104,19 +103,19 @@ fn words_of(topic: &BTreeMap<String, String>) -> Phrases {
         ("commit", "0123abc"),
         ("commit2", "4567def"),
     ];
-    let words = drawn.into_iter().fold(Phrases::default(), |words, (name, text)| words.with(name, text));
-    topic.iter().fold(words, |words, (name, text)| words.with(name, text)).sent_at(Timestamp::now(), "seed")
+    let mut words = words_at(Timestamp::now(), "seed");
+    words.extend(drawn.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    words.extend(topic.clone());
+    words
 }
 
-fn letters(scenes: &[Scene]) -> impl Iterator<Item = &Letter> {
-    scenes.iter().flat_map(|scene| &scene.step).filter_map(|step| match step {
-        Deed::Send(letter) => Some(&**letter),
-        _ => None,
-    })
+fn messages(scenes: &[Scene]) -> impl Iterator<Item = &Table> {
+    scenes.iter().flat_map(|scene| &scene.step).filter(|step| step.contains_key("body_md"))
 }
 
-fn check(letter: &Letter, words: &Phrases) -> bool {
-    let (subject, body) = (words.fill(letter.subject.as_deref().unwrap_or_default()), words.fill(letter.body.trim()));
+fn check(message: &Table, words: &Phrases) -> bool {
+    let text = |name: &str| filled(message.get(name).and_then(toml::Value::as_str).unwrap_or_default().trim(), words);
+    let (subject, body) = (text("subject"), text("body_md"));
     assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
     assert!(secrets::find(&body).is_empty(), "{subject}: {body}");
     let typed = Typed::read(&subject, &body);
@@ -131,15 +130,14 @@ fn check(letter: &Letter, words: &Phrases) -> bool {
 #[test]
 fn every_typed_message_of_every_scene_reads_without_a_problem_with_every_topic() {
     let script = Script::read().unwrap();
-    assert!(script.topic.len() >= 24 && script.scenes.len() >= 8);
+    assert!(script.topic.len() >= 24 && script.scene.len() >= 8);
     for topic in &script.topic {
         let words = words_of(topic);
-        letters(&script.asides).for_each(|letter| assert!(!check(letter, &words), "nobody is at work there"));
-        let typed = letters(&script.scenes).filter(|letter| check(letter, &words)).count();
+        let typed = messages(&script.scene).filter(|message| check(message, &words)).count();
         assert!(typed >= 40, "{typed}");
     }
-    for letter in letters(&script.openings) {
-        check(letter, &Phrases::default().sent_at(Timestamp::now(), "seed"));
+    for message in messages(&script.opening) {
+        check(message, &words_at(Timestamp::now(), "seed"));
     }
 }
 

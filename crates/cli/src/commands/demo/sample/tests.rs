@@ -7,10 +7,21 @@ use formats::{Typed, secrets};
 use mail::office::WorkAsk;
 
 use super::*;
+use crate::commands::demo::step::{Deed, filled as worded};
 use crate::config::{Config, File};
 
-fn letters(sample: &Sample) -> impl Iterator<Item = &Letter> {
-    sample.0.iter().flat_map(|part| &part.letter)
+/// A text of a step; empty if it has none.
+fn text<'s>(step: &'s Table, name: &str) -> &'s str {
+    step.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The texts of a list in a step.
+fn list<'s>(step: &'s Table, name: &str) -> impl Iterator<Item = &'s str> {
+    step.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn messages(sample: &Sample) -> impl Iterator<Item = (&str, &Told)> {
+    sample.steps().filter(|(_, told)| told.does("send") || told.does("reply"))
 }
 
 async fn filled() -> (tempfile::TempDir, Post) {
@@ -24,12 +35,12 @@ async fn filled() -> (tempfile::TempDir, Post) {
 #[test]
 fn every_typed_message_reads_without_a_problem_and_all_kinds_are_there() {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for letter in letters(&Sample::read().unwrap()) {
-        let words = Phrases::default().sent_at(Timestamp::now(), "a seed");
-        let (subject, body) = (letter.subject.clone().unwrap_or_default(), words.fill(letter.body.trim()));
+    for (_, told) in messages(&Sample::read().unwrap()) {
+        let words = words_at(Timestamp::now(), "a seed");
+        let (subject, body) = (text(&told.step, "subject"), worded(text(&told.step, "body_md").trim(), &words));
         assert!(!body.contains("{{") && !subject.contains("{{"), "{subject}: {body}");
         assert!(secrets::find(&body).is_empty(), "{subject}");
-        let typed = Typed::read(&subject, &body);
+        let typed = Typed::read(subject, &body);
         let Some(kind) = typed.value.kind() else {
             assert!(!body.starts_with('{'), "{subject} looks like JSON and is none");
             continue;
@@ -43,26 +54,37 @@ fn every_typed_message_reads_without_a_problem_and_all_kinds_are_there() {
 #[test]
 fn whoever_is_spoken_of_is_there_and_nobody_answers_what_was_not_said() {
     let sample = Sample::read().unwrap();
-    for part in &sample.0 {
-        let members: Vec<&str> = sample
-            .0
-            .iter()
-            .filter(|one| one.project == part.project)
-            .flat_map(|one| &one.agent)
-            .map(|one| one.name.as_str())
-            .collect();
-        for letter in &part.letter {
-            let named = letter.to.iter().chain(&letter.cc).chain(&letter.bcc).chain([&letter.from]);
-            for name in named.filter(|name| *name != "all" && !name.starts_with('#')) {
-                assert!(members.contains(&name.as_str()), "{name}");
-            }
-            let answered = letter
-                .answers
-                .as_ref()
-                .map(|label| part.letter.iter().find(|one| one.label.as_ref() == Some(label)).unwrap());
-            assert!(answered.is_none_or(|answered| answered.ago > letter.ago), "{}", letter.body);
-            assert!(letter.subject.is_some() || letter.answers.is_some(), "{}", letter.body);
+    let members = sample.members();
+    for (project, told) in messages(&sample) {
+        let step = &told.step;
+        let named =
+            ["to", "cc", "bcc"].into_iter().flat_map(|name| list(step, name)).chain([text(step, "sender_name")]);
+        for name in named.filter(|name| *name != "all" && !name.starts_with('#')) {
+            assert!(members[project].iter().any(|member| member == name), "{name}");
         }
+        let label = text(step, "answers");
+        let answered = messages(&sample).find(|(_, one)| !label.is_empty() && text(&one.step, "label") == label);
+        assert_eq!(answered.is_some(), told.does("reply"), "{step}");
+        assert!(answered.is_none_or(|(_, answered)| answered.ago > told.ago), "{step}");
+        assert!(step.contains_key("subject") || answered.is_some(), "{step}");
+    }
+}
+
+#[test]
+fn every_step_has_all_that_its_request_has_and_no_more() {
+    for (project, told) in Sample::read().unwrap().steps() {
+        let labels = Labels::from([(text(&told.step, "answers").to_owned(), 1)]);
+        let step = Step::read(&told.step, project, &Phrases::new(), &labels).unwrap();
+        let known: &[&str] = match step.deed {
+            Deed::Join(_) => &["name", "program", "model", "task_description"],
+            Deed::Send(_) => &["to", "cc", "bcc", "sender_name", "subject", "body_md", "thread_id", "importance"],
+            Deed::Reply(_) => &["to", "cc", "sender_name", "subject", "body_md", "importance", "answers"],
+            Deed::Is(_) => &["agent_name", "state", "substate", "channel"],
+            _ => &["agent_name", "paths", "ttl_seconds", "exclusive", "wait_seconds", "reason"],
+        };
+        let around = ["do", "ack_required", "label", "unread", "acked", "archived"];
+        let unknown = told.step.keys().find(|key| !known.contains(&key.as_str()) && !around.contains(&key.as_str()));
+        assert_eq!(unknown, None, "{}", told.step);
     }
 }
 

@@ -12,13 +12,9 @@ const CLIENT: Client = Client {
     ..CLAUDE
 };
 
-fn hooks(program: &str) -> Hooks<'_> {
-    Hooks { client: &CLIENT, program }
-}
-
 /// Both parts.
 fn installed(text: &str, program: &str) -> String {
-    let text = install_hooks(text, &hooks(program), &[]).unwrap();
+    let text = install_hooks(text, &CLIENT, program, &[]).unwrap();
     install_server(&text, program).unwrap()
 }
 
@@ -52,8 +48,8 @@ fn an_empty_file_gets_every_hook_and_the_server() {
     assert_eq!(value["hooks"]["Stop"], json!([{ "hooks": [hook] }]));
     assert_eq!(value["hooks"].as_object().unwrap().len(), EVENTS.len());
     assert_eq!(value["mcpServers"], json!({ "postrider": { "command": "postrider", "args": ["stdio"] } }));
-    let named = Hooks { client: &Client { names_hooks: true, ..CLIENT }, program: "postrider" };
-    let value = json::read(&install_hooks("", &named, &[]).unwrap()).unwrap();
+    let named = Client { names_hooks: true, ..CLIENT };
+    let value = json::read(&install_hooks("", &named, "postrider", &[]).unwrap()).unwrap();
     assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["name"], "postrider");
 }
 
@@ -88,8 +84,8 @@ fn what_is_there_is_kept_and_comes_back_byte_for_byte() {
 #[test]
 fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
     let events = &[(Event::SessionStart, "SessionStart"), (Event::Prompt, "Gone"), (Event::Stop, "Stop")];
-    let old = Hooks { client: &Client { events, ..CLIENT }, program: "'/old place/postrider'" };
-    let text = install_hooks(FOREIGN, &old, &[]).unwrap();
+    let old = Client { events, ..CLIENT };
+    let text = install_hooks(FOREIGN, &old, "'/old place/postrider'", &[]).unwrap();
     let text = install_server(&text, "/old place/postrider").unwrap();
     let text =
         text.replace("SessionStart\",\n            \"timeout\": 5", "SessionStart\",\n            \"timeout\": 9");
@@ -156,7 +152,7 @@ fn a_configuration_that_is_not_what_a_client_reads_is_refused_with_its_place() {
         ("{\"hooks\": {\n\n\"Stop\": {}}}", 3, "'hooks.Stop' is no list"),
         ("{\"a\": 1,,}", 1, "it is no JSON"),
     ] {
-        let fault = install_hooks(text, &hooks("postrider"), &[]).unwrap_err();
+        let fault = install_hooks(text, &CLIENT, "postrider", &[]).unwrap_err();
         assert!(fault.line == line && fault.what.contains(what), "{text}: {fault:?}");
     }
     let fault = install_server("{\"mcpServers\": \"x\"}", "postrider").unwrap_err();
@@ -236,7 +232,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_editor_panic(text in "[{}\\[\\],:\" /*\\na-c0-9é\u{feff}]{0,40}") {
-        let _ = install_hooks(&text, &hooks("postrider"), &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
+        let _ = install_hooks(&text, &CLIENT, "postrider", &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
         let _ = install_server(&text, "postrider").map(|whole| uninstall_server(&whole).unwrap());
     }
 }

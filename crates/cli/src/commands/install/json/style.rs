@@ -7,11 +7,11 @@ use jsonc_parser::common::Ranged;
 
 /// A value to be written, with its members in the order in which they are to be read.
 #[derive(Clone, Debug)]
-pub(crate) enum New {
-    Text(String),
+pub(crate) enum New<'a> {
+    Text(&'a str),
     Number(u64),
-    List(Vec<New>),
-    Object(Vec<(String, New)>),
+    List(Vec<New<'a>>),
+    Object(Vec<(&'a str, New<'a>)>),
 }
 
 /// The manner of a text.
@@ -50,12 +50,12 @@ impl<'t> Style<'t> {
     }
 
     /// A value, with its name if it has one.
-    pub(crate) fn member(&self, name: Option<&str>, value: &New, indent: &str, on_one_line: bool) -> String {
+    pub(crate) fn member(&self, name: Option<&str>, value: &New<'_>, indent: &str, on_one_line: bool) -> String {
         let value = self.value(value, indent, on_one_line);
         name.map_or(value.clone(), |name| format!("{}:{}{value}", quoted(name), self.gap()))
     }
 
-    fn value(&self, value: &New, indent: &str, on_one_line: bool) -> String {
+    fn value(&self, value: &New<'_>, indent: &str, on_one_line: bool) -> String {
         match value {
             New::Text(text) => quoted(text),
             New::Number(number) => number.to_string(),
@@ -68,7 +68,7 @@ impl<'t> Style<'t> {
             }
             New::Object(members) => {
                 let inner = format!("{indent}{}", self.unit);
-                let member = |(name, value): &(String, New)| self.member(Some(name), value, &inner, on_one_line);
+                let member = |(name, value): &(&str, New<'_>)| self.member(Some(name), value, &inner, on_one_line);
                 self.bracketed('{', members.iter().map(member).collect(), '}', indent, on_one_line)
             }
         }

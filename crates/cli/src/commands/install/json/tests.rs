@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn entry() -> New {
-    New::Object(vec![("n".to_owned(), New::Number(1)), ("l".to_owned(), New::List(vec![New::Text("x".to_owned())]))])
+fn entry() -> New<'static> {
+    New::Object(vec![("n", New::Number(1)), ("l", New::List(vec![New::Text("x")]))])
 }
 
 fn appended(text: &str) -> String {

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use api::Actor;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::post_office::message::ClientMessage;
@@ -18,44 +19,12 @@ const REGISTERING: [&str; 3] = ["register_agent", "macro_start_session", "macro_
 /// An object of which one member is changed and the others are kept byte for byte.
 type Members = BTreeMap<String, Box<RawValue>>;
 
-/// An agent, as calls name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agent {
-    /// The project, as the agent named it.
-    pub project: String,
-    /// The name of the agent.
-    pub name: String,
-    /// What proves the name, where it has to be proved.
-    pub token: Option<String>,
-}
-
 /// Whether a message that introduces its client says that it is Claude.
 pub fn is_claude(message: &ClientMessage) -> bool {
-    #[derive(Deserialize)]
-    struct Introduction {
-        params: ClientParams,
-    }
-    #[derive(Deserialize)]
-    struct ClientParams {
-        #[serde(rename = "clientInfo")]
-        client: Option<Client>,
-        #[serde(rename = "_meta")]
-        meta: Option<Meta>,
-    }
-    #[derive(Deserialize)]
-    struct Meta {
-        #[serde(rename = "io.modelcontextprotocol/clientInfo")]
-        client: Option<Client>,
-    }
-    #[derive(Deserialize)]
-    struct Client {
-        name: String,
-    }
-    let Ok(Introduction { params }) = serde_json::from_str(&message.text) else {
-        return false;
-    };
-    let client = params.client.or_else(|| params.meta?.client);
-    client.is_some_and(|client| client.name.to_lowercase().contains("claude"))
+    let said: Value = serde_json::from_str(&message.text).unwrap_or_default();
+    let ways = ["/params/clientInfo/name", "/params/_meta/io.modelcontextprotocol~1clientInfo/name"];
+    let name = ways.iter().find_map(|way| said.pointer(way)).and_then(Value::as_str);
+    name.is_some_and(|name| name.to_lowercase().contains("claude"))
 }
 
 /// The answer to an introduction, with the channel among the capabilities; none if the answer is a refusal.
@@ -72,46 +41,19 @@ pub fn with_channel(answer: &str) -> Option<String> {
 }
 
 /// The agent that was registered, if `message` asked for that and `answer` grants it.
-pub fn registered(message: &ClientMessage, answer: &str) -> Option<Agent> {
-    #[derive(Deserialize)]
-    struct Asked {
-        params: ClientParams,
-    }
-    #[derive(Deserialize)]
-    struct ClientParams {
-        arguments: Arguments,
-    }
-    #[derive(Deserialize)]
-    struct Arguments {
-        project_key: String,
-    }
-    #[derive(Deserialize)]
-    struct Answered {
-        result: Registration,
-    }
-    #[derive(Deserialize)]
-    struct Registration {
-        #[serde(rename = "structuredContent")]
-        content: Content,
-    }
-    /// The agent itself, or what surrounds it. A refusal is neither.
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Content {
-        Alone(Registered),
-        Within { agent: Registered },
-    }
-    #[derive(Deserialize)]
-    struct Registered {
-        name: String,
-        registration_token: Option<String>,
-    }
+pub fn registered(message: &ClientMessage, answer: &str) -> Option<Actor> {
     message.tool().filter(|tool| REGISTERING.contains(tool))?;
-    let asked: Asked = serde_json::from_str(&message.text).ok()?;
-    let answered: Answered = serde_json::from_str(answer).ok()?;
-    let (Content::Alone(agent) | Content::Within { agent }) = answered.result.content;
-    let project = asked.params.arguments.project_key;
-    Some(Agent { project, name: agent.name, token: agent.registration_token })
+    let asked: Value = serde_json::from_str(&message.text).ok()?;
+    let answered: Value = serde_json::from_str(answer).ok()?;
+    let content = answered.pointer("/result/structuredContent")?;
+    // The agent itself, or what surrounds it. A refusal is neither.
+    let agent = content.get("agent").unwrap_or(content);
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    Some(Actor {
+        project_key: text(asked.pointer("/params/arguments/project_key"))?,
+        agent_name: text(agent.get("name"))?,
+        registration_token: text(agent.get("registration_token")),
+    })
 }
 
 fn members(object: &RawValue) -> Option<Members> {
@@ -120,7 +62,7 @@ fn members(object: &RawValue) -> Option<Members> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -159,7 +101,11 @@ mod tests {
         let call = |tool: &str| message("tools/call", json!({ "name": tool, "arguments": { "project_key": "/p" } }));
         let answer = |content: Value| json!({ "id": 1, "result": { "structuredContent": content } }).to_string();
         let agent = json!({ "id": 3, "name": "Anna", "registration_token": "t" });
-        let anna = Agent { project: "/p".to_owned(), name: "Anna".to_owned(), token: Some("t".to_owned()) };
+        let anna = ("/p".to_owned(), "Anna".to_owned(), Some("t".to_owned()));
+        let registered = |message: &ClientMessage, answer: &str| {
+            let agent = registered(message, answer)?;
+            Some((agent.project_key, agent.agent_name, agent.registration_token))
+        };
         assert_eq!(registered(&call("register_agent"), &answer(agent.clone())), Some(anna.clone()));
         let session = answer(json!({ "project": { "slug": "p" }, "agent": agent.clone() }));
         assert_eq!(registered(&call("macro_start_session"), &session), Some(anna.clone()));

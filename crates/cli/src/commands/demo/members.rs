@@ -1,0 +1,111 @@
+//! What the agents of the demo do beside the script: who is awake stays awake, and a stranger is answered.
+//!
+//! A stranger is whoever is no part of the demo: a person at the page, or an agent that was connected. The agents say what
+//! they are. They answer each conversation a few times and no more, because whoever writes may be a program that answers by
+//! itself. Whoever fell silent, or has gone, is not woken.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Ask, ReplyMessage};
+use mail::Office;
+use mail::ids::MessageId;
+use mail::mailboxes::RecipientCopy;
+use mail::office::{Claim, CopiesAsk, Sign};
+use mail::presence::AWAKE;
+use relay::wake::Bells;
+use tokio::time::timeout;
+
+/// How often somebody who is awake says so: well before anybody would take it for one that is silent.
+const EVERY: Duration = Duration::from_secs(60);
+/// More agents than the sample has in a project.
+const MOST_AGENTS: usize = 100;
+/// How many answers a conversation gets.
+const MOST_ANSWERS: u32 = 3;
+/// How many deliveries are looked at in one go.
+const STEP: usize = 500;
+
+/// The agents of the sample, by their projects.
+pub(super) type Members = BTreeMap<String, Vec<String>>;
+
+/// Says again of every one of `members` who is awake that it is, until the bells are closed.
+pub(super) async fn keep_awake(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
+    while timeout(EVERY, bells.closed()).await.is_err() {
+        if let Err(error) = beat(&office, &members).await {
+            tracing::warn!(%error, "nobody could be kept awake");
+        }
+    }
+}
+
+async fn beat(office: &Office, members: &Members) -> Result<(), mail::Error> {
+    for (project, names) in members {
+        let (_, present) = office.present(project, None, MOST_AGENTS).await?;
+        for one in present.iter().filter(|one| one.shown(office.now()).starts_with(AWAKE)) {
+            let Some(known) = one.presence.as_ref().filter(|_| names.contains(&one.agent.name)) else { continue };
+            let (substate, channel) = (known.substate.as_deref(), known.channel.as_deref());
+            let sign = Sign { state: AWAKE, substate, watcher_pid: known.watcher_pid, channel };
+            office.beat(project, Claim::of(&one.agent.name), sign).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Answers strangers.
+#[derive(Default)]
+pub(super) struct Answering {
+    /// The newest delivery of each project that was looked at: the message, and its place among the deliveries.
+    seen: HashMap<String, (MessageId, usize)>,
+    /// How many answers each conversation got.
+    answers: HashMap<(String, String), u32>,
+}
+
+impl Answering {
+    /// Answers whoever wrote since the last look.
+    pub(super) async fn look(&mut self, office: &Office, members: &Members) -> anyhow::Result<()> {
+        for (project_key, names) in members {
+            loop {
+                let after = self.seen.get(project_key).copied();
+                let ask = CopiesAsk { project_key, whose: None, unread_only: true, after, limit: STEP };
+                let deliveries = office.open_copies(ask).await?;
+                let Some(last) = deliveries.last() else { break };
+                self.seen.insert(project_key.clone(), (last.message.id, last.place));
+                for one in &deliveries {
+                    if names.contains(&one.message.from) || !names.contains(&one.recipient) {
+                        continue;
+                    }
+                    let conversation = (project_key.clone(), one.message.thread.clone());
+                    let answers = self.answers.entry(conversation).or_default();
+                    *answers += 1;
+                    if *answers <= MOST_ANSWERS {
+                        answer(office, project_key, one).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn answer(office: &Office, project: &str, delivery: &RecipientCopy) -> anyhow::Result<()> {
+    let (message, agent) = (&delivery.message, Claim::of(&delivery.recipient));
+    match message.ack_required {
+        true => office.acknowledge(project, agent, message.id, "Seen, by a script.").await?,
+        false => office.mark_read(project, agent, message.id).await?,
+    };
+    let body_md = format!(
+        "Your message arrived, as number {}. This is the demo and I am a script, so that nobody thinks about it.\n\n\
+         A real agent would have been told of it by its hook, by `wait_for_mail` or by a nudge, and would answer here.",
+        message.id
+    );
+    let reply = ReplyMessage {
+        project_key: project.to_owned(),
+        message_id: message.id.0,
+        sender_name: delivery.recipient.clone(),
+        body_md,
+        ack_required: Some(false),
+        ..ReplyMessage::default()
+    };
+    reply.ask(office).await?;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Requests that are made in an agent's name.
+
+use api::{
+    Actor, FetchInbox, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage, SendMessage, SetPresence, WaitForMail,
+};
+
+/// A request that says who makes it, and in which project.
+pub(super) trait InName {
+    /// The same request, made by `actor`.
+    fn by(self, actor: Actor) -> Self;
+}
+
+macro_rules! in_name {
+    ($name:ident: $($request:ident),+) => {$(
+        impl InName for $request {
+            fn by(self, Actor { project_key, agent_name: $name, registration_token }: Actor) -> Self {
+                Self { project_key, $name, registration_token, ..self }
+            }
+        }
+    )+};
+}
+
+in_name!(agent_name: FetchInbox, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
+in_name!(sender_name: PostToChannel, ReplyMessage, SendMessage);
