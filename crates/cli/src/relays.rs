@@ -82,7 +82,7 @@ impl Relays {
     }
 
     async fn have_done(&self, errand: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
-        let mut due = self.due.lock().await;
+        let Ok(mut due) = timeout(LONGEST_ERRAND, self.due.lock()).await else { return };
         if due.silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
             return;
         }

@@ -61,10 +61,18 @@ impl<W: Work<T>, T: Send> Job for Pending<W, T> {
     fn run<'a>(&'a mut self, tx: &'a mut Tx<'_>) -> BoxFuture<'a, bool> {
         let work = self.work.take().expect("a job runs once");
         // Also what the work does before its first wait may panic.
-        let running = AssertUnwindSafe(async move { work(tx).await }).catch_unwind();
+        let running = AssertUnwindSafe(async move {
+            let done = work(tx).await?;
+            // Within the job, so that a failure is this job's alone. PostgreSQL writes once for all jobs.
+            if let Tx::Sqlite(_) = tx {
+                tx.write_gathered().await?;
+            }
+            Ok(done)
+        })
+        .catch_unwind();
         async move {
             let outcome = match running.await {
-                Ok(done) => done.map_err(|error| error.told(self.doing)),
+                Ok(done) => done.map_err(|error: SqlError| error.told(self.doing)),
                 Err(panic) => Err(failure(self.doing, format!("it panicked: {}", panic_text(&*panic)))),
             };
             self.outcome.insert(outcome).is_ok()

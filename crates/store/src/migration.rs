@@ -67,8 +67,12 @@ impl Schema<'_> {
         }
         tx.command(self.begin).await?;
         let migrated = self.apply(tx).await;
-        tx.command(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
-        migrated
+        if migrated.is_err() {
+            // SQLite may have taken it back already; what went wrong is told, not that.
+            let _ = tx.command("ROLLBACK").await;
+            return migrated;
+        }
+        tx.command("COMMIT").await
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Outcome<()> {

@@ -78,9 +78,9 @@ impl Connection {
         }
     }
 
-    /// Has the office of now send notices to `notices`. Returns when it sends no more. Who only listens finds the next office,
-    /// too.
-    pub async fn listen(self: &Arc<Self>, request: &ClientMessage, notices: &mpsc::Sender<String>) {
+    /// Has the office of now send notices to `notices`. Returns when it sends no more, and whether nobody answered. Who only
+    /// listens finds the next office, too.
+    pub async fn listen(self: &Arc<Self>, request: &ClientMessage, notices: &mpsc::Sender<String>) -> bool {
         let office = self.office();
         let is_gone = match &*office {
             Backend::Own(own) => {
@@ -93,6 +93,7 @@ impl Connection {
         if is_gone && let Err(error) = self.look_again(&office).await {
             tracing::debug!(%error, "there is no other office");
         }
+        is_gone
     }
 
     /// Whether the office is served by another process.

@@ -48,15 +48,15 @@ async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<N
         let stream = connection.listen(&request, &bell);
         tokio::pin!(stream);
         let mut was_open = false;
-        loop {
+        let is_gone = loop {
             tokio::select! {
-                () = &mut stream => break,
+                is_gone = &mut stream => break is_gone,
                 _ = notices.recv() => rung.notify_one(),
             }
             was_open = true;
-        }
-        // Nobody knows what changes while nobody listens.
-        if was_open {
+        };
+        // Nobody knows what changes while nobody listens, nor where a server refuses to tell.
+        if was_open || !is_gone {
             rung.notify_one();
         }
         sleep_until(next_stream).await;

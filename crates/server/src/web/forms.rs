@@ -78,7 +78,8 @@ async fn sent(
     let draft = Draft {
         project_key: slug,
         from: Claim::person(&person.name),
-        to: recipients(office, slug, &written.to).await,
+        // An answer goes to whom it answers.
+        to: if reply_to.is_some() { Vec::new() } else { recipients(office, slug, &written.to).await },
         cc: Vec::new(),
         bcc: Vec::new(),
         subject: written.subject.trim(),
@@ -141,14 +142,17 @@ pub async fn change(
     Posted { visit, form }: Posted<DeliveryForm>,
 ) -> PageResult {
     let (office, id) = (visit.office(), MessageId(id));
-    let recipient = || form.recipient.as_deref().ok_or_else(Refused::odd_form);
+    let recipient = match action {
+        Action::Read | Action::Acknowledge => "",
+        Action::Archive | Action::BringBack => form.recipient.as_deref().ok_or_else(Refused::odd_form)?,
+    };
     let person = office.welcome_person(&slug, &visit.person).await?;
     let claim = Claim::person(&person.name);
     let (is_done, done) = match action {
         Action::Read => (office.mark_read(&slug, claim, id).await.map(|_| true)?, "read"),
         Action::Acknowledge => (office.acknowledge(&slug, claim, id, "").await.map(|_| true)?, "acknowledged"),
-        Action::Archive => (office.archive_for(&slug, &person.name, recipient()?, id).await?, "archived"),
-        Action::BringBack => (office.bring_back_for(&slug, &person.name, recipient()?, id).await?, "brought-back"),
+        Action::Archive => (office.archive_for(&slug, &person.name, recipient, id).await?, "archived"),
+        Action::BringBack => (office.bring_back_for(&slug, &person.name, recipient, id).await?, "brought-back"),
     };
     let (message, _) = office.message(&slug, id).await?;
     Ok(visit.on_to(&with_done(&address(&slug, &message), if is_done { done } else { "nothing" }), None))

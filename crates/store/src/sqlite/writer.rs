@@ -114,9 +114,7 @@ fn run_together(connection: &mut Connection, writing: &mut Writing, batch: &mut 
             // A full disk or a failing one makes SQLite give up the whole transaction.
             return Err(SqlError::Unknown("a failure ended the transaction".to_owned()));
         }
-        if done {
-            now(Tx::Sqlite(SqliteTx::writing(connection, writing)).write_gathered())?;
-        } else {
+        if !done {
             writing.ledger.undo_job();
             command(connection, "ROLLBACK TO job")?;
         }

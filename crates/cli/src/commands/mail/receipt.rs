@@ -93,8 +93,8 @@ impl Sent {
         let mut json = self.to_value();
         json["answer"] = Value::Null;
         match answer_to(visit, &self, seconds).await? {
-            Some(Arrived::Answer(answer)) => {
-                let id = answer.id.clone();
+            Some(Arrived::Answer(id)) => {
+                let answer = visit.provider().get(&id).await?;
                 let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
                 json["answer"] = answer.to_value();
                 if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
@@ -175,7 +175,8 @@ pub fn warn(warnings: &[WarningAnswer], problems: &[ProblemAnswer]) {
 
 /// What was waited for.
 enum Arrived {
-    Answer(Letter),
+    /// The id of the delivery.
+    Answer(String),
     Acknowledgement(CopyAnswer),
 }
 
@@ -209,7 +210,7 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
         match office.ask(request.clone()).await {
             Ok(inbox) => {
                 if let Some(id) = answer_among(&inbox, message_id, &sent.to) {
-                    return Ok(Arrived::Answer(visit.provider().get(&id.to_string()).await?));
+                    return Ok(Arrived::Answer(id.to_string()));
                 }
                 if sent.wants_ack
                     && let Some(copy) = acknowledged(visit, office, message_id).await?
@@ -248,7 +249,7 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
             let thread = if thread.is_empty() { id } else { thread };
             let letters = visit.provider().thread(thread).await?;
             if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
-                return Ok(Arrived::Answer(visit.provider().get(answer).await?));
+                return Ok(Arrived::Answer(answer.to_owned()));
             }
         }
         sleep(next.saturating_duration_since(Instant::now())).await;
