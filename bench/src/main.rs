@@ -1,4 +1,4 @@
-//! `cargo run --release -p bench`: how fast Postrider is, next to the ceilings of the machine it runs on.
+//! `cargo run --profile dist -p bench`: how fast Postrider is, next to the ceilings of the machine it runs on.
 //!
 //! Figures of a shared or virtual machine drift from minute to minute, so each is printed with the ratio to a ceiling
 //! that was taken next to it in the same run. Errors are never measured: one wrong answer ends the run with exit
@@ -44,7 +44,7 @@ use setting::Setting;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Measures the release build of Postrider against ceilings of this machine.
+/// Measures a build of Postrider against ceilings of this machine.
 #[derive(Parser)]
 struct Cli {
     /// How long each load is measured

@@ -1,5 +1,6 @@
 //! What all measurements of one run share: the binary, a place on its disk, and how long and how often to measure.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::load::Pace;
 
 /// The setting of one run.
 pub struct Setting {
-    /// The release build that is measured.
+    /// The build that is measured: of the profile that the bench itself was built with.
     pub binary: PathBuf,
     /// How many messages stand for a large database.
     pub messages: usize,
@@ -25,13 +26,15 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Builds the binary, and makes a folder on the disk where it was built.
+    /// Builds the binary in the profile of the bench, and makes a folder on the disk where it was built.
     pub fn prepare(seconds: u64, quick: bool) -> anyhow::Result<Self> {
         ensure!(seconds > 0, "a load has to be measured for one second at least");
         let own = std::env::current_exe().context("cannot find the bench's own binary")?;
-        let target = own.ancestors().nth(2).context("the bench does not lie in a target folder")?;
-        build()?;
-        let binary = target.join("release/postrider");
+        let folder = own.parent().context("the bench does not lie in a target folder")?;
+        let target = folder.parent().context("the bench does not lie in a target folder")?;
+        // The folder has the name of the profile.
+        build(folder.file_name().context("the bench does not lie in a target folder")?)?;
+        let binary = folder.join("postrider");
         ensure!(binary.is_file(), "the build made no '{}'", binary.display());
         let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(target).context("cannot make a folder")?;
         Ok(if quick {
@@ -59,11 +62,11 @@ pub fn progress(doing: impl std::fmt::Display) {
     eprintln!("bench: {doing}");
 }
 
-fn build() -> anyhow::Result<()> {
-    progress("building the release binary");
+fn build(profile: &OsStr) -> anyhow::Result<()> {
+    progress(format_args!("building the {} binary", profile.display()));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--package", "cli"]);
+    command.args(["build", "--package", "cli", "--profile"]).arg(profile);
     if let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR") {
         command.current_dir(Path::new(&package));
     }
@@ -74,6 +77,6 @@ fn build() -> anyhow::Result<()> {
         }
     }
     let status = command.status().context("cannot run cargo")?;
-    ensure!(status.success(), "the release build failed");
+    ensure!(status.success(), "the build failed");
     Ok(())
 }
