@@ -61,6 +61,8 @@ macro_rules! declare {
                 pub $field: $type,
             )*
         }
+        // A mark of another name does not compile.
+        $($(const _: () = $crate::declare::$if_any();)?)*
         declare! { $($rest)* }
     };
     (
@@ -79,6 +81,9 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 }
+
+/// The one mark that a field may have.
+pub(crate) const fn if_any() {}
 
 /// Whether a field says nothing: no text, an empty list, not so.
 pub(crate) fn is_empty<T: Default + PartialEq>(value: &T) -> bool {

@@ -220,7 +220,7 @@ pub trait ReservationStore: Send + Sync {
     ///
     /// A pattern that the agent holds already gets the new end and reason and keeps its number; it never becomes weaker by
     /// being asked for again: what is exclusive stays so until it is released. A request with a
-    /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held anew until
+    /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held again until
     /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
     /// goes to the end. Each lease that is granted or prolonged writes an event (`LeaseGranted`).
     async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError>;

@@ -205,7 +205,7 @@ pub trait WatchStore: Send + Sync {
     /// The agent's runs, by message, the oldest first.
     async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Result<Vec<Run>, StoreError>;
 
-    /// Has failed runs taken on again, their tries counted anew: those of `messages`, or all. Returns which they are.
+    /// Has failed runs taken on again, their tries counted again: those of `messages`, or all. Returns which they are.
     async fn retry_runs(
         &self,
         agent: AgentId,

@@ -3,7 +3,7 @@
 //!
 //! Between transactions it keeps the lease books open, so that a request compiles no pattern but its own. A book is only as
 //! good as the `lease_version` it was read at: every change of a lease raises it, in this process or another. What a
-//! transaction did to a book is undone by forgetting the book; the next request reads it anew. Which rows make a book is
+//! transaction did to a book is undone by forgetting the book; the next request reads it again. Which rows make a book is
 //! told in `reservations`, not here.
 
 use std::collections::{BTreeMap, HashMap};

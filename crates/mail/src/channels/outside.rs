@@ -30,7 +30,7 @@ pub const MOST_NAMES: u32 = 1_000;
 
 /// The name of a post of our own: `msg-{YYYYMMDD}-{HHMMSS}-{agent}-{hex4}`.
 ///
-/// The last part is drawn from what the post is, so that whoever has to make the name again makes the same; `attempt`
+/// The last part follows from what the post is, so that whoever has to make the name again makes the same; `attempt`
 /// leads to another when the name turned out to be taken.
 pub fn external_id(sent_at: Timestamp, from: &str, office: &str, seq: i64, attempt: u32) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -97,7 +97,7 @@ impl OfficeMark {
 
     /// The key under which other post offices take the post in, however it reaches them.
     ///
-    /// The digest is part of it: an office that was put back in time gives its numbers anew, to other posts.
+    /// The digest is part of it: an office that was put back in time gives its numbers again, to other posts.
     pub fn key(&self) -> String {
         format!("{}:{}:{}", self.office, self.seq, self.digest)
     }

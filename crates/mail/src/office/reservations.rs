@@ -17,7 +17,7 @@ const PAGE: usize = 1_000;
 /// The most plain globs that the patterns of one request may stand for, braces written out. Comparing two requests takes
 /// as many steps as the product of theirs.
 const MOST_ALTERNATIVES: usize = 1_024;
-/// How long somebody in line relies on being woken. Short, because a place is held anew only when half of it is over,
+/// How long somebody in line relies on being woken. Short, because a place is held again only when half of it is over,
 /// and may not be lost for being late.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// The longest reason, in bytes.

@@ -1,7 +1,7 @@
 //! How it stands with a piece of work, told by the words about it in the order in which they were said.
 //!
 //! The last word counts. But a question stays open, whatever else its asker says, until somebody else answers it, or the
-//! work is taken on anew or comes to an end; and what says nothing about the state changes nothing.
+//! work is taken on again or comes to an end; and what says nothing about the state changes nothing.
 
 use super::said::Said;
 use super::{Progress, Question, State, WorkItem, WorkRecord};

@@ -2,7 +2,7 @@
 //!
 //! Of several processes on one database one writes at a time, and another goes on when it dies. A channel whose folder
 //! cannot be written to stops no other: its posts are put off, and tried again from time to time. What a
-//! post is called is drawn from what it is, so whoever writes it again makes the same name and finds it taken by itself.
+//! post is called follows from what it is, so whoever writes it again makes the same name and finds it taken by itself.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use crate::feed::{Feed, LONGEST_WAIT};
 
 /// What follows the log, and where its place is noted.
 pub const SINK: &str = "nats";
-/// How often an event is refused before it is left out: the stream's limits are read anew each time.
+/// How often an event is refused before it is left out: the stream's limits are read again each time.
 const MOST_REFUSALS: u32 = 5;
 /// How many events are read at a time.
 const BATCH: usize = 64;

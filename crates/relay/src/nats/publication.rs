@@ -209,7 +209,7 @@ impl EventWriter<'_> {
 
     /// The id of what is said to one of several recipients.
     ///
-    /// The time is part of it: an office that was put back in time gives its numbers anew, to other events.
+    /// The time is part of it: an office that was put back in time gives its numbers again, to other events.
     fn copy_id(&self, event: &Event, index: usize) -> String {
         let (slug, office, seq, at) = (&self.project.slug, self.office, event.seq, event.at.as_microsecond());
         let copy = if index == 0 { String::new() } else { format!(".{}", index + 1) };

@@ -70,7 +70,7 @@ impl Settings {
         self.servers.iter().map(ServerAddr::as_url_str).collect::<Vec<_>>().join(",")
     }
 
-    /// What a connection is made with. The files are read anew each time, for credentials are exchanged while we run.
+    /// What a connection is made with. The files are read again each time, for credentials are exchanged while we run.
     pub(super) async fn options(&self) -> Result<ConnectOptions, NatsError> {
         let mut options = ConnectOptions::new()
             .name("postrider")

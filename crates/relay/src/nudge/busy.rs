@@ -36,7 +36,7 @@ impl Busy {
         Self { notes: self.notes.within(patience) }
     }
 
-    /// Notes that a session of `who` is inside a tool call. A second time begins anew.
+    /// Notes that a session of `who` is inside a tool call. A second time begins again.
     ///
     /// `who` has to tell agents of several projects apart.
     pub fn begin(&self, who: &str, session: &str, now: Timestamp) -> io::Result<()> {

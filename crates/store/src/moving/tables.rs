@@ -1,7 +1,7 @@
 //! What a table of [`crate::TABLES`] is: both engines read and write rows by this, and a checksum is made of it.
 //!
 //! Tables stand in an order in which each comes after those that it points at. What only one engine has (its index of
-//! words, its own bookkeeping) is not here: whoever writes a row makes it anew. A test compares this page with both schemas.
+//! words, its own bookkeeping) is not here: whoever writes a row makes it again. A test compares this page with both schemas.
 
 use crate::row::Value;
 

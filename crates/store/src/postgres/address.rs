@@ -70,7 +70,7 @@ impl Address {
         self.in_use(size, self.limited(deadline, ""))
     }
 
-    /// Connections for searches: how best to search depends on the words, so that each search is planned anew.
+    /// Connections for searches: how best to search depends on the words, so that each search is planned again.
     pub(super) fn pool_for_searches(&self, size: usize, deadline: Duration) -> Pool {
         self.in_use(size, self.limited(deadline, " -c plan_cache_mode=force_custom_plan"))
     }

@@ -41,7 +41,7 @@ pub(crate) struct Health {
 
 impl Health {
     /// Asks for the first time, and goes on asking as one of `tasks`.
-    /// The connections of `pools` are made anew when the database comes back: what hung once may hang on.
+    /// The connections of `pools` are made again when the database comes back: what hung once may hang on.
     pub(super) async fn begin(address: &Address, pools: Vec<Pool>, tasks: &mut JoinSet<()>) -> Outcome<Self> {
         let connection = address.pool(1, ANSWERS_WITHIN);
         let clock = Arc::new(DatabaseClock(RwLock::new(ask(&connection).await?)));

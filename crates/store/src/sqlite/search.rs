@@ -22,8 +22,8 @@ use crate::tx::Tx;
 /// How many steps of SQLite's machine lie between two looks at the clock.
 const STEPS: i32 = 1_000;
 
-/// Makes messages findable, from a number on, in the transaction that keeps them. The hidden column says behind whose wall
-/// a message is, and who wrote it.
+/// Makes messages findable, from a number on, in the transaction that keeps them. The hidden column says which
+/// project a message belongs to, and who wrote it.
 pub(crate) const FINDABLE: &str = "INSERT INTO message_fts (rowid, scope, subject, body)
      SELECT id, 'p' || project_id || ' a' || sender_id, subject, body FROM message WHERE id >= ?1 ORDER BY id";
 

@@ -137,7 +137,7 @@ fn copy_checked(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) 
 
 fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(usize, usize)) -> rusqlite::Result<()> {
     let source = connection::reading(from)?;
-    // Held to the end: without it a copy begins anew whenever somebody writes, and might never be done.
+    // Held to the end: without it a copy begins again whenever somebody writes, and might never be done.
     let snapshot = source.unchecked_transaction()?;
     snapshot.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

@@ -1,6 +1,6 @@
 //! Where the sample mail is kept: a folder that goes at the end, or one that was named.
 //!
-//! A folder that the demo did not make is never written to. What is in one that it made stays: to begin anew is to name
+//! A folder that the demo did not make is never written to. What is in one that it made stays: to begin again is to name
 //! another, or none.
 
 use std::fs;

@@ -2,7 +2,7 @@
 //!
 //! A small file for each session in the home's `sessions` folder: the name that the agent was given, the project it was
 //! given in, and its token. Beside it, for mail that another provider keeps, which messages were told. All of it may be
-//! lost: then a name is drawn anew, or a message told twice.
+//! lost: then a name is generated again, or a message told twice.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -1,4 +1,5 @@
-//! What is done with messages that are named by their ids: shown in full, as a whole conversation, marked, put away, acknowledged.
+//! What is done with messages that are named by their ids: shown in full, as a whole conversation, marked,
+//! archived, acknowledged.
 //!
 //! Each id is told of. One that was dealt with before is no failure, and one that is refused keeps no other from its turn.
 

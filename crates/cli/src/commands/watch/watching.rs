@@ -219,7 +219,7 @@ impl<'a> Watching<'a> {
                 continue;
             }
             match self.message(&source, run.message_id).await? {
-                // Whoever wants it tried again begins its count anew.
+                // Whoever wants it tried again begins its count again.
                 Some(said) => self.answer(&source, &said, run.tries == 0).await?,
                 None if self.take(&source.channel, run.message_id).await? == TakenAnswer::Already => {}
                 None => {

@@ -212,7 +212,7 @@ impl Office {
         let event = self.store.events(project.id, mark.seq.saturating_sub(1), 1).await?.pop();
         let Some(event) = event.filter(|event| event.seq == mark.seq) else { return Ok(None) };
         let post = self.store.post(MessageId(event.reference)).await?;
-        // A database that was put back in time gives its numbers anew, and anybody can write a number of ours.
+        // A database that was put back in time gives its numbers again, and anybody can write a number of ours.
         let is_it = |post: &Post| post.channel == channel.as_str() && post.mark(&office).as_ref() == Some(mark);
         Ok(post.filter(is_it).map(|post| post.message.id))
     }

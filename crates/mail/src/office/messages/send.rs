@@ -202,7 +202,7 @@ impl Office {
     /// The work that a message is about: what it names itself, else what it answers is about.
     ///
     /// A typed message that names none is about what its thread is about. By custom a thread is named after its work, so
-    /// one that says all else that its kind says may leave it at that. Help has nothing else to say, and names none anew.
+    /// one that says all else that its kind says may leave it at that. Help has nothing else to say, and names none again.
     async fn work_of(
         &self,
         project: &Project,

@@ -68,7 +68,7 @@ async fn a_channel_that_cannot_be_written_to_stops_no_other_and_gets_its_posts_l
     bridge.tell_closed();
     assert_eq!((shared.names().len(), bridge.unwritten.len()), (3, 1));
     fs::remove_file(channels.join("closed")).unwrap();
-    // As well by who goes on as by who begins anew.
+    // As well by who goes on as by who begins again.
     town.bridge(shared.root()).await.pass().await.unwrap();
     bridge.settle().await.unwrap();
     bridge.tell_closed();
