@@ -1,127 +1,113 @@
 //! Writes a value as JSON and, in the same pass, as JSON within a JSON string.
 //!
 //! Every answer goes out in both forms. While a value is being written it is known which bytes are quotes and which are
-//! text that was found clean; looking for them again afterwards cost more than writing them twice.
+//! text that was found clean; looking for them again afterwards cost more than writing them twice. What writes is
+//! compiled once, here; only the order of the fields is compiled for each type of answer. Deliberately absent: keys that
+//! are no text, and JSON that is passed on as it is.
 
-use std::io::{self, Write};
+mod shapes;
 
 use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
+use serde_json::Error;
 
 /// The JSON of `value`, and what stands between the quotes when that JSON is itself a JSON string.
-pub(super) fn write(value: &impl Serialize) -> serde_json::Result<(Vec<u8>, Vec<u8>)> {
+pub(super) fn write(value: &impl Serialize) -> Result<(Vec<u8>, Vec<u8>), Error> {
     // Most answers fit; one that does not grows in few steps.
-    let (mut plain, mut escaped) = (Vec::with_capacity(8 * 1024), Vec::with_capacity(10 * 1024));
-    value.serialize(&mut Serializer::with_formatter(&mut plain, Twin { escaped: &mut escaped }))?;
-    Ok((plain, escaped))
+    let mut twin = Twin { plain: Vec::with_capacity(8 * 1024), escaped: Vec::with_capacity(10 * 1024) };
+    value.serialize(&mut twin)?;
+    Ok((twin.plain, twin.escaped))
 }
 
-struct Twin<'a> {
-    escaped: &'a mut Vec<u8>,
+/// Both texts, as far as they are written.
+struct Twin {
+    plain: Vec<u8>,
+    escaped: Vec<u8>,
 }
 
-impl Twin<'_> {
+impl Twin {
     /// Bytes that mean the same in both.
-    fn both<W: ?Sized + Write>(&mut self, plain: &mut W, bytes: &[u8]) -> io::Result<()> {
+    fn both(&mut self, bytes: &[u8]) {
+        self.plain.extend_from_slice(bytes);
         self.escaped.extend_from_slice(bytes);
-        plain.write_all(bytes)
     }
 
-    fn quote<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
+    fn text(&mut self, text: &str) {
+        self.plain.push(b'"');
         self.escaped.extend_from_slice(b"\\\"");
-        plain.write_all(b"\"")
-    }
-
-    fn comma_unless<W: ?Sized + Write>(&mut self, first: bool, plain: &mut W) -> io::Result<()> {
-        if first { Ok(()) } else { self.both(plain, b",") }
-    }
-}
-
-/// Values whose JSON has neither quotes nor backslashes.
-macro_rules! clean {
-    ($($method:ident: $type:ty),+ $(,)?) => {$(
-        fn $method<W: ?Sized + Write>(&mut self, plain: &mut W, value: $type) -> io::Result<()> {
-            let start = self.escaped.len();
-            CompactFormatter.$method(&mut *self.escaped, value)?;
-            plain.write_all(&self.escaped[start..])
+        let mut rest = text.as_bytes();
+        loop {
+            let (clean, behind) = rest.split_at(clean_length(rest));
+            self.both(clean);
+            let Some((&special, behind)) = behind.split_first() else { break };
+            self.special(special);
+            rest = behind;
         }
-    )+};
-}
-
-impl Formatter for Twin<'_> {
-    clean! {
-        write_bool: bool,
-        write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64, write_i128: i128,
-        write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64, write_u128: u128,
-        write_f32: f32, write_f64: f64,
-        write_number_str: &str,
-        write_string_fragment: &str,
+        self.plain.push(b'"');
+        self.escaped.extend_from_slice(b"\\\"");
     }
 
-    fn write_null<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b"null")
-    }
-
-    fn begin_string<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.quote(plain)
-    }
-
-    fn end_string<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.quote(plain)
-    }
-
-    fn write_char_escape<W: ?Sized + Write>(&mut self, plain: &mut W, escape: CharEscape) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(6);
-        CompactFormatter.write_char_escape(&mut bytes, escape)?;
-        plain.write_all(&bytes)?;
-        for byte in bytes {
-            if matches!(byte, b'\\' | b'"') {
-                self.escaped.push(b'\\');
+    /// A character that JSON does not show as it is.
+    fn special(&mut self, byte: u8) {
+        let short = match byte {
+            b'"' => {
+                self.plain.extend_from_slice(b"\\\"");
+                return self.escaped.extend_from_slice(b"\\\\\\\"");
             }
-            self.escaped.push(byte);
+            b'\\' => {
+                self.plain.extend_from_slice(b"\\\\");
+                return self.escaped.extend_from_slice(b"\\\\\\\\");
+            }
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x08 => b'b',
+            0x0c => b'f',
+            _ => b'u',
+        };
+        self.plain.push(b'\\');
+        self.escaped.extend_from_slice(b"\\\\");
+        self.both(&[short]);
+        if short == b'u' {
+            let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+            self.both(&[b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
         }
+    }
+
+    /// The name of a member, and what stands before and behind it.
+    fn key(&mut self, is_first: bool, key: &str) {
+        self.element(is_first);
+        self.text(key);
+        self.both(b":");
+    }
+
+    fn element(&mut self, is_first: bool) {
+        if !is_first {
+            self.both(b",");
+        }
+    }
+
+    /// What `write` puts in has neither quotes nor backslashes.
+    fn number(&mut self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Error> {
+        let start = self.plain.len();
+        write(&mut self.plain).map_err(Error::io)?;
+        self.escaped.extend_from_slice(&self.plain[start..]);
         Ok(())
     }
+}
 
-    fn begin_array<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b"[")
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b"]")
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, plain: &mut W, first: bool) -> io::Result<()> {
-        self.comma_unless(first, plain)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b"{")
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b"}")
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, plain: &mut W, first: bool) -> io::Result<()> {
-        self.comma_unless(first, plain)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, plain: &mut W) -> io::Result<()> {
-        self.both(plain, b":")
-    }
-
-    fn write_raw_fragment<W: ?Sized + Write>(&mut self, plain: &mut W, fragment: &str) -> io::Result<()> {
-        let mut quoted = String::new();
-        crate::wire::push_text(&mut quoted, fragment);
-        self.escaped.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
-        plain.write_all(fragment.as_bytes())
-    }
+/// How many bytes of a text stand in JSON as they are. Sixteen at a time are looked at: with vectors, where there are any.
+fn clean_length(bytes: &[u8]) -> usize {
+    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    let is_clean = |some: &&[u8]| !some.iter().fold(false, |found, byte| found | is_special(byte));
+    let clean = 16 * bytes.chunks_exact(16).take_while(is_clean).count();
+    let rest = &bytes[clean..];
+    clean + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -155,11 +141,52 @@ mod tests {
         }
     }
 
+    #[derive(serde::Serialize)]
+    enum Any {
+        Nothing,
+        One(Option<char>),
+        Two(u8, f32),
+        Named { key: Vec<(i16, ())>, none: Option<bool> },
+    }
+
+    #[derive(serde::Serialize)]
+    struct Whole<'a> {
+        all: [Any; 5],
+        #[serde(flatten)]
+        more: BTreeMap<&'a str, f64>,
+        #[serde(flatten)]
+        inner: Inner,
+    }
+
+    #[derive(serde::Serialize)]
+    struct Inner {
+        bytes: &'static [u8],
+        long: &'static str,
+        empty: [(); 0],
+    }
+
     #[test]
-    fn json_that_is_passed_on_as_it_is_stays_one_value() {
-        let raw = serde_json::value::RawValue::from_string(r#"{"a": "b\n"}"#.to_owned()).unwrap();
-        let (plain, escaped) = write(&raw).unwrap();
-        assert_eq!(plain, br#"{"a": "b\n"}"#);
-        assert_eq!(escaped, br#"{\"a\": \"b\\n\"}"#);
+    fn every_shape_of_an_answer_is_written_as_serde_would() {
+        let named = Any::Named { key: vec![(-1, ()), (7, ())], none: None };
+        let value = Whole {
+            all: [Any::Nothing, Any::One(Some('"')), Any::One(None), Any::Two(9, f32::NAN), named],
+            more: [("ü \u{1}", 0.1), ("last", f64::INFINITY)].into(),
+            inner: Inner {
+                bytes: b"ab",
+                long: "sixteen letters and then a \" and so on, \u{7f} \u{8} \u{c} too",
+                empty: [],
+            },
+        };
+        let (plain, escaped) = write(&value).unwrap();
+        let text = serde_json::to_string(&value).unwrap();
+        assert_eq!(std::str::from_utf8(&plain).unwrap(), text);
+        let quoted = format!("\"{}\"", std::str::from_utf8(&escaped).unwrap());
+        assert_eq!(quoted, serde_json::to_string(&text).unwrap());
+    }
+
+    #[test]
+    fn a_key_that_is_no_text_is_an_error_and_no_broken_json() {
+        assert!(write(&BTreeMap::from([(1, 2)])).is_err());
+        assert!(write(&BTreeMap::from([(Some("a"), 2)])).is_ok());
     }
 }

@@ -1,0 +1,303 @@
+//! How each shape of value is written: what serde asks of whoever writes. Nothing here knows JSON's marks but for brackets.
+
+use serde::Serialize;
+use serde::ser::{Error as _, Impossible, Serializer};
+use serde_json::Error;
+use serde_json::ser::{CompactFormatter, Formatter};
+
+use super::Twin;
+
+impl Twin {
+    fn members(&mut self, begin: &[u8], end: &'static [u8]) -> Members<'_> {
+        self.both(begin);
+        Members { twin: self, is_first: true, end }
+    }
+
+    /// The members of `{"variant":…}`.
+    fn variant(&mut self, variant: &str, begin: &[u8], end: &'static [u8]) -> Members<'_> {
+        self.both(b"{");
+        self.key(true, variant);
+        self.members(begin, end)
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident: $type:ty => $write:ident),+ $(,)?) => {$(
+        fn $method(self, value: $type) -> Result<(), Error> {
+            self.number(|into| CompactFormatter.$write(into, value.into()))
+        }
+    )+};
+}
+
+impl<'a> Serializer for &'a mut Twin {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Members<'a>;
+    type SerializeTuple = Members<'a>;
+    type SerializeTupleStruct = Members<'a>;
+    type SerializeTupleVariant = Members<'a>;
+    type SerializeMap = Members<'a>;
+    type SerializeStruct = Members<'a>;
+    type SerializeStructVariant = Members<'a>;
+
+    numbers! {
+        serialize_bool: bool => write_bool,
+        serialize_i8: i8 => write_i64, serialize_i16: i16 => write_i64,
+        serialize_i32: i32 => write_i64, serialize_i64: i64 => write_i64,
+        serialize_u8: u8 => write_u64, serialize_u16: u16 => write_u64,
+        serialize_u32: u32 => write_u64, serialize_u64: u64 => write_u64,
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Error> {
+        match value.is_finite() {
+            true => self.number(|into| CompactFormatter.write_f32(into, value)),
+            false => self.serialize_unit(),
+        }
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        match value.is_finite() {
+            true => self.number(|into| CompactFormatter.write_f64(into, value)),
+            false => self.serialize_unit(),
+        }
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        self.text(value);
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.both(b"null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let members = self.variant(variant, b"", b"}");
+        value.serialize(&mut *members.twin)?;
+        members.close()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Members<'a>, Error> {
+        Ok(self.members(b"[", b"]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Members<'a>, Error> {
+        Ok(self.members(b"[", b"]"))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Error> {
+        Ok(self.members(b"[", b"]"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Members<'a>, Error> {
+        Ok(self.variant(variant, b"[", b"]}"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Members<'a>, Error> {
+        Ok(self.members(b"{", b"}"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Error> {
+        Ok(self.members(b"{", b"}"))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Members<'a>, Error> {
+        Ok(self.variant(variant, b"{", b"}}"))
+    }
+}
+
+/// A list or an object that is being written.
+pub(super) struct Members<'a> {
+    twin: &'a mut Twin,
+    is_first: bool,
+    /// What closes it.
+    end: &'static [u8],
+}
+
+impl Members<'_> {
+    fn begin_key(&mut self, key: &str) {
+        let is_first = std::mem::take(&mut self.is_first);
+        self.twin.key(is_first, key);
+    }
+
+    fn begin_element(&mut self) {
+        let is_first = std::mem::take(&mut self.is_first);
+        self.twin.element(is_first);
+    }
+
+    fn close(self) -> Result<(), Error> {
+        self.twin.both(self.end);
+        Ok(())
+    }
+}
+
+macro_rules! lists {
+    ($($trait:ident::$method:ident),+) => {$(
+        impl serde::ser::$trait for Members<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+                self.begin_element();
+                value.serialize(&mut *self.twin)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close()
+            }
+        }
+    )+};
+}
+
+lists! {
+    SerializeSeq::serialize_element, SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field, SerializeTupleVariant::serialize_field
+}
+
+macro_rules! objects {
+    ($($trait:ident),+) => {$(
+        impl serde::ser::$trait for Members<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+                self.begin_key(key);
+                value.serialize(&mut *self.twin)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close()
+            }
+        }
+    )+};
+}
+
+objects! { SerializeStruct, SerializeStructVariant }
+
+impl serde::ser::SerializeMap for Members<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Error> {
+        key.serialize(Key(self))
+    }
+
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        value.serialize(&mut *self.twin)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+/// Writes the name of a member.
+struct Key<'a, 'm>(&'a mut Members<'m>);
+
+macro_rules! no_keys {
+    ($($method:ident($($argument:ty),*) -> $made:ty),+ $(,)?) => {$(
+        fn $method(self, $(_: $argument),*) -> Result<$made, Error> {
+            Err(Error::custom("the key of a member is no text"))
+        }
+    )+};
+}
+
+type NoKey = Impossible<(), Error>;
+
+impl Serializer for Key<'_, '_> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = NoKey;
+    type SerializeTuple = NoKey;
+    type SerializeTupleStruct = NoKey;
+    type SerializeTupleVariant = NoKey;
+    type SerializeMap = NoKey;
+    type SerializeStruct = NoKey;
+    type SerializeStructVariant = NoKey;
+
+    fn serialize_str(self, key: &str) -> Result<(), Error> {
+        self.0.begin_key(key);
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, key: &T) -> Result<(), Error> {
+        key.serialize(self)
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, key: &T) -> Result<(), Error> {
+        key.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        name: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), Error> {
+        self.serialize_unit_struct(name)
+    }
+
+    no_keys! {
+        serialize_bool(bool) -> (), serialize_char(char) -> (), serialize_bytes(&[u8]) -> (),
+        serialize_i8(i8) -> (), serialize_i16(i16) -> (), serialize_i32(i32) -> (), serialize_i64(i64) -> (),
+        serialize_u8(u8) -> (), serialize_u16(u16) -> (), serialize_u32(u32) -> (), serialize_u64(u64) -> (),
+        serialize_f32(f32) -> (), serialize_f64(f64) -> (),
+        serialize_none() -> (), serialize_unit() -> (), serialize_unit_struct(&'static str) -> (),
+        serialize_seq(Option<usize>) -> NoKey, serialize_tuple(usize) -> NoKey, serialize_map(Option<usize>) -> NoKey,
+        serialize_tuple_struct(&'static str, usize) -> NoKey, serialize_struct(&'static str, usize) -> NoKey,
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> NoKey,
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> NoKey,
+    }
+}
