@@ -12,8 +12,9 @@ use mail::{Store, StoreError};
 
 use crate::error::{Outcome, refused};
 use crate::job::{Work, closed};
-use crate::postgres::address;
+use crate::postgres::{PostgresTx, address};
 use crate::row::values;
+use crate::sqlite::Slot;
 use crate::tx::Tx;
 use crate::{Options, Postgres, PostgresOptions, Sqlite};
 
@@ -98,11 +99,16 @@ impl Engine {
         doing: &'static str,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
     ) -> Result<T, StoreError> {
+        let reading = async {
+            let mut reader = match self {
+                Self::Sqlite(store) => Reader::Sqlite(store.readers.slot().await?),
+                Self::Postgres(store) => Reader::Postgres(Box::pin(store.reader()).await?),
+            };
+            work(&mut reader.tx()).await
+        };
         let done = match self {
-            Self::Sqlite(store) => async { work(&mut store.readers.slot().await?.tx()).await }.await,
-            Self::Postgres(store) => {
-                store.health.unless_away(async { work(&mut store.reader().await?.tx()).await }).await
-            }
+            Self::Sqlite(_) => reading.await,
+            Self::Postgres(store) => store.health.unless_away(reading).await,
         };
         done.map_err(refused(doing))
     }
@@ -130,7 +136,7 @@ impl Engine {
         let answer = match self {
             Self::Sqlite(store) => store.hand_in(doing, work)?,
             Self::Postgres(store) => {
-                let project = self.project_of(doing, home, store).await?;
+                let project = Box::pin(self.project_of(doing, home, store)).await?;
                 store.writers.hand_in(doing, project, work)?
             }
         };
@@ -165,6 +171,21 @@ impl Engine {
             store.remember_home(agent, project);
         }
         Ok(found.unwrap_or(NOBODY))
+    }
+}
+
+/// A connection that reads, for as long as somebody does.
+enum Reader<'a> {
+    Sqlite(Slot<'a>),
+    Postgres(Box<PostgresTx>),
+}
+
+impl Reader<'_> {
+    fn tx(&mut self) -> Tx<'_> {
+        match self {
+            Self::Sqlite(slot) => slot.tx(),
+            Self::Postgres(tx) => tx.tx(),
+        }
     }
 }
 

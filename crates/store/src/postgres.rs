@@ -143,8 +143,8 @@ impl Postgres {
     }
 
     /// A connection that reads.
-    pub(crate) async fn reader(&self) -> Outcome<PostgresTx> {
-        Ok(PostgresTx::reading(taken(&self.readers).await?))
+    pub(crate) async fn reader(&self) -> Outcome<Box<PostgresTx>> {
+        Ok(Box::new(PostgresTx::reading(taken(&self.readers).await?)))
     }
 
     /// Runs `work` in a transaction of its own, while nobody else writes.

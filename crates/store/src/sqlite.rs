@@ -29,6 +29,7 @@ use crate::job::{Answer, Work};
 pub(crate) use connection::make_file;
 pub(crate) use migrations::SCHEMA;
 use readers::Readers;
+pub(crate) use readers::Slot;
 pub(crate) use search::{FINDABLE, find};
 pub(crate) use tx::{SqliteTx, now, tx_over};
 use writer::Writer;

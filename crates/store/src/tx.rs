@@ -1,7 +1,7 @@
 //! A transaction, or a connection that reads, of either engine: what a noun runs its statements on.
 //!
 //! It is an enum and no trait, so that a noun is compiled once. SQLite's side never waits; its futures are ready when
-//! they are first polled. Statements are written in the SQL that [`dialect`](crate::dialect) describes.
+//! they are first polled. PostgreSQL's are boxed: every noun would hold one, also where it never runs. Statements are written in the SQL that [`dialect`](crate::dialect) describes.
 
 use jiff::Timestamp;
 use mail::events::{Event, EventKind};
@@ -44,7 +44,7 @@ impl Tx<'_> {
     pub(crate) async fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut RowVisitor<'_>) -> Outcome<()> {
         match self {
             Self::Sqlite(tx) => tx.each(sql, values, visit),
-            Self::Postgres(tx) => tx.each(sql, values, visit).await,
+            Self::Postgres(tx) => Box::pin(tx.each(sql, values, visit)).await,
         }
     }
 
@@ -121,7 +121,7 @@ impl Tx<'_> {
         };
         match self {
             Self::Sqlite(tx) => asked.chunks(N).try_for_each(|some| tx.each(sql, some, visit))?,
-            Self::Postgres(tx) => tx.each_of_many(sql, N, &asked, visit).await?,
+            Self::Postgres(tx) => Box::pin(tx.each_of_many(sql, N, &asked, visit)).await?,
         }
         Ok(found)
     }
@@ -130,7 +130,7 @@ impl Tx<'_> {
     pub(crate) async fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<u64> {
         match self {
             Self::Sqlite(tx) => tx.execute(sql, values),
-            Self::Postgres(tx) => tx.execute(sql, values).await,
+            Self::Postgres(tx) => Box::pin(tx.execute(sql, values)).await,
         }
     }
 
@@ -138,7 +138,7 @@ impl Tx<'_> {
     pub(crate) async fn execute_all(&mut self, all: &[Many<'_>]) -> Outcome<()> {
         match self {
             Self::Sqlite(tx) => all.iter().try_for_each(|many| tx.execute_many(many)),
-            Self::Postgres(tx) => tx.execute_all(all).await,
+            Self::Postgres(tx) => Box::pin(tx.execute_all(all)).await,
         }
     }
 
@@ -156,7 +156,7 @@ impl Tx<'_> {
     pub(crate) async fn command(&mut self, sql: &str) -> Outcome<()> {
         match self {
             Self::Sqlite(tx) => Ok(tx.connection.execute_batch(sql)?),
-            Self::Postgres(tx) => tx.command(sql).await,
+            Self::Postgres(tx) => Box::pin(tx.command(sql)).await,
         }
     }
 
@@ -164,7 +164,7 @@ impl Tx<'_> {
     pub(crate) async fn begin_snapshot(&mut self) -> Outcome<()> {
         match self {
             Self::Sqlite(tx) => tx.execute("BEGIN", &[]).map(drop),
-            Self::Postgres(tx) => tx.begin_snapshot().await,
+            Self::Postgres(tx) => Box::pin(tx.begin_snapshot()).await,
         }
     }
 
@@ -173,7 +173,7 @@ impl Tx<'_> {
         match self {
             // It ends with the reader.
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(tx) => tx.end_snapshot().await,
+            Self::Postgres(tx) => Box::pin(tx.end_snapshot()).await,
         }
     }
 
@@ -199,7 +199,7 @@ impl Tx<'_> {
     /// The number of one more message.
     pub(crate) async fn next_message(&mut self) -> Outcome<MessageId> {
         match self {
-            Self::Postgres(tx) => tx.next_message().await,
+            Self::Postgres(tx) => Box::pin(tx.next_message()).await,
             Self::Sqlite(_) => {
                 // Nothing is ever deleted, so that numbers rise in the order of commits.
                 self.only("SELECT coalesce(max(id), 0) + 1 FROM message", &[]).await
@@ -253,7 +253,7 @@ impl Tx<'_> {
         match self {
             // A number is given in the transaction that writes.
             Self::Sqlite(_) => Ok(i64::MAX),
-            Self::Postgres(tx) => tx.newest_settled().await,
+            Self::Postgres(tx) => Box::pin(tx.newest_settled()).await,
         }
     }
 

@@ -176,11 +176,21 @@ struct Fault {
 
 /// The answer to a verb that a server was asked.
 pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
+    serde_json::from_str(&text_of(V::NAME, line)?).map_err(|error| cannot_be_read(V::NAME, &error))
+}
+
+fn cannot_be_read(verb: &str, error: &serde_json::Error) -> Refused {
+    tracing::debug!(%error, verb, "an answer cannot be read");
+    Refused::older_server(verb)
+}
+
+/// The text of the answer to a call.
+fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
     let result = match serde_json::from_str(line.ok_or_else(Refused::unanswered)?) {
         Ok(RpcAnswer { error: Some(Fault { code: INVALID_PARAMS, message }), .. })
             if message.starts_with("Unknown tool") =>
         {
-            return Err(Refused::older_server(V::NAME));
+            return Err(Refused::older_server(verb));
         }
         Ok(RpcAnswer { error: Some(fault), .. }) => return Err(Refused::new(NO_CODE, &fault.message, "")),
         Ok(RpcAnswer { result: Some(result), .. }) if result.is_object() => result,
@@ -190,14 +200,11 @@ pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused>
         let refused = Refused::of_content(result["structuredContent"].clone());
         // Every program asks with what it knows: what the server does not know came later.
         let is_news = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
-        return Err(if is_news { Refused::older_server(V::NAME) } else { refused.in_our_words() });
+        return Err(if is_news { Refused::older_server(verb) } else { refused.in_our_words() });
     }
     // The text is the bare answer; the structured content wraps a list.
     let text = result["content"][0]["text"].as_str().ok_or_else(|| Refused::unreadable(UNREADABLE))?;
-    serde_json::from_str(text).map_err(|error| {
-        tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
-        Refused::older_server(V::NAME)
-    })
+    Ok(text.to_owned())
 }
 
 /// The code of JSON-RPC for a failure that is not the caller's.

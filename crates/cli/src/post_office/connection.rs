@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::Ask;
-use serde_json::json;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
 use store::Engine;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -141,8 +142,12 @@ impl Connection {
         if let Backend::Own(own) = &*self.office() {
             return Ok(verb.ask(&own.post.office).await?);
         }
-        let call = ClientMessage::inquiry("tools/call", json!({ "name": V::NAME, "arguments": &verb }));
-        answer::of_verb::<V>(self.carry(&call).await.as_deref())
+        answer::of_verb::<V>(self.call(json!({ "name": V::NAME, "arguments": &verb })).await.as_deref())
+    }
+
+    /// Calls a tool of a server. Boxed: what awaits it is compiled once for each verb.
+    fn call<'a>(self: &'a Arc<Self>, params: Value) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { self.carry(&ClientMessage::inquiry("tools/call", params)).await })
     }
 
     /// Carries a message to the office that is there, and returns the line that answers it.

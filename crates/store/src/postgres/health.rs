@@ -5,10 +5,12 @@
 //! database for the time, so that they agree on when a lease ends, whatever their own clocks say.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::Pool;
+use futures_util::future::{BoxFuture, Either, select};
 use jiff::Timestamp;
 use mail::clock::{Clock, from_micros};
 use tokio::sync::watch;
@@ -57,13 +59,23 @@ impl Health {
 
     /// What `work` comes to, unless the database is away, or goes away meanwhile.
     pub(crate) async fn unless_away<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-        let mut away = self.away.subscribe();
-        tokio::select! {
-            biased;
-            // It cannot fail: the sender is ours.
-            Ok(cause) = away.wait_for(Option::is_some) => Err(SqlError::NoConnection(cause.clone().unwrap_or_default())),
-            done = work => done,
+        match select(self.gone(), pin!(work)).await {
+            Either::Left((gone, _)) => Err(gone),
+            Either::Right((done, _)) => done,
         }
+    }
+
+    /// That the database is away, as soon as it is.
+    fn gone(&self) -> BoxFuture<'static, SqlError> {
+        let mut away = self.away.subscribe();
+        Box::pin(async move {
+            let cause = away.wait_for(Option::is_some).await.map(|cause| cause.clone());
+            match cause {
+                Ok(cause) => SqlError::NoConnection(cause.unwrap_or_default()),
+                // The store was closed, and says so itself.
+                Err(_) => std::future::pending().await,
+            }
+        })
     }
 
     /// As [`Self::unless_away`], and no longer than `at_most`: something between here and there may answer for the database.
