@@ -14,13 +14,13 @@ mod echo;
 mod footprint;
 mod group_commit;
 mod inboxes;
-mod leases;
 mod load;
 mod mailboxes;
 mod page;
 mod process;
 mod readers;
 mod report;
+mod reservations;
 mod samples;
 mod scale;
 mod searches;
@@ -80,7 +80,7 @@ enum Part {
     Sends,
     Inboxes,
     Searches,
-    Leases,
+    Reservations,
     WakeUps,
     Starts,
     Footprint,
@@ -141,8 +141,8 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
             page::measure(setting, &filled, report)?;
         }
     }
-    if wanted(Part::Leases) {
-        leases::measure(setting, report)?;
+    if wanted(Part::Reservations) {
+        reservations::measure(setting, report)?;
     }
     if wanted(Part::WakeUps) {
         wake_ups::measure(setting, report)?;

@@ -2,7 +2,7 @@
 //!
 //! Two connections insert in turn, without the indexes and without looking up what every row refers to; the indexes are built
 //! afterwards. The result is what a server would find after a year of mail, but for what nobody measures here: channels,
-//! leases, work items and acknowledgements are left out.
+//! reservations, work items and acknowledgements are left out.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Which of some files another agent has reserved for itself: asked before they are written or committed.
 
-use mail::reservations::Lease;
+use mail::reservations::Reservation;
 
 use crate::prelude::*;
 
@@ -16,7 +16,7 @@ declare! {
 
     /// A file that another agent holds.
     #[derive(PartialEq, Eq)]
-    ConflictAnswer::new(path: &str, reservation: Lease) {
+    ConflictAnswer::new(path: &str, reservation: Reservation) {
         /// The file, as it was asked about.
         path: String = path.to_owned(),
         /// Who holds it.

@@ -1,6 +1,6 @@
 //! The reservations that hold in a project now, page by page, in the order they were granted.
 
-use mail::ids::LeaseId;
+use mail::ids::ReservationId;
 
 use crate::prelude::*;
 
@@ -29,7 +29,7 @@ impl Verb for ListReservations {
 
     async fn run(self, office: &Office) -> Result<ReservedAnswer, Error> {
         let limit = limit(self.limit, LONG_LIMIT);
-        let (project, held) = office.leases(&self.project_key, self.after.map(LeaseId), limit).await?;
+        let (project, held) = office.reservations(&self.project_key, self.after.map(ReservationId), limit).await?;
         let next = next(&held, limit, |reservation| reservation.id.0);
         let reservations = held.into_iter().map(ReservationAnswer::new).collect();
         Ok(ReservedAnswer { project: project.slug, reservations, next })

@@ -232,7 +232,7 @@ fn mail_is_for_the_main_agent_and_not_for_those_below_it() {
 }
 
 #[test]
-fn a_session_ends_without_a_word_and_leaves_its_leases() {
+fn a_session_ends_without_a_word_and_leaves_its_reservations() {
     let server = office();
     server.call("file_reservation_paths", as_agent("GreenDog", json!({ "paths": ["src/**"] })));
     for client in ["claude", "gemini"] {

@@ -74,7 +74,7 @@ fn hooks_at_once_tell_each_letter_once() {
 }
 
 #[test]
-fn leases_stops_and_names_are_not_its_business() {
+fn reservations_stops_and_names_are_not_its_business() {
     let place = with_mail(&["First"]);
     let agent = green(&place);
     for event in ["PreToolUse", "Stop", "SessionEnd"] {

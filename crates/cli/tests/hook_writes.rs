@@ -36,8 +36,8 @@ fn green(server: &Server, client: &'static str) -> Agent {
 #[test]
 fn a_write_to_what_another_has_reserved_is_refused_with_who_and_until_when() {
     let server = office("");
-    let lease = reserve(&server, "BlueLake", "src/**", true);
-    let until = lease["expires_ts"].as_str().unwrap();
+    let reservation = reserve(&server, "BlueLake", "src/**", true);
+    let until = reservation["expires_ts"].as_str().unwrap();
     for (client, event, place) in WRITES {
         let answer = green(&server, client).answer(event).expect("an objection");
         let reason = answer.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("no reason in {answer}"));
@@ -56,7 +56,7 @@ fn a_write_to_what_another_has_reserved_is_refused_with_who_and_until_when() {
 }
 
 #[test]
-fn own_leases_shared_ones_and_other_places_hold_up_nobody() {
+fn own_reservations_shared_ones_and_other_places_hold_up_nobody() {
     let server = office("");
     reserve(&server, "GreenDog", "src/lib.rs", true);
     reserve(&server, "BlueLake", "docs/**", false);
@@ -98,7 +98,7 @@ fn a_project_that_is_named_by_its_slug_has_the_same_files() {
 }
 
 #[test]
-fn a_write_in_a_worktree_is_held_up_by_the_lease_of_the_repository() {
+fn a_write_in_a_worktree_is_held_up_by_the_reservation_of_the_repository() {
     let Some(repository) = Repository::new() else { return };
     let server = repository.place.serve();
     repository.register(&server, &["GreenDog", "BlueLake"]);

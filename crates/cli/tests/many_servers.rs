@@ -99,7 +99,7 @@ fn seconds_of(time: &str) -> i64 {
 }
 
 #[test]
-fn a_server_whose_clock_is_an_hour_wrong_sees_the_same_leases() {
+fn a_server_whose_clock_is_an_hour_wrong_sees_the_same_reservations() {
     let (Some(url), Some(ahead)) = (fresh_url(), an_hour_ahead()) else { return };
     let ahead: Vec<(&str, &str)> = ahead.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let at = |server: &Server| {

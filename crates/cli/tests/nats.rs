@@ -29,7 +29,7 @@ fn every_event_is_told_once_and_in_order_on_its_subject() {
     post(&server, "GreenDog", "@BlueLake look");
     server.call("mark_message_read", as_agent("BlueLake", json!({ "message_id": sent["id"] })));
     server.call("file_reservation_paths", as_agent("BlueLake", json!({ "paths": ["src/**"] })));
-    let held = nats.client().until("the lease", |held| held.iter().any(|one| one.event == "lease.granted"));
+    let held = nats.client().until("the reservation", |held| held.iter().any(|one| one.event == "lease.granted"));
 
     let slug = "data-projects-app";
     let told: Vec<(&str, &str)> = held

@@ -95,8 +95,8 @@ fn what_was_heard_on_nats_is_not_said_there_again() {
         // Whatever is said of it is said before this.
         server.call("file_reservation_paths", as_agent(agent, json!({ "paths": ["src/**"] })));
     }
-    let is_lease = |one: &&Held| one.event == "lease.granted";
-    let held = client.until("what comes behind it", |held| held.iter().filter(is_lease).count() >= 3);
+    let is_reservation = |one: &&Held| one.event == "lease.granted";
+    let held = client.until("what comes behind it", |held| held.iter().filter(is_reservation).count() >= 3);
     let said = held.iter().filter(|one| one.subject == format!("{PRESENCE}.bags-1") && one.event != "agent.registered");
     assert_eq!(said.count(), 1, "it was said once, by itself");
 }
@@ -124,8 +124,8 @@ fn what_several_offices_read_in_a_folder_is_said_once_and_kept_up_for_those_with
     // Only now, so that neither hears of it from the other before it has read it.
     nats.run();
     let client = nats.client();
-    let is_lease = |one: &&Held| one.event == "lease.granted";
-    let held = client.until("what comes behind it", |held| held.iter().filter(is_lease).count() >= 2);
+    let is_reservation = |one: &&Held| one.event == "lease.granted";
+    let held = client.until("what comes behind it", |held| held.iter().filter(is_reservation).count() >= 2);
     let is_said = |one: &&Held| one.subject.ends_with("presence.gemini") && one.event == "presence.changed";
     assert_eq!(held.iter().filter(is_said).count(), 1, "{held:?}");
     until("it is heard", || state(&far, "gemini") == "AWAKE");

@@ -23,12 +23,12 @@ fn reserve(server: &Server, name: &str, more: Value) -> Value {
     server.call("file_reservation_paths", as_agent(name, more))
 }
 
-fn patterns(leases: &Value) -> Vec<&str> {
-    leases
+fn patterns(reservations: &Value) -> Vec<&str> {
+    reservations
         .as_array()
-        .expect("a list of leases")
+        .expect("a list of reservations")
         .iter()
-        .map(|lease| lease["path_pattern"].as_str().expect("a lease has a pattern"))
+        .map(|reservation| reservation["path_pattern"].as_str().expect("a reservation has a pattern"))
         .collect()
 }
 
@@ -139,7 +139,7 @@ fn whoever_stands_in_line_is_served_first_come_first_served() {
 }
 
 #[test]
-fn a_lease_that_ends_by_itself_lets_the_next_in_line_through() {
+fn a_reservation_that_ends_by_itself_lets_the_next_in_line_through() {
     let server = office();
     reserve(&server, "Ann", json!({ "paths": ["src/**"], "exclusive": true, "ttl_seconds": 1 }));
     let wanted = json!({ "paths": ["src/lib.rs"], "exclusive": true, "wait_seconds": LONGEST });

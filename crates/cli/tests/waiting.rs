@@ -164,13 +164,13 @@ fn a_server_that_stops_answers_those_who_wait_and_goes() {
     let held = as_agent("GreenDog", json!({ "paths": ["src/**"], "exclusive": true }));
     server.call("file_reservation_paths", held);
     let line = json!({ "paths": ["src/**"], "exclusive": true, "wait_seconds": LONGEST });
-    let lease = server.begin("file_reservation_paths", &as_agent("BlueLake", line));
+    let reservation = server.begin("file_reservation_paths", &as_agent("BlueLake", line));
     server.until_under_way(2);
     let mut events = server.subscribe(&[&harness::mcp::inbox_of("BlueLake")]);
     assert_eq!(events.event().unwrap()["method"], "notifications/subscriptions/acknowledged");
     server.ask_to_stop();
     assert_eq!(mail.answer().unwrap(), json!([]));
-    assert_eq!(lease.answer().unwrap_err().code, "FILE_RESERVATION_CONFLICT");
+    assert_eq!(reservation.answer().unwrap_err().code, "FILE_RESERVATION_CONFLICT");
     assert_eq!(events.event().unwrap()["result"]["resultType"], "complete", "a stream says goodbye");
     assert_eq!(events.event(), None);
     assert_eq!(server.ended().code(), Some(0));

@@ -154,8 +154,8 @@ pub trait AgentStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Agent>, StoreError>;
 
-    /// Retires an agent: nobody writes to it until it registers again. Its active leases are given back, each with its
-    /// event (`LeaseReleased`), and then it is told itself (`AgentRetired`), all of it as done by `by`. `false`, and nothing
+    /// Retires an agent: nobody writes to it until it registers again. Its active reservations are given back, each with its
+    /// event (`ReservationReleased`), and then it is told itself (`AgentRetired`), all of it as done by `by`. `false`, and nothing
     /// changed, if it was retired before or is none of the project.
     async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp)
     -> Result<bool, StoreError>;

@@ -8,7 +8,7 @@ pub use formats::json::Rejection;
 use jiff::Timestamp;
 
 pub use crate::clock::rfc3339;
-use crate::ids::{LeaseId, MessageId};
+use crate::ids::{ReservationId, MessageId};
 use crate::office::Secret;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;
@@ -139,7 +139,7 @@ pub enum Error {
         /// The agents, the first one again at the end.
         circle: Vec<String>,
     },
-    /// A lease to renew that the agent does not hold.
+    /// A reservation to renew that the agent does not hold.
     #[error("'{agent}' holds no reservation on '{pattern}'")]
     NotHeld {
         /// Who asked.
@@ -147,9 +147,9 @@ pub enum Error {
         /// The pattern, or `*` for any.
         pattern: String,
     },
-    /// A lease to give back that ended, or was given back, meanwhile.
+    /// A reservation to give back that ended, or was given back, meanwhile.
     #[error("Reservation '{0}' is not active any more")]
-    LeaseOver(LeaseId),
+    ReservationOver(ReservationId),
     /// A pattern that cannot be read.
     #[error("Invalid path: {0}")]
     Pattern(#[from] PatternError),
@@ -205,7 +205,7 @@ impl Error {
             Self::Reserved { .. } => "FILE_RESERVATION_CONFLICT",
             Self::Circle { .. } => "FILE_RESERVATION_CIRCLE",
             Self::NotHeld { .. } => "RESERVATION_NOT_FOUND",
-            Self::LeaseOver { .. } => "RESERVATION_OVER",
+            Self::ReservationOver { .. } => "RESERVATION_OVER",
             Self::Pattern(_) => "INVALID_PATH",
             Self::Query(_) => "INVALID_QUERY",
             Self::Unproved { .. } | Self::EverybodysMail => "IDENTITY_REQUIRED",

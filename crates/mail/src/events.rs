@@ -19,7 +19,7 @@ pub struct Event {
     pub seq: i64,
     /// What happened.
     pub kind: EventKind,
-    /// The number of the message, agent or lease that it happened to.
+    /// The number of the message, agent or reservation that it happened to.
     pub reference: i64,
     /// Who did it, if somebody did.
     pub agent: Option<AgentId>,
@@ -42,10 +42,10 @@ formats::named! {
         MessageUnread = "message.unread",
         /// A recipient put its copy of a message away.
         MessageArchived = "message.archived",
-        /// A lease was granted, or its end moved.
-        LeaseGranted = "lease.granted",
-        /// A lease was given back.
-        LeaseReleased = "lease.released",
+        /// A reservation was granted, or its end moved.
+        ReservationGranted = "lease.granted",
+        /// A reservation was given back.
+        ReservationReleased = "lease.released",
         /// An agent came, went, or began something else.
         PresenceChanged = "presence.changed",
         /// A person retired an agent: nobody writes to it any more.

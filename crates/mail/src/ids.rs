@@ -26,8 +26,8 @@ id! {
     AgentId,
     /// A message. Ids rise in the order of commits, over all projects.
     MessageId,
-    /// A lease on a pattern of files.
-    LeaseId,
-    /// A place in the line for leases that others hold.
+    /// A reservation on a pattern of files.
+    ReservationId,
+    /// A place in the line for reservations that others hold.
     TicketId,
 }

@@ -92,7 +92,7 @@ pub struct AuditEntry {
     pub event: Event,
     /// Who did it.
     pub agent: Option<String>,
-    /// What it happened to: the subject of the message, the pattern of the lease, or the name of the agent.
+    /// What it happened to: the subject of the message, the pattern of the reservation, or the name of the agent.
     pub subject: Option<String>,
     /// The conversation, if it happened to a message.
     pub thread: Option<String>,

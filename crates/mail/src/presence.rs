@@ -85,8 +85,8 @@ pub struct Present {
     pub presence: Option<Presence>,
     /// When the newest message was sent that it wrote or got. Blind copies do not count: others would learn of them.
     pub last_mail_at: Option<Timestamp>,
-    /// How many leases it holds now.
-    pub leases: u64,
+    /// How many reservations it holds now.
+    pub reservations: u64,
 }
 
 /// An agent that gave a sign of life.

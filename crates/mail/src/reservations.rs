@@ -1,11 +1,11 @@
-//! Advisory leases on files, so that two agents do not edit the same lines.
+//! Advisory reservations on files, so that two agents do not edit the same lines.
 //!
-//! A lease never blocks a write; it tells the next agent to ask first. Leases end by themselves, because an agent that
-//! crashed cannot release one. Who gets what is decided by the [`LeaseBook`], inside the store's transaction.
+//! A reservation never blocks a write; it tells the next agent to ask first. Reservations end by themselves, because an agent that
+//! crashed cannot release one. Who gets what is decided by the [`ReservationSet`], inside the store's transaction.
 
-mod book;
 pub mod pattern;
 mod pattern_index;
+mod set;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,13 +15,13 @@ use jiff::Timestamp;
 
 use crate::clock::after_seconds;
 use crate::error::{StoreError, rfc3339};
-use crate::ids::{AgentId, LeaseId, ProjectId, TicketId};
-pub use book::{Decision, LeaseBook};
+use crate::ids::{AgentId, ReservationId, ProjectId, TicketId};
 use pattern::Pattern;
+pub use set::{Decision, ReservationSet};
 
-/// The shortest and the longest lease, in seconds.
+/// The shortest and the longest reservation, in seconds.
 pub const TTL_SECONDS: std::ops::RangeInclusive<i64> = 1..=7 * 24 * 3600;
-/// How long a lease is when nobody says, in seconds.
+/// How long a reservation is when nobody says, in seconds.
 pub const DEFAULT_TTL_SECONDS: i64 = 600;
 /// How many conflicts a refusal names at the most.
 pub const MOST_CONFLICTS: usize = 20;
@@ -44,11 +44,11 @@ pub fn place_needs_holding(until: Timestamp, now: Timestamp) -> bool {
     2 * (until.as_microsecond() - now.as_microsecond()) < PLACE_SECONDS * 1_000_000
 }
 
-/// A lease that was granted.
+/// A reservation that was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lease {
+pub struct Reservation {
     /// The store's number for it.
-    pub id: LeaseId,
+    pub id: ReservationId,
     /// Who holds it.
     pub holder: AgentId,
     /// The holder's name.
@@ -95,7 +95,7 @@ pub struct Conflict {
     pub exclusive: bool,
     /// Whether the other only stands in line, and came earlier.
     pub waiting: bool,
-    /// When the lease, or the wait, ends at the latest.
+    /// When the reservation, or the wait, ends at the latest.
     pub until: Timestamp,
 }
 
@@ -112,11 +112,11 @@ impl fmt::Display for Conflict {
 
 /// The reservation that speaks against writing `path`: of those that others than `me` hold exclusively, the one that ends
 /// last. Without `me`, every reservation is another's.
-pub fn held_by_another<'a>(held: &'a [Lease], me: Option<&str>, path: &str) -> Option<&'a Lease> {
+pub fn held_by_another<'a>(held: &'a [Reservation], me: Option<&str>, path: &str) -> Option<&'a Reservation> {
     held.iter()
-        .filter(|lease| lease.exclusive && me != Some(lease.holder_name.as_str()))
-        .filter(|lease| lease.pattern.matches(path))
-        .max_by_key(|lease| lease.ends_at)
+        .filter(|reservation| reservation.exclusive && me != Some(reservation.holder_name.as_str()))
+        .filter(|reservation| reservation.pattern.matches(path))
+        .max_by_key(|reservation| reservation.ends_at)
 }
 
 /// What an agent asks for.
@@ -134,7 +134,7 @@ pub struct Request {
     pub exclusive: bool,
     /// What it is for.
     pub reason: String,
-    /// How long the leases last, from the moment they are granted.
+    /// How long the reservations last, from the moment they are granted.
     pub ttl_seconds: i64,
     /// Until when the agent will stand in line; `None` to be refused at once.
     pub wait_until: Option<Timestamp>,
@@ -148,9 +148,9 @@ impl Request {
     ///
     /// One that is asked for again keeps its number and gets the new end and reason. It never becomes weaker: what is
     /// exclusive stays so until it is released.
-    pub fn granted(&self, pattern: &Pattern, held: Option<&Lease>, now: Timestamp) -> Lease {
-        Lease {
-            id: held.map_or(LeaseId(0), |held| held.id),
+    pub fn granted(&self, pattern: &Pattern, held: Option<&Reservation>, now: Timestamp) -> Reservation {
+        Reservation {
+            id: held.map_or(ReservationId(0), |held| held.id),
             holder: self.agent,
             holder_name: self.agent_name.clone(),
             pattern: pattern.clone(),
@@ -181,23 +181,23 @@ impl Request {
 }
 
 /// The reservations `held` with their new end, or the first of the wanted patterns that is not among them.
-pub fn renewed(mut held: Vec<Lease>, wanted: Option<&[Pattern]>, ends_at: Timestamp) -> Result<Vec<Lease>, Pattern> {
-    let patterns: HashSet<&str> = held.iter().map(|lease| lease.pattern.as_str()).collect();
+pub fn renewed(mut held: Vec<Reservation>, wanted: Option<&[Pattern]>, ends_at: Timestamp) -> Result<Vec<Reservation>, Pattern> {
+    let patterns: HashSet<&str> = held.iter().map(|reservation| reservation.pattern.as_str()).collect();
     if let Some(missing) = wanted.unwrap_or_default().iter().find(|wanted| !patterns.contains(wanted.as_str())) {
         return Err(missing.clone());
     }
-    held.iter_mut().for_each(|lease| lease.ends_at = ends_at);
+    held.iter_mut().for_each(|reservation| reservation.ends_at = ends_at);
     Ok(held)
 }
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reserved {
-    /// All of it is held now, one lease for each pattern in the order of the request.
-    Granted(Vec<Lease>),
+    /// All of it is held now, one reservation for each pattern in the order of the request.
+    Granted(Vec<Reservation>),
     /// Nothing was granted, and the agent does not stand in line.
     Refused(Vec<Conflict>),
-    /// The agent stands in line. Ask again with the ticket when leases changed, at `look_again_at`, and often enough
+    /// The agent stands in line. Ask again with the ticket when reservations changed, at `look_again_at`, and often enough
     /// to keep the place ([`place_held_until`]).
     Waiting {
         /// The place in the line.
@@ -211,22 +211,22 @@ pub enum Reserved {
     Circle(Vec<String>),
 }
 
-/// What keeps leases.
+/// What keeps reservations.
 ///
-/// Expiry is a matter of time, not of tidying up: at `ends_at` a lease is over, whether or not anybody noticed.
+/// Expiry is a matter of time, not of tidying up: at `ends_at` a reservation is over, whether or not anybody noticed.
 #[async_trait]
 pub trait ReservationStore: Send + Sync {
-    /// Grants all of the request or nothing, as [`LeaseBook::decide`] says.
+    /// Grants all of the request or nothing, as [`ReservationSet::decide`] says.
     ///
     /// A pattern that the agent holds already gets the new end and reason and keeps its number; it never becomes weaker by
     /// being asked for again: what is exclusive stays so until it is released. A request with a
     /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held again until
     /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
-    /// goes to the end. Each lease that is granted or prolonged writes an event (`LeaseGranted`).
+    /// goes to the end. Each reservation that is granted or prolonged writes an event (`ReservationGranted`).
     async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError>;
 
-    /// Gives back the agent's active leases on `patterns` (compared as text), or all of them, and returns what was
-    /// given back, with the time of release as its end. Each writes an event (`LeaseReleased`), which tells who did it: `by`,
+    /// Gives back the agent's active reservations on `patterns` (compared as text), or all of them, and returns what was
+    /// given back, with the time of release as its end. Each writes an event (`ReservationReleased`), which tells who did it: `by`,
     /// who may be another than the holder.
     async fn release(
         &self,
@@ -235,11 +235,11 @@ pub trait ReservationStore: Send + Sync {
         patterns: Option<&[Pattern]>,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Vec<Lease>, StoreError>;
+    ) -> Result<Vec<Reservation>, StoreError>;
 
-    /// Moves the end of the agent's active leases on `patterns`, or of all, to `ends_at`. All or nothing: if one of
-    /// `patterns` is not held, nothing changes and the first such is returned as `Err`. A lease that no longer
-    /// [stands](LeaseBook::stands) is not held.
+    /// Moves the end of the agent's active reservations on `patterns`, or of all, to `ends_at`. All or nothing: if one of
+    /// `patterns` is not held, nothing changes and the first such is returned as `Err`. A reservation that no longer
+    /// [stands](ReservationSet::stands) is not held.
     async fn renew(
         &self,
         project: ProjectId,
@@ -247,16 +247,16 @@ pub trait ReservationStore: Send + Sync {
         patterns: Option<&[Pattern]>,
         ends_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Result<Vec<Lease>, Pattern>, StoreError>;
+    ) -> Result<Result<Vec<Reservation>, Pattern>, StoreError>;
 
-    /// The active leases of a project with a number above `after`, in the order they were granted.
-    async fn leases(
+    /// The active reservations of a project with a number above `after`, in the order they were granted.
+    async fn reservations(
         &self,
         project: ProjectId,
-        after: Option<LeaseId>,
+        after: Option<ReservationId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Lease>, StoreError>;
+    ) -> Result<Vec<Reservation>, StoreError>;
 
     /// Those who stand in line in a project and have not lost their place at `now`, in their order.
     async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError>;
@@ -266,10 +266,10 @@ pub trait ReservationStore: Send + Sync {
 mod tests {
     use super::*;
 
-    fn lease(holder: &str, pattern: &str, exclusive: bool, minute: u32) -> Lease {
+    fn reservation(holder: &str, pattern: &str, exclusive: bool, minute: u32) -> Reservation {
         let ends_at = format!("2026-01-11T16:{minute:02}:00Z").parse().unwrap();
-        Lease {
-            id: LeaseId(1),
+        Reservation {
+            id: ReservationId(1),
             holder: AgentId(1),
             holder_name: holder.to_owned(),
             pattern: Pattern::parse(pattern).unwrap(),
@@ -280,13 +280,13 @@ mod tests {
         }
     }
 
-    fn patterns<'a>(held: &'a [Lease], me: Option<&str>, paths: &[&str]) -> Vec<Option<&'a str>> {
-        paths.iter().map(|path| held_by_another(held, me, path).map(|lease| lease.pattern.as_str())).collect()
+    fn patterns<'a>(held: &'a [Reservation], me: Option<&str>, paths: &[&str]) -> Vec<Option<&'a str>> {
+        paths.iter().map(|path| held_by_another(held, me, path).map(|reservation| reservation.pattern.as_str())).collect()
     }
 
     #[test]
     fn only_what_another_holds_for_itself_speaks_against_a_write() {
-        let held = [lease("Ann", "src/**", true, 30), lease("Ann", "docs/**", false, 30)];
+        let held = [reservation("Ann", "src/**", true, 30), reservation("Ann", "docs/**", false, 30)];
         let paths = ["src/a.rs", "docs/a.md", "README.md"];
         assert_eq!(patterns(&held, Some("Bob"), &paths), [Some("src/**"), None, None]);
         assert_eq!(patterns(&held, None, &paths), [Some("src/**"), None, None], "whoever is not known is another");
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn of_several_reservations_of_a_path_the_one_that_ends_last_is_told() {
         let held =
-            [lease("Ann", "src/**", true, 30), lease("Ann", "src/a.rs", true, 50), lease("Ann", "*/a.rs", true, 40)];
+            [reservation("Ann", "src/**", true, 30), reservation("Ann", "src/a.rs", true, 50), reservation("Ann", "*/a.rs", true, 40)];
         assert_eq!(patterns(&held, None, &["src/a.rs"]), [Some("src/a.rs")]);
     }
 
@@ -324,11 +324,11 @@ mod tests {
 
     #[test]
     fn a_reservation_that_is_asked_for_again_keeps_its_number_and_never_becomes_weaker() {
-        let first = Lease { id: LeaseId(3), ..request(true, None).granted(&pattern("src/**"), None, at(100)) };
+        let first = Reservation { id: ReservationId(3), ..request(true, None).granted(&pattern("src/**"), None, at(100)) };
         assert_eq!((first.granted_at, first.ends_at, first.exclusive), (at(100), at(160), true));
         let again = request(false, None).granted(&pattern("src/**"), Some(&first), at(130));
-        assert_eq!(again, Lease { reason: "again".into(), ends_at: at(190), ..first.clone() });
-        let shared = Lease { exclusive: false, ..first };
+        assert_eq!(again, Reservation { reason: "again".into(), ends_at: at(190), ..first.clone() });
+        let shared = Reservation { exclusive: false, ..first };
         assert!(request(true, None).granted(&pattern("src/**"), Some(&shared), at(130)).exclusive);
     }
 
@@ -336,7 +336,7 @@ mod tests {
     fn only_what_is_held_is_renewed_and_all_of_it_or_nothing() {
         let held = |text| request(false, None).granted(&pattern(text), None, at(100));
         let both = vec![held("a"), held("b")];
-        let ends: Vec<_> = renewed(both.clone(), None, at(500)).unwrap().iter().map(|lease| lease.ends_at).collect();
+        let ends: Vec<_> = renewed(both.clone(), None, at(500)).unwrap().iter().map(|reservation| reservation.ends_at).collect();
         assert_eq!(ends, [at(500), at(500)]);
         assert_eq!(renewed(both, Some(&[pattern("b"), pattern("c")]), at(500)), Err(pattern("c")));
         assert_eq!(renewed(Vec::new(), None, at(500)), Ok(Vec::new()));

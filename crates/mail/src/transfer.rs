@@ -69,8 +69,8 @@ pub struct Counts {
     pub messages: u64,
     /// Deliveries.
     pub deliveries: u64,
-    /// Leases that are active.
-    pub leases: u64,
+    /// Reservations that are active.
+    pub reservations: u64,
     /// Events.
     pub events: u64,
 }

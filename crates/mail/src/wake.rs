@@ -13,8 +13,8 @@ use crate::ids::{AgentId, ProjectId};
 pub trait Wake: Send + Sync {
     /// Mail was committed for these agents.
     fn mail_for(&self, agents: &[AgentId]);
-    /// Leases of this project, or the line for them, changed.
-    fn leases_changed(&self, project: ProjectId);
+    /// Reservations of this project, or the line for them, changed.
+    fn reservations_changed(&self, project: ProjectId);
     /// What the work board of this project shows changed: mail, or what became of it.
     fn work_changed(&self, project: ProjectId);
     /// A signal for mail of one agent. What is committed after this call is not missed.
@@ -23,8 +23,8 @@ pub trait Wake: Send + Sync {
     fn work(&self, project: ProjectId) -> Box<dyn Signal>;
     /// Whether the office closes: whoever waits comes back with what there is.
     fn closing(&self) -> bool;
-    /// A signal for the leases of a project. What is committed after this call is not missed.
-    fn leases(&self, project: ProjectId) -> Box<dyn Signal>;
+    /// A signal for the reservations of a project. What is committed after this call is not missed.
+    fn reservations(&self, project: ProjectId) -> Box<dyn Signal>;
 }
 
 /// Something to wait for.

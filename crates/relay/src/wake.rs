@@ -1,4 +1,4 @@
-//! Wakes those who wait for mail or for leases, in this process, and notices what other processes commit.
+//! Wakes those who wait for mail or for reservations, in this process, and notices what other processes commit.
 //!
 //! Nothing is queued and nothing is kept: a wake-up says "look again", and whoever waits looks into the store.
 
@@ -154,7 +154,7 @@ impl Wake for Bells {
         self.note(agents, &[]);
     }
 
-    fn leases_changed(&self, project: ProjectId) {
+    fn reservations_changed(&self, project: ProjectId) {
         self.ring([Bell::Reservations(project), Bell::Events(project)]);
         self.note(&[], &[project]);
     }
@@ -176,7 +176,7 @@ impl Wake for Bells {
         *self.closing.borrow()
     }
 
-    fn leases(&self, project: ProjectId) -> Box<dyn Signal> {
+    fn reservations(&self, project: ProjectId) -> Box<dyn Signal> {
         self.listen(Bell::Reservations(project))
     }
 }
@@ -217,7 +217,7 @@ mod tests {
         let bells = Bells::new();
         let mut signal = bells.mailbox(AgentId(1));
         bells.mail_for(&[AgentId(2)]);
-        bells.leases_changed(ProjectId(1));
+        bells.reservations_changed(ProjectId(1));
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), LONG);
@@ -230,7 +230,7 @@ mod tests {
         let none = tokio::time::timeout(LONG, bells.rung()).await;
         assert!(none.is_err(), "from when it asks first, and not before: {none:?}");
         bells.mail_for(&[AgentId(2), AgentId(1)]);
-        bells.leases_changed(ProjectId(3));
+        bells.reservations_changed(ProjectId(3));
         bells.ring_for(&Concerned::These { agents: vec![AgentId(7)], projects: vec![ProjectId(7)] });
         let told = Concerned::These { agents: vec![AgentId(1), AgentId(2)], projects: vec![ProjectId(3)] };
         assert_eq!(bells.rung().await, told, "and not for what others did");

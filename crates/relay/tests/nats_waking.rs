@@ -99,10 +99,10 @@ async fn a_ring_at_one_server_rings_at_the_other_for_those_whom_it_concerns() {
     here.until_heard_by(there).await;
     there.until_heard_by(here).await;
     let (mut bob, mut carol) = (there.bells.mailbox(AgentId(2)), there.bells.mailbox(AgentId(3)));
-    let (mut shop, mut bank) = (there.bells.leases(ProjectId(1)), there.bells.leases(ProjectId(2)));
+    let (mut shop, mut bank) = (there.bells.reservations(ProjectId(1)), there.bells.reservations(ProjectId(2)));
     here.bells.mail_for(&[AgentId(2)]);
     assert!(is_rung(&mut bob, DEADLINE).await);
-    here.bells.leases_changed(ProjectId(1));
+    here.bells.reservations_changed(ProjectId(1));
     assert!(is_rung(&mut shop, DEADLINE).await);
     // Words come in order: what was not rung until now is not rung by them.
     assert!(!is_rung(&mut carol, Duration::ZERO).await && !is_rung(&mut bank, Duration::ZERO).await);

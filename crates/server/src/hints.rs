@@ -64,7 +64,7 @@ fn agents_step(error: &Error) -> &'static str {
         Error::Reserved { .. } => "Wait (wait_seconds), ask the holder, or reserve fewer paths.",
         Error::Circle { .. } => "Release what others wait for, then ask again.",
         Error::NotHeld { .. } => "It ended or was released: reserve it again.",
-        Error::LeaseOver { .. } => "Look at what is reserved now.",
+        Error::ReservationOver { .. } => "Look at what is reserved now.",
         Error::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
         Error::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
         Error::Unproved { .. } => {

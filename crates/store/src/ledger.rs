@@ -1,9 +1,9 @@
 //! What a transaction keeps of the projects it writes in, in either engine: the numbers and times it gives out, and the
 //! events it gathers. A job that has to be taken back is taken back here too. Nothing here runs a statement.
 //!
-//! Between transactions it keeps the lease books open, so that a request compiles no pattern but its own. A book is only as
-//! good as the `lease_version` it was read at: every change of a lease raises it, in this process or another. What a
-//! transaction did to a book is undone by forgetting the book; the next request reads it again. Which rows make a book is
+//! Between transactions it keeps the reservations open, so that a request compiles no pattern but its own. A cached set is only as
+//! good as the `lease_version` it was read at: every change of a reservation raises it, in this process or another. What a
+//! transaction did to a set is undone by forgetting the set; the next request reads it again. Which rows make a set is
 //! told in `reservations`, not here.
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use mail::clock::from_micros;
 use mail::events::Event;
 use mail::ids::ProjectId;
-use mail::reservations::LeaseBook;
+use mail::reservations::ReservationSet;
 
 use crate::error::{Outcome, SqlError};
 use crate::row::from_row;
@@ -42,10 +42,10 @@ impl Numbers {
     }
 }
 
-/// The numbers and events of one transaction, and the lease books, which stay open between transactions.
+/// The numbers and events of one transaction, and the reservations, which stay open between transactions.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    pub(crate) books: LeaseBooks,
+    pub(crate) reservation_cache: ReservationCache,
     numbers: BTreeMap<ProjectId, Numbers>,
     /// What the rows say.
     kept: BTreeMap<ProjectId, Numbers>,
@@ -57,18 +57,18 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// A transaction begins.
     pub(crate) fn begin(&mut self) {
-        *self = Self { books: std::mem::take(&mut self.books), ..Self::default() };
+        *self = Self { reservation_cache: std::mem::take(&mut self.reservation_cache), ..Self::default() };
     }
 
     /// A job begins.
     pub(crate) fn begin_job(&mut self) {
-        self.books.begin_job();
+        self.reservation_cache.begin_job();
         self.before_job = (self.numbers.clone(), self.events.len());
     }
 
     /// Takes back what the running job did here. What it wrote is taken back by its savepoint.
     pub(crate) fn undo_job(&mut self) {
-        self.books.undo_job();
+        self.reservation_cache.undo_job();
         let (numbers, events) = std::mem::take(&mut self.before_job);
         self.numbers = numbers;
         self.events.truncate(events);
@@ -110,58 +110,58 @@ impl Ledger {
     }
 }
 
-/// How many books stay open; a machine seldom works on so many projects at once.
-const MOST_BOOKS: usize = 256;
-/// Below this many leases it is not worth the while to look for ended ones.
-const FEW_LEASES: usize = 64;
+/// How many sets stay open; a machine seldom works on so many projects at once.
+const MOST_CACHED: usize = 256;
+/// Below this many reservations it is not worth the while to look for ended ones.
+const FEW_RESERVATIONS: usize = 64;
 
-/// The books that are open, by project.
+/// The sets that are open, by project.
 #[derive(Default)]
-pub(crate) struct LeaseBooks {
-    open: HashMap<ProjectId, OpenBook>,
-    /// The books that the running transaction has had in hand, and from where on the running job had.
+pub(crate) struct ReservationCache {
+    open: HashMap<ProjectId, CachedReservations>,
+    /// The sets that the running transaction has had in hand, and from where on the running job had.
     touched: Vec<ProjectId>,
     job_from: usize,
 }
 
-/// A book with what it is known to be true of.
-pub(crate) struct OpenBook {
-    pub(crate) book: LeaseBook,
+/// A cached set with what it is known to be true of.
+pub(crate) struct CachedReservations {
+    pub(crate) set: ReservationSet,
     version: i64,
     forget_at: usize,
 }
 
-impl OpenBook {
-    /// Notes that the book now tells what the rows tell at `version`.
+impl CachedReservations {
+    /// Notes that the set now tells what the rows tell at `version`.
     pub(crate) fn is_at(&mut self, version: i64) {
         self.version = version;
     }
 
-    /// Forgets ended leases, but only when the book has doubled since the last time.
+    /// Forgets ended reservations, but only when the set has doubled since the last time.
     pub(crate) fn forget_ended_sometimes(&mut self, now: Timestamp) {
-        if self.book.len() >= self.forget_at {
-            self.book.forget_ended(now);
-            self.forget_at = (2 * self.book.len()).max(FEW_LEASES);
+        if self.set.len() >= self.forget_at {
+            self.set.forget_ended(now);
+            self.forget_at = (2 * self.set.len()).max(FEW_RESERVATIONS);
         }
     }
 }
 
-impl LeaseBooks {
-    /// The book of the project, if it is open and tells what the rows tell at `version`.
-    pub(crate) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut OpenBook> {
+impl ReservationCache {
+    /// The set of the project, if it is open and tells what the rows tell at `version`.
+    pub(crate) fn at(&mut self, project: ProjectId, version: i64) -> Option<&mut CachedReservations> {
         let open = self.open.get_mut(&project).filter(|open| open.version == version)?;
         self.touched.push(project);
         Some(open)
     }
 
-    /// Keeps a book that was read at `version`.
-    pub(crate) fn keep(&mut self, project: ProjectId, version: i64, book: LeaseBook) -> &mut OpenBook {
-        if self.open.len() >= MOST_BOOKS {
+    /// Keeps a set that was read at `version`.
+    pub(crate) fn keep(&mut self, project: ProjectId, version: i64, set: ReservationSet) -> &mut CachedReservations {
+        if self.open.len() >= MOST_CACHED {
             self.open.clear();
         }
         self.touched.push(project);
-        let forget_at = (2 * book.len()).max(FEW_LEASES);
-        let open = OpenBook { book, version, forget_at };
+        let forget_at = (2 * set.len()).max(FEW_RESERVATIONS);
+        let open = CachedReservations { set, version, forget_at };
         self.open.entry(project).insert_entry(open).into_mut()
     }
 
@@ -198,33 +198,33 @@ mod tests {
 
     #[test]
     fn a_book_of_another_version_is_not_believed() {
-        let mut books = LeaseBooks::default();
-        books.keep(PROJECT, 7, LeaseBook::default());
-        assert!(books.at(PROJECT, 7).is_some());
-        assert!(books.at(PROJECT, 8).is_none());
+        let mut reservation_cache = ReservationCache::default();
+        reservation_cache.keep(PROJECT, 7, ReservationSet::default());
+        assert!(reservation_cache.at(PROJECT, 7).is_some());
+        assert!(reservation_cache.at(PROJECT, 8).is_none());
     }
 
     #[test]
     fn only_the_books_of_the_job_that_failed_are_forgotten() {
-        let mut books = LeaseBooks::default();
-        books.begin_job();
-        books.keep(PROJECT, 1, LeaseBook::default());
-        books.begin_job();
-        books.keep(ProjectId(2), 1, LeaseBook::default());
-        books.undo_job();
-        assert!(books.at(PROJECT, 1).is_some());
-        assert!(books.at(ProjectId(2), 1).is_none());
+        let mut reservation_cache = ReservationCache::default();
+        reservation_cache.begin_job();
+        reservation_cache.keep(PROJECT, 1, ReservationSet::default());
+        reservation_cache.begin_job();
+        reservation_cache.keep(ProjectId(2), 1, ReservationSet::default());
+        reservation_cache.undo_job();
+        assert!(reservation_cache.at(PROJECT, 1).is_some());
+        assert!(reservation_cache.at(ProjectId(2), 1).is_none());
     }
 
     #[test]
     fn after_a_commit_that_failed_no_book_of_it_is_left() {
-        let mut books = LeaseBooks::default();
-        books.keep(ProjectId(2), 1, LeaseBook::default());
-        books.settle();
-        books.begin_job();
-        books.keep(PROJECT, 1, LeaseBook::default());
-        books.undo_all();
-        assert!(books.at(PROJECT, 1).is_none());
-        assert!(books.at(ProjectId(2), 1).is_some());
+        let mut reservation_cache = ReservationCache::default();
+        reservation_cache.keep(ProjectId(2), 1, ReservationSet::default());
+        reservation_cache.settle();
+        reservation_cache.begin_job();
+        reservation_cache.keep(PROJECT, 1, ReservationSet::default());
+        reservation_cache.undo_all();
+        assert!(reservation_cache.at(PROJECT, 1).is_none());
+        assert!(reservation_cache.at(ProjectId(2), 1).is_some());
     }
 }

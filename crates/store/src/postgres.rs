@@ -1,7 +1,7 @@
 //! The PostgreSQL engine: one database, any number of servers over it.
 //!
 //! Here is what is PostgreSQL's own: connections, writers, and how servers hear of each other. Nothing is remembered
-//! between transactions but what never changes, and the lease books, which carry a version: another server may have
+//! between transactions but what never changes, and the reservations, which carry a version: another server may have
 //! written meanwhile. Whoever writes in a project holds the lock of the project's row, so that within a project everything
 //! happens one after the other, in the order of its event log. A database that goes away is told as such, and is found
 //! again without a restart.

@@ -151,7 +151,7 @@ async fn keep(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, next: &Next, 
 
 from_row! {
     Presence { state, substate, since, seen_at, source, watcher_pid, channel }
-    Present { agent, presence, last_mail_at, leases }
+    Present { agent, presence, last_mail_at, reservations }
     HeardOf { agent, name, presence }
 }
 

@@ -1,18 +1,18 @@
 //! Reservations and the line for them.
 //!
-//! What is decided is decided by the lease book of `mail`, while nobody else writes in the project; this file sees to it
-//! that the book tells what the rows tell, and writes down what was decided. Reservations that ended or were released stay
+//! What is decided is decided by the reservations of `mail`, while nobody else writes in the project; this file sees to it
+//! that the set tells what the rows tell, and writes down what was decided. Reservations that ended or were released stay
 //! in the table as history.
 
 use std::collections::HashSet;
 
-use mail::ids::{LeaseId, TicketId};
+use mail::ids::{ReservationId, TicketId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{
-    Decision, Lease, LeaseBook, Request, ReservationStore, Reserved, Waiter, place_held_until, renewed,
+    Decision, Reservation, ReservationSet, Request, ReservationStore, Reserved, Waiter, place_held_until, renewed,
 };
 
-use crate::ledger::OpenBook;
+use crate::ledger::CachedReservations;
 use crate::prelude::*;
 use crate::values::lines_of;
 
@@ -30,7 +30,7 @@ impl ReservationStore for Engine {
         patterns: Option<&[Pattern]>,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Vec<Lease>, StoreError> {
+    ) -> Result<Vec<Reservation>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
         let releasing = in_job!(|tx| release(tx, project, agent, patterns.as_deref(), by, now).await);
         self.write("release files", Home::Project(project), releasing).await
@@ -43,34 +43,34 @@ impl ReservationStore for Engine {
         patterns: Option<&[Pattern]>,
         ends_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Result<Vec<Lease>, Pattern>, StoreError> {
+    ) -> Result<Result<Vec<Reservation>, Pattern>, StoreError> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
         let renewing = in_job!(|tx| {
             let mut held = held(tx, project, agent, patterns.as_deref(), now).await?;
-            let open = open_book(tx, project, now).await?;
-            held.retain(|lease| open.book.stands(lease, now));
-            let leases = match renewed(held, patterns.as_deref(), ends_at) {
-                Ok(leases) if !leases.is_empty() => leases,
+            let open = cached(tx, project, now).await?;
+            held.retain(|reservation| open.set.stands(reservation, now));
+            let reservations = match renewed(held, patterns.as_deref(), ends_at) {
+                Ok(reservations) if !reservations.is_empty() => reservations,
                 nothing => return Ok(nothing),
             };
-            prolong(tx, leases.iter()).await?;
-            let version = tx.record_reservations(project, EventKind::LeaseGranted, &leases, agent, now).await?;
-            let book = book_at(tx, project, version);
-            leases.iter().for_each(|lease| book.hold(lease.clone()));
-            Ok(Ok(leases))
+            prolong(tx, reservations.iter()).await?;
+            let version = tx.record_reservations(project, EventKind::ReservationGranted, &reservations, agent, now).await?;
+            let set = cached_at(tx, project, version);
+            reservations.iter().for_each(|reservation| set.hold(reservation.clone()));
+            Ok(Ok(reservations))
         });
-        self.write("renew leases", Home::Project(project), renewing).await
+        self.write("renew reservations", Home::Project(project), renewing).await
     }
 
-    async fn leases(
+    async fn reservations(
         &self,
         project: ProjectId,
-        after: Option<LeaseId>,
+        after: Option<ReservationId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Lease>, StoreError> {
+    ) -> Result<Vec<Reservation>, StoreError> {
         let after = after.map_or(0, |id| id.0);
-        self.read("list leases", async |tx| leases_of(tx, project, now, after, limit).await).await
+        self.read("list reservations", async |tx| reservations_of(tx, project, now, after, limit).await).await
     }
 
     async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError> {
@@ -83,7 +83,7 @@ async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outco
     if held_until.is_none() {
         request.ticket = None;
     }
-    match open_book(tx, request.project, now).await?.book.decide(&request, now) {
+    match cached(tx, request.project, now).await?.set.decide(&request, now) {
         Decision::Grant => grant(tx, &request, now).await.map(Reserved::Granted),
         Decision::Wait { conflicts, look_again_at } => {
             let ticket = match request.ticket_that_stays(held_until, now) {
@@ -103,40 +103,40 @@ async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outco
     }
 }
 
-/// The project's book, read again if it is not open or somebody else has changed the rows since.
-async fn open_book<'t>(tx: &'t mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<&'t mut OpenBook> {
+/// The project's set, read again if it is not open or somebody else has changed the rows since.
+async fn cached<'t>(tx: &'t mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<&'t mut CachedReservations> {
     let version = tx.numbers(project).await?.lease_version;
-    if tx.books().at(project, version).is_none() {
-        let leases = leases_of(tx, project, now, 0, usize::MAX).await?;
+    if tx.reservation_cache().at(project, version).is_none() {
+        let reservations = reservations_of(tx, project, now, 0, usize::MAX).await?;
         let line = waiters_of(tx, project, now).await?;
-        tx.books().keep(project, version, LeaseBook::new(leases, line));
+        tx.reservation_cache().keep(project, version, ReservationSet::new(reservations, line));
     }
-    Ok(tx.books().at(project, version).expect("the book was opened above"))
+    Ok(tx.reservation_cache().at(project, version).expect("the set was opened above"))
 }
 
-/// The book that was opened in this job, which from now on tells what the rows tell at `version`.
-fn book_at<'t>(tx: &'t mut Tx<'_>, project: ProjectId, version: i64) -> &'t mut LeaseBook {
-    let open = tx.books().at(project, version - 1).expect("the book was opened in this job");
+/// The set that was opened in this job, which from now on tells what the rows tell at `version`.
+fn cached_at<'t>(tx: &'t mut Tx<'_>, project: ProjectId, version: i64) -> &'t mut ReservationSet {
+    let open = tx.reservation_cache().at(project, version - 1).expect("the set was opened in this job");
     open.is_at(version);
-    &mut open.book
+    &mut open.set
 }
 
-async fn grant(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Vec<Lease>> {
+async fn grant(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Vec<Reservation>> {
     if let Some(ticket) = request.ticket {
         leave(tx, ticket).await?;
     }
-    let book = &open_book(tx, request.project, now).await?.book;
-    let own = |pattern| book.own(request.agent, pattern, now);
-    let mut granted: Vec<Lease> =
+    let set = &cached(tx, request.project, now).await?.set;
+    let own = |pattern| set.own(request.agent, pattern, now);
+    let mut granted: Vec<Reservation> =
         request.patterns.iter().map(|pattern| request.granted(pattern, own(pattern), now)).collect();
-    prolong(tx, granted.iter().filter(|lease| lease.id != LeaseId(0))).await?;
+    prolong(tx, granted.iter().filter(|reservation| reservation.id != ReservationId(0))).await?;
     insert(tx, request.project, &mut granted).await?;
     let version =
-        tx.record_reservations(request.project, EventKind::LeaseGranted, &granted, request.agent, now).await?;
-    let book = book_at(tx, request.project, version);
-    request.ticket.iter().for_each(|ticket| book.leave(*ticket));
-    granted.iter().for_each(|lease| book.hold(lease.clone()));
-    if let Some(open) = tx.books().at(request.project, version) {
+        tx.record_reservations(request.project, EventKind::ReservationGranted, &granted, request.agent, now).await?;
+    let set = cached_at(tx, request.project, version);
+    request.ticket.iter().for_each(|ticket| set.leave(*ticket));
+    granted.iter().for_each(|reservation| set.hold(reservation.clone()));
+    if let Some(open) = tx.reservation_cache().at(request.project, version) {
         open.forget_ended_sometimes(now);
     }
     Ok(granted)
@@ -157,10 +157,10 @@ async fn wait(tx: &mut Tx<'_>, request: &Request, now: Timestamp) -> Outcome<Tic
         }
     };
     let version = tx.raise_reservations(request.project).await?;
-    let book = book_at(tx, request.project, version);
+    let set = cached_at(tx, request.project, version);
     gone.push(ticket);
-    gone.into_iter().for_each(|lost| book.leave(lost));
-    book.stand(request.waiter(ticket, until));
+    gone.into_iter().for_each(|lost| set.leave(lost));
+    set.stand(request.waiter(ticket, until));
     Ok(ticket)
 }
 
@@ -168,7 +168,7 @@ async fn leave_line(tx: &mut Tx<'_>, request: &Request) -> Outcome<()> {
     let Some(ticket) = request.ticket else { return Ok(()) };
     leave(tx, ticket).await?;
     let version = tx.raise_reservations(request.project).await?;
-    book_at(tx, request.project, version).leave(ticket);
+    cached_at(tx, request.project, version).leave(ticket);
     Ok(())
 }
 
@@ -180,34 +180,34 @@ pub(crate) async fn release(
     patterns: Option<&[Pattern]>,
     by: AgentId,
     now: Timestamp,
-) -> Outcome<Vec<Lease>> {
+) -> Outcome<Vec<Reservation>> {
     let mut released = held(tx, project, agent, patterns, now).await?;
     if released.is_empty() {
         return Ok(released);
     }
-    released.iter_mut().for_each(|lease| lease.ends_at = now);
+    released.iter_mut().for_each(|reservation| reservation.ends_at = now);
     note_release(tx, &released, now).await?;
-    let version = tx.record_reservations(project, EventKind::LeaseReleased, &released, by, now).await?;
-    if let Some(open) = tx.books().at(project, version - 1) {
-        released.iter().for_each(|lease| open.book.end(lease.id, &lease.pattern));
+    let version = tx.record_reservations(project, EventKind::ReservationReleased, &released, by, now).await?;
+    if let Some(open) = tx.reservation_cache().at(project, version - 1) {
+        released.iter().for_each(|reservation| open.set.end(reservation.id, &reservation.pattern));
         open.is_at(version);
     }
     Ok(released)
 }
 
 /// The columns of a reservation `r` and of its holder `a`.
-const LEASE: &str = "r.id, r.holder_id, a.name, r.pattern, r.exclusive, r.reason, r.granted_at, r.ends_at";
+const COLUMNS: &str = "r.id, r.holder_id, a.name, r.pattern, r.exclusive, r.reason, r.granted_at, r.ends_at";
 
 /// The active reservations of a project behind a number.
-async fn leases_of(
+async fn reservations_of(
     tx: &mut Tx<'_>,
     project: ProjectId,
     now: Timestamp,
     after: i64,
     limit: usize,
-) -> Outcome<Vec<Lease>> {
+) -> Outcome<Vec<Reservation>> {
     let sql = format!(
-        "SELECT {LEASE} FROM reservation r INDEXED BY reservation_open CROSS JOIN agent a ON a.id = r.holder_id
+        "SELECT {COLUMNS} FROM reservation r INDEXED BY reservation_open CROSS JOIN agent a ON a.id = r.holder_id
          WHERE r.project_id = ?1 AND r.released_at IS NULL AND r.ends_at > ?2 AND r.id > ?3 ORDER BY r.id LIMIT ?4"
     );
     tx.rows(&sql, values![project, now, after, limit]).await
@@ -220,56 +220,56 @@ async fn held(
     agent: AgentId,
     patterns: Option<&[Pattern]>,
     now: Timestamp,
-) -> Outcome<Vec<Lease>> {
+) -> Outcome<Vec<Reservation>> {
     let sql = format!(
-        "SELECT {LEASE} FROM reservation r INDEXED BY reservation_held CROSS JOIN agent a ON a.id = r.holder_id
+        "SELECT {COLUMNS} FROM reservation r INDEXED BY reservation_held CROSS JOIN agent a ON a.id = r.holder_id
          WHERE r.holder_id = ?1 AND r.released_at IS NULL AND r.ends_at > ?2 AND r.project_id = ?3 ORDER BY r.id"
     );
     let wanted: Option<HashSet<&str>> = patterns.map(|some| some.iter().map(Pattern::as_str).collect());
-    let mut leases = Vec::new();
+    let mut reservations = Vec::new();
     let visit = &mut |row: &Row<'_>| {
         // Compared before it is compiled, for an agent may hold thousands and give back one.
         let text: &str = row.get(3)?;
         if wanted.as_ref().is_none_or(|wanted| wanted.contains(text)) {
-            leases.push(row.read()?);
+            reservations.push(row.read()?);
         }
         Ok(true)
     };
     tx.each(&sql, values![agent, now, project], visit).await?;
-    Ok(leases)
+    Ok(reservations)
 }
 
 from_row! {
-    Lease { id, holder, holder_name, pattern, exclusive, reason, granted_at, ends_at }
+    Reservation { id, holder, holder_name, pattern, exclusive, reason, granted_at, ends_at }
     Waiter { ticket, agent, agent_name, patterns, exclusive, until }
 }
 
 /// Writes those that have no number yet, and gives each its number.
-async fn insert(tx: &mut Tx<'_>, project: ProjectId, leases: &mut [Lease]) -> Outcome<()> {
+async fn insert(tx: &mut Tx<'_>, project: ProjectId, reservations: &mut [Reservation]) -> Outcome<()> {
     let sql = "INSERT INTO reservation (project_id, holder_id, pattern, exclusive, reason, granted_at, ends_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id";
-    let new = leases.iter().filter(|lease| lease.id == LeaseId(0));
-    let new = new.map(|lease| {
-        let Lease { holder, exclusive, granted_at, ends_at, .. } = *lease;
-        *values![project, holder, &lease.pattern, exclusive, &lease.reason, granted_at, ends_at]
+    let new = reservations.iter().filter(|reservation| reservation.id == ReservationId(0));
+    let new = new.map(|reservation| {
+        let Reservation { holder, exclusive, granted_at, ends_at, .. } = *reservation;
+        *values![project, holder, &reservation.pattern, exclusive, &reservation.reason, granted_at, ends_at]
     });
-    let ids: Vec<LeaseId> = tx.rows_many(sql, new).await?;
-    let new = leases.iter_mut().filter(|lease| lease.id == LeaseId(0));
-    new.zip(ids).for_each(|(lease, id)| lease.id = id);
+    let ids: Vec<ReservationId> = tx.rows_many(sql, new).await?;
+    let new = reservations.iter_mut().filter(|reservation| reservation.id == ReservationId(0));
+    new.zip(ids).for_each(|(reservation, id)| reservation.id = id);
     Ok(())
 }
 
 /// Writes the new end, mode and reason of reservations.
-async fn prolong<'l>(tx: &mut Tx<'_>, leases: impl Iterator<Item = &'l Lease> + Send) -> Outcome<()> {
+async fn prolong<'l>(tx: &mut Tx<'_>, reservations: impl Iterator<Item = &'l Reservation> + Send) -> Outcome<()> {
     let sql = "UPDATE reservation SET ends_at = ?2, exclusive = ?3, reason = ?4 WHERE id = ?1";
-    let leases = leases.map(|lease| *values![lease.id, lease.ends_at, lease.exclusive, &lease.reason]);
-    tx.execute_many(sql, leases).await
+    let reservations = reservations.map(|reservation| *values![reservation.id, reservation.ends_at, reservation.exclusive, &reservation.reason]);
+    tx.execute_many(sql, reservations).await
 }
 
 /// Notes that reservations were given back.
-async fn note_release(tx: &mut Tx<'_>, leases: &[Lease], now: Timestamp) -> Outcome<()> {
-    let leases = leases.iter().map(|lease| *values![lease.id, now]);
-    tx.execute_many("UPDATE reservation SET released_at = ?2 WHERE id = ?1", leases).await
+async fn note_release(tx: &mut Tx<'_>, reservations: &[Reservation], now: Timestamp) -> Outcome<()> {
+    let reservations = reservations.iter().map(|reservation| *values![reservation.id, now]);
+    tx.execute_many("UPDATE reservation SET released_at = ?2 WHERE id = ?1", reservations).await
 }
 
 /// Those who stand in line, in their order.

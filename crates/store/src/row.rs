@@ -5,7 +5,7 @@
 use bytes::BytesMut;
 use jiff::Timestamp;
 use mail::clock::from_micros;
-use mail::ids::{AgentId, LeaseId, MessageId, ProjectId, TicketId};
+use mail::ids::{AgentId, ReservationId, MessageId, ProjectId, TicketId};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -77,7 +77,7 @@ into_value! {
     ProjectId: value => Self::Int(value.0),
     AgentId: value => Self::Int(value.0),
     MessageId: value => Self::Int(value.0),
-    LeaseId: value => Self::Int(value.0),
+    ReservationId: value => Self::Int(value.0),
     TicketId: value => Self::Int(value.0),
 }
 
@@ -230,7 +230,7 @@ column! {
     ProjectId: Value::Int(number) => Some(Self(number)),
     AgentId: Value::Int(number) => Some(Self(number)),
     MessageId: Value::Int(number) => Some(Self(number)),
-    LeaseId: Value::Int(number) => Some(Self(number)),
+    ReservationId: Value::Int(number) => Some(Self(number)),
     TicketId: Value::Int(number) => Some(Self(number)),
 }
 

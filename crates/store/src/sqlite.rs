@@ -2,7 +2,7 @@
 //!
 //! Here is what is SQLite's own; nouns stand beside this file. A write is answered only after its transaction is on disk;
 //! a read runs where it is called, on a connection that cannot write. Other processes may use the same file at the same
-//! time, so nothing that a transaction needs is remembered from the one before (but for the lease books, which carry a
+//! time, so nothing that a transaction needs is remembered from the one before (but for the reservations, which carry a
 //! version).
 
 mod connection;

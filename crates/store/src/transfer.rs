@@ -41,7 +41,7 @@ impl TransferStore for Engine {
     }
 }
 
-from_row! { Counts { projects, agents, messages, deliveries, leases, events } }
+from_row! { Counts { projects, agents, messages, deliveries, reservations, events } }
 
 async fn export(tx: &mut Tx<'_>, after: Option<MessageId>, limit: usize) -> Outcome<Vec<Record>> {
     let newest = tx.newest_settled().await?;

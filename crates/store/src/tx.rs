@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use mail::events::{Event, EventKind};
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::PAGE_BYTES;
-use mail::reservations::Lease;
+use mail::reservations::Reservation;
 
 use crate::error::{Outcome, SqlError};
 use crate::events::EVENT;
-use crate::ledger::{LeaseBooks, Ledger, Numbers};
+use crate::ledger::{ReservationCache, Ledger, Numbers};
 use crate::postgres::{MAKING, PostgresTx};
 use crate::row::{FromRow, Row, Value, values};
 use crate::sqlite::SqliteTx;
@@ -213,18 +213,18 @@ impl Tx<'_> {
         Ok((numbers.next_seq(), numbers.next_time(now)))
     }
 
-    /// Notes that reservations of a project changed, writes an event for each of `leases`, and returns the version that
+    /// Notes that reservations of a project changed, writes an event for each of `reservations`, and returns the version that
     /// the rows have now.
     pub(crate) async fn record_reservations(
         &mut self,
         project: ProjectId,
         kind: EventKind,
-        leases: &[Lease],
+        reservations: &[Reservation],
         by: AgentId,
         at: Timestamp,
     ) -> Outcome<i64> {
-        for lease in leases {
-            self.record(project, kind, lease.id.0, Some(by), at).await?;
+        for reservation in reservations {
+            self.record(project, kind, reservation.id.0, Some(by), at).await?;
         }
         self.raise_reservations(project).await
     }
@@ -243,9 +243,9 @@ impl Tx<'_> {
         }
     }
 
-    /// The open lease books.
-    pub(crate) fn books(&mut self) -> &mut LeaseBooks {
-        &mut self.ledger().books
+    /// The open reservations.
+    pub(crate) fn reservation_cache(&mut self) -> &mut ReservationCache {
+        &mut self.ledger().reservation_cache
     }
 
     /// The newest message such that all before it are there.

@@ -50,7 +50,7 @@ async fn everything() -> Shop {
         .beat(PROJECT, Claim::of("codex"), Sign { state: "AWAKE", substate: None, watcher_pid: Some(7), channel: None })
         .await
         .unwrap();
-    leases_and_watches(&shop, &question).await;
+    reservations_and_watches(&shop, &question).await;
     shop.store.advance_cursor("nats", shop.team.project, 3).await.unwrap();
     shop.store.close().await;
     shop
@@ -60,7 +60,7 @@ fn draft_of<'a>(from: &'a str, subject: &'a str, body: &'a str, key: Option<&'a 
     Draft { subject, body, idempotency_key: key, ..draft(from, None) }
 }
 
-async fn leases_and_watches(shop: &Shop, question: &Message) {
+async fn reservations_and_watches(shop: &Shop, question: &Message) {
     let now = team::at(0);
     let granted = shop.store.reserve(&shop.team.request(0, "src/**"), now).await.unwrap();
     assert!(matches!(granted, Reserved::Granted(_)), "{granted:?}");
@@ -133,7 +133,7 @@ async fn answers(office: &Office) -> String {
     }
     let work = WorkAsk { project_key: PROJECT, state: None, agent: None, before: None, limit: 50 };
     told += &format!("{:#?}\n", office.work(work).await.unwrap());
-    told += &format!("{:#?}\n", office.leases(PROJECT, None, 50).await.unwrap());
+    told += &format!("{:#?}\n", office.reservations(PROJECT, None, 50).await.unwrap());
     told += &format!("{:#?}\n", office.channels(PROJECT).await.unwrap());
     told
 }
@@ -206,7 +206,7 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
     assert_eq!(refused.code(), "FILE_RESERVATION_CONFLICT");
     let other = ["other.rs".to_owned()];
     let granted = office.reserve(ReserveAsk { paths: &other, ..ask }).await.unwrap();
-    assert_eq!(granted[0].id.0, 3, "numbers of leases go on");
+    assert_eq!(granted[0].id.0, 3, "numbers of reservations go on");
     office.register(named(Some("newcomer"), None)).await.unwrap();
     office.ensure_project("/projects/third").await.unwrap();
     office.post(post("newcomer", &[], "hello")).await.unwrap();

@@ -169,16 +169,16 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
     shop.office.send(draft("agent-0", None)).await.unwrap();
     assert_eq!(*shop.heard.mail.lock().unwrap(), [shop.team.agents[1]]);
 
-    let leases = || shop.heard.leases.load(Ordering::Relaxed);
+    let reservations = || shop.heard.reservations.load(Ordering::Relaxed);
     shop.office.release(PROJECT, Claim::of("agent-0"), None).await.unwrap();
-    assert_eq!(leases(), 0, "nothing was given back");
+    assert_eq!(reservations(), 0, "nothing was given back");
     let (agent, paths) = (Claim::of("agent-0"), ["src/**".to_owned()]);
     let (ttl_seconds, wait) = (60, Duration::ZERO);
     let ask = ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
     shop.office.reserve(ask).await.unwrap();
-    let granted = leases();
+    let granted = reservations();
     shop.office.release(PROJECT, agent, None).await.unwrap();
-    assert_eq!(leases(), granted + 1);
+    assert_eq!(reservations(), granted + 1);
 }
 
 /// Rules under which names have to be proved.

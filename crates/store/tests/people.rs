@@ -7,11 +7,11 @@ use mail::Error;
 use mail::agents::{AgentStore, PERSON};
 use mail::channels::OfficeMark;
 use mail::events::{Event, EventKind, EventStore};
-use mail::ids::LeaseId;
+use mail::ids::ReservationId;
 use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
 use mail::office::{Claim, Draft, PostDraft, Registration, ReserveAsk, Rules, TakenIn};
 use mail::presence::PresenceStore;
-use mail::reservations::{Lease, ReservationStore};
+use mail::reservations::{Reservation, ReservationStore};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
 use crate::talk::{arrive, kept, post, strict, talking};
@@ -29,7 +29,7 @@ async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
     shop.store.inbox(&InboxQuery::newest(shop.team.agents[agent], 100)).await.unwrap()
 }
 
-async fn reserve(shop: &Shop, name: &str, path: &str) -> Lease {
+async fn reserve(shop: &Shop, name: &str, path: &str) -> Reservation {
     let paths = [path.to_owned()];
     let (agent, wait) = (Claim::person(name), Duration::ZERO);
     let ask =
@@ -162,25 +162,25 @@ async fn a_person_puts_anybodys_mail_away_and_brings_it_back() {
 }
 
 #[tokio::test]
-async fn a_person_gives_back_somebodys_lease_and_its_holder_is_told() {
+async fn a_person_gives_back_somebodys_reservation_and_its_holder_is_told() {
     let shop = shop(strict()).await;
     let anna = welcome(&shop).await;
     reserve(&shop, "agent-1", "docs/**").await;
-    let lease = reserve(&shop, "agent-1", "src/**").await;
-    let woken = shop.heard.leases.load(Ordering::Relaxed);
-    let back = shop.office.release_for(PROJECT, "Anna", lease.id).await.unwrap();
-    assert_eq!((back.id, back.holder), (lease.id, shop.team.agents[1]));
-    assert_eq!(shop.heard.leases.load(Ordering::Relaxed), woken + 1);
+    let reservation = reserve(&shop, "agent-1", "src/**").await;
+    let woken = shop.heard.reservations.load(Ordering::Relaxed);
+    let back = shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
+    assert_eq!((back.id, back.holder), (reservation.id, shop.team.agents[1]));
+    assert_eq!(shop.heard.reservations.load(Ordering::Relaxed), woken + 1);
     let events = shop.store.events(shop.team.project, 0, 100).await.unwrap();
-    let released = events.iter().find(|event| event.kind == EventKind::LeaseReleased).unwrap();
-    assert_eq!((released.reference, released.agent), (lease.id.0, Some(anna.id)));
+    let released = events.iter().find(|event| event.kind == EventKind::ReservationReleased).unwrap();
+    assert_eq!((released.reference, released.agent), (reservation.id.0, Some(anna.id)));
     let told = inbox(&shop, 1).await.remove(0).message;
     let how = (told.from.as_str(), told.vouched, told.door.as_str(), told.importance, told.kind);
     assert_eq!(how, ("Anna", Vouched::Human, "page", Importance::High, None));
     assert!(told.body.contains("`src/**`") && told.body.contains("Anna"), "{}", told.body);
     let now = team::at(0);
-    assert_eq!(shop.store.leases(shop.team.project, None, 10, now).await.unwrap().len(), 1, "the other stays");
-    for gone in [lease.id, LeaseId(99), LeaseId(i64::MIN)] {
+    assert_eq!(shop.store.reservations(shop.team.project, None, 10, now).await.unwrap().len(), 1, "the other stays");
+    for gone in [reservation.id, ReservationId(99), ReservationId(i64::MIN)] {
         let refused = shop.office.release_for(PROJECT, "Anna", gone).await.unwrap_err();
         let expected = format!("Reservation '{gone}' is not active any more");
         assert_eq!((refused.code(), refused.to_string()), ("RESERVATION_OVER", expected));
@@ -189,11 +189,11 @@ async fn a_person_gives_back_somebodys_lease_and_its_holder_is_told() {
 }
 
 #[tokio::test]
-async fn who_gives_back_its_own_lease_is_not_told() {
+async fn who_gives_back_its_own_reservation_is_not_told() {
     let shop = shop(Rules::default()).await;
     let anna = welcome(&shop).await;
-    let lease = reserve(&shop, "Anna", "src/**").await;
-    shop.office.release_for(PROJECT, "Anna", lease.id).await.unwrap();
+    let reservation = reserve(&shop, "Anna", "src/**").await;
+    shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
     assert!(shop.store.inbox(&InboxQuery::newest(anna.id, 1)).await.unwrap().is_empty());
 }
 

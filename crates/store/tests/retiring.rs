@@ -57,16 +57,16 @@ async fn a_retired_agent_is_written_to_again_when_it_registered_again() {
 #[tokio::test]
 async fn nobody_retires_itself_and_nobody_twice() {
     let shop = retired().await;
-    let (leases, boards) = (&shop.heard.leases, &shop.heard.boards);
-    let woken = (leases.load(Ordering::Relaxed), boards.load(Ordering::Relaxed));
+    let (reservations, boards) = (&shop.heard.reservations, &shop.heard.boards);
+    let woken = (reservations.load(Ordering::Relaxed), boards.load(Ordering::Relaxed));
     assert!(!shop.office.retire(PROJECT, "Anna", "codex").await.unwrap());
     let refused = shop.office.retire(PROJECT, "Anna", "Anna").await.unwrap_err();
     assert_eq!(refused.to_string(), "Invalid agent name: 'Anna'; wanted: another name than your own");
     let unknown = shop.office.retire(PROJECT, "Anna", "nobody").await;
     assert!(matches!(unknown, Err(Error::UnknownAgent { another: true, .. })), "{unknown:?}");
-    assert_eq!((leases.load(Ordering::Relaxed), boards.load(Ordering::Relaxed)), woken, "nothing changed");
+    assert_eq!((reservations.load(Ordering::Relaxed), boards.load(Ordering::Relaxed)), woken, "nothing changed");
     assert!(shop.office.retire(PROJECT, "Anna", "gemini").await.unwrap());
-    assert_eq!((leases.load(Ordering::Relaxed), boards.load(Ordering::Relaxed)), (woken.0 + 1, woken.1 + 1));
+    assert_eq!((reservations.load(Ordering::Relaxed), boards.load(Ordering::Relaxed)), (woken.0 + 1, woken.1 + 1));
 }
 
 #[tokio::test]

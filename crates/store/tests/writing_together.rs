@@ -66,7 +66,7 @@ async fn two_processes_never_grant_the_same_file_twice() {
     }
     let events = stores[1].events(team.project, 8, 1000).await.unwrap();
     let told: HashSet<_> =
-        events.iter().map(|event| (event.kind == EventKind::LeaseGranted, event.reference)).collect();
+        events.iter().map(|event| (event.kind == EventKind::ReservationGranted, event.reference)).collect();
     assert_eq!((events.len(), told.len()), (20, 20));
 }
 

@@ -16,7 +16,7 @@ declare! {
         /// When it last wrote or got a message.
         last_mail_ts[if_any]: Option<Time> = present.last_mail_at.map(Time),
         /// How many files or patterns it has reserved now.
-        reservations: u64 = present.leases,
+        reservations: u64 = present.reservations,
     }
 
     /// Whether an agent is there.

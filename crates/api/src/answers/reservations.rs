@@ -1,12 +1,12 @@
 //! Reservations of files, as answers show them.
 
-use mail::reservations::Lease;
+use mail::reservations::Reservation;
 
 use crate::Time;
 
 declare! {
     /// A reservation.
-    ReservationAnswer::new(reservation: Lease) {
+    ReservationAnswer::new(reservation: Reservation) {
         /// Its number.
         id: i64 = reservation.id.0,
         /// Who holds it.

@@ -236,7 +236,7 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
     let counts = examined.counts.map(|counts| {
         json!({
             "projects": counts.projects, "agents": counts.agents, "messages": counts.messages,
-            "deliveries": counts.deliveries, "active_leases": counts.leases, "events": counts.events,
+            "deliveries": counts.deliveries, "active_leases": counts.reservations, "events": counts.events,
         })
     });
     let consumer = |Cursor { sink, project, seq, newest }: &Cursor| json!({ "sink": sink, "project": project, "seq": seq, "newest": newest });
@@ -281,9 +281,9 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     rows.extend(database);
     rows.push(("server", server));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
-    if let Some(Counts { projects, agents, messages, deliveries, leases, events }) = examined.counts {
+    if let Some(Counts { projects, agents, messages, deliveries, reservations, events }) = examined.counts {
         let mail = format!("{messages} messages, {deliveries} deliveries, {agents} agents in {projects} projects");
-        rows.push(("mail", format!("{mail}, {leases} active leases, {events} events")));
+        rows.push(("mail", format!("{mail}, {reservations} active leases, {events} events")));
     }
     if examined.is_file_with_mail() {
         rows.push(("integrity", if checked { "checked" } else { "not checked (--quick)" }.to_owned()));

@@ -1,6 +1,6 @@
 //! A git repository of a test's own, whose commits the real binary may look at.
 //!
-//! Git sees no settings but the repository's own. Agents and leases are a server's; here is only what git does.
+//! Git sees no settings but the repository's own. Agents and reservations are a server's; here is only what git does.
 
 use std::fs;
 use std::path::{Path, PathBuf};

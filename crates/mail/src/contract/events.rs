@@ -16,16 +16,16 @@ pub async fn the_log_tells_what_happened_to_what_by_whom_and_when(store: &Shared
     let id = team.send(draft("alice", &["bob"]).taken(at("16:00:00"))).await;
     store.mark(bob, id, &Mark::Read, at("16:01:00")).await.unwrap();
     store.mark(bob, id, &Mark::Acknowledged { note: String::new() }, at("16:02:00")).await.unwrap();
-    let lease = team.granted(&team.request("alice", &["a.txt"]), at("16:03:00")).await[0].id.0;
+    let reservation = team.granted(&team.request("alice", &["a.txt"]), at("16:03:00")).await[0].id.0;
     store.renew(team.id(), alice, None, at("17:00:00"), at("16:04:00")).await.unwrap().unwrap();
     store.release(team.id(), alice, None, alice, at("16:05:00")).await.unwrap();
     let expected = [
         (EventKind::MessageSent, id.0, alice, "16:00:00"),
         (EventKind::MessageRead, id.0, bob, "16:01:00"),
         (EventKind::MessageAcknowledged, id.0, bob, "16:02:00"),
-        (EventKind::LeaseGranted, lease, alice, "16:03:00"),
-        (EventKind::LeaseGranted, lease, alice, "16:04:00"),
-        (EventKind::LeaseReleased, lease, alice, "16:05:00"),
+        (EventKind::ReservationGranted, reservation, alice, "16:03:00"),
+        (EventKind::ReservationGranted, reservation, alice, "16:04:00"),
+        (EventKind::ReservationReleased, reservation, alice, "16:05:00"),
     ];
     let told = team.events().await;
     for (seq, name) in (1..).zip(["alice", "bob", "carol"]) {
@@ -46,18 +46,18 @@ pub async fn a_message_event_carries_the_time_of_the_message(store: &Shared) {
     assert_eq!(team.events().await.last().unwrap().at, second.created_at, "which the store moved on");
 }
 
-pub async fn each_lease_is_told_by_an_event_of_its_own(store: &Shared) {
+pub async fn each_reservation_is_told_by_an_event_of_its_own(store: &Shared) {
     let team = team(store).await;
-    let leases = team.granted(&team.request("alice", &["b.txt", "a.txt"]), at("16:00:00")).await;
+    let reservations = team.granted(&team.request("alice", &["b.txt", "a.txt"]), at("16:00:00")).await;
     team.granted(&team.request("alice", &["c.txt", "a.txt"]), at("16:00:01")).await;
-    assert_eq!(team.count_events(EventKind::LeaseGranted).await, 4, "one that is prolonged tells so too");
+    assert_eq!(team.count_events(EventKind::ReservationGranted).await, 4, "one that is prolonged tells so too");
     let told: Vec<i64> = team.events().await[3..5].iter().map(|event| event.reference).collect();
-    assert_eq!(told, [leases[0].id.0, leases[1].id.0]);
+    assert_eq!(told, [reservations[0].id.0, reservations[1].id.0]);
     let named = parsed(&["a.txt", "b.txt"]);
     store.renew(team.id(), team.agent("alice"), Some(&named), at("17:00:00"), at("16:00:02")).await.unwrap().unwrap();
-    assert_eq!(team.count_events(EventKind::LeaseGranted).await, 6);
+    assert_eq!(team.count_events(EventKind::ReservationGranted).await, 6);
     store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
-    assert_eq!(team.count_events(EventKind::LeaseReleased).await, 3);
+    assert_eq!(team.count_events(EventKind::ReservationReleased).await, 3);
 }
 
 pub async fn what_changed_nothing_is_not_told(store: &Shared) {
@@ -205,7 +205,7 @@ pub async fn the_change_stamp_changes_with_every_commit(store: &Shared) {
     store.mark(bob, id, &Mark::Read, at("16:00:00")).await.unwrap();
     changed("reading").await;
     team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
-    changed("a lease").await;
+    changed("a reservation").await;
     team.queued(&team.patient("bob", &["a.txt"], at("17:00:00")), at("16:00:00")).await;
     changed("a place in the line").await;
     store.release(team.id(), alice, None, alice, at("16:00:00")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the contract suites start from: a project with three agents, drafts, requests for leases, and fixed times.
+//! What the contract suites start from: a project with three agents, drafts, requests for reservations, and fixed times.
 //!
 //! Everything is made through the ports, so that a suite needs nothing of an engine but a fresh store. Nothing here
 //! checks a promise.
@@ -19,7 +19,7 @@ use crate::messages::{
 };
 use crate::projects::Project;
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Lease, Request, Reserved};
+use crate::reservations::{Reservation, Request, Reserved};
 
 /// More than any list of these suites holds.
 pub(super) const PLENTY: usize = 1000;
@@ -184,20 +184,20 @@ impl Team {
         Request { wait_until: Some(until), ..self.request(agent, patterns) }
     }
 
-    /// Asks for leases.
+    /// Asks for reservations.
     pub(super) async fn reserve(&self, request: &Request, now: Timestamp) -> Reserved {
         self.store.reserve(request, now).await.unwrap()
     }
 
-    /// Asks for leases that have to be granted.
-    pub(super) async fn granted(&self, request: &Request, now: Timestamp) -> Vec<Lease> {
+    /// Asks for reservations that have to be granted.
+    pub(super) async fn granted(&self, request: &Request, now: Timestamp) -> Vec<Reservation> {
         match self.reserve(request, now).await {
-            Reserved::Granted(leases) => leases,
+            Reserved::Granted(reservations) => reservations,
             other => panic!("a grant was wanted, not {other:?}"),
         }
     }
 
-    /// Asks for leases that others hold, and returns the place in the line.
+    /// Asks for reservations that others hold, and returns the place in the line.
     pub(super) async fn queued(&self, request: &Request, now: Timestamp) -> TicketId {
         match self.reserve(request, now).await {
             Reserved::Waiting { ticket, .. } => ticket,
@@ -205,9 +205,9 @@ impl Team {
         }
     }
 
-    /// The project's active leases.
-    pub(super) async fn leases(&self, now: Timestamp) -> Vec<Lease> {
-        self.store.leases(self.id(), None, PLENTY, now).await.unwrap()
+    /// The project's active reservations.
+    pub(super) async fn reservations(&self, now: Timestamp) -> Vec<Reservation> {
+        self.store.reservations(self.id(), None, PLENTY, now).await.unwrap()
     }
 }
 
@@ -350,9 +350,9 @@ pub(super) fn entry_ids(entries: &[InboxEntry]) -> Vec<MessageId> {
     entries.iter().map(|entry| entry.message.id).collect()
 }
 
-/// The texts of the patterns of leases, in their order.
-pub(super) fn patterns(leases: &[Lease]) -> Vec<&str> {
-    leases.iter().map(|lease| lease.pattern.as_str()).collect()
+/// The texts of the patterns of reservations, in their order.
+pub(super) fn patterns(reservations: &[Reservation]) -> Vec<&str> {
+    reservations.iter().map(|reservation| reservation.pattern.as_str()).collect()
 }
 
 /// A number that changes with every commit.

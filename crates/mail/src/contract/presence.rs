@@ -97,7 +97,7 @@ pub async fn the_stamp_of_presence_changes_with_what_is_told_and_with_no_sign_of
     team.send(draft("bob", &["carol"])).await;
     assert!(is_new(stamp("16:06:01").await), "mail");
     team.granted(&team.request("bob", &["a"]), at("16:06:01")).await;
-    assert!(is_new(stamp("16:06:01").await), "a lease");
+    assert!(is_new(stamp("16:06:01").await), "a reservation");
     assert!(is_new(stamp("17:06:01").await), "that ended");
 }
 
@@ -110,7 +110,7 @@ pub async fn an_act_leaves_a_watcher_its_word(store: &Shared) {
     assert_eq!(known(store, &team, "alice").await, Presence { seen_at: at("16:05:00"), ..before });
 }
 
-pub async fn everybody_is_listed_with_presence_mail_and_leases(store: &Shared) {
+pub async fn everybody_is_listed_with_presence_mail_and_reservations(store: &Shared) {
     let team = team(store).await;
     say(store, &team, "alice", word(AWAKE, Some("IDLE"), at("16:00:00"))).await;
     let sent = team.sent(draft("bob", &["alice"])).await.created_at;
@@ -120,16 +120,16 @@ pub async fn everybody_is_listed_with_presence_mail_and_leases(store: &Shared) {
     team.granted(&team.request("carol", &["c"]), at("16:00:00")).await;
     store.release(team.id(), team.agent("carol"), None, team.agent("carol"), at("16:01:00")).await.unwrap();
     let present = store.present(team.id(), None, PLENTY, at("16:09:59")).await.unwrap();
-    let line = |present: &Present| (present.agent.name.clone(), present.last_mail_at, present.leases);
+    let line = |present: &Present| (present.agent.name.clone(), present.last_mail_at, present.reservations);
     let lines: Vec<_> = present.iter().map(line).collect();
     let expected = [("alice", Some(newer), 0), ("bob", Some(newer), 2), ("carol", None, 0)];
-    assert_eq!(lines, expected.map(|(name, mail, leases)| (name.to_owned(), mail, leases)));
+    assert_eq!(lines, expected.map(|(name, mail, reservations)| (name.to_owned(), mail, reservations)));
     let presences: Vec<_> = present.iter().map(|one| one.presence.clone()).collect();
     assert_eq!(presences, [Some(known(store, &team, "alice").await), None, None]);
     let agents: Vec<_> = present.into_iter().map(|one| one.agent).collect();
     assert_eq!(agents, store.agents(team.id(), None, PLENTY).await.unwrap());
     let ended = store.present(team.id(), None, PLENTY, at("16:10:00")).await.unwrap();
-    assert_eq!(ended[1].leases, 0, "a lease that ended is not held");
+    assert_eq!(ended[1].reservations, 0, "a reservation that ended is not held");
 }
 
 pub async fn those_who_are_listed_come_in_pages_and_from_one_project(store: &Shared) {

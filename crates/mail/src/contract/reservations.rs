@@ -1,4 +1,4 @@
-//! What every store promises of leases: who is granted what, for how long, and how it is given back.
+//! What every store promises of reservations: who is granted what, for how long, and how it is given back.
 //!
 //! Standing in line is told in `waiting`.
 
@@ -7,15 +7,15 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::fixtures::{PLENTY, at, parsed, patterns, team, team_at};
 use crate::events::EventKind;
-use crate::reservations::{Conflict, Lease, MOST_CONFLICTS, Request, Reserved};
+use crate::reservations::{Conflict, Reservation, MOST_CONFLICTS, Request, Reserved};
 
-pub async fn a_grant_is_one_lease_for_each_pattern_in_the_order_asked(store: &Shared) {
+pub async fn a_grant_is_one_reservation_for_each_pattern_in_the_order_asked(store: &Shared) {
     let team = team(store).await;
     let request = Request { reason: "FEAT-1".into(), ..team.request("alice", &["src/**", "docs/*.md", "a.txt"]) };
-    let leases = team.granted(&request, at("16:00:00.000001")).await;
-    assert_eq!(patterns(&leases), ["src/**", "docs/*.md", "a.txt"]);
-    let expected = Lease {
-        id: leases[1].id,
+    let reservations = team.granted(&request, at("16:00:00.000001")).await;
+    assert_eq!(patterns(&reservations), ["src/**", "docs/*.md", "a.txt"]);
+    let expected = Reservation {
+        id: reservations[1].id,
         holder: team.agent("alice"),
         holder_name: "alice".into(),
         pattern: parsed(&["docs/*.md"]).remove(0),
@@ -24,8 +24,8 @@ pub async fn a_grant_is_one_lease_for_each_pattern_in_the_order_asked(store: &Sh
         granted_at: at("16:00:00.000001"),
         ends_at: at("16:10:00.000001"),
     };
-    assert_eq!(leases[1], expected);
-    assert_eq!(team.leases(at("16:00:01")).await, leases);
+    assert_eq!(reservations[1], expected);
+    assert_eq!(team.reservations(at("16:00:01")).await, reservations);
 }
 
 pub async fn what_another_holds_is_refused_with_the_holder(store: &Shared) {
@@ -55,7 +55,7 @@ pub async fn one_conflict_grants_nothing(store: &Shared) {
     let before = team.events().await;
     let refused = team.reserve(&team.request("bob", &["a.txt", "b.txt", "c.txt"]), at("16:00:01")).await;
     assert!(matches!(refused, Reserved::Refused(conflicts) if conflicts.len() == 1));
-    assert_eq!(team.leases(at("16:00:01")).await, held);
+    assert_eq!(team.reservations(at("16:00:01")).await, held);
     assert_eq!(team.events().await, before);
 }
 
@@ -68,7 +68,7 @@ pub async fn a_refusal_names_a_bounded_number_of_conflicts(store: &Shared) {
     assert!(matches!(refused, Reserved::Refused(conflicts) if conflicts.len() == MOST_CONFLICTS));
 }
 
-pub async fn shared_leases_meet_and_exclusive_ones_do_not(store: &Shared) {
+pub async fn shared_reservations_meet_and_exclusive_ones_do_not(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.shared("alice", &["src/**"]), at("16:00:00")).await;
     team.granted(&team.shared("bob", &["src/lib.rs"]), at("16:00:00")).await;
@@ -79,21 +79,21 @@ pub async fn shared_leases_meet_and_exclusive_ones_do_not(store: &Shared) {
     assert!(matches!(shared, Reserved::Refused(conflicts) if conflicts.len() == 1 && conflicts[0].exclusive));
 }
 
-pub async fn ones_own_leases_are_not_in_the_way(store: &Shared) {
+pub async fn ones_own_reservations_are_not_in_the_way(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["src/**"]), at("16:00:00")).await;
     team.granted(&team.request("alice", &["src/lib.rs", "**"]), at("16:00:00")).await;
-    assert_eq!(patterns(&team.leases(at("16:00:00")).await), ["src/**", "src/lib.rs", "**"]);
+    assert_eq!(patterns(&team.reservations(at("16:00:00")).await), ["src/**", "src/lib.rs", "**"]);
 }
 
-pub async fn a_lease_of_another_project_is_not_in_the_way(store: &Shared) {
+pub async fn a_reservation_of_another_project_is_not_in_the_way(store: &Shared) {
     let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let shops = shop.granted(&shop.request("alice", &["src/**"]), at("16:00:00")).await;
     let banks = bank.granted(&bank.request("bob", &["src/**"]), at("16:00:00")).await;
-    assert_eq!(shop.leases(at("16:00:00")).await, shops);
-    assert_eq!(bank.leases(at("16:00:00")).await, banks);
+    assert_eq!(shop.reservations(at("16:00:00")).await, shops);
+    assert_eq!(bank.reservations(at("16:00:00")).await, banks);
     store.release(bank.id(), bank.agent("bob"), None, bank.agent("bob"), at("16:00:01")).await.unwrap();
-    assert_eq!(shop.leases(at("16:00:01")).await, shops);
+    assert_eq!(shop.reservations(at("16:00:01")).await, shops);
 }
 
 pub async fn the_same_pattern_again_keeps_its_number(store: &Shared) {
@@ -102,10 +102,10 @@ pub async fn the_same_pattern_again_keeps_its_number(store: &Shared) {
     let again = Request { reason: "more".into(), ttl_seconds: 60, ..team.shared("alice", &["c.txt", "b.txt"]) };
     let second = team.granted(&again, at("16:05:00")).await;
     assert_eq!(patterns(&second), ["c.txt", "b.txt"]);
-    let expected = Lease { reason: "more".into(), ends_at: at("16:06:00"), ..first[1].clone() };
+    let expected = Reservation { reason: "more".into(), ends_at: at("16:06:00"), ..first[1].clone() };
     assert!(expected.exclusive, "asking for less does not make it weaker");
     assert_eq!(second[1], expected, "new end and reason; the same number and time of grant");
-    assert_eq!(team.leases(at("16:05:00")).await, [first[0].clone(), expected, second[0].clone()]);
+    assert_eq!(team.reservations(at("16:05:00")).await, [first[0].clone(), expected, second[0].clone()]);
 }
 
 pub async fn a_new_mode_that_another_forbids_changes_nothing(store: &Shared) {
@@ -114,10 +114,10 @@ pub async fn a_new_mode_that_another_forbids_changes_nothing(store: &Shared) {
     held.extend(team.granted(&team.shared("bob", &["a.txt"]), at("16:00:00")).await);
     let refused = team.reserve(&team.request("alice", &["a.txt"]), at("16:05:00")).await;
     assert!(matches!(refused, Reserved::Refused(_)));
-    assert_eq!(team.leases(at("16:05:00")).await, held);
+    assert_eq!(team.reservations(at("16:05:00")).await, held);
 }
 
-pub async fn a_lease_that_ended_blocks_nobody(store: &Shared) {
+pub async fn a_reservation_that_ended_blocks_nobody(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["src/**"]), at("16:00:00")).await;
     let wanted = team.request("bob", &["src/lib.rs"]);
@@ -125,20 +125,20 @@ pub async fn a_lease_that_ended_blocks_nobody(store: &Shared) {
     team.granted(&wanted, at("16:10:00")).await;
 }
 
-pub async fn a_lease_that_ended_is_not_listed(store: &Shared) {
+pub async fn a_reservation_that_ended_is_not_listed(store: &Shared) {
     let team = team(store).await;
-    let leases = team.granted(&team.request("alice", &["src/**"]), at("16:00:00")).await;
-    assert_eq!(team.leases(at("16:09:59.999999")).await, leases);
-    assert_eq!(team.leases(at("16:10:00")).await, []);
+    let reservations = team.granted(&team.request("alice", &["src/**"]), at("16:00:00")).await;
+    assert_eq!(team.reservations(at("16:09:59.999999")).await, reservations);
+    assert_eq!(team.reservations(at("16:10:00")).await, []);
 }
 
-pub async fn a_pattern_asked_for_after_its_end_is_a_new_lease(store: &Shared) {
+pub async fn a_pattern_asked_for_after_its_end_is_a_new_reservation(store: &Shared) {
     let team = team(store).await;
     let first = team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
     let second = team.granted(&team.request("alice", &["a.txt"]), at("16:10:00")).await;
     assert!(second[0].id > first[0].id);
     assert_eq!(second[0].granted_at, at("16:10:00"));
-    assert_eq!(team.leases(at("16:10:00")).await, second);
+    assert_eq!(team.reservations(at("16:10:00")).await, second);
 }
 
 pub async fn release_gives_back_the_patterns_named(store: &Shared) {
@@ -147,10 +147,10 @@ pub async fn release_gives_back_the_patterns_named(store: &Shared) {
     let named = parsed(&["src/**", "not/held", "a.txt"]);
     let mut back =
         store.release(team.id(), team.agent("alice"), Some(&named), team.agent("alice"), at("16:05:00")).await.unwrap();
-    back.sort_by_key(|lease| lease.id);
-    let ended = |lease: &Lease| Lease { ends_at: at("16:05:00"), ..lease.clone() };
+    back.sort_by_key(|reservation| reservation.id);
+    let ended = |reservation: &Reservation| Reservation { ends_at: at("16:05:00"), ..reservation.clone() };
     assert_eq!(back, [ended(&held[0]), ended(&held[2])]);
-    assert_eq!(team.leases(at("16:05:00")).await, [held[1].clone()], "compared as text, not as files");
+    assert_eq!(team.reservations(at("16:05:00")).await, [held[1].clone()], "compared as text, not as files");
 }
 
 pub async fn release_gives_back_all_of_ones_own(store: &Shared) {
@@ -159,20 +159,20 @@ pub async fn release_gives_back_all_of_ones_own(store: &Shared) {
     let bobs = team.granted(&team.request("bob", &["c.txt"]), at("16:00:00")).await;
     let back = store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:05:00")).await.unwrap();
     assert_eq!(back.len(), 2);
-    assert_eq!(team.leases(at("16:05:00")).await, bobs);
+    assert_eq!(team.reservations(at("16:05:00")).await, bobs);
     team.granted(&team.request("bob", &["a.txt"]), at("16:05:00")).await;
 }
 
-pub async fn who_gives_a_lease_back_is_told(store: &Shared) {
+pub async fn who_gives_a_reservation_back_is_told(store: &Shared) {
     let team = team(store).await;
     let (alice, carol) = (team.agent("alice"), team.agent("carol"));
     let held = team.granted(&team.request("alice", &["a", "b"]), at("16:00:00")).await;
     let back = store.release(team.id(), alice, Some(&parsed(&["a"])), carol, at("16:05:00")).await.unwrap();
-    assert_eq!((patterns(&back), back[0].holder), (vec!["a"], alice), "it was alice's lease");
+    assert_eq!((patterns(&back), back[0].holder), (vec!["a"], alice), "it was alice's reservation");
     let last = team.events().await.pop().unwrap();
     let told = (last.kind, last.reference, last.agent, last.at);
-    assert_eq!(told, (EventKind::LeaseReleased, held[0].id.0, Some(carol), at("16:05:00")));
-    assert_eq!(patterns(&team.leases(at("16:05:00")).await), ["b"]);
+    assert_eq!(told, (EventKind::ReservationReleased, held[0].id.0, Some(carol), at("16:05:00")));
+    assert_eq!(patterns(&team.reservations(at("16:05:00")).await), ["b"]);
 }
 
 pub async fn what_is_not_held_is_not_given_back(store: &Shared) {
@@ -186,21 +186,21 @@ pub async fn what_is_not_held_is_not_given_back(store: &Shared) {
     assert_eq!(release("bob", Some(named.as_slice())).await, []);
     assert_eq!(release("bob", None).await, []);
     assert_eq!(release("alice", Some(&[])).await, []);
-    assert_eq!(team.leases(at("16:05:00")).await, held);
+    assert_eq!(team.reservations(at("16:05:00")).await, held);
     assert_eq!(team.events().await, before);
     assert_eq!(release("alice", None).await.len(), 1);
     assert_eq!(release("alice", None).await, [], "it was given back already");
-    assert_eq!(team.count_events(EventKind::LeaseReleased).await, 1);
+    assert_eq!(team.count_events(EventKind::ReservationReleased).await, 1);
 }
 
-pub async fn a_lease_that_ended_is_not_given_back(store: &Shared) {
+pub async fn a_reservation_that_ended_is_not_given_back(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let (alice, named) = (team.agent("alice"), parsed(&["a.txt"]));
     let in_time = store.release(team.id(), alice, Some(&named), alice, at("16:09:59.999999")).await.unwrap();
     assert_eq!(patterns(&in_time), ["a.txt"]);
     assert_eq!(store.release(team.id(), alice, None, alice, at("16:10:00")).await.unwrap(), []);
-    assert_eq!(team.count_events(EventKind::LeaseReleased).await, 1);
+    assert_eq!(team.count_events(EventKind::ReservationReleased).await, 1);
 }
 
 pub async fn renewing_moves_the_end(store: &Shared) {
@@ -208,17 +208,17 @@ pub async fn renewing_moves_the_end(store: &Shared) {
     let held = team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let (alice, named) = (team.agent("alice"), parsed(&["b.txt"]));
     let renewed = store.renew(team.id(), alice, Some(&named), at("17:00:00"), at("16:05:00")).await.unwrap();
-    let longer = Lease { ends_at: at("17:00:00"), ..held[1].clone() };
+    let longer = Reservation { ends_at: at("17:00:00"), ..held[1].clone() };
     assert_eq!(renewed, Ok(vec![longer.clone()]));
-    assert_eq!(team.leases(at("16:05:00")).await, [held[0].clone(), longer.clone()]);
+    assert_eq!(team.reservations(at("16:05:00")).await, [held[0].clone(), longer.clone()]);
     let refused = team.reserve(&team.request("bob", &["b.txt"]), at("16:59:59")).await;
     assert!(matches!(refused, Reserved::Refused(_)), "the new end counts");
     let sooner = store.renew(team.id(), alice, Some(&named), at("16:07:00"), at("16:06:00")).await.unwrap();
-    assert_eq!(sooner, Ok(vec![Lease { ends_at: at("16:07:00"), ..longer }]));
+    assert_eq!(sooner, Ok(vec![Reservation { ends_at: at("16:07:00"), ..longer }]));
     team.granted(&team.request("bob", &["b.txt"]), at("16:07:00")).await;
 }
 
-pub async fn renewing_all_moves_every_active_lease_of_ones_own(store: &Shared) {
+pub async fn renewing_all_moves_every_active_reservation_of_ones_own(store: &Shared) {
     let team = team(store).await;
     let short = Request { ttl_seconds: 60, ..team.request("alice", &["short.txt"]) };
     team.granted(&short, at("16:00:00")).await;
@@ -229,10 +229,10 @@ pub async fn renewing_all_moves_every_active_lease_of_ones_own(store: &Shared) {
         .await
         .unwrap()
         .expect("nothing was named that is not held");
-    renewed.sort_by_key(|lease| lease.id);
-    let longer: Vec<_> = held.iter().map(|lease| Lease { ends_at: at("17:00:00"), ..lease.clone() }).collect();
+    renewed.sort_by_key(|reservation| reservation.id);
+    let longer: Vec<_> = held.iter().map(|reservation| Reservation { ends_at: at("17:00:00"), ..reservation.clone() }).collect();
     assert_eq!(renewed, longer);
-    assert_eq!(team.leases(at("16:05:00")).await, [longer, bobs].concat());
+    assert_eq!(team.reservations(at("16:05:00")).await, [longer, bobs].concat());
     let nothing = store.renew(team.id(), team.agent("carol"), None, at("17:00:00"), at("16:05:00")).await.unwrap();
     assert_eq!(nothing, Ok(vec![]));
 }
@@ -248,11 +248,11 @@ pub async fn renewing_what_is_not_held_changes_nothing(store: &Shared) {
         let answer = store.renew(team.id(), alice, Some(&named), at("17:00:00"), at("16:05:00")).await.unwrap();
         assert_eq!(answer, Err(named[1].clone()), "the first that is not held");
     }
-    assert_eq!(team.leases(at("16:05:00")).await, held);
+    assert_eq!(team.reservations(at("16:05:00")).await, held);
     assert_eq!(team.events().await, before);
 }
 
-pub async fn a_lease_that_ended_cannot_be_renewed(store: &Shared) {
+pub async fn a_reservation_that_ended_cannot_be_renewed(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let renew = async |pattern, now| {
@@ -266,16 +266,16 @@ pub async fn a_lease_that_ended_cannot_be_renewed(store: &Shared) {
     assert_eq!(renew("a.txt", "16:11:00").await, Err("a.txt".to_owned()), "nor one that was given back");
 }
 
-pub async fn a_lease_that_went_to_another_cannot_be_renewed_with_an_old_clock(store: &Shared) {
+pub async fn a_reservation_that_went_to_another_cannot_be_renewed_with_an_old_clock(store: &Shared) {
     let team = team(store).await;
     team.granted(&team.request("alice", &["src/**", "docs/a.md"]), at("16:00:00")).await;
     let bobs = team.granted(&team.request("bob", &["src/lib.rs"]), at("16:10:00")).await;
     let before = team.events().await;
-    // As one that waited while the lease ended.
+    // As one that waited while the reservation ended.
     let (alice, named, old) = (team.agent("alice"), parsed(&["docs/a.md", "src/**"]), at("16:09:59"));
     let answer = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
     assert_eq!(answer, Err(named[1].clone()));
-    assert_eq!(team.leases(at("16:10:01")).await, bobs);
+    assert_eq!(team.reservations(at("16:10:01")).await, bobs);
     assert_eq!(team.events().await, before);
     let all = store.renew(team.id(), alice, None, at("17:00:00"), old).await.unwrap().unwrap();
     assert_eq!(patterns(&all), ["docs/a.md"], "what nobody else holds is renewed");
@@ -284,13 +284,13 @@ pub async fn a_lease_that_went_to_another_cannot_be_renewed_with_an_old_clock(st
     assert!(back.is_ok(), "nobody else holds it any more");
 }
 
-pub async fn pages_of_leases_meet_without_gap_or_repeat(store: &Shared) {
+pub async fn pages_of_reservations_meet_without_gap_or_repeat(store: &Shared) {
     let team = team(store).await;
     let mut held = team.granted(&team.request("bob", &["z", "y"]), at("16:00:00")).await;
     let short = Request { ttl_seconds: 1, ..team.request("carol", &["gone"]) };
     team.granted(&short, at("16:00:00")).await;
     held.extend(team.granted(&team.request("alice", &["x", "w", "v"]), at("16:00:00")).await);
-    let page = async |after, limit| store.leases(team.id(), after, limit, at("16:00:01")).await.unwrap();
+    let page = async |after, limit| store.reservations(team.id(), after, limit, at("16:00:01")).await.unwrap();
     assert!(held.is_sorted_by(|one, next| one.id < next.id));
     assert_eq!(page(None, PLENTY).await, held);
     assert_eq!(page(None, 3).await, held[..3]);
@@ -325,7 +325,7 @@ async fn race(store: &Shared, wanted: &[&str; 8]) {
     }
     let answers = tasks.join_all().await;
     let won: Vec<_> = answers.iter().filter(|answer| matches!(answer, Reserved::Granted(_))).collect();
-    assert_eq!(won, [&Reserved::Granted(team.leases(at("16:00:00")).await)]);
+    assert_eq!(won, [&Reserved::Granted(team.reservations(at("16:00:00")).await)]);
     assert_eq!(answers.iter().filter(|answer| matches!(answer, Reserved::Refused(_))).count(), 7);
-    assert_eq!(team.count_events(EventKind::LeaseGranted).await, 1);
+    assert_eq!(team.count_events(EventKind::ReservationGranted).await, 1);
 }

@@ -18,14 +18,14 @@ pub async fn a_retired_agent_tells_since_when(store: &Shared) {
     assert_eq!(team.look_up("carol").await, carol);
 }
 
-pub async fn retiring_gives_back_leases_and_tells_who_did_it(store: &Shared) {
+pub async fn retiring_gives_back_reservations_and_tells_who_did_it(store: &Shared) {
     let team = team(store).await;
     let (alice, bob) = (team.agent("alice"), team.agent("bob"));
     let held = team.granted(&team.request("bob", &["a", "b"]), at("16:00:00")).await;
     team.granted(&team.request("carol", &["c"]), at("16:00:00")).await;
     let before = team.events().await;
     assert!(store.retire(team.id(), bob, alice, at("16:01:00")).await.unwrap());
-    assert_eq!(patterns(&team.leases(at("16:01:00")).await), ["c"]);
+    assert_eq!(patterns(&team.reservations(at("16:01:00")).await), ["c"]);
     team.granted(&team.request("carol", &["a"]), at("16:01:00")).await;
     let told = |place: i64, kind, reference| Event {
         seq: before.len() as i64 + place,
@@ -35,8 +35,8 @@ pub async fn retiring_gives_back_leases_and_tells_who_did_it(store: &Shared) {
         at: at("16:01:00"),
     };
     let expected = [
-        told(1, EventKind::LeaseReleased, held[0].id.0),
-        told(2, EventKind::LeaseReleased, held[1].id.0),
+        told(1, EventKind::ReservationReleased, held[0].id.0),
+        told(2, EventKind::ReservationReleased, held[1].id.0),
         told(3, EventKind::AgentRetired, bob.0),
     ];
     assert_eq!(team.events().await[before.len()..][..3], expected);
@@ -51,7 +51,7 @@ pub async fn who_is_retired_is_not_retired_again(store: &Shared) {
     let before = (team.look_up("bob").await, team.events().await);
     assert!(!store.retire(team.id(), bob, carol, at("16:02:00")).await.unwrap());
     assert_eq!((team.look_up("bob").await, team.events().await), before);
-    assert_eq!(team.leases(at("16:02:00")).await, held);
+    assert_eq!(team.reservations(at("16:02:00")).await, held);
 }
 
 pub async fn only_an_agent_of_the_project_is_retired(store: &Shared) {

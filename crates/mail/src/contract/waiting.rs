@@ -1,4 +1,4 @@
-//! What every store promises of those who stand in line for leases that others hold.
+//! What every store promises of those who stand in line for reservations that others hold.
 
 use super::Shared;
 use super::fixtures::{Team, at, parsed, patterns, stamp, team, team_at};
@@ -32,14 +32,14 @@ pub async fn waiting_grants_nothing_and_tells_nobody(store: &Shared) {
     let held = team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
     let before = team.events().await;
     team.queued(&team.patient("bob", &["free.txt", "a.txt"], at("16:30:00")), at("16:00:01")).await;
-    assert_eq!(team.leases(at("16:00:01")).await, held);
+    assert_eq!(team.reservations(at("16:00:01")).await, held);
     assert_eq!(team.events().await, before);
 }
 
 pub async fn what_is_free_is_granted_without_waiting(store: &Shared) {
     let team = team(store).await;
-    let leases = team.granted(&team.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:00")).await;
-    assert_eq!(patterns(&leases), ["a.txt"]);
+    let reservations = team.granted(&team.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:00")).await;
+    assert_eq!(patterns(&reservations), ["a.txt"]);
     store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:01")).await.unwrap();
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:02")).await;
 }
@@ -107,15 +107,15 @@ pub async fn who_only_shares_does_not_wait_for_those_who_share(store: &Shared) {
     team.granted(&team.shared("carol", &["src/b.rs"]), at("16:00:02")).await;
 }
 
-pub async fn a_lease_from_the_line_lasts_from_its_grant(store: &Shared) {
+pub async fn a_reservation_from_the_line_lasts_from_its_grant(store: &Shared) {
     let team = team(store).await;
     let short = Request { ttl_seconds: 4, ..team.request("alice", &["a.txt"]) };
     team.granted(&short, at("16:00:00")).await;
     let wanted = team.patient("bob", &["a.txt"], at("16:30:00"));
     let ticket = team.queued(&wanted, at("16:00:01")).await;
     team.queued(&with_ticket(&wanted, ticket), at("16:00:03.999999")).await;
-    let leases = team.granted(&with_ticket(&wanted, ticket), at("16:00:04")).await;
-    assert_eq!((leases[0].granted_at, leases[0].ends_at), (at("16:00:04"), at("16:10:04")));
+    let reservations = team.granted(&with_ticket(&wanted, ticket), at("16:00:04")).await;
+    assert_eq!((reservations[0].granted_at, reservations[0].ends_at), (at("16:00:04"), at("16:10:04")));
 }
 
 pub async fn a_grant_leaves_the_line(store: &Shared) {
@@ -278,7 +278,7 @@ pub async fn two_who_would_wait_for_each_other_are_told_of_the_circle(store: &Sh
     let ticket = team.queued(&alices, at("16:00:01")).await;
     let circle = team.reserve(&team.patient("bob", &["a.txt"], at("16:30:00")), at("16:00:02")).await;
     assert_eq!(circle, circle_of(&["bob", "alice", "bob"]));
-    assert_eq!(team.leases(at("16:00:02")).await, held.concat(), "nobody lost anything");
+    assert_eq!(team.reservations(at("16:00:02")).await, held.concat(), "nobody lost anything");
     let refused = team.reserve(&team.request("bob", &["a.txt"]), at("16:00:02")).await;
     assert!(matches!(refused, Reserved::Refused(_)), "who does not wait closes no circle");
     store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:03")).await.unwrap();

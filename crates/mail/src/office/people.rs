@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use super::{Claim, Draft, Known, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking};
 use crate::error::{Error, shown};
-use crate::ids::{LeaseId, MessageId};
+use crate::ids::{ReservationId, MessageId};
 use crate::messages::Importance;
 use crate::projects::Project;
-use crate::reservations::Lease;
+use crate::reservations::Reservation;
 
 /// The door of what people do on the page.
 pub const PAGE: &str = "page";
@@ -69,25 +69,25 @@ impl Office {
         self.tell_moved(&project, &recipient, id, is_new).await
     }
 
-    /// Gives back somebody's active lease, and writes to its holder that it was.
-    pub async fn release_for(&self, project_key: &str, person: &str, lease: LeaseId) -> Result<Lease, Error> {
+    /// Gives back somebody's active reservation, and writes to its holder that it was.
+    pub async fn release_for(&self, project_key: &str, person: &str, reservation: ReservationId) -> Result<Reservation, Error> {
         let project = self.project(project_key).await?;
         let person = self.agents_called(&project, &[person]).await?.remove(0);
         let now = self.clock.now();
-        let after = Some(LeaseId(lease.0.saturating_sub(1)));
-        let found = self.store.leases(project.id, after, 1, now).await?.pop().filter(|found| found.id == lease);
-        let held = found.ok_or(Error::LeaseOver(lease))?;
+        let after = Some(ReservationId(reservation.0.saturating_sub(1)));
+        let found = self.store.reservations(project.id, after, 1, now).await?.pop().filter(|found| found.id == reservation);
+        let held = found.ok_or(Error::ReservationOver(reservation))?;
         let patterns = [held.pattern.clone()];
         let mut released = self.store.release(project.id, held.holder, Some(&patterns), person.id, now).await?;
-        let released = released.pop().ok_or(Error::LeaseOver(lease))?;
-        self.wake.leases_changed(project.id);
+        let released = released.pop().ok_or(Error::ReservationOver(reservation))?;
+        self.wake.reservations_changed(project.id);
         if released.holder != person.id {
             self.tell_holder(&project, &person, &released).await?;
         }
         Ok(released)
     }
 
-    /// Retires an agent, whose leases are given back: nobody writes to it until it registers again. Whether this call did it.
+    /// Retires an agent, whose reservations are given back: nobody writes to it until it registers again. Whether this call did it.
     pub async fn retire(&self, project_key: &str, person: &str, name: &str) -> Result<bool, Error> {
         let (project, person, agent) = self.person_and_agent(project_key, person, name).await?;
         if person.id == agent.id {
@@ -97,7 +97,7 @@ impl Office {
         let is_new = self.store.retire(project.id, agent.id, person.id, self.clock.now()).await?;
         self.directory.forget_agent(project.id, &agent.name);
         if is_new {
-            self.wake.leases_changed(project.id);
+            self.wake.reservations_changed(project.id);
             self.wake.work_changed(project.id);
         }
         Ok(is_new)
@@ -148,14 +148,14 @@ impl Office {
         Ok((project, person, agent))
     }
 
-    /// Writes to a holder that its lease is gone. What the office itself refuses of that is no reason to say that nothing
+    /// Writes to a holder that its reservation is gone. What the office itself refuses of that is no reason to say that nothing
     /// was given back.
-    async fn tell_holder(&self, project: &Project, person: &Known, lease: &Lease) -> Result<(), Error> {
+    async fn tell_holder(&self, project: &Project, person: &Known, reservation: &Reservation) -> Result<(), Error> {
         let body = format!(
             "{} released your reservation on `{}` from the page. Reserve it again before you go on there.",
-            person.name, lease.pattern
+            person.name, reservation.pattern
         );
-        let (from, to) = (Claim::person(&person.name), vec![lease.holder_name.clone()]);
+        let (from, to) = (Claim::person(&person.name), vec![reservation.holder_name.clone()]);
         let draft = Draft {
             importance: Importance::High,
             ack_required: Some(false),

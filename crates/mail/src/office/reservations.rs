@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::{Claim, Office};
 use crate::clock::after_seconds;
 use crate::error::{Error, check_text, shown};
-use crate::ids::LeaseId;
+use crate::ids::ReservationId;
 use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Lease, Request, Reserved, TTL_SECONDS, held_by_another};
+use crate::reservations::{Reservation, Request, Reserved, TTL_SECONDS, held_by_another};
 
 /// The most paths in one request.
 pub const MOST_PATHS: usize = 1_000;
@@ -44,7 +44,7 @@ pub struct ReserveAsk<'a> {
 
 impl Office {
     /// Reserves all of the paths or nothing; waits its turn if asked to.
-    pub async fn reserve(&self, ask: ReserveAsk<'_>) -> Result<Vec<Lease>, Error> {
+    pub async fn reserve(&self, ask: ReserveAsk<'_>) -> Result<Vec<Reservation>, Error> {
         check_ttl("ttl_seconds", ask.ttl_seconds)?;
         check_text("reason", ask.reason, LONGEST_REASON)?;
         let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
@@ -61,18 +61,18 @@ impl Office {
             wait_until: (!ask.wait.is_zero()).then_some(deadline),
             ticket: None,
         };
-        let mut signal = self.wake.leases(project.id);
+        let mut signal = self.wake.reservations(project.id);
         loop {
             let now = self.clock.now();
             let look_again_at = match self.store.reserve(&request, now).await? {
-                Reserved::Granted(leases) => {
+                Reserved::Granted(reservations) => {
                     // A line that became shorter may let others through.
-                    self.wake.leases_changed(project.id);
-                    return Ok(leases);
+                    self.wake.reservations_changed(project.id);
+                    return Ok(reservations);
                 }
                 Reserved::Refused(conflicts) => {
                     if request.ticket.is_some() {
-                        self.wake.leases_changed(project.id);
+                        self.wake.reservations_changed(project.id);
                     }
                     return Err(Error::Reserved { conflicts });
                 }
@@ -100,31 +100,31 @@ impl Office {
         patterns(&root, paths, MOST_ALTERNATIVES).map(drop)
     }
 
-    /// Gives back the leases on these paths, or all that the agent holds when there is no list.
+    /// Gives back the reservations on these paths, or all that the agent holds when there is no list.
     pub async fn release(
         &self,
         project_key: &str,
         agent: Claim<'_>,
         paths: Option<&[String]>,
-    ) -> Result<Vec<Lease>, Error> {
+    ) -> Result<Vec<Reservation>, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
         let released =
             self.store.release(project.id, agent.id, patterns.as_deref(), agent.id, self.clock.now()).await?;
         if !released.is_empty() {
-            self.wake.leases_changed(project.id);
+            self.wake.reservations_changed(project.id);
         }
         Ok(released)
     }
 
-    /// Moves the end of the leases on these paths, or of all, to so many seconds from now.
+    /// Moves the end of the reservations on these paths, or of all, to so many seconds from now.
     pub async fn renew(
         &self,
         project_key: &str,
         agent: Claim<'_>,
         paths: Option<&[String]>,
         ttl_seconds: i64,
-    ) -> Result<Vec<Lease>, Error> {
+    ) -> Result<Vec<Reservation>, Error> {
         check_ttl("new_ttl_seconds", ttl_seconds)?;
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
@@ -136,22 +136,22 @@ impl Office {
             Ok(renewed) if renewed.is_empty() => Err(not_held("*".to_owned())),
             Ok(renewed) => {
                 // Those in line reckoned with the old end.
-                self.wake.leases_changed(project.id);
+                self.wake.reservations_changed(project.id);
                 Ok(renewed)
             }
         }
     }
 
-    /// A page of a project's active leases, in the order they were granted.
-    pub async fn leases(
+    /// A page of a project's active reservations, in the order they were granted.
+    pub async fn reservations(
         &self,
         project_key: &str,
-        after: Option<LeaseId>,
+        after: Option<ReservationId>,
         limit: usize,
-    ) -> Result<(Project, Vec<Lease>), Error> {
+    ) -> Result<(Project, Vec<Reservation>), Error> {
         let project = self.project(project_key).await?;
-        let leases = self.store.leases(project.id, after, limit, self.clock.now()).await?;
-        Ok((project, leases))
+        let reservations = self.store.reservations(project.id, after, limit, self.clock.now()).await?;
+        Ok((project, reservations))
     }
 
     /// Those of the paths that others than `me` hold, each with the reservation that [speaks against](held_by_another)
@@ -161,17 +161,17 @@ impl Office {
         project_key: &str,
         me: Option<&str>,
         paths: &'p [String],
-    ) -> Result<Vec<(&'p str, Lease)>, Error> {
+    ) -> Result<Vec<(&'p str, Reservation)>, Error> {
         if paths.len() > MOST_PATHS {
             return Err(wrong_count(paths));
         }
         let project = self.project(project_key).await?;
         let (mut found, mut after) = (vec![None; paths.len()], None);
         loop {
-            let page = self.store.leases(project.id, after, PAGE, self.clock.now()).await?;
+            let page = self.store.reservations(project.id, after, PAGE, self.clock.now()).await?;
             for (path, found) in paths.iter().zip(&mut found) {
                 if let Some(held) = held_by_another(&page, me, path)
-                    && found.as_ref().is_none_or(|known: &Lease| known.ends_at <= held.ends_at)
+                    && found.as_ref().is_none_or(|known: &Reservation| known.ends_at <= held.ends_at)
                 {
                     *found = Some(held.clone());
                 }

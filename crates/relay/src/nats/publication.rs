@@ -61,8 +61,8 @@ impl EventWriter<'_> {
                 Ok(vec![self.plain(event, Topic::Presence(name), "agent_id", agent.as_deref())])
             }
             EventKind::AgentRetired => self.agent_retired(event, agent.as_deref()).await,
-            EventKind::LeaseGranted | EventKind::LeaseReleased => {
-                Ok(vec![self.plain(event, Topic::Lease(name), "lease_id", agent.as_deref())])
+            EventKind::ReservationGranted | EventKind::ReservationReleased => {
+                Ok(vec![self.plain(event, Topic::Reservation(name), "lease_id", agent.as_deref())])
             }
             _ if self.is_blind_copy(event, name).await? => Ok(Vec::new()),
             _ => Ok(vec![self.plain(event, Topic::Mail(name), "message_id", agent.as_deref())]),

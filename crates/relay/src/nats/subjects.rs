@@ -31,7 +31,7 @@ pub(super) enum Topic<'a> {
     /// Whether an agent is there.
     Presence(&'a str),
     /// What an agent has reserved.
-    Lease(&'a str),
+    Reservation(&'a str),
 }
 
 impl Subjects {
@@ -61,7 +61,7 @@ impl Subjects {
             Topic::Mail(agent) => ("mail", agent),
             Topic::Channel(name) => ("channel", name),
             Topic::Presence(agent) => ("presence", agent),
-            Topic::Lease(agent) => ("lease", agent),
+            Topic::Reservation(agent) => ("lease", agent),
         };
         format!("{}.{}.{kind}.{}", self.prefix, part(slug), part(name))
     }
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(subject.split('.').count(), 4, "{subject}");
             assert!(!subject.contains(['*', '>', ' ', '/']) && subject.is_ascii(), "{subject}");
         }
-        assert_eq!(subjects().of("data-app", Topic::Lease("a.b")), "postrider.data-app.lease.a%2Eb");
+        assert_eq!(subjects().of("data-app", Topic::Reservation("a.b")), "postrider.data-app.lease.a%2Eb");
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             (Watched::Inbox(project.id, agent.id), office.wake().mailbox(agent.id))
         }
         "reservations" => {
-            let (project, _) = office.leases(address.project_or_name()?, None, 1).await.map_err(refused)?;
-            (Watched::Reservations(project.id), office.wake().leases(project.id))
+            let (project, _) = office.reservations(address.project_or_name()?, None, 1).await.map_err(refused)?;
+            (Watched::Reservations(project.id), office.wake().reservations(project.id))
         }
         "work" => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
@@ -53,7 +53,7 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
         }
         "agents" => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
-            // Rung for mail as well as for presence; leases, and who has become stale, are seen by a look.
+            // Rung for mail as well as for presence; reservations, and who has become stale, are seen by a look.
             (Watched::Agents(project.id), office.wake().work(project.id))
         }
         "channel" => {
@@ -145,7 +145,7 @@ async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError>
             }
         }
         Watched::Reservations(project) => {
-            let held = office.store().leases(project, None, 1000, office.now()).await?;
+            let held = office.store().reservations(project, None, 1000, office.now()).await?;
             Ok(held.iter().flat_map(|held| [held.id.0, held.ends_at.as_microsecond()]).collect())
         }
         Watched::Work(project) => Ok(vec![office.store().work_stamp(project).await?]),

@@ -61,7 +61,7 @@ pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visi
             seen: one.presence.as_ref().map(|presence| presence.seen_at),
             unread: at_most(store.count_unread(project.id, Some(agent.id), COUNTED).await?, COUNTED),
             open: store.count_open(project.id, Some(agent.id)).await?.total,
-            reservations: one.leases,
+            reservations: one.reservations,
         });
     }
     let pairs = store.correspondence(project.id, LOOKED_AT).await?;

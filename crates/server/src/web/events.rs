@@ -51,8 +51,8 @@ impl EventsPage {
             EventKind::MessageUnread => "marked unread",
             EventKind::MessageArchived => "put away",
             EventKind::MessageBroughtBack => "brought back",
-            EventKind::LeaseGranted => "reserved",
-            EventKind::LeaseReleased => "released",
+            EventKind::ReservationGranted => "reserved",
+            EventKind::ReservationReleased => "released",
             EventKind::PresenceChanged => "presence",
         }
     }

@@ -8,7 +8,7 @@ use axum::extract::Path;
 use axum::response::Response;
 use mail::agents::{self, AgentName};
 use mail::error::shown;
-use mail::ids::{LeaseId, MessageId};
+use mail::ids::{ReservationId, MessageId};
 use mail::messages::Importance;
 use mail::office::{Claim, Draft, PAGE, ReplyDraft};
 use mail::{Error, Office};
@@ -173,7 +173,7 @@ pub async fn choose_name(Posted { visit, form }: Posted<NameForm>) -> PageResult
 /// `POST /p/{project}/reservations/{id}/release`
 pub async fn release(Path((slug, id)): Path<(String, i64)>, Posted { visit, .. }: Posted<Plain>) -> PageResult {
     let person = visit.office().welcome_person(&slug, &visit.person).await?;
-    visit.office().release_for(&slug, &person.name, LeaseId(id)).await?;
+    visit.office().release_for(&slug, &person.name, ReservationId(id)).await?;
     Ok(visit.on_to(&format!("/p/{slug}/reservations?done=released"), None))
 }
 

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::Path;
-use mail::ids::LeaseId;
-use mail::reservations::{Lease, Waiter};
+use mail::ids::ReservationId;
+use mail::reservations::{Reservation, Waiter};
 
 use super::frame::Frame;
 use super::refused::PageResult;
@@ -16,7 +16,7 @@ const RESERVATIONS: usize = 200;
 #[template(path = "reservations.html")]
 struct ReservationsPage {
     frame: Frame,
-    reservations: Vec<Lease>,
+    reservations: Vec<Reservation>,
     waiters: Vec<Waiter>,
     next: Option<i64>,
 }
@@ -25,7 +25,7 @@ struct ReservationsPage {
 pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
     let office = visit.office();
     let project = visit.project(&slug).await?;
-    let (_, reservations) = office.leases(&project.slug, query.after.map(LeaseId), RESERVATIONS).await?;
+    let (_, reservations) = office.reservations(&project.slug, query.after.map(ReservationId), RESERVATIONS).await?;
     visit.page(&ReservationsPage {
         frame: visit.frame("Reservations", "reservations").about(&project).done(query.done.as_deref()),
         waiters: office.store().waiters(project.id, office.now()).await?,
@@ -36,7 +36,7 @@ pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visi
 
 impl ReservationsPage {
     /// How many wait for a reservation to end.
-    fn waiting_for(&self, reservation: &Lease) -> usize {
+    fn waiting_for(&self, reservation: &Reservation) -> usize {
         self.waiters.iter().filter(|waiter| waits_for(waiter, reservation)).count()
     }
 
@@ -56,7 +56,7 @@ impl ReservationsPage {
 }
 
 /// Whether a reservation is in the way of somebody in line.
-fn waits_for(waiter: &Waiter, reservation: &Lease) -> bool {
+fn waits_for(waiter: &Waiter, reservation: &Reservation) -> bool {
     reservation.holder != waiter.agent
         && (reservation.exclusive || waiter.exclusive)
         && waiter.patterns.iter().any(|pattern| pattern.may_meet(&reservation.pattern))

@@ -2,7 +2,7 @@
 //!
 //! A connection of its own asks once a second. While there is no answer, whoever wants something of the database is refused
 //! at once, and whoever waits for it is let go: a database that hangs breaks no connection by itself. Servers ask one
-//! database for the time, so that they agree on when a lease ends, whatever their own clocks say.
+//! database for the time, so that they agree on when a reservation ends, whatever their own clocks say.
 
 use std::future::Future;
 use std::pin::pin;

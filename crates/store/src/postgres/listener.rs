@@ -25,7 +25,7 @@ const TOLD_EVERY: Duration = Duration::from_millis(5);
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait before connecting again.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// Changes with every event and every lease.
+/// Changes with every event and every reservation.
 const VERSIONS: &str = "SELECT id, next_seq + lease_version FROM project";
 /// A name of their own for all who use the same tables, and this connection, which hears itself too.
 const CHANNEL: &str = "SELECT 'postrider_' || left(md5(current_schema()), 16), pg_backend_pid()";

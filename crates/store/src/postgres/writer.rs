@@ -27,7 +27,7 @@ use super::tx::{Held, PostgresTx};
 use super::{PostgresOptions, taken};
 use crate::error::{Outcome, SqlError};
 use crate::job::{Answer, Job, Lost, Work, answer, closed, job};
-use crate::ledger::LeaseBooks;
+use crate::ledger::ReservationCache;
 use crate::messages::append::append;
 use queue::{Append, Queue, Queued};
 
@@ -103,12 +103,12 @@ impl Writers {
 const KEEPING: &str = "keep a message";
 
 async fn serve(link: Link, jobs: mpsc::Receiver<Queued>, notices: Arc<Notices>) {
-    let mut books = LeaseBooks::default();
+    let mut reservation_cache = ReservationCache::default();
     let mut queue = Queue::new(jobs);
     while let Some(first) = queue.next().await {
         let mut batch = vec![first];
         queue.join(&mut batch, |_| true);
-        let committed = commit_together(&link, &mut books, &mut batch, &mut queue).await;
+        let committed = commit_together(&link, &mut reservation_cache, &mut batch, &mut queue).await;
         let committed = committed.map(|notice| notice.into_iter().for_each(|notice| notices.made(notice)));
         // That the database is away has been told.
         if let Err(lost) = &committed
@@ -127,7 +127,7 @@ async fn serve(link: Link, jobs: mpsc::Receiver<Queued>, notices: Arc<Notices>) 
 
 async fn commit_together(
     link: &Link,
-    books: &mut LeaseBooks,
+    reservation_cache: &mut ReservationCache,
     batch: &mut Vec<Queued>,
     queue: &mut Queue,
 ) -> Result<Option<Notice>, Lost> {
@@ -142,7 +142,7 @@ async fn commit_together(
     let at_first = batch.len();
     queue.join(batch, |queued| projects.binary_search(&queued.project().0).is_ok());
     let late = new_messages(&batch[at_first..]);
-    tx.ledger.books = std::mem::take(books);
+    tx.ledger.reservation_cache = std::mem::take(reservation_cache);
     let running = async {
         tx.take_numbers(late).await?;
         run_together(&mut tx, batch, link.deadline).await
@@ -154,16 +154,16 @@ async fn commit_together(
         Err(cause) => Err(lost(cause)),
     };
     match &committed {
-        Ok(_) => tx.ledger.books.settle(),
+        Ok(_) => tx.ledger.reservation_cache.settle(),
         Err(Lost { cause, .. }) => {
-            tx.ledger.books.undo_all();
+            tx.ledger.reservation_cache.undo_all();
             // A connection that does not answer is closed instead.
             if !matches!(cause, SqlError::NoConnection(_)) {
                 let _ = link.health.within(longest, tx.client.roll_back().map(Ok)).await;
             }
         }
     }
-    *books = std::mem::take(&mut tx.ledger.books);
+    *reservation_cache = std::mem::take(&mut tx.ledger.reservation_cache);
     committed
 }
 

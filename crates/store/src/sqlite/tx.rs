@@ -48,7 +48,7 @@ impl<'a> SqliteTx<'a> {
     }
 
     pub(crate) fn kept(&mut self) -> &mut Writing {
-        self.writing.as_deref_mut().expect("only the writer has books and new messages")
+        self.writing.as_deref_mut().expect("only the writer has reservation_cache and new messages")
     }
 
     pub(crate) fn each(&mut self, sql: &str, values: &[Value<'_>], visit: &mut RowVisitor<'_>) -> Outcome<()> {

@@ -92,10 +92,10 @@ fn commit_together(connection: &mut Connection, writing: &mut Writing, batch: &m
         .unwrap_or_else(|panic| Err(SqlError::Unknown(format!("it panicked: {}", panic_text(&*panic)))));
     let lost = |cause| Lost { cause, is_in_doubt: false };
     if committed.is_ok() {
-        writing.ledger.books.settle();
+        writing.ledger.reservation_cache.settle();
         return Ok(());
     }
-    writing.ledger.books.undo_all();
+    writing.ledger.reservation_cache.undo_all();
     if !connection.is_autocommit() {
         command(connection, "ROLLBACK").map_err(|error| lost(error.into()))?;
     }

@@ -1,4 +1,4 @@
-//! Messages and leases, drawn by lot.
+//! Messages and reservations, drawn by lot.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::channels::PostQuery;
-use mail::ids::{AgentId, LeaseId, MessageId, ProjectId};
+use mail::ids::{AgentId, ReservationId, MessageId, ProjectId};
 use mail::mailboxes::CopyQuery;
 use mail::messages::{About, InboxQuery};
 use mail::projects::ProjectKey;
@@ -108,10 +108,10 @@ async fn look_around(kind: usize, question: Question, dice: &mut Dice, store: &A
             format!("{} {story} {work} {stamp}", told(store.work(&query).await))
         }
         12 => {
-            let after = dice.maybe().then(|| dice.number(10, LeaseId));
+            let after = dice.maybe().then(|| dice.number(10, ReservationId));
             format!(
                 "{} {}",
-                told(store.leases(project, after, limit, now).await),
+                told(store.reservations(project, after, limit, now).await),
                 told(store.waiters(project, now).await)
             )
         }

@@ -93,7 +93,7 @@ impl Chance for Counting {
 #[derive(Default)]
 pub struct Heard {
     pub mail: Mutex<Vec<AgentId>>,
-    pub leases: AtomicU64,
+    pub reservations: AtomicU64,
     pub boards: AtomicU64,
 }
 
@@ -102,8 +102,8 @@ impl Wake for Heard {
         self.mail.lock().unwrap().extend(agents);
     }
 
-    fn leases_changed(&self, _: ProjectId) {
-        self.leases.fetch_add(1, Ordering::Relaxed);
+    fn reservations_changed(&self, _: ProjectId) {
+        self.reservations.fetch_add(1, Ordering::Relaxed);
     }
 
     fn mailbox(&self, _: AgentId) -> Box<dyn Signal> {
@@ -122,7 +122,7 @@ impl Wake for Heard {
         true
     }
 
-    fn leases(&self, _: ProjectId) -> Box<dyn Signal> {
+    fn reservations(&self, _: ProjectId) -> Box<dyn Signal> {
         Box::new(AtOnce)
     }
 }

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_into_the_lease_of_another_is_held_up_with_who_what_and_until_when() {
+    fn a_write_into_the_reservation_of_another_is_held_up_with_who_what_and_until_when() {
         insta::assert_snapshot!(objection(&[held("src/lib.rs")]).unwrap());
         assert_eq!(objection(&[]), None);
     }

@@ -1,6 +1,6 @@
 //! Where a file that a tool names is in the project.
 //!
-//! Leases are on paths from the root of the project. A file may have several such names: as it is written, where symbolic
+//! Reservations are on paths from the root of the project. A file may have several such names: as it is written, where symbolic
 //! links lead, and in a worktree the name that it has in the repository. Any of them may be reserved. What is outside the
 //! project is nobody's business here.
 

@@ -130,8 +130,8 @@ async fn somebody_is_awake_working_idle_silent_or_gone() {
         ("Reviewer", "AWAKE/IDLE"),
     ];
     assert_eq!(shown, wanted.map(|(name, state)| (name, state.to_owned())).into());
-    let (_, leases) = post.office.leases(MAIN, None, 100).await.unwrap();
-    assert_eq!(leases.len(), 10, "{leases:?}");
+    let (_, reservations) = post.office.reservations(MAIN, None, 100).await.unwrap();
+    assert_eq!(reservations.len(), 10, "{reservations:?}");
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
-//! Reserving files while ten thousand leases are held: over HTTP, and the decision by itself.
+//! Reserving files while ten thousand reservations are held: over HTTP, and the decision by itself.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use jiff::Timestamp;
-use mail::ids::{AgentId, LeaseId, ProjectId};
+use mail::ids::{AgentId, ReservationId, ProjectId};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{Decision, Lease, LeaseBook, Request as Wish};
+use mail::reservations::{Decision, Reservation, ReservationSet, Request as Wish};
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -19,7 +19,7 @@ use crate::samples::{Samples, micros, millis};
 use crate::setting::{Setting, progress};
 use crate::wire::{REFUSED, Request, tool_call};
 
-const LEASES: usize = 10_000;
+const RESERVATIONS: usize = 10_000;
 /// How often each shape of request is decided.
 const DECISIONS: usize = 500;
 /// How many paths one request may name.
@@ -28,15 +28,15 @@ const AN_HOUR: i64 = 3_600;
 
 /// Measures, and adds lines to the report.
 pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
-    progress("leases");
+    progress("reservations");
     over_http(setting, report)?;
     let now = Timestamp::now();
     for (name, held) in [("files", &file as &dyn Fn(usize) -> String), ("mixed globs", &mixed)] {
-        let held: Vec<Pattern> = (0..LEASES).map(|number| Pattern::parse(&held(number))).collect::<Result<_, _>>()?;
+        let held: Vec<Pattern> = (0..RESERVATIONS).map(|number| Pattern::parse(&held(number))).collect::<Result<_, _>>()?;
         let book = book(&held, now)?;
         for (wish, paths) in wishes() {
             let durations = decide(&book, &paths, &held, now)?;
-            let what = format!("decision, {LEASES} {name} held, {wish} wanted, p50");
+            let what = format!("decision, {RESERVATIONS} {name} held, {wish} wanted, p50");
             let line = Line::new(what, micros(durations.percentile(0.5)), Unit::Micros);
             let line = line.more(format!("p99 {:.1} µs", micros(durations.percentile(0.99))));
             // The target is one path's.
@@ -46,12 +46,12 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path of the lease of that number, where all are single files.
+/// The path of the reservation of that number, where all are single files.
 fn file(number: usize) -> String {
     format!("src/area{}/module{}/file{number}.rs", number % 20, number % 400)
 }
 
-/// The path of the lease of that number, as agents write them: most are files, some are folders or kinds of files.
+/// The path of the reservation of that number, as agents write them: most are files, some are folders or kinds of files.
 fn mixed(number: usize) -> String {
     match number % 10 {
         0..=5 => file(number),
@@ -74,12 +74,12 @@ fn wishes() -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-fn book(held: &[Pattern], now: Timestamp) -> anyhow::Result<LeaseBook> {
+fn book(held: &[Pattern], now: Timestamp) -> anyhow::Result<ReservationSet> {
     let ends_at = Timestamp::from_second(now.as_second() + AN_HOUR)?;
-    let mut leases = Vec::with_capacity(LEASES);
+    let mut reservations = Vec::with_capacity(RESERVATIONS);
     for (number, pattern) in held.iter().enumerate() {
-        leases.push(Lease {
-            id: LeaseId(number as i64 + 1),
+        reservations.push(Reservation {
+            id: ReservationId(number as i64 + 1),
             holder: AgentId((number % AGENTS) as i64 + 1),
             holder_name: format!("Agent{:02}", number % AGENTS),
             pattern: pattern.clone(),
@@ -89,10 +89,10 @@ fn book(held: &[Pattern], now: Timestamp) -> anyhow::Result<LeaseBook> {
             ends_at,
         });
     }
-    Ok(LeaseBook::new(leases, Vec::new()))
+    Ok(ReservationSet::new(reservations, Vec::new()))
 }
 
-fn decide(book: &LeaseBook, paths: &[String], held: &[Pattern], now: Timestamp) -> anyhow::Result<Samples> {
+fn decide(book: &ReservationSet, paths: &[String], held: &[Pattern], now: Timestamp) -> anyhow::Result<Samples> {
     let patterns: Vec<Pattern> = paths.iter().map(|path| Pattern::parse(path)).collect::<Result<_, _>>()?;
     // Decided once more, one by one and without the book's index.
     let granted = !patterns.iter().any(|wanted| held.iter().any(|held| held.may_meet(wanted)));
@@ -123,12 +123,12 @@ fn over_http(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     let mut caller = server.caller()?;
     let names = agents();
     caller.move_in(PROJECT, &names)?;
-    for first in (0..LEASES).step_by(PATHS_AT_ONCE) {
+    for first in (0..RESERVATIONS).step_by(PATHS_AT_ONCE) {
         let paths: Vec<String> = (first..first + PATHS_AT_ONCE).map(mixed).collect();
         let holder = &names[first / PATHS_AT_ONCE % (AGENTS - 1)];
         let answer = caller.call("file_reservation_paths", &reservation(holder, &paths))?;
         let granted = answer["granted"].as_array().map_or(0, Vec::len);
-        ensure!(granted == PATHS_AT_ONCE, "{granted} of {PATHS_AT_ONCE} leases were granted");
+        ensure!(granted == PATHS_AT_ONCE, "{granted} of {PATHS_AT_ONCE} reservations were granted");
     }
     let newcomer = &names[AGENTS - 1];
     let granted = reserve_and_release(&mut caller, newcomer, setting.pace.measured)?;
@@ -137,7 +137,7 @@ fn over_http(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     server.stop()?;
     for (what, samples) in [("granted", &granted), ("refused", &refused)] {
         let [p50, p99] = [0.5, 0.99].map(|share| millis(samples.percentile(share)));
-        let line = Line::new(format!("reserve over HTTP, {LEASES} held, {what}, p50"), p50, Unit::Millis);
+        let line = Line::new(format!("reserve over HTTP, {RESERVATIONS} held, {what}, p50"), p50, Unit::Millis);
         report.add(line.more(format!("p99 {p99:.2} ms")).against("fdatasync p50", &[(p50, disk)]));
     }
     Ok(())
@@ -149,7 +149,7 @@ fn reservation(agent: &str, paths: &[String]) -> Value {
     })
 }
 
-/// Reserves a free file and gives it back, so that as many leases are held each time; only reserving is timed.
+/// Reserves a free file and gives it back, so that as many reservations are held each time; only reserving is timed.
 fn reserve_and_release(caller: &mut Caller, agent: &str, measured: Duration) -> anyhow::Result<Samples> {
     let paths = ["src/area3/module3/new.rs".to_owned()];
     let reserve = Request::call("file_reservation_paths", &reservation(agent, &paths));

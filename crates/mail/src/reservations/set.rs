@@ -1,7 +1,7 @@
-//! The lease book: who holds what in one project, who stands in line, and who gets what next.
+//! The reservations: who holds what in one project, who stands in line, and who gets what next.
 //!
 //! Pure: it is loaded from what a store keeps, decides, and is told what was written. It never asks for the time and
-//! forgets nothing by itself; leases that ended are passed over, and dropped when somebody asks for it.
+//! forgets nothing by itself; reservations that ended are passed over, and dropped when somebody asks for it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use super::pattern::Pattern;
 use super::pattern_index::PatternIndex;
-use super::{Conflict, Lease, MOST_CONFLICTS, Request, Waiter};
-use crate::ids::{AgentId, LeaseId, TicketId};
+use super::{Conflict, Reservation, MOST_CONFLICTS, Request, Waiter};
+use crate::ids::{AgentId, ReservationId, TicketId};
 
 /// What is to be done with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Write the leases.
+    /// Write the reservations.
     Grant,
     /// Say what is in the way.
     Refuse(Vec<Conflict>),
@@ -33,19 +33,19 @@ pub enum Decision {
 
 /// Who holds what, and who waits, in one project.
 #[derive(Default)]
-pub struct LeaseBook {
-    held: PatternIndex<Lease>,
+pub struct ReservationSet {
+    held: PatternIndex<Reservation>,
     line: Vec<Waiter>,
 }
 
-impl LeaseBook {
-    /// A book of these leases and this line, in order of tickets.
-    pub fn new(leases: Vec<Lease>, line: Vec<Waiter>) -> Self {
-        let mut book = Self { held: PatternIndex::default(), line };
-        for lease in leases {
-            book.hold(lease);
+impl ReservationSet {
+    /// A set of these reservations and this line, in order of tickets.
+    pub fn new(reservations: Vec<Reservation>, line: Vec<Waiter>) -> Self {
+        let mut set = Self { held: PatternIndex::default(), line };
+        for reservation in reservations {
+            set.hold(reservation);
         }
-        book
+        set
     }
 
     /// Decides. Nobody overtakes: what an earlier waiter wants counts as if it were held. A holder who asks again for
@@ -72,31 +72,31 @@ impl LeaseBook {
         }
     }
 
-    /// The lease that `agent` holds on exactly this pattern.
-    pub fn own<'a>(&'a self, agent: AgentId, pattern: &'a Pattern, now: Timestamp) -> Option<&'a Lease> {
-        let same = move |lease: &Lease| lease.holder == agent && now < lease.ends_at && lease.pattern == *pattern;
-        self.held.meeting(pattern, same).map(|(_, lease)| lease).next()
+    /// The reservation that `agent` holds on exactly this pattern.
+    pub fn own<'a>(&'a self, agent: AgentId, pattern: &'a Pattern, now: Timestamp) -> Option<&'a Reservation> {
+        let same = move |reservation: &Reservation| reservation.holder == agent && now < reservation.ends_at && reservation.pattern == *pattern;
+        self.held.meeting(pattern, same).map(|(_, reservation)| reservation).next()
     }
 
-    /// Whether a lease that had not ended at `now` is its holder's still.
+    /// Whether a reservation that had not ended at `now` is its holder's still.
     ///
     /// Not so if another holds what it forbids: who waited long for its turn to renew comes with an old `now`, and the
-    /// lease may have ended and gone to another meanwhile.
-    pub fn stands(&self, lease: &Lease, now: Timestamp) -> bool {
+    /// reservation may have ended and gone to another meanwhile.
+    pub fn stands(&self, reservation: &Reservation, now: Timestamp) -> bool {
         let forbids =
-            |other: &Lease| now < other.ends_at && other.holder != lease.holder && (other.exclusive || lease.exclusive);
-        self.held.meeting(&lease.pattern, forbids).next().is_none()
+            |other: &Reservation| now < other.ends_at && other.holder != reservation.holder && (other.exclusive || reservation.exclusive);
+        self.held.meeting(&reservation.pattern, forbids).next().is_none()
     }
 
-    /// Notes a lease; one of the same number is replaced.
-    pub fn hold(&mut self, lease: Lease) {
-        self.end(lease.id, &lease.pattern.clone());
-        self.held.insert(lease.pattern.clone(), lease);
+    /// Notes a reservation; one of the same number is replaced.
+    pub fn hold(&mut self, reservation: Reservation) {
+        self.end(reservation.id, &reservation.pattern.clone());
+        self.held.insert(reservation.pattern.clone(), reservation);
     }
 
-    /// Forgets a lease.
-    pub fn end(&mut self, id: LeaseId, pattern: &Pattern) {
-        self.held.remove(pattern, |lease| lease.id == id);
+    /// Forgets a reservation.
+    pub fn end(&mut self, id: ReservationId, pattern: &Pattern) {
+        self.held.remove(pattern, |reservation| reservation.id == id);
     }
 
     /// Notes somebody at the end of the line.
@@ -111,16 +111,16 @@ impl LeaseBook {
 
     /// Forgets what ended before `now`.
     pub fn forget_ended(&mut self, now: Timestamp) {
-        self.held.retain(|lease| now < lease.ends_at);
+        self.held.retain(|reservation| now < reservation.ends_at);
         self.line.retain(|waiter| now < waiter.until);
     }
 
-    /// How many leases the book remembers, ended ones included.
+    /// How many reservations the set remembers, ended ones included.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether the book remembers no lease.
+    /// Whether the set remembers no reservation.
     pub fn is_empty(&self) -> bool {
         self.held.len() == 0
     }
@@ -138,15 +138,15 @@ impl LeaseBook {
             now < until && whose != agent && (theirs_exclusive || exclusive)
         };
         patterns.iter().flat_map(move |wanted| {
-            let relevant = move |lease: &Lease| forbids(lease.holder, lease.exclusive, lease.ends_at);
-            let held = self.held.meeting(wanted, relevant).map(move |(theirs, lease)| InTheWay {
+            let relevant = move |reservation: &Reservation| forbids(reservation.holder, reservation.exclusive, reservation.ends_at);
+            let held = self.held.meeting(wanted, relevant).map(move |(theirs, reservation)| InTheWay {
                 wanted,
                 theirs,
-                whose: lease.holder,
-                name: &lease.holder_name,
-                exclusive: lease.exclusive,
+                whose: reservation.holder,
+                name: &reservation.holder_name,
+                exclusive: reservation.exclusive,
                 waiting: false,
-                until: lease.ends_at,
+                until: reservation.ends_at,
             });
             let line = if self.holds(agent, wanted, exclusive, now) { &[] } else { self.line.as_slice() };
             let ahead = line.iter().filter(move |waiter| {
@@ -169,7 +169,7 @@ impl LeaseBook {
 
     /// Whether `agent` holds exactly this pattern, in this mode or a stronger one. Not looked for when nobody waits.
     fn holds(&self, agent: AgentId, pattern: &Pattern, exclusive: bool, now: Timestamp) -> bool {
-        let strong_enough = |lease: &Lease| lease.exclusive || !exclusive;
+        let strong_enough = |reservation: &Reservation| reservation.exclusive || !exclusive;
         !self.line.is_empty() && self.own(agent, pattern, now).is_some_and(strong_enough)
     }
 
