@@ -32,6 +32,7 @@ mod text;
 mod wake_ups;
 mod wire;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -59,6 +60,9 @@ struct Cli {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Measure this build of Postrider instead, such as an earlier one
+    #[arg(long)]
+    binary: Option<PathBuf>,
     #[command(subcommand)]
     role: Option<Role>,
 }
@@ -115,7 +119,7 @@ fn measure(cli: &Cli) -> anyhow::Result<()> {
     }
     // The readers need no server, and so no build of one.
     if cli.only.is_empty() || cli.only.iter().any(|part| *part != Part::Readers) {
-        measure_server(&Setting::prepare(cli.seconds, cli.quick)?, wanted, &mut report)?;
+        measure_server(&Setting::prepare(cli.seconds, cli.quick, cli.binary.as_deref())?, wanted, &mut report)?;
     }
     println!("{}", if cli.json { report.json() } else { report.table() });
     Ok(())

@@ -61,7 +61,7 @@ const FIGURES: &str = "figures.json";
 pub fn run(scale: &Scale, seconds: u64, quick: bool) -> anyhow::Result<()> {
     let file = scale.out.join(FIGURES);
     if !scale.draw {
-        measure(scale, &Setting::prepare(seconds, quick)?, &file)?;
+        measure(scale, &Setting::prepare(seconds, quick, None)?, &file)?;
     }
     let figures: Value =
         serde_json::from_slice(&std::fs::read(&file).with_context(|| format!("no '{}'", file.display()))?)?;

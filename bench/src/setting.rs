@@ -12,7 +12,7 @@ use crate::load::Pace;
 
 /// The setting of one run.
 pub struct Setting {
-    /// The build that is measured: of the profile that the bench itself was built with.
+    /// The build that is measured: of the profile that the bench itself was built with, or one that was given.
     pub binary: PathBuf,
     /// How many messages stand for a large database.
     pub messages: usize,
@@ -26,16 +26,19 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Builds the binary in the profile of the bench, and makes a folder on the disk where it was built.
-    pub fn prepare(seconds: u64, quick: bool) -> anyhow::Result<Self> {
+    /// Builds the binary in the profile of the bench, unless another is `given`, and makes a folder on the disk where the
+    /// bench was built.
+    pub fn prepare(seconds: u64, quick: bool, given: Option<&Path>) -> anyhow::Result<Self> {
         ensure!(seconds > 0, "a load has to be measured for one second at least");
         let own = std::env::current_exe().context("cannot find the bench's own binary")?;
         let folder = own.parent().context("the bench does not lie in a target folder")?;
         let target = folder.parent().context("the bench does not lie in a target folder")?;
-        // The folder has the name of the profile.
-        build(folder.file_name().context("the bench does not lie in a target folder")?)?;
-        let binary = folder.join("postrider");
-        ensure!(binary.is_file(), "the build made no '{}'", binary.display());
+        if given.is_none() {
+            // The folder has the name of the profile.
+            build(folder.file_name().context("the bench does not lie in a target folder")?)?;
+        }
+        let binary = given.map_or_else(|| folder.join("postrider"), Path::to_owned);
+        ensure!(binary.is_file(), "there is no '{}'", binary.display());
         let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(target).context("cannot make a folder")?;
         Ok(if quick {
             let pace = Pace { warm_up: Duration::from_millis(100), measured: Duration::from_millis(400) };

@@ -14,6 +14,7 @@ mod table;
 
 mod acknowledge_message;
 pub mod answers;
+mod archive_for;
 mod begin_watch;
 mod count_deliveries;
 mod count_hops;
@@ -52,8 +53,10 @@ mod read_thread;
 mod read_work;
 mod register_agent;
 mod release_file_reservations;
+mod release_for;
 mod renew_file_reservations;
 mod reply_message;
+mod retire_agent;
 mod retry_runs;
 mod search_messages;
 mod send_message;
@@ -64,6 +67,7 @@ mod take_message;
 mod tests;
 mod time;
 mod wait_for_mail;
+mod welcome_person;
 mod whois;
 
 use std::future::Future;
@@ -129,6 +133,10 @@ verbs! {
     retry_runs::RetryRuns Unlisted,
     set_presence::SetPresence Unlisted,
     take_message::TakeMessage Unlisted,
+    archive_for::ArchiveFor People,
+    release_for::ReleaseFor People,
+    retire_agent::RetireAgent People,
+    welcome_person::WelcomePerson People,
 }
 
 /// What is said of a verb to whoever may ask it. The value is the request, and `declare!` writes this down.

@@ -43,6 +43,8 @@ pub(crate) const BODIES: Param = Param::optional("include_bodies", Flag, "Defaul
 pub(crate) const BEFORE: Param = Param::optional("before_id", Id, "Older than this message").rare();
 pub(crate) const READER: Param = Param::optional("agent_name", Text, "Who asks");
 pub(crate) const ANY_NAME: Param = Param::optional("any_name", Flag, "Every name gets a mailbox");
+/// Who acts at the page.
+pub(crate) const PERSON: Param = Param::required("person", Text, "");
 pub(crate) const RECIPIENT: Param = Param::optional("recipient", Text, "");
 pub(crate) const DELIVERY: Param = Param::required("id", Text, "A delivery, such as 17.2");
 pub(crate) const AFTER_DELIVERY: Param = Param::optional("after", Text, "Deliveries behind this one");

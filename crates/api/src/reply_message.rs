@@ -43,7 +43,7 @@ impl Verb for ReplyMessage {
                 ack_required: self.ack_required,
                 idempotency_key: self.idempotency_key.as_deref(),
                 strict: false,
-                door: "mcp",
+                door: office.door(),
             },
         };
         Ok(SentAnswer::new(office.reply(reply).await?))

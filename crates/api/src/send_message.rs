@@ -47,7 +47,7 @@ impl Verb for SendMessage {
             ack_required: self.ack_required,
             idempotency_key: self.idempotency_key.as_deref(),
             strict: self.strict.unwrap_or(false),
-            door: "mcp",
+            door: office.door(),
         };
         Ok(SentAnswer::new(office.send(draft).await?))
     }

@@ -2,7 +2,7 @@
 
 use crate::Ask;
 
-/// To whom a verb is offered. Every verb can be called by whoever knows it.
+/// To whom a verb is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// In every list of tools.
@@ -11,6 +11,8 @@ pub enum Offered {
     Full,
     /// In no list, so that it costs agents no context: for our own programs.
     Unlisted,
+    /// To people at the page, and to no program: it is no tool.
+    People,
 }
 
 /// Somebody who goes through the table, such as a door that makes a tool of each verb.

@@ -43,7 +43,7 @@ struct Listed(Vec<Documented>);
 
 impl Visitor for Listed {
     fn verb<V: Ask>(&mut self, offered: Offered) {
-        if offered != Offered::Unlisted {
+        if matches!(offered, Offered::Lean | Offered::Full) {
             let answer = schema::<V::Answer>();
             self.0.push(Documented { name: V::NAME, about: V::ABOUT, params: V::PARAMS, answer });
         }

@@ -107,19 +107,12 @@ pub struct Claim<'a> {
     pub name: &'a str,
     /// The registration token.
     pub token: Option<&'a str>,
-    /// Whether a person vouches for it. Only the page says so, which knows who looks at it.
-    pub is_person: bool,
 }
 
 impl<'a> Claim<'a> {
     /// A name without proof.
     pub fn of(name: &'a str) -> Self {
-        Self { name, token: None, is_person: false }
-    }
-
-    /// A name that a person acts in. No token is asked for, and it is no sign of life of an agent.
-    pub fn person(name: &'a str) -> Self {
-        Self { name, token: None, is_person: true }
+        Self { name, token: None }
     }
 }
 
@@ -137,15 +130,18 @@ impl From<Agent> for Known {
     }
 }
 
-/// The post office.
+/// The post office. A clone is the same office.
+#[derive(Clone)]
 pub struct Office {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     wake: Arc<dyn Wake>,
     chance: Arc<dyn Chance>,
     rules: Rules,
-    directory: Directory,
-    noted: Noted,
+    directory: Arc<Directory>,
+    noted: Arc<Noted>,
+    /// Whether it is a person who asks.
+    is_person: bool,
 }
 
 impl Office {
@@ -157,7 +153,7 @@ impl Office {
         chance: Arc<dyn Chance>,
         rules: Rules,
     ) -> Self {
-        Self { store, clock, wake, chance, rules, directory: Directory::default(), noted: Noted::default() }
+        Self { store, clock, wake, chance, rules, directory: Arc::default(), noted: Arc::default(), is_person: false }
     }
 
     /// The store behind the office, for those who only read.
@@ -266,7 +262,7 @@ impl Office {
     /// unless it is a person who acts for it.
     async fn acting(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Known, Vouched), Error> {
         let (project, agent, vouched) = self.claimed(project_key, claim).await?;
-        if !claim.is_person {
+        if !self.is_person {
             self.sign_of_life(project.id, agent.id);
         }
         Ok((project, agent, vouched))
@@ -282,7 +278,7 @@ impl Office {
 
     /// Where whoever names itself is believed, a token proves nothing: anybody could have had one made out.
     async fn prove(&self, agent: &Known, claim: Claim<'_>) -> Result<Vouched, Error> {
-        if claim.is_person {
+        if self.is_person {
             return Ok(Vouched::Human);
         }
         if self.rules.identity == Identity::Claimed {

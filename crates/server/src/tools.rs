@@ -50,7 +50,9 @@ impl Tools {
 impl Visitor for Tools {
     // As little as can be: this is compiled once for each verb.
     fn verb<V: Ask>(&mut self, offered: Offered) {
-        self.add(offered, V::NAME, V::ABOUT, V::PARAMS, V::HINTS, ask::<V>);
+        if offered != Offered::People {
+            self.add(offered, V::NAME, V::ABOUT, V::PARAMS, V::HINTS, ask::<V>);
+        }
     }
 }
 

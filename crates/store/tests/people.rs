@@ -9,7 +9,7 @@ use mail::channels::OfficeMark;
 use mail::events::{Event, EventKind, EventStore};
 use mail::ids::ReservationId;
 use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
-use mail::office::{Claim, Draft, PostDraft, Registration, ReserveAsk, Rules, TakenIn};
+use mail::office::{Claim, Registration, ReserveAsk, Rules, TakenIn};
 use mail::presence::PresenceStore;
 use mail::reservations::{Reservation, ReservationStore};
 
@@ -31,10 +31,10 @@ async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
 
 async fn reserve(shop: &Shop, name: &str, path: &str) -> Reservation {
     let paths = [path.to_owned()];
-    let (agent, wait) = (Claim::person(name), Duration::ZERO);
+    let (agent, wait) = (Claim::of(name), Duration::ZERO);
     let ask =
         ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds: 60, exclusive: true, reason: "", wait };
-    shop.office.reserve(ask).await.unwrap().remove(0)
+    shop.office.for_person().reserve(ask).await.unwrap().remove(0)
 }
 
 #[tokio::test]
@@ -92,11 +92,11 @@ async fn what_a_person_sends_is_vouched_for_as_a_humans() {
     for rules in [Rules::default(), strict()] {
         let shop = shop(rules).await;
         welcome(&shop).await;
-        let sent = shop.office.send(Draft { from: Claim::person("Anna"), ..draft("Anna", None) }).await.unwrap();
+        let sent = shop.office.for_person().send(draft("Anna", None)).await.unwrap();
         assert_eq!(sent.message.vouched, Vouched::Human);
-        let said = PostDraft { from: Claim::person("Anna"), ..post("Anna", &["agent-0"], "Hello") };
-        assert_eq!(shop.office.post(said).await.unwrap().message.vouched, Vouched::Human);
-        let unknown = shop.office.send(Draft { from: Claim::person("Otto"), ..draft("Otto", None) }).await;
+        let said = post("Anna", &["agent-0"], "Hello");
+        assert_eq!(shop.office.for_person().post(said).await.unwrap().message.vouched, Vouched::Human);
+        let unknown = shop.office.for_person().send(draft("Otto", None)).await;
         assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "{unknown:?}");
     }
 }
@@ -105,8 +105,7 @@ async fn what_a_person_sends_is_vouched_for_as_a_humans() {
 async fn the_document_of_what_a_person_said_says_so_and_is_known_by_the_same_mark() {
     let shop = shop(Rules::default()).await;
     welcome(&shop).await;
-    let from = |from| PostDraft { from, ..post(from.name, &["agent-0"], "Hello") };
-    let human = shop.office.post(from(Claim::person("Anna"))).await.unwrap().message;
+    let human = shop.office.for_person().post(post("Anna", &["agent-0"], "Hello")).await.unwrap().message;
     let human = kept(&shop, &human).await;
     let said = human.said("office", "name");
     assert_eq!(said.metadata_text("vouched"), Some("human"));
@@ -125,9 +124,9 @@ async fn the_document_of_what_a_person_said_says_so_and_is_known_by_the_same_mar
 async fn what_a_person_does_for_an_agent_is_no_sign_of_its_life() {
     let shop = shop(strict()).await;
     let anna = welcome(&shop).await;
-    let id = shop.office.send(Draft { from: Claim::person("Anna"), ..draft("Anna", None) }).await.unwrap().message.id;
-    shop.office.mark_read(PROJECT, Claim::person("agent-1"), id).await.unwrap();
-    shop.office.send(Draft { from: Claim::person("agent-0"), ..draft("agent-0", None) }).await.unwrap();
+    let id = shop.office.for_person().send(draft("Anna", None)).await.unwrap().message.id;
+    shop.office.for_person().mark_read(PROJECT, Claim::of("agent-1"), id).await.unwrap();
+    shop.office.for_person().send(draft("agent-0", None)).await.unwrap();
     for agent in &shop.team.agents {
         assert_eq!(shop.store.presence(*agent).await.unwrap(), None);
     }
@@ -139,7 +138,7 @@ async fn a_person_puts_anybodys_mail_away_and_brings_it_back() {
     let shop = shop(strict()).await;
     let anna = welcome(&shop).await;
     let id =
-        shop.office.send(Draft { from: Claim::person("agent-0"), ..draft("agent-0", None) }).await.unwrap().message.id;
+        shop.office.for_person().send(draft("agent-0", None)).await.unwrap().message.id;
     let (office, agent) = (&shop.office, "agent-1");
     shop.heard.mail.lock().unwrap().clear();
     assert!(office.archive_for(PROJECT, "Anna", agent, id).await.unwrap());

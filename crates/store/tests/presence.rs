@@ -12,7 +12,7 @@ use mail::presence::{Presence, PresenceStore, Source};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
 
-const AGENT: Claim<'static> = Claim { name: "agent-0", token: None, is_person: false };
+const AGENT: Claim<'static> = Claim { name: "agent-0", token: None };
 const WORKING: Sign<'static> =
     Sign { state: "AWAKE", substate: Some("WORKING"), watcher_pid: Some(7), channel: Some("dev") };
 

@@ -43,7 +43,7 @@ declare! {
         unread: usize = count.unread,
     }
 
-    /// That something was done. What cannot be done is refused.
+    /// Whether something was done now, or had been before. What cannot be done is refused.
     #[derive(Copy)]
     DoneAnswer {
         done: bool,

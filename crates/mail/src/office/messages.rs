@@ -100,7 +100,7 @@ impl Office {
             match unseen {
                 Ok(unseen) if is_over || !unseen.is_empty() => return Ok(unseen),
                 // Whoever waits is there, for however long.
-                Ok(_) if !ask.agent.is_person => self.sign_of_life(project.id, agent.id),
+                Ok(_) if !self.is_person => self.sign_of_life(project.id, agent.id),
                 Ok(_) => {}
                 // A store that goes away meanwhile may come back meanwhile; nothing was taken.
                 Err(StoreError::Away { .. } | StoreError::Busy) if has_waited && !is_over => {}

@@ -17,6 +17,17 @@ use crate::reservations::Reservation;
 pub const PAGE: &str = "page";
 
 impl Office {
+    /// The same office for a person at the page, who needs no token: what it sends is a human's, and what it does in a name
+    /// is no sign of life of an agent. Only the page knows who looks at it, so no other door may ask for this.
+    pub fn for_person(&self) -> Self {
+        Self { is_person: true, ..self.clone() }
+    }
+
+    /// The door that a request comes in by.
+    pub fn door(&self) -> &'static str {
+        if self.is_person { PAGE } else { "mcp" }
+    }
+
     /// Makes a person known who looks at the page, or finds it again; a retired one is back. A name of an agent is refused.
     ///
     /// The name gets a token that nobody is given: where names have to be proved, nobody else can take it.
@@ -155,14 +166,14 @@ impl Office {
             "{} released your reservation on `{}` from the page. Reserve it again before you go on there.",
             person.name, reservation.pattern
         );
-        let (from, to) = (Claim::person(&person.name), vec![reservation.holder_name.clone()]);
+        let (from, to) = (Claim::of(&person.name), vec![reservation.holder_name.clone()]);
         let draft = Draft {
             importance: Importance::High,
             ack_required: Some(false),
             door: PAGE,
             ..Draft::plain(&project.slug, from, to, "Your reservation was released", &body)
         };
-        match self.send(draft).await {
+        match self.for_person().send(draft).await {
             Err(error) if error.retryable() => Err(error),
             _ => Ok(()),
         }

@@ -266,7 +266,7 @@ mod tests {
         office.welcome_person("/p", "Anna").await.unwrap();
         let draft = Draft {
             project_key: "/p",
-            from: Claim::person("Anna"),
+            from: Claim::of("Anna"),
             to: vec!["bob".to_owned()],
             cc: Vec::new(),
             bcc: Vec::new(),
@@ -279,7 +279,7 @@ mod tests {
             strict: false,
             door: "page",
         };
-        let id = office.send(draft).await.unwrap().message.id;
+        let id = office.for_person().send(draft).await.unwrap().message.id;
         office.archive_for("/p", "Anna", "bob", id).await.unwrap();
         office.bring_back_for("/p", "Anna", "bob", id).await.unwrap();
         office.retire("/p", "Anna", "bob").await.unwrap();

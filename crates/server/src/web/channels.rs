@@ -81,7 +81,7 @@ fn newest_that_fit(slug: &str, posts: Vec<Post>) -> Vec<ShownPost> {
         let text = laid_out(&post.message.body);
         bytes += text.html.len();
         let agents: Vec<String> = post.message.open_recipients().map(str::to_owned).collect();
-        let (from, address) = (Who::wrote(&post.message), address(slug, &post.message));
+        let (from, address) = (Who::wrote(&post.message), address(slug, &post.message.thread, post.message.id.0));
         fitting.push(ShownPost { post, from, to: names(&agents), text, address });
     }
     fitting.reverse();

@@ -1,16 +1,18 @@
 //! What a person does: writes, answers, acknowledges, archives and brings back, releases, retires.
 //!
-//! Each is a form of a page of ours, and ends with another page, so that loading again does nothing twice. Whatever is
-//! done is done by the office in the person's name: no verb can say that it is a person who asks, and none should.
+//! Each is a form of a page of ours, and ends with another page, so that loading again does nothing twice. A form asks verbs
+//! of the office for a person: no request can say that it is a person who asks.
 
 use ::http::StatusCode;
+use api::{
+    AcknowledgeMessage, ArchiveFor, Ask, MarkMessageRead, ReadMessage, ReleaseFor, ReplyMessage, RetireAgent,
+    SendMessage, WelcomePerson, Whois,
+};
 use axum::extract::Path;
 use axum::response::Response;
 use mail::agents::{self, AgentName};
 use mail::error::shown;
-use mail::ids::{ReservationId, MessageId};
 use mail::messages::Importance;
-use mail::office::{Claim, Draft, PAGE, ReplyDraft};
 use mail::{Error, Office};
 use serde::Deserialize;
 
@@ -30,7 +32,7 @@ pub struct MessageForm {
 
 /// `POST /p/{project}/send`
 pub async fn send(Path(slug): Path<String>, Posted { visit, form }: Posted<MessageForm>) -> PageResult {
-    match sent(visit.office(), &slug, &form, None).await {
+    match sent(&visit.office_for_person(), &slug, &form, None).await {
         Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
         // What was written is not lost because a name was misspelt.
         Err(error) => {
@@ -42,12 +44,12 @@ pub async fn send(Path(slug): Path<String>, Posted { visit, form }: Posted<Messa
 
 /// `POST /p/{project}/message/{id}/reply`
 pub async fn reply(Path((slug, id)): Path<(String, i64)>, Posted { visit, form }: Posted<MessageForm>) -> PageResult {
-    match sent(visit.office(), &slug, &form, Some(MessageId(id))).await {
+    match sent(&visit.office_for_person(), &slug, &form, Some(id)).await {
         Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
         Err(error) => {
-            let (message, _) = visit.office().message(&slug, MessageId(id)).await?;
+            let answered = ReadMessage { project_key: slug.clone(), message_id: id }.ask(visit.office()).await?.message;
             let unsent = unsent(error, form.name, form.written.body)?;
-            showing(&slug, &message.thread, &ThreadQuery::default(), &visit, Some(unsent)).await.map(bad)
+            showing(&slug, &answered.thread_id, &ThreadQuery::default(), &visit, Some(unsent)).await.map(bad)
         }
     }
 }
@@ -71,37 +73,40 @@ async fn sent(
     office: &Office,
     slug: &str,
     form: &MessageForm,
-    reply_to: Option<MessageId>,
+    reply_to: Option<i64>,
 ) -> Result<(String, String), Error> {
-    let person = office.welcome_person(slug, form.name.trim()).await?;
-    let written = &form.written;
-    let draft = Draft {
-        project_key: slug,
-        from: Claim::person(&person.name),
-        // An answer goes to whom it answers.
-        to: if reply_to.is_some() { Vec::new() } else { recipients(office, slug, &written.to).await },
-        cc: Vec::new(),
-        bcc: Vec::new(),
-        subject: written.subject.trim(),
-        body: &written.body,
-        thread: None,
-        importance: importance(&written.importance)?,
-        ack_required: written.ack.then_some(true),
-        idempotency_key: Some(form.key.as_str()).filter(|key| !key.is_empty()),
-        strict: false,
-        door: PAGE,
-    };
+    let sender_name = welcome(office, slug, form.name.trim()).await?;
+    let (project_key, written) = (slug.to_owned(), &form.written);
+    let importance = Some(importance(&written.importance)?.as_str().to_owned());
+    let (body_md, ack_required) = (written.body.clone(), written.ack.then_some(true));
+    let idempotency_key = Some(form.key.clone()).filter(|key| !key.is_empty());
+    let name = sender_name.clone();
     let sent = match reply_to {
-        Some(reply_to) => office.reply(ReplyDraft { reply_to, subject: None, draft }).await?,
-        None => office.send(draft).await?,
+        // An answer goes to whom it answers.
+        Some(message_id) => {
+            let rest = ReplyMessage { importance, ack_required, idempotency_key, ..ReplyMessage::default() };
+            ReplyMessage { project_key, message_id, sender_name, body_md, ..rest }.ask(office).await?
+        }
+        None => {
+            let (to, subject) = (recipients(office, slug, &written.to).await, written.subject.trim().to_owned());
+            let rest = SendMessage { importance, ack_required, idempotency_key, ..SendMessage::default() };
+            SendMessage { project_key, sender_name, to, subject, body_md, ..rest }.ask(office).await?
+        }
     };
-    Ok((address(slug, &sent.message), person.name))
+    Ok((address(slug, &sent.message.thread_id, sent.message.id), name))
+}
+
+/// The name that a person acts under, who is known from now on.
+async fn welcome(office: &Office, slug: &str, person: &str) -> Result<String, Error> {
+    let welcome = WelcomePerson { project_key: slug.to_owned(), person: person.to_owned() };
+    Ok(welcome.ask(office).await?.name)
 }
 
 /// The names that somebody wrote with commas between them, unless all of it is one name.
 async fn recipients(office: &Office, slug: &str, written: &str) -> Vec<String> {
     let whole = agents::called(written);
-    if whole.contains(',') && office.whois(slug, whole).await.is_ok() {
+    let whois = || Whois { project_key: slug.to_owned(), agent_name: whole.to_owned() };
+    if whole.contains(',') && whois().ask(office).await.is_ok() {
         return vec![whole.to_owned()];
     }
     written.split(',').map(agents::called).filter(|name| !name.is_empty()).map(str::to_owned).collect()
@@ -141,21 +146,31 @@ pub async fn change(
     Path((slug, id)): Path<(String, i64)>,
     Posted { visit, form }: Posted<DeliveryForm>,
 ) -> PageResult {
-    let (office, id) = (visit.office(), MessageId(id));
     let recipient = match action {
-        Action::Read | Action::Acknowledge => "",
-        Action::Archive | Action::BringBack => form.recipient.as_deref().ok_or_else(Refused::odd_form)?,
+        Action::Read | Action::Acknowledge => String::new(),
+        Action::Archive | Action::BringBack => form.recipient.ok_or_else(Refused::odd_form)?,
     };
-    let person = office.welcome_person(&slug, &visit.person).await?;
-    let claim = Claim::person(&person.name);
+    let (office, project_key, message_id) = (&visit.office_for_person(), slug.clone(), id);
+    let person = welcome(office, &slug, &visit.person).await?;
     let (is_done, done) = match action {
-        Action::Read => (office.mark_read(&slug, claim, id).await.map(|_| true)?, "read"),
-        Action::Acknowledge => (office.acknowledge(&slug, claim, id, "").await.map(|_| true)?, "acknowledged"),
-        Action::Archive => (office.archive_for(&slug, &person.name, recipient, id).await?, "archived"),
-        Action::BringBack => (office.bring_back_for(&slug, &person.name, recipient, id).await?, "brought-back"),
+        Action::Read => {
+            let read = MarkMessageRead { project_key, agent_name: person, message_id, ..MarkMessageRead::default() };
+            (read.ask(office).await.map(|_| true)?, "read")
+        }
+        Action::Acknowledge => {
+            let rest = AcknowledgeMessage::default();
+            let acknowledge = AcknowledgeMessage { project_key, agent_name: person, message_id, ..rest };
+            (acknowledge.ask(office).await.map(|_| true)?, "acknowledged")
+        }
+        Action::Archive | Action::BringBack => {
+            let back = matches!(action, Action::BringBack);
+            let archive = ArchiveFor { project_key, person, recipient, message_id, back };
+            (archive.ask(office).await?.done, if back { "brought-back" } else { "archived" })
+        }
     };
-    let (message, _) = office.message(&slug, id).await?;
-    Ok(visit.on_to(&with_done(&address(&slug, &message), if is_done { done } else { "nothing" }), None))
+    let message = ReadMessage { project_key: slug.clone(), message_id }.ask(office).await?.message;
+    let address = address(&slug, &message.thread_id, message_id);
+    Ok(visit.on_to(&with_done(&address, if is_done { done } else { "nothing" }), None))
 }
 
 /// The name that somebody wants to write under.
@@ -172,8 +187,9 @@ pub async fn choose_name(Posted { visit, form }: Posted<NameForm>) -> PageResult
 
 /// `POST /p/{project}/reservations/{id}/release`
 pub async fn release(Path((slug, id)): Path<(String, i64)>, Posted { visit, .. }: Posted<Plain>) -> PageResult {
-    let person = visit.office().welcome_person(&slug, &visit.person).await?;
-    visit.office().release_for(&slug, &person.name, ReservationId(id)).await?;
+    let office = &visit.office_for_person();
+    let person = welcome(office, &slug, &visit.person).await?;
+    ReleaseFor { project_key: slug.clone(), person, reservation_id: id }.ask(office).await?;
     Ok(visit.on_to(&format!("/p/{slug}/reservations?done=released"), None))
 }
 
@@ -184,8 +200,9 @@ pub struct RetireForm {
 
 /// `POST /p/{project}/agents/retire`
 pub async fn retire(Path(slug): Path<String>, Posted { visit, form }: Posted<RetireForm>) -> PageResult {
-    let person = visit.office().welcome_person(&slug, &visit.person).await?;
-    let is_done = visit.office().retire(&slug, &person.name, &form.agent).await?;
-    let done = if is_done { "retired" } else { "nothing" };
+    let office = &visit.office_for_person();
+    let person = welcome(office, &slug, &visit.person).await?;
+    let retire = RetireAgent { project_key: slug.clone(), person, agent_name: form.agent };
+    let done = if retire.ask(office).await?.done { "retired" } else { "nothing" };
     Ok(visit.on_to(&format!("/p/{slug}/agents?done={done}"), None))
 }

@@ -73,7 +73,7 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
     }
     MessageRow {
         id: message.id.0,
-        address: address(&project.slug, message),
+        address: address(&project.slug, &message.thread, message.id.0),
         from: Who::wrote(message),
         to: names(&message.to),
         subject: subject(&message.subject),
@@ -121,8 +121,8 @@ fn tone_of(kind: Kind) -> &'static str {
 }
 
 /// Where a message can be read.
-pub fn address(slug: &str, message: &Message) -> String {
-    format!("/p/{slug}/thread/{}?at={}#m{}", encoded(&message.thread), message.id, message.id)
+pub fn address(slug: &str, thread: &str, id: i64) -> String {
+    format!("/p/{slug}/thread/{}?at={id}#m{id}", encoded(thread))
 }
 
 /// Names with commas between them.

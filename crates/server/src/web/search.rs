@@ -118,7 +118,7 @@ fn hit(project: &Project, found: &Found, wanted: &[String], now: Timestamp) -> H
     let message = &found.message;
     Hit {
         id: message.id.0,
-        address: address(&project.slug, message),
+        address: address(&project.slug, &message.thread, message.id.0),
         from: Who::wrote(message),
         project: line(last_part(&project.human_key), 40),
         when: When::ago(message.created_at, now),

@@ -238,7 +238,7 @@ async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Resul
 /// `GET /p/{project}/message/{id}`: the conversation that a message belongs to.
 pub async fn of_message(Path((slug, id)): Path<(String, i64)>, visit: Visit) -> PageResult {
     let (message, _) = visit.office().message(&slug, MessageId(id)).await?;
-    Ok(see(&address(&slug, &message)))
+    Ok(see(&address(&slug, &message.thread, message.id.0)))
 }
 
 /// `GET /p/{project}/message/{id}/text`: all of a message as it was written, as plain text.

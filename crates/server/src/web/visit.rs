@@ -85,6 +85,11 @@ impl Visit {
         &self.door.office
     }
 
+    /// The same office, asked by the person who looks.
+    pub fn office_for_person(&self) -> Office {
+        self.door.office.for_person()
+    }
+
     /// The project that an address names: by its slug alone, for a path has slashes in it.
     pub async fn project(&self, slug: &str) -> Result<Project, Refused> {
         if !matches!(ProjectKey::parse(slug)?, ProjectKey::Slug(_)) {

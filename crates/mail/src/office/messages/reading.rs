@@ -89,9 +89,16 @@ impl Office {
         let problems = if is_meant { typed.problems } else { Vec::new() };
         let is_whole = !typed.value.is_about_no_work()
             && problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
-        let kind = own.or_else(|| helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
+        let kind = own.or_else(|| self.helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
         let is_passing = work::will_pass(kind, typed.value);
         Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets } })
+    }
+
+    /// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a
+    /// person, whom every agent asks in the end.
+    fn helps(&self, draft: &Draft<'_>, answered: &Message) -> bool {
+        let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
+        (was_asked || self.is_person) && answered.from != draft.from.name && work::asks(answered)
     }
 
     fn look_for_secrets(&self, draft: &Draft<'_>) -> Result<Vec<Secret>, Error> {
@@ -129,13 +136,6 @@ fn kind_of(subject: &str, typed: &Typed) -> Option<Kind> {
         }
         _ => None,
     }
-}
-
-/// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a person,
-/// whom every agent asks in the end.
-fn helps(draft: &Draft<'_>, answered: &Message) -> bool {
-    let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
-    (was_asked || draft.from.is_person) && answered.from != draft.from.name && work::asks(answered)
 }
 
 /// Whether a message without a kind was meant to have one, so that its sender wants to know what is wrong.

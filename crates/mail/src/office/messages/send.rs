@@ -158,7 +158,7 @@ impl Office {
             return Err(Error::NoRecipients);
         }
         // A file may be old: what it says is no sign of life.
-        if !channels::is_outside(draft.door) && !draft.from.is_person {
+        if !channels::is_outside(draft.door) && !self.is_person {
             self.sign_of_life(project.id, sender.id);
         }
         let reply_to = answered.map(|answered| answered.id);
