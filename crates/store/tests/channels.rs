@@ -85,7 +85,7 @@ async fn whoever_speaks_or_is_spoken_to_in_a_channel_gets_a_mailbox() {
         shop.office.whois(PROJECT, name).await.unwrap();
     }
     let unknown = shop.office.send(to(&["#dev", "stranger"], "claude")).await;
-    assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "a letter's misspelt name is told: {unknown:?}");
+    assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "a misspelt name is told: {unknown:?}");
 }
 
 #[tokio::test]
@@ -116,8 +116,8 @@ async fn an_answer_to_a_post_is_said_where_it_was_said() {
     assert_eq!(again.to, ["#dev", "codex"], "who answers itself writes to the same");
     let apart =
         ReplyDraft { draft: Draft { to: vec!["claude".into()], ..draft("codex", None) }, ..reply("codex", &question) };
-    let letter = shop.office.reply(apart).await.unwrap().message;
-    assert_eq!((letter.to.join(" "), shop.store.post(letter.id).await.unwrap()), ("claude".to_owned(), None));
+    let direct = shop.office.reply(apart).await.unwrap().message;
+    assert_eq!((direct.to.join(" "), shop.store.post(direct.id).await.unwrap()), ("claude".to_owned(), None));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The office as a provider: each recipient's copy of a message is a letter.
+//! The office as a provider: each recipient's copy of a message is a delivery.
 //!
 //! What the verbs mean is decided by the office; this translates. A typed message that is sent here joins the thread of its
 //! work, as at every door, and so has no thread of its own.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::{Count, Letter, Provider, ProviderError, Words};
+use super::{Count, ProviderDelivery, Provider, ProviderError, Words};
 use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
@@ -17,22 +17,23 @@ use crate::mailboxes::{CopyId, RecipientCopy, open_to_all, place_of};
 use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
 use crate::office::{Claim, CopiesAsk, Draft, Office, ReplyDraft, ThreadAsk};
 
-/// How many letters are read at once.
+/// How many deliveries are read at once.
 const PAGE: usize = 500;
-/// How far apart the copies of a message may be as letters, in nanoseconds: the next message is a microsecond later.
+/// How far apart the copies of a message may be as deliveries, in nanoseconds: the next message is a microsecond later.
 const MOST_APART: i64 = 999;
 
 /// Which names there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
-    /// Those that are registered. One acts on one's own letters.
+    /// Those that are registered. One acts on one's own deliveries.
     #[default]
     Known,
-    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and act on all letters.
+    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and act on all
+    /// deliveries.
     Any,
 }
 
-/// Letters of one project. The office is borrowed or shared.
+/// Deliveries of one project. The office is borrowed or shared.
 pub struct Native<O = Arc<Office>> {
     office: O,
     project_key: String,
@@ -43,7 +44,7 @@ pub struct Native<O = Arc<Office>> {
 }
 
 impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
-    /// The letters of a project, for callers at `door`.
+    /// The deliveries of a project, for callers at `door`.
     pub fn new(office: O, project_key: &str, names: Names, door: &'static str) -> Self {
         Self { office, project_key: project_key.to_owned(), reader: None, token: None, names, door }
     }
@@ -55,14 +56,14 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         self
     }
 
-    /// A part of what is open, oldest first, behind the letter `after`; an empty part is the last.
+    /// A part of what is open, oldest first, behind the delivery `after`; an empty part is the last.
     pub async fn page(
         &self,
         recipient: &str,
         unread_only: bool,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<Letter>, ProviderError> {
+    ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let after = after.map(parsed).transpose()?.map(|id| (id.message, id.place.unwrap_or(1)));
         let whose = (!recipient.is_empty()).then(|| self.claim(recipient));
         let ask = CopiesAsk { project_key: &self.project_key, whose, unread_only, after, limit };
@@ -73,16 +74,16 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         if recipient.is_empty() && self.names == Names::Known {
             copies.retain(|copy| !copy.is_blind());
         }
-        let mut letters = Vec::with_capacity(copies.len());
+        let mut deliveries = Vec::with_capacity(copies.len());
         for copy in copies {
-            letters.push(self.letter(copy).await?);
+            deliveries.push(self.delivery(copy).await?);
         }
-        Ok(letters)
+        Ok(deliveries)
     }
 
-    /// A part of a thread, oldest first, behind the letter `after`: each message once, as the reader's copy or the first.
-    /// An empty part is the last.
-    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<Letter>, ProviderError> {
+    /// A part of a thread, oldest first, behind the delivery `after`: each message once, as the reader's copy or the
+    /// first. An empty part is the last.
+    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.check_reader().await?;
         // By its name, or by the number of a message in it; of a copy's id the message counts, if there is such a copy.
         let copy = CopyId::parse(id).filter(|id| id.place.is_some());
@@ -99,11 +100,11 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
                 Err(error) if self.names == Names::Any && is_nobody(&error) => continue,
                 page => page?,
             };
-            let mut letters = Vec::with_capacity(page.messages.len());
+            let mut deliveries = Vec::with_capacity(page.messages.len());
             for message in page.messages {
-                letters.push(self.letter(self.copy_in_thread(message).await?).await?);
+                deliveries.push(self.delivery(self.copy_in_thread(message).await?).await?);
             }
-            return Ok(letters);
+            return Ok(deliveries);
         }
         Ok(Vec::new())
     }
@@ -120,33 +121,33 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         RecipientCopy::at(&message, &copies, 1).ok_or(Error::UnknownMessage(message.id).into())
     }
 
-    /// All pages together. `page` gets the last letter that is there.
-    async fn whole<F>(&self, page: impl Fn(Option<String>) -> F) -> Result<Vec<Letter>, ProviderError>
+    /// All pages together. `page` gets the last delivery that is there.
+    async fn whole<F>(&self, page: impl Fn(Option<String>) -> F) -> Result<Vec<ProviderDelivery>, ProviderError>
     where
-        F: Future<Output = Result<Vec<Letter>, ProviderError>>,
+        F: Future<Output = Result<Vec<ProviderDelivery>, ProviderError>>,
     {
-        let mut letters: Vec<Letter> = Vec::new();
+        let mut deliveries: Vec<ProviderDelivery> = Vec::new();
         loop {
-            let page = page(letters.last().map(|letter| letter.id.clone())).await?;
+            let page = page(deliveries.last().map(|delivery| delivery.id.clone())).await?;
             let is_last = is_last_page(&page, PAGE);
-            letters.extend(page);
+            deliveries.extend(page);
             if is_last {
-                return Ok(letters);
+                return Ok(deliveries);
             }
         }
     }
 
-    async fn letter(&self, copy: RecipientCopy) -> Result<Letter, ProviderError> {
+    async fn delivery(&self, copy: RecipientCopy) -> Result<ProviderDelivery, ProviderError> {
         let reply_to = match copy.message.reply_to {
             Some(parent) => Some(self.answered(parent, &copy.message.from).await?),
             None => None,
         };
-        Ok(self.letter_with(copy, reply_to))
+        Ok(self.delivery_with(copy, reply_to))
     }
 
-    fn letter_with(&self, copy: RecipientCopy, reply_to: Option<String>) -> Letter {
-        // Copies of one message were sent at one time. Where each is a letter, the later one has the later time, as long as
-        // it does not reach that of the next message.
+    fn delivery_with(&self, copy: RecipientCopy, reply_to: Option<String>) -> ProviderDelivery {
+        // Copies of one message were sent at one time. Where each is a delivery, the later one has the later time, as
+        // long as it does not reach that of the next message.
         let apart = i64::try_from(copy.place - 1).unwrap_or(MOST_APART).min(MOST_APART);
         let created_at = copy.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
         // The blind do not learn of each other by their places.
@@ -156,7 +157,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         };
         let RecipientCopy { message, recipient, state, .. } = copy;
         let others = message.to.iter().chain(&message.cc).filter(|name| **name != recipient);
-        Letter {
+        ProviderDelivery {
             id: id.to_string(),
             is_human: message.is_by_human(),
             cc: others.cloned().collect(),
@@ -175,14 +176,14 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         }
     }
 
-    /// A letter that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
-    fn sent(&self, message: Message, reply_to: Option<String>) -> Letter {
+    /// A delivery that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
+    fn sent(&self, message: Message, reply_to: Option<String>) -> ProviderDelivery {
         let recipient = message.open_recipients().chain(message.to.iter().map(String::as_str)).next();
         let recipient = recipient.unwrap_or_default().to_owned();
-        self.letter_with(RecipientCopy { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
+        self.delivery_with(RecipientCopy { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
     }
 
-    /// What the letter is called that `sender` answered: its own copy, else the first. If its copy was blind, or the
+    /// What the delivery is called that `sender` answered: its own copy, else the first. If its copy was blind, or the
     /// message did not come along with the mail that was imported, the message is named.
     async fn answered(&self, parent: MessageId, sender: &str) -> Result<String, ProviderError> {
         let copies = self.office.store().deliveries(parent).await.map_err(Error::from)?;
@@ -206,7 +207,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         Ok(copy)
     }
 
-    /// The letter that the caller does something with, and may.
+    /// The delivery that the caller does something with, and may.
     async fn copy_to_act_on(&self, id: &str) -> Result<RecipientCopy, ProviderError> {
         self.check_reader().await?;
         let found = self.office.copy_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
@@ -296,13 +297,13 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
 
 #[async_trait]
 impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         self.make_mailboxes(words.from, Some(to)).await?;
         let sent = self.office.send(self.draft(to, words)).await?;
         Ok(self.sent(sent.message, None))
     }
 
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         let parent = self.get(id).await?;
         self.make_mailboxes(words.from, None).await?;
         let reply_to = parsed(id)?.message;
@@ -314,28 +315,28 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
         Ok(self.sent(sent.message, Some(answered)))
     }
 
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.page(recipient, true, after.as_deref(), PAGE).await).await
     }
 
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.page(recipient, false, after.as_deref(), PAGE).await).await
     }
 
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.thread_page(id, after.as_deref(), PAGE).await).await
     }
 
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.check_reader().await?;
         let found = self.office.copy(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
         let copy = self.known(found.map_err(|error| self.told(error, id))?, id).await?;
-        self.letter(copy).await
+        self.delivery(copy).await
     }
 
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         let copy = self.marked(id, Mark::Read).await?;
-        self.letter(copy).await
+        self.delivery(copy).await
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
@@ -361,10 +362,10 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
     }
 }
 
-/// Whether nothing comes behind a page of which at most `limit` letters were asked for: one that is full, or ended early
-/// because of its size, may have a next.
-pub fn is_last_page(page: &[Letter], limit: usize) -> bool {
-    page.len() < limit && page.iter().map(|letter| letter.body.len()).sum::<usize>() <= PAGE_BYTES
+/// Whether nothing comes behind a page of which at most `limit` deliveries were asked for: one that is full, or ended
+/// early because of its size, may have a next.
+pub fn is_last_page(page: &[ProviderDelivery], limit: usize) -> bool {
+    page.len() < limit && page.iter().map(|delivery| delivery.body.len()).sum::<usize>() <= PAGE_BYTES
 }
 
 fn parsed(id: &str) -> Result<CopyId, ProviderError> {

@@ -77,12 +77,12 @@ impl EventWriter<'_> {
         let Some(message) = self.store.message(self.project.id, id).await? else { return Ok(Vec::new()) };
         let mut deliveries = self.store.deliveries(id).await?;
         deliveries.retain(|delivery| delivery.role != Role::Bcc);
-        let whole = self.letter(event, &message);
+        let whole = self.message_event(event, &message);
         let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.copy_id(event, index), delivery));
         let room = self.room(event, &self.copy_id(event, deliveries.len()));
         let payload = match whole.to_string() {
             text if text.len() <= room => text,
-            _ => announcement::of_letter(whole, self.office, &self.resource(id), room),
+            _ => announcement::of_message(whole, self.office, &self.resource(id), room),
         };
         let payload = Bytes::from(payload);
         Ok(numbered
@@ -113,8 +113,8 @@ impl EventWriter<'_> {
         self.publication(event, topic, &id, stub)
     }
 
-    fn letter(&self, event: &Event, message: &Message) -> Value {
-        let mut letter = json!({
+    fn message_event(&self, event: &Event, message: &Message) -> Value {
+        let mut payload = json!({
             "event": event.kind.as_str(),
             "project": self.project.human_key,
             "seq": event.seq,
@@ -136,9 +136,9 @@ impl EventWriter<'_> {
             },
         });
         if message.is_by_human() {
-            letter["message"]["vouched"] = message.vouched.as_str().into();
+            payload["message"]["vouched"] = message.vouched.as_str().into();
         }
-        letter
+        payload
     }
 
     /// An event that is told by the number of what it happened to.

@@ -96,7 +96,7 @@ impl Watcher {
         loop {
             self.signal.wait(LOOK_AGAIN).await;
             if matches!(self.what, Watched::Agents(_)) {
-                // Every letter rings, and one look sees what many of them changed.
+                // Every message signals, and one look sees what many of them changed.
                 tokio::time::sleep(AGENTS_PAUSE).await;
             }
             if self.seen.is_news(newest(&self.office, &self.what).await) {

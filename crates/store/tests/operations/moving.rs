@@ -11,7 +11,7 @@ use mail::projects::{slug_of, slug_with_hash};
 use mail::transfer::{Imported, LARGEST_ID, Record};
 
 use super::words::{KEYS, NAMES, PROJECTS, TEXTS, THREADS, WORK};
-use super::{Dice, Known, letters, told};
+use super::{Dice, Known, messages, told};
 
 /// Exports, imports again what is there, or imports what is new.
 pub async fn carry(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known, message: MessageId) -> String {
@@ -127,7 +127,7 @@ fn record(
 
 /// A post as another office tells of it.
 fn post(dice: &mut Dice) -> NewPost {
-    let mut post = letters::post(dice);
+    let mut post = messages::post(dice);
     post.external_id = Some(dice.one(&KEYS).to_owned());
     post.origin = dice.maybe().then(|| Origin { office: "faraway".to_owned(), seq: 1 + dice.roll(9) as i64 });
     post

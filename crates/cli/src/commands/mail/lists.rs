@@ -12,7 +12,7 @@ use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::CopyId;
 use mail::messages::Vouched;
-use mail::provider::{Count, Letter};
+use mail::provider::{Count, ProviderDelivery};
 use serde_json::{Value, json};
 
 use super::ago::ago;
@@ -89,19 +89,19 @@ impl Inbox {
         if self.all {
             return all(visit, &self.limit).await;
         }
-        let letters = visit.provider().inbox(&visit.who.name).await?;
-        Ok(list(visit, &self.limit, &letters, "No unread mail."))
+        let deliveries = visit.provider().inbox(&visit.who.name).await?;
+        Ok(list(visit, &self.limit, &deliveries, "No unread mail."))
     }
 }
 
 /// Prints all that is open.
 pub async fn all(visit: &Visit<'_>, limit: &Limit) -> anyhow::Result<ExitCode> {
-    let letters = visit.provider().all(&visit.who.name).await?;
-    Ok(list(visit, limit, &letters, "No mail."))
+    let deliveries = visit.provider().all(&visit.who.name).await?;
+    Ok(list(visit, limit, &deliveries, "No mail."))
 }
 
-fn list(visit: &Visit<'_>, limit: &Limit, letters: &[Letter], nothing: &str) -> ExitCode {
-    let newest = limit.of(letters);
+fn list(visit: &Visit<'_>, limit: &Limit, deliveries: &[ProviderDelivery], nothing: &str) -> ExitCode {
+    let newest = limit.of(deliveries);
     let json: Vec<Value> = newest.iter().map(delivery::to_value).collect();
     output::answer_or(visit.as_json, newest.is_empty().then_some(nothing), &json.into(), || {
         delivery::table(newest, SystemClock.now(), &Screen::of_stdout())
@@ -212,13 +212,13 @@ impl Outbox {
     }
 }
 
-/// A letter as whoever asks sees it.
-pub async fn seen(visit: &Visit<'_>, letter: Letter) -> anyhow::Result<Seen> {
-    let sent = match (visit.mailbox.post_office(), CopyId::parse(&letter.id)) {
-        (Some(office), Some(id)) if letter.from == visit.who.name => Some(sent(visit, office, id.message.0).await?),
+/// A delivery as whoever asks sees it.
+pub async fn seen(visit: &Visit<'_>, delivery: ProviderDelivery) -> anyhow::Result<Seen> {
+    let sent = match (visit.mailbox.post_office(), CopyId::parse(&delivery.id)) {
+        (Some(office), Some(id)) if delivery.from == visit.who.name => Some(sent(visit, office, id.message.0).await?),
         _ => None,
     };
-    Ok(Seen { is_own: letter.to == visit.who.name, letter, sent })
+    Ok(Seen { is_own: delivery.to == visit.who.name, delivery, sent })
 }
 
 /// A message, and what its recipients did with it. Blind copies are not among them.

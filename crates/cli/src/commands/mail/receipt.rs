@@ -12,7 +12,7 @@ use api::FetchInbox;
 use api::answers::{CopyAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -30,7 +30,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How many of the newest messages in the thread are looked at.
 const LOOKED_AT: u32 = 100;
 
-/// What was sent: one message of our own office, or a letter for each recipient elsewhere.
+/// What was sent: one message of our own office, or a delivery for each recipient elsewhere.
 pub struct Sent {
     /// The id of each; never empty.
     pub ids: Vec<String>,
@@ -63,12 +63,12 @@ impl From<SentAnswer> for Sent {
 }
 
 impl Sent {
-    pub fn of_letters(letters: &[Letter]) -> Self {
+    pub fn of_deliveries(deliveries: &[ProviderDelivery]) -> Self {
         Self {
-            ids: letters.iter().map(|letter| letter.id.clone()).collect(),
-            to: letters.iter().map(|letter| letter.to.clone()).collect(),
-            threads: letters.iter().map(|letter| letter.thread.clone()).collect(),
-            created_at: letters.first().map(|letter| letter.created_at.to_string()).unwrap_or_default(),
+            ids: deliveries.iter().map(|delivery| delivery.id.clone()).collect(),
+            to: deliveries.iter().map(|delivery| delivery.to.clone()).collect(),
+            threads: deliveries.iter().map(|delivery| delivery.thread.clone()).collect(),
+            created_at: deliveries.first().map(|delivery| delivery.created_at.to_string()).unwrap_or_default(),
             wants_ack: false,
             warnings: Vec::new(),
             problems: Vec::new(),
@@ -95,7 +95,7 @@ impl Sent {
         match answer_to(visit, &self, seconds).await? {
             Some(Arrived::Answer(id)) => {
                 let answer = visit.provider().get(&id).await?;
-                let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
+                let answer = Seen { delivery: ProviderDelivery { read: true, ..answer }, sent: None, is_own: true };
                 json["answer"] = answer.to_value();
                 if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
                     visit.provider().read(&id).await?;
@@ -247,8 +247,8 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
         let next = Instant::now() + ASK_AGAIN;
         for (id, thread) in sent.ids.iter().zip(&sent.threads) {
             let thread = if thread.is_empty() { id } else { thread };
-            let letters = visit.provider().thread(thread).await?;
-            if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
+            let deliveries = visit.provider().thread(thread).await?;
+            if let Some(answer) = delivery_among(&deliveries, id, &visit.who.name) {
                 return Ok(Arrived::Answer(answer.to_owned()));
             }
         }
@@ -256,13 +256,13 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
     }
 }
 
-/// The answer to letter `sent` in its thread, which has the oldest first.
-fn letter_among<'a>(thread: &'a [Letter], sent: &str, me: &str) -> Option<&'a str> {
-    let at = thread.iter().position(|letter| letter.id == sent);
+/// The answer to delivery `sent` in its thread, which has the oldest first.
+fn delivery_among<'a>(thread: &'a [ProviderDelivery], sent: &str, me: &str) -> Option<&'a str> {
+    let at = thread.iter().position(|delivery| delivery.id == sent);
     let to = at.map(|at| thread[at].to.as_str());
-    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|letter| letter.id != sent && letter.to == me);
-    let answer = later().find(|letter| letter.reply_to.as_deref() == Some(sent));
-    answer.or_else(|| later().find(|letter| Some(letter.from.as_str()) == to)).map(|letter| letter.id.as_str())
+    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|delivery| delivery.id != sent && delivery.to == me);
+    let answer = later().find(|delivery| delivery.reply_to.as_deref() == Some(sent));
+    answer.or_else(|| later().find(|delivery| Some(delivery.from.as_str()) == to)).map(|delivery| delivery.id.as_str())
 }
 
 #[cfg(test)]
@@ -294,8 +294,8 @@ mod tests {
         assert_eq!(answer_among(&[received(17, "BlueLake", None)], 17, &to), None, "what was sent is no answer");
     }
 
-    fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {
-        Letter {
+    fn delivery(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> ProviderDelivery {
+        ProviderDelivery {
             is_human: false,
             id: id.to_owned(),
             from: from.to_owned(),
@@ -315,17 +315,17 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_the_answer_is_a_letter_to_me_in_the_thread() {
+    fn elsewhere_the_answer_is_a_delivery_to_me_in_the_thread() {
         let thread = [
-            letter("a", "Blue", "Me", None),
-            letter("b", "Me", "Blue", None),
-            letter("c", "Blue", "Red", Some("b")),
-            letter("d", "Blue", "Me", None),
-            letter("e", "Red", "Me", Some("b")),
+            delivery("a", "Blue", "Me", None),
+            delivery("b", "Me", "Blue", None),
+            delivery("c", "Blue", "Red", Some("b")),
+            delivery("d", "Blue", "Me", None),
+            delivery("e", "Red", "Me", Some("b")),
         ];
-        assert_eq!(letter_among(&thread, "b", "Me"), Some("e"));
-        assert_eq!(letter_among(&thread[..4], "b", "Me"), Some("d"));
-        assert_eq!(letter_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
-        assert_eq!(letter_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
+        assert_eq!(delivery_among(&thread, "b", "Me"), Some("e"));
+        assert_eq!(delivery_among(&thread[..4], "b", "Me"), Some("d"));
+        assert_eq!(delivery_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
+        assert_eq!(delivery_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
     }
 }

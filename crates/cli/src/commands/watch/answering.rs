@@ -206,14 +206,14 @@ impl Watching<'_> {
         }
     }
 
-    /// Whether a letter is a post of a channel that is watched, too, and is met there.
+    /// Whether a message is a post of a channel that is watched, too, and is met there.
     fn is_met_in_a_channel(&self, said: &Heard) -> bool {
         let channel = channel_of(said);
         self.sources.iter().any(|source| channel == Some(source.channel.as_str()) && said.id > source.first)
     }
 }
 
-/// The channel that a letter was posted in.
+/// The channel that a message was posted in.
 fn channel_of(said: &Heard) -> Option<&str> {
     said.to.iter().find_map(|name| name.strip_prefix('#'))
 }
