@@ -144,7 +144,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// The row, the copies, the event and the sender's time, as the store writes them. There is one project, number 1, and
+/// The row, the deliveries, the event and the sender's time, as the store writes them. There is one project, number 1, and
 /// agents are numbered from 1 in the order of their places.
 fn insert(connection: &Connection, message: &SampleMessage, names: &[String]) -> rusqlite::Result<i64> {
     let now = Timestamp::now().as_microsecond();

@@ -39,7 +39,7 @@ fn what_is_said_at_one_door_is_read_at_every_other() {
     let server = Server::start();
     server.register(&["GreenDog", "BlueLake"]);
     let sent = server.call("send_message", message("GreenDog", &["#dev", "BlueLake"], "Over MCP"));
-    assert_eq!((&sent["to"], &sent["count"]), (&json!(["#dev", "BlueLake"]), &json!(1)), "a channel gets no copy");
+    assert_eq!((&sent["to"], &sent["count"]), (&json!(["#dev", "BlueLake"]), &json!(1)), "a channel gets no delivery");
     told(&server.place, "BlueLake", &["post", "dev", "At the terminal, @GreenDog", "--reply-to", "1"]);
     let mut read = said(&server, "");
     assert_eq!(texts(&read), ["s\n\nOver MCP", "At the terminal, @GreenDog"]);

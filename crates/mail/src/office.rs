@@ -32,7 +32,7 @@ use crate::wake::Wake;
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
-pub use mailboxes::CopiesAsk;
+pub use mailboxes::DeliveriesAsk;
 pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
 pub use overview::ListingAsk;
 pub use people::PAGE;

@@ -1,6 +1,6 @@
 //! Mail as scripts and people at a shell know it: one mailbox for each name, and thirteen verbs.
 //!
-//! A delivery here has one recipient, and what is done with it is done to that copy alone. Which backend keeps it, our
+//! A delivery here has one recipient, and what is done with it concerns no other. Which backend keeps it, our
 //! own office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`.
 //! Nothing here knows a wire, and nothing destroys: a delivery that was deleted is hidden, and can still be got by its
 //! id.
@@ -18,13 +18,13 @@ pub use crate::mailboxes::Count;
 /// One recipient's delivery of a message, as a provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderDelivery {
-    /// Its id, without white space; acts on this copy alone.
+    /// Its id, without white space; acts on this delivery alone.
     pub id: String,
     /// Who wrote it.
     pub from: String,
     /// Whether that is a person, where the backend knows.
     pub is_human: bool,
-    /// Whose copy it is.
+    /// Its recipient.
     pub to: String,
     /// The subject; may be empty.
     pub subject: String,
@@ -42,7 +42,7 @@ pub struct ProviderDelivery {
     pub priority: Option<i64>,
     /// Who else got a copy.
     pub cc: Vec<String>,
-    /// Whom it is written to, where the backend knows more than whose copy this is.
+    /// Whom it is written to, where the backend knows more than the recipient of this delivery.
     pub addressed: Vec<String>,
     /// Whether it was put away, where the backend says so.
     pub archived: bool,

@@ -65,7 +65,7 @@ async fn each_of_several_recipients_has_a_delivery_with_an_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_done_with_one_copy_leaves_the_others_alone() {
+async fn what_is_done_with_one_delivery_leaves_the_others_alone() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
     let native = deliveries(&shop, Some("carol"));
@@ -77,7 +77,7 @@ async fn what_is_done_with_one_copy_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn a_bare_number_means_the_readers_own_copy_and_else_has_to_be_plain() {
+async fn a_bare_number_means_the_readers_own_delivery_and_else_has_to_be_plain() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
     assert_eq!(deliveries(&shop, Some("carol")).read(&id).await.unwrap().to, "carol");
@@ -120,12 +120,12 @@ async fn a_blind_copy_is_not_told_of_by_any_other_delivery() {
 }
 
 #[tokio::test]
-async fn a_thread_has_each_message_once_as_the_readers_own_copy() {
+async fn a_thread_has_each_message_once_as_the_readers_own_delivery() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
     let native = deliveries(&shop, Some("carol"));
     let answer = native.reply(&id, Words { from: "carol", ..HELLO }).await.unwrap();
-    assert_eq!(answer.reply_to, Some(format!("{id}.2")), "carol answered her copy");
+    assert_eq!(answer.reply_to, Some(format!("{id}.2")), "carol answered her delivery");
     for named in [id.as_str(), &format!("{id}.1"), &answer.id] {
         assert_eq!(ids(&native.thread(named).await.unwrap()), [format!("{id}.2"), answer.id.clone()], "{named}");
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use mail::clock::Clock;
 use mail::events::{EventKind, EventStore};
 use mail::messages::{About, MessageStore};
-use mail::office::{Claim, CopiesAsk, Identity, InboxAsk, Rules, Sign, WaitAsk};
+use mail::office::{Claim, DeliveriesAsk, Identity, InboxAsk, Rules, Sign, WaitAsk};
 use mail::presence::{Presence, PresenceStore, Source};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
@@ -69,8 +69,8 @@ async fn to_look_into_a_mailbox_or_to_be_written_to_is_no_sign_of_life() {
     let shop = shop(Rules::default()).await;
     shop.office.send(draft("agent-0", None)).await.unwrap();
     let whose = Some(Claim::of("agent-1"));
-    let ask = CopiesAsk { project_key: PROJECT, whose, unread_only: true, after: None, limit: 9 };
-    assert_eq!(shop.office.open_copies(ask).await.unwrap().len(), 1);
+    let ask = DeliveriesAsk { project_key: PROJECT, whose, unread_only: true, after: None, limit: 9 };
+    assert_eq!(shop.office.open_deliveries(ask).await.unwrap().len(), 1);
     shop.office.count_open(PROJECT, whose).await.unwrap();
     shop.office.whois(PROJECT, "agent-1").await.unwrap();
     shop.office.present(PROJECT, None, 9).await.unwrap();

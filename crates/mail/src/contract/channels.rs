@@ -72,7 +72,7 @@ pub async fn a_message_tells_its_channel_before_its_recipients(store: &Shared) {
     assert_eq!(message.to, ["#dev", "bob"]);
     assert_eq!(message.cc, ["carol"]);
     assert_eq!(team.inbox("bob").await[0].message.to, ["#dev", "bob"]);
-    assert_eq!(store.deliveries(message.id).await.unwrap().len(), 2, "a channel has no copy");
+    assert_eq!(store.deliveries(message.id).await.unwrap().len(), 2, "a channel has no delivery");
 }
 
 pub async fn a_broadcast_is_nobodys_mail(store: &Shared) {

@@ -128,7 +128,7 @@ impl Office {
         self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
     }
 
-    /// Notes what the agent did with its copy of a message.
+    /// Notes what the agent did with its delivery of a message.
     pub(crate) async fn mark(
         &self,
         project_key: &str,
@@ -141,16 +141,16 @@ impl Office {
             self.wake.work_changed(project.id);
             return Ok(state);
         }
-        Err(self.no_copy(&project, agent.name, id).await?)
+        Err(self.no_delivery(&project, agent.name, id).await?)
     }
 
-    /// Why an agent has no copy of a message.
-    pub(super) async fn no_copy(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
+    /// Why an agent has no delivery of a message.
+    pub(super) async fn no_delivery(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
         let is_there = self.store.message(project.id, id).await?.is_some();
         Ok(if is_there { Error::NotARecipient { id, agent } } else { Error::UnknownMessage(id) })
     }
 
-    /// A message and every recipient's copy; blind copies are left to the caller to hide.
+    /// A message and every recipient's delivery; blind copies are left to the caller to hide.
     pub async fn message(&self, project_key: &str, id: MessageId) -> Result<(Message, Vec<Delivery>), Error> {
         let project = self.project(project_key).await?;
         let message = self.known_message(&project, id).await?;
@@ -162,7 +162,7 @@ impl Office {
         self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage(id))
     }
 
-    /// What an agent sent, newest first, each with its copies.
+    /// What an agent sent, newest first, each with its deliveries.
     pub async fn outbox(
         &self,
         project_key: &str,

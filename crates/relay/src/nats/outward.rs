@@ -146,14 +146,14 @@ mod tests {
 
     use super::*;
 
-    /// What is told of three copies, the second of which fails so, and how that ends.
+    /// What is told of three deliveries, the second of which fails so, and how that ends.
     async fn told(failure: fn(String) -> NatsError) -> (Vec<i32>, Result<(), NatsError>) {
         let told = RefCell::default();
-        let publish = |copy| {
-            if copy == 2 {
+        let publish = |delivery| {
+            if delivery == 2 {
                 return ready(Err(failure(String::new())));
             }
-            Vec::push(&mut told.borrow_mut(), copy);
+            Vec::push(&mut told.borrow_mut(), delivery);
             ready(Ok(()))
         };
         let end = publish_all(vec![1, 2, 3], publish).await;
@@ -161,10 +161,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_copy_that_is_refused_keeps_back_no_other_copy_of_the_letter() {
-        let (copies, end) = told(NatsError::Refused).await;
-        assert!(matches!((&copies[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{copies:?}");
-        let (copies, end) = told(NatsError::Publish).await;
-        assert!(matches!((&copies[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {copies:?}");
+    async fn a_delivery_that_is_refused_keeps_back_no_other_of_the_message() {
+        let (deliveries, end) = told(NatsError::Refused).await;
+        assert!(matches!((&deliveries[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{deliveries:?}");
+        let (deliveries, end) = told(NatsError::Publish).await;
+        assert!(matches!((&deliveries[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {deliveries:?}");
     }
 }

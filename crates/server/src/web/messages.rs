@@ -60,13 +60,13 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
     let message = &listed.message;
     let mut tags = tags(message);
     if listed.acks_due > 0 {
-        tags.push(Tag { text: of_deliveries("ack due", listed.acks_due, listed.copies), tone: "amber" });
+        tags.push(Tag { text: of_deliveries("ack due", listed.acks_due, listed.deliveries), tone: "amber" });
     }
-    if listed.unread > 0 && listed.copies > 1 {
-        tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.copies), tone: "" });
+    if listed.unread > 0 && listed.deliveries > 1 {
+        tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.deliveries), tone: "" });
     }
     if listed.archived > 0 {
-        tags.push(Tag { text: of_deliveries("put away", listed.archived, listed.copies), tone: "" });
+        tags.push(Tag { text: of_deliveries("put away", listed.archived, listed.deliveries), tone: "" });
     }
     if with_project {
         tags.push(Tag { text: line(last_part(&project.human_key), 40), tone: "" });

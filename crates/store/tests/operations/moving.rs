@@ -101,15 +101,15 @@ fn record(
             deliveries.push(Delivery { recipient: name.clone(), role, state: state(dice, created_at) });
         }
     }
-    let named = |wanted: Role| deliveries.iter().filter(move |copy| copy.role == wanted);
-    let to = named(Role::To).map(|copy| copy.recipient.clone());
+    let named = |wanted: Role| deliveries.iter().filter(move |delivery| delivery.role == wanted);
+    let to = named(Role::To).map(|delivery| delivery.recipient.clone());
     let message = Message {
         id: MessageId(id),
         // Another store's number, which tells nothing here.
         project: ProjectId(77),
         from: names[dice.roll(names.len())].clone(),
         to: post.iter().map(|post| post.channel.signed()).chain(to).collect(),
-        cc: named(Role::Cc).map(|copy| copy.recipient.clone()).collect(),
+        cc: named(Role::Cc).map(|delivery| delivery.recipient.clone()).collect(),
         subject: dice.one(&TEXTS).to_owned(),
         body: dice.one(&TEXTS).to_owned(),
         thread: dice.one(&THREADS).to_owned(),

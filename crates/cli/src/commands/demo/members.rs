@@ -11,8 +11,8 @@ use std::time::Duration;
 use api::{Ask, ReplyMessage};
 use mail::Office;
 use mail::ids::MessageId;
-use mail::mailboxes::RecipientCopy;
-use mail::office::{Claim, CopiesAsk, Sign};
+use mail::mailboxes::DeliveredMessage;
+use mail::office::{Claim, DeliveriesAsk, Sign};
 use mail::presence::AWAKE;
 use relay::wake::Bells;
 use tokio::time::timeout;
@@ -66,8 +66,8 @@ impl Answering {
         for (project_key, names) in members {
             loop {
                 let after = self.seen.get(project_key).copied();
-                let ask = CopiesAsk { project_key, whose: None, unread_only: true, after, limit: STEP };
-                let deliveries = office.open_copies(ask).await?;
+                let ask = DeliveriesAsk { project_key, whose: None, unread_only: true, after, limit: STEP };
+                let deliveries = office.open_deliveries(ask).await?;
                 let Some(last) = deliveries.last() else { break };
                 self.seen.insert(project_key.clone(), (last.message.id, last.place));
                 for one in &deliveries {
@@ -87,7 +87,7 @@ impl Answering {
     }
 }
 
-async fn answer(office: &Office, project: &str, delivery: &RecipientCopy) -> anyhow::Result<()> {
+async fn answer(office: &Office, project: &str, delivery: &DeliveredMessage) -> anyhow::Result<()> {
     let (message, agent) = (&delivery.message, Claim::of(&delivery.recipient));
     match message.ack_required {
         true => office.acknowledge(project, agent, message.id, "Seen, by a script.").await?,

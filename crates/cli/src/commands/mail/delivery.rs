@@ -1,7 +1,7 @@
 //! How deliveries look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
 
 use anstyle::{AnsiColor, Style};
-use api::answers::{CopyAnswer, FollowedAnswer, ReceivedAnswer};
+use api::answers::{RecipientAnswer, FollowedAnswer, ReceivedAnswer};
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::channels::SIGN;
@@ -9,7 +9,7 @@ use mail::provider::ProviderDelivery;
 use serde_json::{Value, json};
 
 use super::ago::{ago, at, briefly};
-use super::lists::{copy_to_value, state};
+use super::lists::{recipient_to_value, state};
 use super::word;
 use crate::output::Screen;
 use crate::output::grid::{Cell, Layout};
@@ -82,7 +82,7 @@ pub struct Seen {
     pub delivery: ProviderDelivery,
     /// What the recipients did with it, which its sender sees.
     pub sent: Option<FollowedAnswer>,
-    /// Whether it is the reader's own copy.
+    /// Whether it is the reader's own delivery.
     pub is_own: bool,
 }
 
@@ -90,8 +90,8 @@ impl Seen {
     /// As programs read it.
     pub fn to_value(&self) -> Value {
         let mut value = to_value(&self.delivery);
-        if !self.copies().is_empty() {
-            value["recipients"] = self.copies().iter().map(copy_to_value).collect();
+        if !self.recipients().is_empty() {
+            value["recipients"] = self.recipients().iter().map(recipient_to_value).collect();
         }
         value
     }
@@ -135,7 +135,7 @@ impl Seen {
         let delivery = &self.delivery;
         let mut to = self.named([&delivery.to]);
         let is_nobodys = delivery.to.starts_with(SIGN);
-        if self.copies().is_empty() && !is_nobodys {
+        if self.recipients().is_empty() && !is_nobodys {
             to.push_str(if delivery.read { " (read)" } else { " (unread)" });
         }
         if !delivery.cc.is_empty() {
@@ -150,17 +150,17 @@ impl Seen {
         told
     }
 
-    /// Names, each with what it did with its copy, as far as that is known.
+    /// Names, each with what it did with its delivery, as far as that is known.
     fn named<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> String {
         let wants_ack = self.sent.as_ref().is_some_and(|sent| sent.message.ack_required);
-        let named = |name: &String| match self.copies().iter().find(|copy| copy.name == *name) {
-            Some(copy) => format!("{name} ({})", state(copy, wants_ack)),
+        let named = |name: &String| match self.recipients().iter().find(|recipient| recipient.name == *name) {
+            Some(recipient) => format!("{name} ({})", state(recipient, wants_ack)),
             None => name.clone(),
         };
         names.into_iter().map(named).collect::<Vec<_>>().join(", ")
     }
 
-    fn copies(&self) -> &[CopyAnswer] {
+    fn recipients(&self) -> &[RecipientAnswer] {
         self.sent.as_ref().map_or(&[], |sent| &sent.recipients)
     }
 }
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_in_its_thread_tells_whose_copy_was_read() {
+    fn a_delivery_in_its_thread_tells_whose_delivery_was_read() {
         let read = ProviderDelivery { read: true, cc: vec!["RedFox".to_owned()], ..delivery("17.1") };
         let told =
             "17.1  GreenDog → BlueLake (read), RedFox  2 min ago\nWho takes the parser?\n    I would.\n\n    Really.";

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use api::AcknowledgeMessage;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
-use mail::mailboxes::CopyId;
+use mail::mailboxes::DeliveryId;
 use mail::provider::{ProviderDelivery, ProviderError};
 use serde_json::{Value, json};
 
@@ -157,11 +157,11 @@ impl Ack {
 
     async fn acknowledge(&self, visit: &Visit<'_>, id: &str) -> Result<(), Refused> {
         let office = visit.mailbox.office("ack")?;
-        let copy = CopyId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
-        // The office acknowledges messages: that a copy of somebody else was named, it cannot know.
+        let named = DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
+        // The office acknowledges messages: that a delivery of somebody else was named, it cannot know.
         visit.own(id).await?;
         let (project_key, agent_name, registration_token) = visit.caller();
-        let (message_id, ack_body) = (copy.message.0, self.message.clone());
+        let (message_id, ack_body) = (named.message.0, self.message.clone());
         let request = AcknowledgeMessage { project_key, agent_name, message_id, ack_body, registration_token };
         office.ask(request).await.map(drop)
     }

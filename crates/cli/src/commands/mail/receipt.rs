@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use api::FetchInbox;
-use api::answers::{CopyAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
+use api::answers::{RecipientAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::ProviderDelivery;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::delivery::Seen;
-use super::lists::{copy_to_value, state};
+use super::lists::{recipient_to_value, state};
 use super::sending::Afterwards;
 use super::{Visit, lists};
 use crate::output::{self, text};
@@ -101,10 +101,10 @@ impl Sent {
                     visit.provider().read(&id).await?;
                 }
             }
-            Some(Arrived::Acknowledgement(copy)) => {
-                json["acknowledged"] = copy_to_value(&copy);
+            Some(Arrived::Acknowledgement(recipient)) => {
+                json["acknowledged"] = recipient_to_value(&recipient);
                 output::answer(visit.as_json, &json, || {
-                    text::unbroken(&format!("{}: {}", copy.name, state(&copy, true)))
+                    text::unbroken(&format!("{}: {}", recipient.name, state(&recipient, true)))
                 });
             }
             None => {
@@ -177,7 +177,7 @@ pub fn warn(warnings: &[WarningAnswer], problems: &[ProblemAnswer]) {
 enum Arrived {
     /// The id of the delivery.
     Answer(String),
-    Acknowledgement(CopyAnswer),
+    Acknowledgement(RecipientAnswer),
 }
 
 /// Waits for the answer; none if nothing comes in time.
@@ -213,9 +213,9 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
                     return Ok(Arrived::Answer(id.to_string()));
                 }
                 if sent.wants_ack
-                    && let Some(copy) = acknowledged(visit, office, message_id).await?
+                    && let Some(recipient) = acknowledged(visit, office, message_id).await?
                 {
-                    return Ok(Arrived::Acknowledgement(copy));
+                    return Ok(Arrived::Acknowledgement(recipient));
                 }
             }
             // A server that is being started again comes back.
@@ -227,10 +227,10 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
     }
 }
 
-/// The first copy that was acknowledged.
-async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<CopyAnswer>, Refused> {
-    let copies = lists::sent(visit, office, message_id).await?.recipients;
-    Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
+/// The first delivery that was acknowledged.
+async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<RecipientAnswer>, Refused> {
+    let recipients = lists::sent(visit, office, message_id).await?.recipients;
+    Ok(recipients.into_iter().filter(|recipient| recipient.ack_ts.is_some()).min_by_key(|recipient| recipient.ack_ts))
 }
 
 /// The answer to message `sent`, in an inbox that has the newest first: the first that answers it, else the first that

@@ -9,7 +9,7 @@ use anyhow::bail;
 use api::{ReplyMessage, SendMessage};
 use clap::Args;
 use mail::agents::EVERYONE;
-use mail::mailboxes::CopyId;
+use mail::mailboxes::DeliveryId;
 use mail::messages::Importance;
 use mail::provider::{ProviderError, Words};
 
@@ -215,14 +215,14 @@ impl Reply {
     }
 
     async fn request(&self, visit: &Visit<'_>, body: &str) -> Result<ReplyMessage, ProviderError> {
-        let copy = CopyId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
-        if copy.place.is_some() {
-            // The office answers messages: that there is no such copy, it cannot know.
+        let named = DeliveryId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
+        if named.place.is_some() {
+            // The office answers messages: that there is no such delivery, it cannot know.
             visit.provider().get(&self.id).await?;
         }
         Ok(ReplyMessage {
             project_key: visit.project.to_owned(),
-            message_id: copy.message.0,
+            message_id: named.message.0,
             sender_name: visit.who.name.clone(),
             body_md: body.to_owned(),
             subject: self.subject.clone(),

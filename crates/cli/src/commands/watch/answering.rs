@@ -198,7 +198,7 @@ impl Watching<'_> {
         self.plan.log.tell(event, source.facts_of(said, more), words, "");
     }
 
-    /// The agent has dealt with its copy, if it has one.
+    /// The agent has dealt with its delivery, if it has one.
     async fn mark_read(&self, said: &Heard) {
         let mark = MarkMessageRead { message_id: said.id, ..MarkMessageRead::default() };
         if let Err(refused) = self.ask(mark.by(self.plan.actor.clone())).await {
