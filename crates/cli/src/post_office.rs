@@ -159,10 +159,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
         let watch = post_office.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
-        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
-        rings().await.expect("the first ring says that somebody listens now");
+        let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "Anna").await;
-        rings().await.expect("mail came");
+        changes().await.expect("mail came");
         post_office.close().await;
     }
 
@@ -171,11 +171,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
         let watch = post_office.watch("resource://channel/dev?project=%2Fdata%2Fp");
-        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
-        rings().await.expect("the first ring says that somebody listens now");
+        let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "#ops").await;
         say(&post_office, "#dev").await;
-        rings().await.expect("something was said");
+        changes().await.expect("something was said");
         let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(again.is_err(), "what was said elsewhere is no news here");
         post_office.close().await;

@@ -59,10 +59,10 @@ impl Relays {
                 let mut backoff = Backoff::default();
                 loop {
                     match open(&post, &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run(post.bells).await,
+                        Ok(bridge) => return bridge.run(post.wake_ups).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    if timeout(backoff.failed(), post.bells.closed()).await.is_ok() {
+                    if timeout(backoff.failed(), post.wake_ups.closed()).await.is_ok() {
                         return;
                     }
                 }

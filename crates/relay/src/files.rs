@@ -29,7 +29,7 @@ use mail::wake::Wake;
 use mail::{Error, Office, Store, StoreError};
 
 use crate::feed::Feed;
-use crate::wake::Bells;
+use crate::wake::WakeUps;
 pub use checkup::{FolderFinding, examine};
 use folder::Folder;
 use glance::Glance;
@@ -143,10 +143,10 @@ impl Bridge {
     }
 
     /// Keeps both in step until the office closes.
-    pub async fn run(mut self, bells: Arc<Bells>) {
-        let mut bell = bells.events(self.desk.project.id);
+    pub async fn run(mut self, wake_ups: Arc<WakeUps>) {
+        let mut signal = wake_ups.events(self.desk.project.id);
         let (mut outward, mut inward, mut presence) = (Way::default(), Way::default(), Way::default());
-        while !bells.closing() {
+        while !wake_ups.closing() {
             if inward.is_due(Instant::now()) {
                 self.closed.clear();
             }
@@ -154,7 +154,7 @@ impl Bridge {
                 outward.went(self.follow_events().await, &self.root);
                 self.tell_closed();
             }
-            // A bell says that something was posted, not that somebody wrote a file.
+            // A wake-up says that something was posted, not that somebody wrote a file.
             if inward.is_due(Instant::now()) {
                 inward.went(self.take_in(Instant::now()).await, &self.root);
             }
@@ -164,7 +164,7 @@ impl Bridge {
             }
             let now = Instant::now();
             let rest = [&outward, &inward, &presence].map(|way| way.rest(now)).into_iter().min();
-            bell.wait(rest.unwrap_or_default()).await;
+            signal.wait(rest.unwrap_or_default()).await;
         }
         outward.went(self.write_out().await, &self.root);
     }

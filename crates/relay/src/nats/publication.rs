@@ -241,7 +241,7 @@ mod tests {
     use store::{Options, Sqlite};
 
     use super::*;
-    use crate::wake::Bells;
+    use crate::wake::WakeUps;
 
     struct Dice;
 
@@ -259,7 +259,7 @@ mod tests {
     async fn what_a_person_does_is_told_as_such() {
         let home = tempfile::tempdir().unwrap();
         let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
-        let (wake, chance) = (Arc::new(Bells::new()), Arc::new(Dice));
+        let (wake, chance) = (Arc::new(WakeUps::new()), Arc::new(Dice));
         let office = Office::new(store.clone(), Arc::new(SystemClock), wake, chance, Rules::default());
         let project = office.ensure_project("/p").await.unwrap();
         office.ensure_mailbox("/p", "bob").await.unwrap();

@@ -14,7 +14,7 @@ use mail::ids::MessageId;
 use mail::mailboxes::DeliveredMessage;
 use mail::office::{Claim, DeliveriesAsk, Sign};
 use mail::presence::AWAKE;
-use relay::wake::Bells;
+use relay::wake::WakeUps;
 use tokio::time::timeout;
 
 /// How often somebody who is awake says so: well before anybody would take it for one that is silent.
@@ -29,9 +29,9 @@ const STEP: usize = 500;
 /// The agents of the sample, by their projects.
 pub(super) type Members = BTreeMap<String, Vec<String>>;
 
-/// Says again of every one of `members` who is awake that it is, until the bells are closed.
-pub(super) async fn keep_awake(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
-    while timeout(EVERY, bells.closed()).await.is_err() {
+/// Says again of every one of `members` who is awake that it is, until the office closes.
+pub(super) async fn keep_awake(office: Arc<Office>, wake_ups: Arc<WakeUps>, members: Members) {
+    while timeout(EVERY, wake_ups.closed()).await.is_err() {
         if let Err(error) = beat(&office, &members).await {
             tracing::warn!(%error, "nobody could be kept awake");
         }

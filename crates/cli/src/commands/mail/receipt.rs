@@ -1,7 +1,7 @@
 //! What is told of a message that was sent: the receipt, and the answer if that is waited for.
 //!
 //! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. An
-//! acknowledgement that was asked for ends the wait too. Our office rings when mail arrives; acknowledgements, and other
+//! acknowledgement that was asked for ends the wait too. Our office wakes us when mail arrives; acknowledgements, and other
 //! backends, are asked for once a second.
 
 use std::process::ExitCode;
@@ -23,9 +23,9 @@ use super::{Visit, lists};
 use crate::output::{self, text};
 use crate::post_office::{PostOffice, Refused, resource};
 
-/// How late a look is at most that no ring brought about.
+/// How late a look is at most that no wake-up brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// How often a backend is asked that does not ring.
+/// How often a backend is asked that does not wake us.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How many of the newest messages in the thread are looked at.
 const LOOKED_AT: u32 = 100;
@@ -184,7 +184,7 @@ enum Arrived {
 async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Option<Arrived>> {
     let wait = async {
         match visit.mailbox.post_office() {
-            Some(office) => rung(visit, office, sent).await,
+            Some(office) => woken(visit, office, sent).await,
             None => asked(visit, sent).await,
         }
     };
@@ -192,7 +192,7 @@ async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Resu
 }
 
 /// The answer, looked for whenever mail arrives.
-async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
+async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
     let (project_key, agent_name, registration_token) = visit.caller();
