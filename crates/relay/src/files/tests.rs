@@ -58,7 +58,7 @@ impl Town {
     /// A bridge as a process has it that starts after the one before it was killed, and its time was over.
     async fn bridge_after_a_crash(&self, root: &Path) -> Bridge {
         let bridge = self.bridge(root).await;
-        let (now, project) = (self.office.now(), bridge.desk.project.id);
+        let (now, project) = (self.office.now(), bridge.context.project.id);
         let later = now + jiff::SignedDuration::from_secs(60);
         assert!(self.store.hold_cursor(SINK, project, "nobody", now, later).await.unwrap().is_some());
         bridge
