@@ -36,13 +36,13 @@ pub enum Mailbox {
     Elsewhere(Box<dyn Provider>),
 }
 
-/// Opens the mailbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand. What
+/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the operation. What
 /// another backend refused is a refusal like those of the office.
 pub fn visit(
     config: Config,
     project: String,
     who: Option<Who>,
-    errand: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
+    operation: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     post_office::run(async {
         let mailbox = Mailbox::open(config, project, who).await?;
@@ -51,7 +51,7 @@ pub fn visit(
                 // Who is called in a shared folder has mail.
                 post_office.settle_channels().await;
             }
-            errand(&mailbox).await
+            operation(&mailbox).await
         });
         let ended = ended.await;
         if let Some(post_office) = mailbox.post_office() {

@@ -34,16 +34,16 @@ const INTERRUPTED: u8 = 130;
 /// Where a command asks the post office: a connection with nobody behind it who would read other lines than answers.
 pub struct PostOffice(Arc<Connection>);
 
-/// Opens the post office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
-/// Ctrl-C ends the errand.
+/// Opens the post office for something about a project, runs `operation` with it, and closes it, whatever became of the operation.
+/// Ctrl-C ends the operation.
 pub fn visit(
     config: Config,
     project: &str,
-    errand: impl AsyncFnOnce(&PostOffice) -> anyhow::Result<ExitCode>,
+    operation: impl AsyncFnOnce(&PostOffice) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     run(async {
         let post_office = PostOffice::open(config.about(project)).await?;
-        let ended = until_interrupted(errand(&post_office)).await;
+        let ended = until_interrupted(operation(&post_office)).await;
         post_office.write_out().await;
         post_office.close().await;
         ended
@@ -59,12 +59,12 @@ pub fn run(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
     ended
 }
 
-/// What becomes of an errand that Ctrl-C may end.
-pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+/// What becomes of an operation that Ctrl-C may end.
+pub async fn until_interrupted(operation: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     tokio::select! {
-        // An errand that takes Ctrl-C for its end says itself how it ended.
+        // An operation that takes Ctrl-C for its end says itself how it ended.
         biased;
-        ended = errand => ended,
+        ended = operation => ended,
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
+    fn an_operation_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();
         let ended = visit(config(&home), PROJECT, async |post_office| {
             post_office.ask(HealthCheck {}).await?;
