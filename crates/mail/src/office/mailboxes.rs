@@ -9,7 +9,7 @@ use crate::projects::Project;
 
 /// Which open mail is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct DeliveriesAsk<'a> {
+pub struct DeliveriesRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Whose; everybody's without one.
@@ -24,9 +24,9 @@ pub struct DeliveriesAsk<'a> {
 
 impl Office {
     /// A page of open deliveries, oldest first; an empty one is the last. Changes nothing.
-    pub async fn open_deliveries(&self, ask: DeliveriesAsk<'_>) -> Result<Vec<DeliveredMessage>, Error> {
-        let (project, agent) = self.mailbox(ask.project_key, ask.whose).await?;
-        let DeliveriesAsk { unread_only, after, limit, .. } = ask;
+    pub async fn open_deliveries(&self, request: DeliveriesRequest<'_>) -> Result<Vec<DeliveredMessage>, Error> {
+        let (project, agent) = self.mailbox(request.project_key, request.whose).await?;
+        let DeliveriesRequest { unread_only, after, limit, .. } = request;
         Ok(self.store.open_deliveries(&DeliveryQuery { project: project.id, agent, unread_only, after, limit }).await?)
     }
 

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{DeliveryId, DeliveredMessage, open_to_all, place_of};
 use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
-use crate::office::{Claim, DeliveriesAsk, Draft, Office, ReplyDraft, ThreadAsk};
+use crate::office::{Claim, DeliveriesRequest, Draft, Office, ReplyDraft, ThreadRequest};
 
 /// How many deliveries are read at once.
 const PAGE: usize = 500;
@@ -66,8 +66,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let after = after.map(parsed).transpose()?.map(|id| (id.message, id.place.unwrap_or(1)));
         let whose = (!recipient.is_empty()).then(|| self.claim(recipient));
-        let ask = DeliveriesAsk { project_key: &self.project_key, whose, unread_only, after, limit };
-        let mut delivered = match self.office.open_deliveries(ask).await {
+        let request = DeliveriesRequest { project_key: &self.project_key, whose, unread_only, after, limit };
+        let mut delivered = match self.office.open_deliveries(request).await {
             Err(error) if self.names == Names::Any && is_nobody(&error) => Vec::new(),
             delivered => delivered?,
         };
@@ -93,9 +93,9 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         };
         let after = after.map(parsed).transpose()?.map(|id| id.message);
         for thread in [Some(id), number.as_deref()].into_iter().flatten() {
-            let ask =
-                ThreadAsk { project_key: &self.project_key, thread, after, before: None, limit, with_bodies: true };
-            let page = match self.office.thread(ask).await {
+            let request =
+                ThreadRequest { project_key: &self.project_key, thread, after, before: None, limit, with_bodies: true };
+            let page = match self.office.thread(request).await {
                 Err(Error::UnknownThread { .. }) => continue,
                 Err(error) if self.names == Names::Any && is_nobody(&error) => continue,
                 page => page?,

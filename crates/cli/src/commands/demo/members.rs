@@ -12,7 +12,7 @@ use api::{Ask, ReplyMessage};
 use mail::Office;
 use mail::ids::MessageId;
 use mail::mailboxes::DeliveredMessage;
-use mail::office::{Claim, DeliveriesAsk, Sign};
+use mail::office::{Claim, DeliveriesRequest, Sign};
 use mail::presence::AWAKE;
 use relay::wake::WakeUps;
 use tokio::time::timeout;
@@ -66,8 +66,8 @@ impl Answering {
         for (project_key, names) in members {
             loop {
                 let after = self.seen.get(project_key).copied();
-                let ask = DeliveriesAsk { project_key, whose: None, unread_only: true, after, limit: STEP };
-                let deliveries = office.open_deliveries(ask).await?;
+                let request = DeliveriesRequest { project_key, whose: None, unread_only: true, after, limit: STEP };
+                let deliveries = office.open_deliveries(request).await?;
                 let Some(last) = deliveries.last() else { break };
                 self.seen.insert(project_key.clone(), (last.message.id, last.place));
                 for one in &deliveries {
