@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::load::{Outcome, Pace, Window};
-use crate::mailboxes::{self, DATABASE, Letter, agents};
+use crate::mailboxes::{self, DATABASE, SampleMessage, agents};
 use crate::setting::Setting;
 
 /// As in the store: the most messages of one transaction.
@@ -25,7 +25,7 @@ const MOST_TOGETHER: usize = 256;
 const FINDABLE: &str = "message_fts WHERE message_fts MATCH 'scope: p1'";
 
 struct Job {
-    letter: Arc<Letter>,
+    message: Arc<SampleMessage>,
     done: oneshot::Sender<()>,
 }
 
@@ -37,8 +37,8 @@ pub struct Raw {
     pub together: f64,
 }
 
-/// Has `callers` hand over `letters` in turn, each its next as soon as the one before is on disk.
-pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pace) -> anyhow::Result<Raw> {
+/// Has `callers` hand over `messages` in turn, each its next as soon as the one before is on disk.
+pub fn run(setting: &Setting, messages: &[Arc<SampleMessage>], callers: usize, pace: Pace) -> anyhow::Result<Raw> {
     let database = setting.fresh_folder()?.join(DATABASE);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Without a message: only to have the schema, and the agents that rows refer to.
@@ -50,8 +50,8 @@ pub fn run(setting: &Setting, letters: &[Arc<Letter>], callers: usize, pace: Pac
         let window = Window::opening(pace);
         let mut running = JoinSet::new();
         for caller in 0..callers {
-            let first = caller * letters.len() / callers;
-            running.spawn(hand_over(queue.clone(), letters.to_vec(), first, window));
+            let first = caller * messages.len() / callers;
+            running.spawn(hand_over(queue.clone(), messages.to_vec(), first, window));
         }
         drop(queue);
         let mut measured = Vec::with_capacity(callers);
@@ -79,17 +79,17 @@ pub fn check_count(database: &Path, accepted: usize) -> anyhow::Result<()> {
 
 async fn hand_over(
     queue: SyncSender<Job>,
-    letters: Vec<Arc<Letter>>,
+    messages: Vec<Arc<SampleMessage>>,
     first: usize,
     window: Window,
 ) -> anyhow::Result<(Vec<std::time::Duration>, usize)> {
     let mut latencies = Vec::new();
     let mut answered = 0;
     while window.is_open() {
-        let letter = letters[(first + answered) % letters.len()].clone();
+        let message = messages[(first + answered) % messages.len()].clone();
         let begun = Instant::now();
         let (done, kept) = oneshot::channel();
-        queue.send(Job { letter, done }).context("the raw writer is gone")?;
+        queue.send(Job { message, done }).context("the raw writer is gone")?;
         kept.await.context("the raw writer gave up")?;
         let ended = Instant::now();
         answered += 1;
@@ -125,10 +125,10 @@ fn write(connection: &Connection, jobs: &Receiver<Job>) -> rusqlite::Result<usiz
         execute(connection, "BEGIN IMMEDIATE")?;
         let mut ids = Vec::with_capacity(batch.len());
         for job in &batch {
-            ids.push(insert(connection, &job.letter, &names)?);
+            ids.push(insert(connection, &job.message, &names)?);
         }
         for (id, job) in ids.into_iter().zip(&batch) {
-            insert_words(connection, id, &job.letter)?;
+            insert_words(connection, id, &job.message)?;
         }
         execute(connection, "COMMIT")?;
         commits += 1;
@@ -144,11 +144,11 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// The row, the copies, the event and the sender's time, as the store writes them. There is one project, number 1, and
+/// The row, the deliveries, the event and the sender's time, as the store writes them. There is one project, number 1, and
 /// agents are numbered from 1 in the order of their places.
-fn insert(connection: &Connection, letter: &Letter, names: &[String]) -> rusqlite::Result<i64> {
+fn insert(connection: &Connection, message: &SampleMessage, names: &[String]) -> rusqlite::Result<i64> {
     let now = Timestamp::now().as_microsecond();
-    let sender = letter.sender as i64 + 1;
+    let sender = message.sender as i64 + 1;
     let (seq, created_at): (i64, i64) = connection
         .prepare_cached(
             "UPDATE project SET next_seq = next_seq + 1, last_message_at = max(?2, last_message_at + 1)
@@ -157,7 +157,7 @@ fn insert(connection: &Connection, letter: &Letter, names: &[String]) -> rusqlit
         .query_row((1, now), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let id: i64 =
         connection.prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM message")?.query_row([], |row| row.get(0))?;
-    let to = letter.recipients.map(|place| names[place].as_str()).join("\n");
+    let to = message.recipients.map(|place| names[place].as_str()).join("\n");
     connection
         .prepare_cached(
             "INSERT INTO message (id, project_id, sender_id, created_at, thread, reply_to, importance, ack_required,
@@ -165,13 +165,13 @@ fn insert(connection: &Connection, letter: &Letter, names: &[String]) -> rusqlit
              VALUES (?1, 1, ?2, ?3, ?4, NULL, 1, 0, NULL, NULL, 'mcp', 'claimed', ?5, '', ?6, ?7,
                  (SELECT name FROM agent WHERE id = ?2))",
         )?
-        .execute(params![id, sender, created_at, id.to_string(), to, letter.subject, letter.body])?;
+        .execute(params![id, sender, created_at, id.to_string(), to, message.subject, message.body])?;
     let mut delivery = connection.prepare_cached(
         "INSERT INTO delivery (recipient_id, message_id, role, position, ack_required,
              shown_at, read_at, acked_at, ack_note, archived_at)
          VALUES (?1, ?2, 0, ?3, 0, NULL, NULL, NULL, '', NULL)",
     )?;
-    for (position, place) in (0_i64..).zip(letter.recipients) {
+    for (position, place) in (0_i64..).zip(message.recipients) {
         delivery.execute((place as i64 + 1, id, position))?;
     }
     connection
@@ -186,10 +186,10 @@ fn insert(connection: &Connection, letter: &Letter, names: &[String]) -> rusqlit
     Ok(id)
 }
 
-fn insert_words(connection: &Connection, id: i64, letter: &Letter) -> rusqlite::Result<()> {
+fn insert_words(connection: &Connection, id: i64, message: &SampleMessage) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT INTO message_fts (rowid, scope, subject, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((id, format!("p1 a{}", letter.sender + 1), &letter.subject, &letter.body))
+        .execute((id, format!("p1 a{}", message.sender + 1), &message.subject, &message.body))
         .map(drop)
 }
 
@@ -212,9 +212,9 @@ mod tests {
         mailboxes::make(&ours, 0, 0).unwrap();
         mailboxes::make(&theirs, 40, 4).unwrap();
         let ours = writing(&ours).unwrap();
-        for letter in mailboxes::letters(40, 4) {
-            let id = insert(&ours, &letter, &agents()).unwrap();
-            insert_words(&ours, id, &letter).unwrap();
+        for message in mailboxes::messages(40, 4) {
+            let id = insert(&ours, &message, &agents()).unwrap();
+            insert_words(&ours, id, &message).unwrap();
         }
         let theirs = Connection::open(theirs).unwrap();
         for (columns, table) in [

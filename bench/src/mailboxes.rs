@@ -36,7 +36,7 @@ pub fn agents() -> Vec<String> {
 
 /// A message that somebody writes.
 #[derive(Clone)]
-pub struct Letter {
+pub struct SampleMessage {
     /// The sender's place among the agents.
     pub sender: usize,
     /// The recipients' places.
@@ -47,7 +47,7 @@ pub struct Letter {
     pub body: String,
 }
 
-impl Letter {
+impl SampleMessage {
     /// The arguments of the tool that sends it.
     pub fn arguments(&self, agents: &[String]) -> Value {
         json!({
@@ -60,8 +60,8 @@ impl Letter {
     }
 }
 
-/// So many letters between all agents; `cases` different words are named, each equally often.
-pub fn letters(count: usize, cases: usize) -> impl Iterator<Item = Letter> {
+/// So many messages between all agents; `cases` different words are named, each equally often.
+pub fn messages(count: usize, cases: usize) -> impl Iterator<Item = SampleMessage> {
     let language = Language::new();
     let mut chance = Chance::new(42);
     (0..count).map(move |number| {
@@ -69,7 +69,7 @@ pub fn letters(count: usize, cases: usize) -> impl Iterator<Item = Letter> {
         // Two others, and over time every pair of neighbours.
         let first = (sender + 1 + chance.below(AGENTS - 2)) % AGENTS;
         let second = if (first + 1) % AGENTS == sender { (first + 2) % AGENTS } else { (first + 1) % AGENTS };
-        Letter {
+        SampleMessage {
             sender,
             recipients: [first, second],
             subject: language.subject(&mut chance),
@@ -114,7 +114,7 @@ async fn move_in(store: &Engine) -> anyhow::Result<Project> {
     Ok(project)
 }
 
-/// Makes a database with so many letters in it.
+/// Makes a database with so many messages in it.
 pub fn make(database: &Path, count: usize, cases: usize) -> anyhow::Result<()> {
     let store = Arc::new(Sqlite::open(database, &Options::default())?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -128,11 +128,11 @@ async fn fill(store: &Arc<Engine>, count: usize, cases: usize) -> anyhow::Result
     let agents = store.agents(project.id, None, AGENTS).await?;
     ensure!(agents.len() == AGENTS, "{} agents were registered instead of {AGENTS}", agents.len());
     let mut waiting = JoinSet::new();
-    for letter in letters(count, cases) {
+    for message in messages(count, cases) {
         if waiting.len() >= WRITERS {
             waiting.join_next().await.context("some wait")???;
         }
-        let message = accepted(letter, &agents);
+        let message = accepted(message, &agents);
         let store = store.clone();
         waiting.spawn(async move { store.append(&message).await });
     }
@@ -142,15 +142,15 @@ async fn fill(store: &Arc<Engine>, count: usize, cases: usize) -> anyhow::Result
     Ok(())
 }
 
-/// The letter as the store takes it when it comes over HTTP.
-pub fn accepted(letter: Letter, agents: &[Agent]) -> NewMessage {
+/// The message as the store takes it when it comes over HTTP.
+pub fn accepted(message: SampleMessage, agents: &[Agent]) -> NewMessage {
     let recipient = |place: usize| (agents[place].id, agents[place].name.clone(), Role::To);
     NewMessage {
-        project: agents[letter.sender].project,
-        from: agents[letter.sender].id,
-        recipients: letter.recipients.map(recipient).to_vec(),
-        subject: letter.subject,
-        body: letter.body,
+        project: agents[message.sender].project,
+        from: agents[message.sender].id,
+        recipients: message.recipients.map(recipient).to_vec(),
+        subject: message.subject,
+        body: message.body,
         thread: None,
         reply_to: None,
         importance: Importance::Normal,
@@ -171,18 +171,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_letter_goes_to_two_agents_that_are_not_its_sender() {
-        for letter in letters(1_000, 100) {
-            let [first, second] = letter.recipients;
-            assert!(first != second && first != letter.sender && second != letter.sender, "{:?}", letter.recipients);
+    fn a_message_goes_to_two_agents_that_are_not_its_sender() {
+        for message in messages(1_000, 100) {
+            let [first, second] = message.recipients;
+            assert!(first != second && first != message.sender && second != message.sender, "{:?}", message.recipients);
             assert!(first < AGENTS && second < AGENTS);
         }
     }
 
     #[test]
-    fn each_case_is_named_in_as_many_letters() {
+    fn each_case_is_named_in_as_many_messages() {
         let named =
-            letters(100, 100 / MESSAGES_OF_A_CASE).filter(|letter| letter.body.contains("About case3.")).count();
+            messages(100, 100 / MESSAGES_OF_A_CASE).filter(|message| message.body.contains("About case3.")).count();
         assert_eq!(named, MESSAGES_OF_A_CASE);
     }
 }

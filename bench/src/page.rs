@@ -21,7 +21,7 @@ const CLIENTS: usize = 16;
 /// How the project stands in addresses.
 const SLUG: &str = "bench-project";
 /// How many messages an inbox page shows, and how many the conversation has.
-const LETTERS: usize = 50;
+const MESSAGES: usize = 50;
 const CONVERSATION: usize = 40;
 const THREAD: &str = "the-conversation";
 /// The most that a first load may weigh.
@@ -70,7 +70,7 @@ fn inboxes() -> Pair {
     let page = |agent: &String| Request::get(&format!("/mail?project={SLUG}&agent={agent}"), b"</html>");
     let call = |agent: &String| {
         let arguments =
-            json!({ "project_key": PROJECT, "agent_name": agent, "limit": LETTERS, "include_bodies": true });
+            json!({ "project_key": PROJECT, "agent_name": agent, "limit": MESSAGES, "include_bodies": true });
         Request::call("fetch_inbox", &arguments)
     };
     let agents = agents();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::disk::fdatasync;
 use crate::group_commit;
 use crate::load::{Outcome, Pace};
-use crate::mailboxes::{DATABASE, Letter, PROJECT, agents, letters};
+use crate::mailboxes::{DATABASE, SampleMessage, PROJECT, agents, messages};
 use crate::process::Server;
 use crate::report::{Line, Report, Target, Unit};
 use crate::samples::{median, micros, millis};
@@ -16,7 +16,7 @@ use crate::setting::{Setting, progress};
 use crate::wire::Request;
 
 /// Different messages to send, so that the index does not see the same text all the time.
-const LETTERS: usize = 1_024;
+const MESSAGES: usize = 1_024;
 /// The largest load first: its ceiling begins with an empty database too.
 const MANY: [usize; 2] = [64, 16];
 /// In how many slices a round of one client is cut, each next to its ceilings: a disk drifts within seconds.
@@ -67,14 +67,14 @@ struct Sends {
 
 /// Measures, and adds lines to the report.
 pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
-    let letters: Vec<Arc<Letter>> = letters(LETTERS, LETTERS).map(Arc::new).collect();
+    let messages: Vec<Arc<SampleMessage>> = messages(MESSAGES, MESSAGES).map(Arc::new).collect();
     let names = agents();
     let requests: Arc<[Request]> =
-        letters.iter().map(|letter| Request::call("send_message", &letter.arguments(&names))).collect();
+        messages.iter().map(|message| Request::call("send_message", &message.arguments(&names))).collect();
     let mut sends = Sends::default();
     for round in 1..=setting.rounds {
         progress(format!("sends, round {round} of {}", setting.rounds));
-        let raw = group_commit::run(setting, &letters, MANY[0], setting.pace)?;
+        let raw = group_commit::run(setting, &messages, MANY[0], setting.pace)?;
         sends.raw_together.push(raw.together);
         let home = setting.fresh_folder()?;
         let server = Server::start(setting, &home, &[])?;
@@ -88,7 +88,7 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
                 sends.per_second_to_raw.push((outcome.per_second, raw.outcome.per_second));
             }
         }
-        accepted += sends.alone(setting, &server, &letters, &requests)?;
+        accepted += sends.alone(setting, &server, &messages, &requests)?;
         sends.memory.push(server.memory()?);
         server.stop()?;
         // Accepted means kept: whatever was answered is there.
@@ -104,7 +104,7 @@ impl Sends {
         &mut self,
         setting: &Setting,
         server: &Server,
-        letters: &[Arc<Letter>],
+        messages: &[Arc<SampleMessage>],
         requests: &Arc<[Request]>,
     ) -> anyhow::Result<usize> {
         let slice = setting.pace.measured / SLICES;
@@ -113,7 +113,7 @@ impl Sends {
         for _ in 0..SLICES {
             let disk = fdatasync(setting, slice)?;
             let (outcome, processor) = server.load(requests, 1, pace)?;
-            let raw = group_commit::run(setting, letters, 1, pace)?;
+            let raw = group_commit::run(setting, messages, 1, pace)?;
             accepted += outcome.answered;
             self.alone.note(&outcome, processor);
             let [p50, disk_p50, raw_p50] =

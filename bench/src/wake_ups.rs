@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::disk::fdatasync;
-use crate::mailboxes::{PROJECT, agents, letters};
+use crate::mailboxes::{PROJECT, agents, messages};
 use crate::process::Server;
 use crate::report::{Line, Report, Target, Unit};
 use crate::samples::{Samples, millis};
@@ -59,10 +59,10 @@ fn rounds_of_mail(
 ) -> anyhow::Result<Samples> {
     let names = agents();
     let mut durations = Vec::with_capacity(rounds);
-    for mut letter in letters(rounds, rounds) {
-        letter.sender = 0;
-        letter.recipients = [1, 2];
-        let arguments = letter.arguments(&names);
+    for mut message in messages(rounds, rounds) {
+        message.sender = 0;
+        message.recipients = [1, 2];
+        let arguments = message.arguments(&names);
         go.send(()).context("the waiter is gone")?;
         std::thread::sleep(SETTLE);
         ensure!(answers.try_recv().is_err(), "the waiter did not wait");

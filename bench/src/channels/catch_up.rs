@@ -9,7 +9,7 @@ use super::folder::{Folder, bare_files};
 use super::home::{Home, until};
 use super::nats::Nats;
 use super::wakes::post;
-use crate::mailboxes::{PROJECT, agents, letters};
+use crate::mailboxes::{PROJECT, agents, messages};
 use crate::report::{Line, Report, Unit};
 use crate::samples::median;
 use crate::setting::{Setting, progress};
@@ -75,7 +75,7 @@ fn with_posts(setting: &Setting, count: usize) -> anyhow::Result<Home> {
     let home = Home::make(setting, "")?;
     let server = home.serve(setting)?;
     server.caller()?.move_in(PROJECT, &agents())?;
-    let texts: Vec<String> = letters(count, count).map(|letter| letter.body).collect();
+    let texts: Vec<String> = messages(count, count).map(|message| message.body).collect();
     std::thread::scope(|scope| {
         let senders: Vec<_> = texts
             .chunks(count.div_ceil(SENDERS))

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::CHANNEL;
-use crate::mailboxes::letters;
+use crate::mailboxes::messages;
 use crate::setting::Setting;
 
 /// When the first of the foreign messages was said, in seconds; each other one a second after the one before.
@@ -32,8 +32,8 @@ impl Folder {
     /// One with as many messages of foreign agents.
     pub fn filled(setting: &Setting, count: usize) -> anyhow::Result<Self> {
         let folder = Self::make(setting)?;
-        for (number, letter) in letters(count, count).enumerate() {
-            folder.drop_in(number, &letter.body)?;
+        for (number, message) in messages(count, count).enumerate() {
+            folder.drop_in(number, &message.body)?;
         }
         Ok(folder)
     }
@@ -83,8 +83,8 @@ pub fn bare_files(setting: &Setting, count: usize) -> anyhow::Result<f64> {
     let folder = File::open(&place)?;
     let hidden = place.join(".tmp");
     let mut documents = Vec::with_capacity(count);
-    for (number, letter) in letters(count, count).enumerate() {
-        documents.push(foreign(number, &letter.body)?);
+    for (number, message) in messages(count, count).enumerate() {
+        documents.push(foreign(number, &message.body)?);
     }
     let begun = Instant::now();
     for (name, document) in &documents {

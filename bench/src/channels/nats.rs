@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::folder::foreign;
 use super::home::{Running, until};
-use crate::mailboxes::letters;
+use crate::mailboxes::messages;
 use crate::samples::Samples;
 use crate::setting::Setting;
 
@@ -59,8 +59,8 @@ impl Nats {
         let (mut publisher, mut subscriber) = (self.client()?, self.client()?);
         subscriber.subscribe("ceiling.core")?;
         let mut durations = Vec::with_capacity(count);
-        for (number, letter) in letters(count, count).enumerate() {
-            let document = foreign(number, &letter.body)?.1;
+        for (number, message) in messages(count, count).enumerate() {
+            let document = foreign(number, &message.body)?.1;
             let begun = Instant::now();
             publisher.publish("ceiling.core", &document)?;
             ensure!(subscriber.next()?.len() == document.len(), "another publication came");
@@ -80,8 +80,8 @@ impl Nats {
         ensure!(made["error"].is_null(), "no stream: {made}");
         let subject = format!("{name}.project.channel.dev");
         let mut documents = Vec::with_capacity(count);
-        for (number, letter) in letters(count, count).enumerate() {
-            documents.push(foreign(number, &letter.body)?.1);
+        for (number, message) in messages(count, count).enumerate() {
+            documents.push(foreign(number, &message.body)?.1);
         }
         let begun = Instant::now();
         for (number, document) in documents.iter().enumerate() {

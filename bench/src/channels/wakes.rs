@@ -14,7 +14,7 @@ use super::nats::Nats;
 use super::subscriber::Subscriber;
 use crate::caller::Caller;
 use crate::disk::fdatasync;
-use crate::mailboxes::{PROJECT, agents, letters};
+use crate::mailboxes::{PROJECT, agents, messages};
 use crate::report::{Line, Report, Target, Unit};
 use crate::samples::{Samples, median, millis};
 use crate::setting::{Setting, progress};
@@ -91,10 +91,10 @@ impl Waits {
 
 fn send_all(sender: &mut Caller, subscriber: &Subscriber, count: usize) -> anyhow::Result<Waits> {
     let (mut from_answer, mut in_all) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for (number, letter) in letters(count, count).enumerate() {
+    for (number, message) in messages(count, count).enumerate() {
         let mark = format!("This is post {number}.");
         let begun = Instant::now();
-        post(sender, 2, &format!("{mark} @{} {}", agents()[1], letter.body))?;
+        post(sender, 2, &format!("{mark} @{} {}", agents()[1], message.body))?;
         let answered = Instant::now();
         let (came, message) = subscriber.next()?;
         let text = message["text"].as_str().unwrap_or_default();

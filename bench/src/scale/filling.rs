@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::cluster;
-    use crate::mailboxes::{Letter, accepted};
+    use crate::mailboxes::{SampleMessage, accepted};
 
     #[test]
     fn what_is_filled_in_is_what_the_store_would_have_written() {
@@ -206,8 +206,8 @@ mod tests {
                 let agents = store.agents(home.id, None, 50).await.unwrap();
                 let place = |name: &str| agents.iter().position(|agent| agent.name.as_str() == name).unwrap();
                 let (subject, body) = (row[4].clone(), row[5].clone());
-                let letter = Letter { sender: place(&row[2]), recipients: [0, 0], subject, body };
-                let mut message = accepted(letter, &agents);
+                let message = SampleMessage { sender: place(&row[2]), recipients: [0, 0], subject, body };
+                let mut message = accepted(message, &agents);
                 let recipient = |name| (agents[place(name)].id, agents[place(name)].name.clone(), Role::To);
                 message.recipients = row[3].split('\n').map(recipient).collect();
                 let Appended::New { id, .. } = store.append(&message).await.unwrap() else { panic!("it is new") };

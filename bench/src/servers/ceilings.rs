@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use super::town::{LETTERS, Town};
+use super::town::{MESSAGES, Town};
 
 /// A send with the lock of its project.
 pub const LOCKED: &str = include_str!("locked.sql");
@@ -39,7 +39,7 @@ pub fn pgbench(
     let mut command = town.cluster.client("pgbench");
     command.args(["-n", "-M", "prepared", "-j", "2", "-c", &clients.to_string()]);
     command.args(["-T", &measured.as_secs().max(1).to_string()]);
-    command.args(["-D", &format!("projects={projects}"), "-D", &format!("letters={LETTERS}"), "-f"]);
+    command.args(["-D", &format!("projects={projects}"), "-D", &format!("letters={MESSAGES}"), "-f"]);
     let done = command.arg(file).arg(database).output().context("cannot run pgbench")?;
     let told = String::from_utf8_lossy(&done.stdout);
     ensure!(done.status.success(), "pgbench failed: {}", String::from_utf8_lossy(&done.stderr));

@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::CLIENTS;
-use super::town::{LETTERS, PROJECTS, Town, residents};
+use super::town::{MESSAGES, PROJECTS, Town, residents};
 use crate::load::{Outcome, Pace, Window};
-use crate::mailboxes::{Letter, accepted, letters};
+use crate::mailboxes::{SampleMessage, accepted, messages};
 use crate::report::{Line, Report, Unit};
 use crate::samples::{median, millis};
 use crate::setting::{Setting, progress};
@@ -55,7 +55,7 @@ fn run(url: &str, projects: usize, is_alone: bool, pace: Pace) -> anyhow::Result
         let hall = Arc::new(Hall {
             residents: residents(&store, projects).await?,
             turns: is_alone.then(|| (0..projects).map(|_| Mutex::new(())).collect()),
-            letters: letters(LETTERS, LETTERS).collect(),
+            messages: messages(MESSAGES, MESSAGES).collect(),
             store,
         });
         let window = Window::opening(pace);
@@ -78,7 +78,7 @@ struct Hall {
     residents: Vec<Vec<Agent>>,
     /// One for each project, when its messages go one by one.
     turns: Option<Vec<Mutex<()>>>,
-    letters: Vec<Letter>,
+    messages: Vec<SampleMessage>,
 }
 
 async fn hand_in(hall: Arc<Hall>, caller: usize, window: Window) -> anyhow::Result<(Vec<Duration>, usize)> {
@@ -86,13 +86,13 @@ async fn hand_in(hall: Arc<Hall>, caller: usize, window: Window) -> anyhow::Resu
     let (mut latencies, mut answered) = (Vec::new(), 0);
     while window.is_open() {
         let home = chance.below(hall.residents.len());
-        let letter = hall.letters[chance.below(hall.letters.len())].clone();
+        let message = hall.messages[chance.below(hall.messages.len())].clone();
         let begun = Instant::now();
         let turn = match &hall.turns {
             Some(turns) => Some(turns[home].lock().await),
             None => None,
         };
-        hall.store.append(&accepted(letter, &hall.residents[home])).await?;
+        hall.store.append(&accepted(message, &hall.residents[home])).await?;
         drop(turn);
         let ended = Instant::now();
         answered += 1;

@@ -16,14 +16,14 @@ use store::{Engine, Postgres, PostgresOptions};
 use tokio::task::JoinSet;
 
 use crate::cluster::{Cluster, Session};
-use crate::mailboxes::{Letter, PROJECT, accepted, agents, letters};
+use crate::mailboxes::{SampleMessage, PROJECT, accepted, agents, messages};
 use crate::text::Chance;
 use crate::wire::Request;
 
 /// How many projects there are.
 pub const PROJECTS: usize = 16;
 /// Different messages to send, so that the index does not see the same text all the time.
-pub const LETTERS: usize = 1_024;
+pub const MESSAGES: usize = 1_024;
 /// As many writes wait at once as the store commits at once.
 const WRITERS: usize = 256;
 const TEMPLATE: &str = "template_town";
@@ -44,7 +44,7 @@ impl Town {
         let session = town.session(TEMPLATE)?;
         let last: i64 = session.value("SELECT max(id) FROM agent")?;
         ensure!(last == (PROJECTS * agents().len()) as i64, "the last agent has the number {last}");
-        keep_letters(&session)?;
+        keep_messages(&session)?;
         Ok(town)
     }
 
@@ -82,12 +82,12 @@ pub fn project(number: usize) -> String {
 pub fn sends(projects: Range<usize>) -> Arc<[Request]> {
     let names = agents();
     let mut chance = Chance::new(7);
-    let call = |letter: Letter| {
-        let mut arguments = letter.arguments(&names);
+    let call = |message: SampleMessage| {
+        let mut arguments = message.arguments(&names);
         arguments["project_key"] = json!(project(projects.start + chance.below(projects.len())));
         Request::call("send_message", &arguments)
     };
-    letters(LETTERS, LETTERS).map(call).collect()
+    messages(MESSAGES, MESSAGES).map(call).collect()
 }
 
 /// Makes the schema.
@@ -128,18 +128,18 @@ pub async fn residents(store: &Engine, projects: usize) -> anyhow::Result<Vec<Ve
     Ok(all)
 }
 
-/// Files so many letters in all projects, by way of the store.
+/// Files so many messages in all projects, by way of the store.
 pub fn fill(url: &str, count: usize) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let store = Arc::new(Postgres::open(url, &PostgresOptions::default()).await?);
         let residents = residents(&store, PROJECTS).await?;
         let mut waiting = JoinSet::new();
-        for (number, letter) in letters(count, count).enumerate() {
+        for (number, message) in messages(count, count).enumerate() {
             if waiting.len() >= WRITERS {
                 waiting.join_next().await.context("some wait")???;
             }
-            let message: NewMessage = accepted(letter, &residents[number % PROJECTS]);
+            let message: NewMessage = accepted(message, &residents[number % PROJECTS]);
             let store = store.clone();
             waiting.spawn(async move { store.append(&message).await });
         }
@@ -151,23 +151,23 @@ pub fn fill(url: &str, count: usize) -> anyhow::Result<()> {
     })
 }
 
-/// Puts the letters where pgbench finds them.
-fn keep_letters(session: &Session) -> anyhow::Result<()> {
+/// Puts the messages where pgbench finds them.
+fn keep_messages(session: &Session) -> anyhow::Result<()> {
     session.run(
         "CREATE TABLE bench_letter (n INTEGER PRIMARY KEY, subject TEXT NOT NULL, body TEXT NOT NULL, words TEXT NOT NULL)",
     )?;
-    for (number, letter) in (0_i32..).zip(letters(LETTERS, LETTERS)) {
-        let words = words(&letter);
+    for (number, message) in (0_i32..).zip(messages(MESSAGES, MESSAGES)) {
+        let words = words(&message);
         let sql = "INSERT INTO bench_letter (n, subject, body, words) VALUES ($1, $2, $3, $4)";
-        session.write(sql, &[&number, &letter.subject, &letter.body, &words])?;
+        session.write(sql, &[&number, &message.subject, &message.body, &words])?;
     }
     session.run("ANALYZE bench_letter")
 }
 
-/// What a letter is found by, but for its project and its sender, as the store writes it. Letters are plain ASCII.
-fn words(letter: &Letter) -> String {
+/// What a message is found by, but for its project and its sender, as the store writes it. Messages are plain ASCII.
+fn words(message: &SampleMessage) -> String {
     let mut all: Vec<String> = Vec::new();
-    for (field, text) in [('s', &letter.subject), ('b', &letter.body)] {
+    for (field, text) in [('s', &message.subject), ('b', &message.body)] {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         all.extend(words.map(|word| format!("'{field}{}'", word.to_ascii_lowercase())));
     }
@@ -206,7 +206,7 @@ mod tests {
         let Some(cluster) = cluster::tests::started(SETTINGS) else { return };
         let town = Town::found(cluster).unwrap();
         let written = |name: &str| town.session(name).unwrap().texts(WRITTEN).unwrap();
-        fill(&town.fresh("store").unwrap(), LETTERS).unwrap();
+        fill(&town.fresh("store").unwrap(), MESSAGES).unwrap();
         let ours = written("store");
         assert_eq!(ours.len(), 1, "{ours:?}");
         for script in [LOCKED, PLAIN] {

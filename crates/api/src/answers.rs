@@ -1,6 +1,6 @@
 //! What answers show of each noun.
 //!
-//! Fields that say nothing (no copies, not read yet) are left out, because every agent pays for what it reads.
+//! Fields that say nothing (no cc, not read yet) are left out, because every agent pays for what it reads.
 
 mod agents;
 mod channels;
@@ -17,7 +17,7 @@ pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
-    CopyAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
+    RecipientAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
     WarningAnswer,
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};

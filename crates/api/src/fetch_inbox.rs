@@ -1,7 +1,7 @@
 //! One agent's mail, newest first.
 
 use mail::messages::About;
-use mail::office::InboxAsk;
+use mail::office::InboxRequest;
 
 use crate::prelude::*;
 
@@ -32,7 +32,7 @@ impl Verb for FetchInbox {
 
     async fn run(self, office: &Office) -> Result<Vec<MessageAnswer>, Error> {
         let with_bodies = self.include_bodies.unwrap_or(true);
-        let ask = InboxAsk {
+        let request = InboxRequest {
             project_key: &self.project_key,
             agent: claim(&self.agent_name, self.registration_token.as_deref()),
             unread_only: self.unread_only.unwrap_or(false),
@@ -43,7 +43,7 @@ impl Verb for FetchInbox {
             limit: limit(self.limit, DEFAULT_LIMIT),
             with_bodies,
         };
-        let entries = office.inbox(ask).await?;
+        let entries = office.inbox(request).await?;
         Ok(entries.into_iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mail::office::ReserveAsk;
+use mail::office::ReserveRequest;
 use mail::reservations::DEFAULT_TTL_SECONDS;
 
 use crate::prelude::*;
@@ -44,7 +44,7 @@ impl Verb for FileReservationPaths {
     type Answer = GrantedAnswer;
 
     async fn run(self, office: &Office) -> Result<GrantedAnswer, Error> {
-        let ask = ReserveAsk {
+        let request = ReserveRequest {
             project_key: &self.project_key,
             agent: claim(&self.agent_name, self.registration_token.as_deref()),
             paths: &self.paths,
@@ -53,7 +53,7 @@ impl Verb for FileReservationPaths {
             reason: self.reason.as_deref().unwrap_or_default(),
             wait: Duration::from_secs(self.wait_seconds.unwrap_or(0).max(0) as u64),
         };
-        let granted = office.reserve(ask).await?;
+        let granted = office.reserve(request).await?;
         Ok(GrantedAnswer { granted: granted.into_iter().map(ReservationAnswer::new).collect(), conflicts: [] })
     }
 }

@@ -1,6 +1,6 @@
 //! The work of a project, as its mail tells it: the items that changed last first.
 
-use mail::office::WorkAsk;
+use mail::office::WorkRequest;
 
 use crate::prelude::*;
 
@@ -29,14 +29,14 @@ impl Verb for ListWork {
     type Answer = WorkListAnswer;
 
     async fn run(self, office: &Office) -> Result<WorkListAnswer, Error> {
-        let ask = WorkAsk {
+        let request = WorkRequest {
             project_key: &self.project_key,
             state: self.state.as_deref(),
             agent: self.agent.as_deref(),
             before: self.before_id.map(MessageId),
             limit: limit(self.limit, LONG_LIMIT),
         };
-        let page = office.work(ask).await?;
+        let page = office.work(request).await?;
         Ok(WorkListAnswer {
             project: page.project.slug,
             items: page.items.into_iter().map(WorkAnswer::new).collect(),

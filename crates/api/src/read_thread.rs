@@ -1,6 +1,6 @@
 //! Shows the messages of a thread, oldest first.
 
-use mail::office::ThreadAsk;
+use mail::office::ThreadRequest;
 
 use crate::prelude::*;
 
@@ -38,7 +38,7 @@ impl Verb for ReadThread {
 
     async fn run(self, office: &Office) -> Result<ThreadAnswer, Error> {
         let (limit, with_bodies) = (limit(self.limit, PAGE), self.include_bodies.unwrap_or(false));
-        let ask = ThreadAsk {
+        let request = ThreadRequest {
             project_key: &self.project_key,
             thread: &self.thread_id,
             after: self.after_id.map(MessageId),
@@ -46,7 +46,7 @@ impl Verb for ReadThread {
             limit,
             with_bodies,
         };
-        let page = office.thread(ask).await?;
+        let page = office.thread(request).await?;
         let last = if self.before_id.is_some() { page.messages.first() } else { page.messages.last() };
         let sizes = page.messages.iter().map(|message| message.body.len());
         let next = next_cursor(limit, sizes, last.map(|message| message.id.0));

@@ -1,7 +1,7 @@
 //! Searches the mail of a project.
 
 use mail::messages::About;
-use mail::office::SearchAsk;
+use mail::office::SearchRequest;
 
 use crate::prelude::*;
 
@@ -23,13 +23,13 @@ impl Verb for SearchMessages {
     type Answer = Vec<FoundAnswer>;
 
     async fn run(self, office: &Office) -> Result<Vec<FoundAnswer>, Error> {
-        let ask = SearchAsk {
+        let request = SearchRequest {
             project_key: &self.project_key,
             query: &self.query,
             about: About::parse(self.kind.as_deref(), self.work_id.as_deref())?,
             before: self.before_id.map(MessageId),
             limit: limit(self.limit, DEFAULT_LIMIT),
         };
-        Ok(office.search(ask).await?.into_iter().map(FoundAnswer::new).collect())
+        Ok(office.search(request).await?.into_iter().map(FoundAnswer::new).collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mail::office::WaitAsk;
+use mail::office::WaitRequest;
 
 use crate::prelude::*;
 
@@ -33,7 +33,7 @@ impl Verb for WaitForMail {
     type Answer = Vec<MessageAnswer>;
 
     async fn run(self, office: &Office) -> Result<Vec<MessageAnswer>, Error> {
-        let ask = WaitAsk {
+        let request = WaitRequest {
             project_key: &self.project_key,
             agent: claim(&self.agent_name, self.registration_token.as_deref()),
             after: self.after_id.map(MessageId),
@@ -41,7 +41,7 @@ impl Verb for WaitForMail {
             at_most: Duration::from_secs(self.timeout_seconds.unwrap_or(LONGEST_WAIT).max(0) as u64),
             not_after: self.not_after.as_deref().map(|time| read_time("not_after", time)).transpose()?,
         };
-        let entries = office.wait_for_mail(ask).await?;
+        let entries = office.wait_for_mail(request).await?;
         Ok(entries.into_iter().map(|entry| MessageAnswer::received(entry, true)).collect())
     }
 }

@@ -92,7 +92,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Where letters are kept.
+/// Where mail is kept.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
@@ -185,7 +185,7 @@ pub struct File {
     pub agent: Option<String>,
     /// The URL of a PostgreSQL database that keeps the mail, instead of a file in the home folder.
     pub database: Option<String>,
-    /// Where letters are kept.
+    /// Where mail is kept.
     pub mail: Option<Mail>,
     /// How agents' sessions are reached, by name.
     pub nudge: Option<HashMap<String, Nudge>>,

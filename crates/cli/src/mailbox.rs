@@ -13,7 +13,7 @@ use api::{
     MarkDelivery, ReadDelivery,
 };
 use async_trait::async_trait;
-use mail::provider::{Count, Letter, Provider, ProviderError, ProviderRefusal, Words};
+use mail::provider::{Count, ProviderDelivery, Provider, ProviderError, ProviderRefusal, Words};
 use store::{Beads, Exec};
 
 use crate::config::Config;
@@ -36,13 +36,13 @@ pub enum Mailbox {
     Elsewhere(Box<dyn Provider>),
 }
 
-/// Opens the mailbox, runs `errand` with it, and closes it, whatever became of the errand. Ctrl-C ends the errand. What
+/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the operation. What
 /// another backend refused is a refusal like those of the office.
 pub fn visit(
     config: Config,
     project: String,
     who: Option<Who>,
-    errand: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
+    operation: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     post_office::run(async {
         let mailbox = Mailbox::open(config, project, who).await?;
@@ -51,7 +51,7 @@ pub fn visit(
                 // Who is called in a shared folder has mail.
                 post_office.settle_channels().await;
             }
-            errand(&mailbox).await
+            operation(&mailbox).await
         });
         let ended = ended.await;
         if let Some(post_office) = mailbox.post_office() {
@@ -151,7 +151,7 @@ impl Deliveries {
         })
     }
 
-    async fn delivery(&self, id: &str, mark_read: bool) -> Result<Letter, ProviderError> {
+    async fn delivery(&self, id: &str, mark_read: bool) -> Result<ProviderDelivery, ProviderError> {
         let request = ReadDelivery { reader: self.reader.clone(), id: id.to_owned(), mark_read };
         Ok(self.ask(request).await?.into())
     }
@@ -160,21 +160,21 @@ impl Deliveries {
         self.ask(MarkDelivery { reader: self.reader.clone(), id: id.to_owned(), mark }).await.map(drop)
     }
 
-    async fn open_deliveries(&self, recipient: &str, unread_only: bool) -> Result<Vec<Letter>, ProviderError> {
+    async fn open_deliveries(&self, recipient: &str, unread_only: bool) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let (reader, recipient) = (self.reader.clone(), recipient.to_owned());
         let request = ListDeliveries { reader, recipient, unread_only, after: None, limit: None };
         self.pages(|after| ListDeliveries { after, ..request.clone() }).await
     }
 
     /// All pages of a list; `request` gets the cursor of the next.
-    async fn pages<V>(&self, request: impl Fn(Option<String>) -> V + Send) -> Result<Vec<Letter>, ProviderError>
+    async fn pages<V>(&self, request: impl Fn(Option<String>) -> V + Send) -> Result<Vec<ProviderDelivery>, ProviderError>
     where
         V: Ask<Answer = DeliveriesAnswer>,
     {
         let (mut deliveries, mut after) = (Vec::new(), None);
         loop {
             let page = self.ask(request(after)).await?;
-            deliveries.extend(page.deliveries.into_iter().map(Letter::from));
+            deliveries.extend(page.deliveries.into_iter().map(ProviderDelivery::from));
             after = page.next;
             if after.is_none() {
                 return Ok(deliveries);
@@ -182,7 +182,7 @@ impl Deliveries {
         }
     }
 
-    async fn deliver(&self, words: Words<'_>, to: DeliverMessage) -> Result<Letter, ProviderError> {
+    async fn deliver(&self, words: Words<'_>, to: DeliverMessage) -> Result<ProviderDelivery, ProviderError> {
         let request = DeliverMessage {
             reader: self.reader.clone(),
             sender_name: words.from.to_owned(),
@@ -196,33 +196,33 @@ impl Deliveries {
 
 #[async_trait]
 impl Provider for Deliveries {
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         self.deliver(words, DeliverMessage { recipient: to.to_owned(), ..DeliverMessage::default() }).await
     }
 
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         self.deliver(words, DeliverMessage { reply_to: Some(id.to_owned()), ..DeliverMessage::default() }).await
     }
 
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.open_deliveries(recipient, true).await
     }
 
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.open_deliveries(recipient, false).await
     }
 
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let (reader, thread_id) = (self.reader.clone(), id.to_owned());
         let request = ListThreadDeliveries { reader, thread_id, after: None, limit: None };
         self.pages(|after| ListThreadDeliveries { after, ..request.clone() }).await
     }
 
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.delivery(id, false).await
     }
 
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.delivery(id, true).await
     }
 

@@ -34,16 +34,16 @@ const INTERRUPTED: u8 = 130;
 /// Where a command asks the post office: a connection with nobody behind it who would read other lines than answers.
 pub struct PostOffice(Arc<Connection>);
 
-/// Opens the post office for something about a project, runs `errand` with it, and closes it, whatever became of the errand.
-/// Ctrl-C ends the errand.
+/// Opens the post office for something about a project, runs `operation` with it, and closes it, whatever became of the operation.
+/// Ctrl-C ends the operation.
 pub fn visit(
     config: Config,
     project: &str,
-    errand: impl AsyncFnOnce(&PostOffice) -> anyhow::Result<ExitCode>,
+    operation: impl AsyncFnOnce(&PostOffice) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     run(async {
         let post_office = PostOffice::open(config.about(project)).await?;
-        let ended = until_interrupted(errand(&post_office)).await;
+        let ended = until_interrupted(operation(&post_office)).await;
         post_office.write_out().await;
         post_office.close().await;
         ended
@@ -59,12 +59,12 @@ pub fn run(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
     ended
 }
 
-/// What becomes of an errand that Ctrl-C may end.
-pub async fn until_interrupted(errand: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+/// What becomes of an operation that Ctrl-C may end.
+pub async fn until_interrupted(operation: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     tokio::select! {
-        // An errand that takes Ctrl-C for its end says itself how it ended.
+        // An operation that takes Ctrl-C for its end says itself how it ended.
         biased;
-        ended = errand => ended,
+        ended = operation => ended,
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
@@ -159,10 +159,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
         let watch = post_office.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
-        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
-        rings().await.expect("the first ring says that somebody listens now");
+        let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "Anna").await;
-        rings().await.expect("mail came");
+        changes().await.expect("mail came");
         post_office.close().await;
     }
 
@@ -171,18 +171,18 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
         let watch = post_office.watch("resource://channel/dev?project=%2Fdata%2Fp");
-        let rings = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
-        rings().await.expect("the first ring says that somebody listens now");
+        let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
+        changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "#ops").await;
         say(&post_office, "#dev").await;
-        rings().await.expect("something was said");
+        changes().await.expect("something was said");
         let again = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
         assert!(again.is_err(), "what was said elsewhere is no news here");
         post_office.close().await;
     }
 
     #[test]
-    fn an_errand_says_how_it_ended_and_leaves_a_closed_database() {
+    fn an_operation_says_how_it_ended_and_leaves_a_closed_database() {
         let home = tempfile::tempdir().unwrap();
         let ended = visit(config(&home), PROJECT, async |post_office| {
             post_office.ask(HealthCheck {}).await?;

@@ -19,7 +19,7 @@ use crate::output::{self, text};
 use crate::wiring::Post;
 
 /// How long a command waits for a folder. A disk on another machine may not answer at all; then it is left alone.
-const LONGEST_ERRAND: Duration = Duration::from_secs(5);
+const LONGEST_OPERATION: Duration = Duration::from_secs(5);
 const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
@@ -59,10 +59,10 @@ impl Relays {
                 let mut backoff = Backoff::default();
                 loop {
                     match open(&post, &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run(post.bells).await,
+                        Ok(bridge) => return bridge.run(post.wake_ups).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    if timeout(backoff.failed(), post.bells.closed()).await.is_ok() {
+                    if timeout(backoff.failed(), post.wake_ups.closed()).await.is_ok() {
                         return;
                     }
                 }
@@ -81,16 +81,16 @@ impl Relays {
         self.have_done(async |bridge| bridge.write_out().await).await;
     }
 
-    async fn have_done(&self, errand: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
-        let Ok(mut due) = timeout(LONGEST_ERRAND, self.due.lock()).await else { return };
+    async fn have_done(&self, operation: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
+        let Ok(mut due) = timeout(LONGEST_OPERATION, self.due.lock()).await else { return };
         if due.silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
             return;
         }
-        let done = timeout(LONGEST_ERRAND, async {
+        let done = timeout(LONGEST_OPERATION, async {
             self.open_all(&mut due).await;
             let Due { bridges, told, .. } = &mut *due;
             for bridge in bridges.values_mut() {
-                if let Err(error) = errand(bridge).await {
+                if let Err(error) = operation(bridge).await {
                     tell(told, error.to_string());
                 }
             }

@@ -1,4 +1,4 @@
-//! Puts the parts together: store, clock, bells, office.
+//! Puts the parts together: store, clock, wake-ups, office.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mail::Office;
 use mail::StoreError;
 use mail::clock::Clock;
 use mail::office::{Chance, Rules};
-use relay::wake::Bells;
+use relay::wake::WakeUps;
 use store::{Engine, Location};
 
 use crate::config::{Config, Identity, Secrets};
@@ -19,7 +19,7 @@ pub struct Post {
     pub office: Arc<Office>,
     /// Its store.
     pub engine: Engine,
-    pub bells: Arc<Bells>,
+    pub wake_ups: Arc<WakeUps>,
 }
 
 impl Post {
@@ -29,8 +29,8 @@ impl Post {
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
         let engine = open_engine(&config.location()).await?;
         let store = engine.store();
-        let bells = Arc::new(Bells::new());
-        tokio::spawn(bells.clone().follow(store.clone()));
+        let wake_ups = Arc::new(WakeUps::new());
+        tokio::spawn(wake_ups.clone().follow(store.clone()));
         let usual = Rules::default();
         let rules = Rules {
             longest_body: config.longest_body(),
@@ -44,14 +44,14 @@ impl Post {
             },
             help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
         };
-        let office = Office::new(store, engine.clock(), bells.clone(), Arc::new(Dice), rules);
-        Ok(Self { office: Arc::new(office), engine, bells })
+        let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(Dice), rules);
+        Ok(Self { office: Arc::new(office), engine, wake_ups })
     }
 
     /// Another office over the same mail and with the same rules, which goes by another clock.
     pub fn office_by(&self, clock: Arc<dyn Clock>) -> Office {
         let rules = self.office.rules().clone();
-        Office::new(self.engine.store(), clock, self.bells.clone(), Arc::new(Dice), rules)
+        Office::new(self.engine.store(), clock, self.wake_ups.clone(), Arc::new(Dice), rules)
     }
 }
 

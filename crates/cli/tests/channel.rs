@@ -30,7 +30,7 @@ fn texts(answer: &Value) -> Vec<&str> {
     answer["messages"].as_array().expect("a list").iter().map(|one| one["text"].as_str().expect("a text")).collect()
 }
 
-fn letter(from: &str, to: &[&str], body: &str) -> Value {
+fn message(from: &str, to: &[&str], body: &str) -> Value {
     json!({ "project_key": PROJECT, "sender_name": from, "to": to, "subject": "s", "body_md": body })
 }
 
@@ -38,8 +38,8 @@ fn letter(from: &str, to: &[&str], body: &str) -> Value {
 fn what_is_said_at_one_door_is_read_at_every_other() {
     let server = Server::start();
     server.register(&["GreenDog", "BlueLake"]);
-    let sent = server.call("send_message", letter("GreenDog", &["#dev", "BlueLake"], "Over MCP"));
-    assert_eq!((&sent["to"], &sent["count"]), (&json!(["#dev", "BlueLake"]), &json!(1)), "a channel gets no copy");
+    let sent = server.call("send_message", message("GreenDog", &["#dev", "BlueLake"], "Over MCP"));
+    assert_eq!((&sent["to"], &sent["count"]), (&json!(["#dev", "BlueLake"]), &json!(1)), "a channel gets no delivery");
     told(&server.place, "BlueLake", &["post", "dev", "At the terminal, @GreenDog", "--reply-to", "1"]);
     let mut read = said(&server, "");
     assert_eq!(texts(&read), ["s\n\nOver MCP", "At the terminal, @GreenDog"]);
@@ -76,11 +76,11 @@ fn names_are_understood_as_people_write_them_and_none_is_empty() {
     let posted = told(&server.place, "GreenDog", &["post", "dev", "Look", "--to", "@BlueLake, RedFox"]);
     assert_eq!((&posted["to"], &posted["new_mailboxes"]), (&json!(["#dev", "BlueLake", "RedFox"]), &json!([])));
     let script = ["send-message", "--agent", "GreenDog", "--channel", "dev", "--text", "x"];
-    let letter = ["mail", "send", "-s", "s", "-m", "x", "--as", "GreenDog"];
+    let mail_send = ["mail", "send", "-s", "s", "-m", "x", "--as", "GreenDog"];
     let cases: [(&[&str], &[&str]); 3] = [
         (&script, &["--to", "@BlueLake, RedFox"]),
-        (&letter, &["@BlueLake, RedFox"]),
-        (&letter, &["--to=@BlueLake,RedFox"]),
+        (&mail_send, &["@BlueLake, RedFox"]),
+        (&mail_send, &["--to=@BlueLake,RedFox"]),
     ];
     for (words, to) in cases {
         let words = [words, to, &["--project", PROJECT]].concat();
@@ -92,7 +92,7 @@ fn names_are_understood_as_people_write_them_and_none_is_empty() {
             ran.stderr
         );
     }
-    for (words, to) in [(&script[..], "--to="), (&script, "--to=BlueLake,"), (&letter, "--to= "), (&letter, "--cc=@")] {
+    for (words, to) in [(&script[..], "--to="), (&script, "--to=BlueLake,"), (&mail_send, "--to= "), (&mail_send, "--cc=@")] {
         let words = [words, &[to, "--project", PROJECT]].concat();
         let ran = Ran::from(server.place.command(&words).output().expect("it runs"));
         assert_eq!((ran.code, ran.stderr.contains("a name is missing")), (Some(1), true), "{words:?} {}", ran.stderr);
@@ -291,7 +291,7 @@ fn nothing_in_a_channel_steers_the_terminal() {
     for words in [&["read", "dev"][..], &["read", "dev", "--json"]] {
         let ran = Ran::from(channel(&place, "GreenDog", words).output().expect("the binary runs"));
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let steers = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+        let steers = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!ran.stdout.chars().any(steers), "{:?}", ran.stdout);
     }
 }

@@ -12,7 +12,7 @@ fn inbox(server: &Server, agent: &str) -> Vec<String> {
     let ask = json!({ "limit": 100, "include_bodies": true });
     let inbox = server.call("fetch_inbox", as_agent(agent, ask));
     let texts = inbox.as_array().expect("an inbox is a list").iter().rev();
-    texts.map(|letter| letter["body_md"].as_str().expect("it has a body").to_owned()).collect()
+    texts.map(|message| message["body_md"].as_str().expect("it has a body").to_owned()).collect()
 }
 
 fn post(from: &str, to: &[&str], text: &str) -> Value {

@@ -126,24 +126,24 @@ fn an_empty_list_is_no_output() {
 fn names_are_raw_and_whoever_is_named_has_a_mailbox() {
     let place = Place::new();
     for name in ["-s", "--to", "rig/polecat-3", "a b", "市長", " x ", "'; DROP TABLE agent; --"] {
-        let letter = sent(&place, name, &json!({ "from": name, "subject": "-", "body": "" }));
-        assert_eq!((letter["from"].as_str(), letter["to"].as_str()), (Some(name), Some(name)));
+        let delivery = sent(&place, name, &json!({ "from": name, "subject": "-", "body": "" }));
+        assert_eq!((delivery["from"].as_str(), delivery["to"].as_str()), (Some(name), Some(name)));
         let inbox: Value = serde_json::from_str(&operation(&place, &["inbox", name], "").stdout).unwrap();
-        assert_eq!(inbox, json!([letter]), "{name}");
+        assert_eq!(inbox, json!([delivery]), "{name}");
     }
 }
 
 #[test]
-fn a_letter_has_the_fields_that_callers_read_and_no_others() {
+fn a_delivery_has_the_fields_that_callers_read_and_no_others() {
     let place = Place::new();
-    let letter = sent(&place, "bob", &hello());
-    let created_at = letter["created_at"].as_str().unwrap();
+    let delivery = sent(&place, "bob", &hello());
+    let created_at = delivery["created_at"].as_str().unwrap();
     assert!(created_at.ends_with('Z') && created_at.parse::<jiff::Timestamp>().is_ok(), "{created_at}");
     let expected = json!({
         "id": "1", "from": "mayor", "to": "bob", "subject": "Hello", "body": "How are you?",
         "created_at": created_at, "read": false, "thread_id": "1",
     });
-    assert_eq!(letter, expected);
+    assert_eq!(delivery, expected);
     let reply = operation(&place, &["reply", "1"], r#"{"from":"bob","subject":"","body":"Well."}"#);
     let reply: Value = serde_json::from_str(&reply.stdout).unwrap();
     assert_eq!((&reply["reply_to"], &reply["thread_id"], &reply["subject"]), (&json!("1"), &json!("1"), &json!("")));
@@ -174,8 +174,8 @@ fn whoever_calls_is_the_sender_when_none_is_named() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(br#"{"from":"","subject":"s","body":"b"}"#).unwrap();
-    let letter: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(letter["from"], "deacon");
+    let delivery: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(delivery["from"], "deacon");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `postrider hook` when another program keeps the mail: letters are told, and nothing else is known.
+//! `postrider hook` when another program keeps the mail: deliveries are told, and nothing else is known.
 
 #![cfg(unix)]
 
@@ -30,14 +30,14 @@ fn with_mail(subjects: &[&str]) -> Place {
 }
 
 fn deliver(place: &Place, subjects: &[&str]) {
-    let letter = |(number, subject): (usize, &&str)| {
+    let delivery = |(number, subject): (usize, &&str)| {
         json!({
             "id": format!("gc-{number}"), "from": "mayor", "to": "GreenDog", "subject": subject, "body": "Words.",
             "created_at": format!("2026-01-11T16:33:{number:02}Z"), "read": false,
         })
     };
-    let letters: Vec<Value> = subjects.iter().enumerate().map(letter).collect();
-    fs::write(place.file("mail.json"), json!(letters).to_string()).unwrap();
+    let deliveries: Vec<Value> = subjects.iter().enumerate().map(delivery).collect();
+    fs::write(place.file("mail.json"), json!(deliveries).to_string()).unwrap();
 }
 
 fn green(place: &Place) -> Agent {
@@ -45,7 +45,7 @@ fn green(place: &Place) -> Agent {
 }
 
 #[test]
-fn letters_are_told_once_and_counted_when_a_session_begins() {
+fn deliveries_are_told_once_and_counted_when_a_session_begins() {
     let place = with_mail(&["First", "Second"]);
     let agent = green(&place);
     let told = agent.told("SessionStart").unwrap();
@@ -61,7 +61,7 @@ fn letters_are_told_once_and_counted_when_a_session_begins() {
 }
 
 #[test]
-fn hooks_at_once_tell_each_letter_once() {
+fn hooks_at_once_tell_each_delivery_once() {
     let place = with_mail(&["First", "Second", "Third"]);
     let agent = green(&place);
     let input = agent.example("PostToolUse").to_string();

@@ -139,7 +139,7 @@ fn a_message_to_all_reaches_everybody_but_its_writer() {
 }
 
 #[test]
-fn who_is_named_twice_gets_one_copy() {
+fn who_is_named_twice_gets_one_delivery() {
     let server = Server::start();
     server.register(&["GreenDog", "BlueLake"]);
     let names = json!({ "to": ["BlueLake", "BlueLake"], "cc": ["BlueLake"], "bcc": ["all"] });

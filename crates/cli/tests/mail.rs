@@ -34,19 +34,19 @@ fn join(place: &Place, names: &[&str]) {
 
 /// The ids of a list, and whether each was read.
 fn ids(list: &Value) -> Vec<(&str, bool)> {
-    let letters = list.as_array().expect("a list").iter();
-    letters.map(|letter| (letter["id"].as_str().expect("an id"), letter["read"] == true)).collect()
+    let deliveries = list.as_array().expect("a list").iter();
+    deliveries.map(|delivery| (delivery["id"].as_str().expect("an id"), delivery["read"] == true)).collect()
 }
 
 /// A server, and a message that GreenDog sent over MCP to BlueLake and RedFox.
 fn sent_to_two() -> Server {
     let server = Server::start();
     server.register(&["GreenDog", "BlueLake", "RedFox"]);
-    let letter = json!({
+    let message = json!({
         "project_key": PROJECT, "sender_name": "GreenDog", "to": ["BlueLake", "RedFox"], "subject": "The plan",
         "body_md": "First this.", "ack_required": true,
     });
-    assert_eq!(server.call("send_message", letter)["id"], 1);
+    assert_eq!(server.call("send_message", message)["id"], 1);
     server
 }
 
@@ -86,8 +86,8 @@ fn what_is_done_over_mcp_shows_at_the_terminal() {
     assert_eq!(ids(&told(place, "BlueLake", &["inbox"])), []);
     assert_eq!(told(place, "BlueLake", &["all"])[0]["awaits_ack"], true);
     server.call("acknowledge_message", as_agent("RedFox", json!({ "message_id": 1 })));
-    let letter = &told(place, "RedFox", &["all"])[0];
-    assert_eq!((&letter["read"], &letter["awaits_ack"]), (&json!(true), &json!(false)));
+    let delivery = &told(place, "RedFox", &["all"])[0];
+    assert_eq!((&delivery["read"], &delivery["awaits_ack"]), (&json!(true), &json!(false)));
     let answer = json!({
         "project_key": PROJECT, "sender_name": "RedFox", "message_id": 1, "body_md": "Then that.",
     });
@@ -121,11 +121,11 @@ fn waiting(place: &Place, words: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
 }
 
-/// The id of the first letter in an inbox, as soon as there is one.
+/// The id of the first delivery in an inbox, as soon as there is one.
 fn first_of(place: &Place, name: &str) -> String {
     loop {
-        if let Some(letter) = told(place, name, &["inbox"]).get(0) {
-            return letter["id"].as_str().expect("an id").to_owned();
+        if let Some(delivery) = told(place, name, &["inbox"]).get(0) {
+            return delivery["id"].as_str().expect("an id").to_owned();
         }
     }
 }

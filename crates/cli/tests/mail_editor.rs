@@ -45,8 +45,8 @@ fn what_is_written_in_the_editor_is_sent() {
     let Some(place) = place() else { return };
     let ran = edited(&place, "BlueLake", "printf 'Written in\\nan editor.\\n' > \"$1\"");
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let letter = place.json(&["mail", "peek", "1", "--as", "BlueLake", "--project", PROJECT]);
-    assert_eq!(letter["body"], "Written in\nan editor.");
+    let delivery = place.json(&["mail", "peek", "1", "--as", "BlueLake", "--project", PROJECT]);
+    assert_eq!(delivery["body"], "Written in\nan editor.");
     assert!(left(&place).is_empty());
 }
 

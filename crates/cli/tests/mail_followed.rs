@@ -30,7 +30,7 @@ fn followed(place: &Place) {
     done(place, "BlueLake", &["ack", "1", "-m", "Fine."]);
 }
 
-fn the_sender_sees_what_became_of_each_copy(place: &Place) {
+fn the_sender_sees_what_became_of_each_delivery(place: &Place) {
     followed(place);
     let sent = told(place, "GreenDog", &["sent"]);
     assert_eq!(sent.as_array().map(Vec::len), Some(1), "{sent}");
@@ -50,17 +50,17 @@ fn the_sender_sees_what_became_of_each_copy(place: &Place) {
 }
 
 #[test]
-fn the_sender_sees_what_became_of_each_copy_at_a_server() {
-    the_sender_sees_what_became_of_each_copy(&Server::start().place);
+fn the_sender_sees_what_became_of_each_delivery_at_a_server() {
+    the_sender_sees_what_became_of_each_delivery(&Server::start().place);
 }
 
 #[test]
-fn the_sender_sees_what_became_of_each_copy_without_a_server() {
-    the_sender_sees_what_became_of_each_copy(&Place::new());
+fn the_sender_sees_what_became_of_each_delivery_without_a_server() {
+    the_sender_sees_what_became_of_each_delivery(&Place::new());
 }
 
 #[test]
-fn others_see_their_own_copy_and_are_asked_for_their_own_acknowledgement() {
+fn others_see_their_own_delivery_and_are_asked_for_their_own_acknowledgement() {
     let place = Place::new();
     followed(&place);
     let shown = done(&place, "RedFox", &["peek", "1"]);

@@ -1,4 +1,4 @@
-//! What could not be printed was not answered: the exit code says so, and no letter is read that nobody could see.
+//! What could not be printed was not answered: the exit code says so, and no delivery is read that nobody could see.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -40,7 +40,7 @@ fn read(place: &Place, how: fn(&Place, &[&str]) -> Ran, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_letter_that_could_not_be_printed_is_not_read() {
+fn a_delivery_that_could_not_be_printed_is_not_read() {
     let place = with_mail();
     for more in [&["1"][..], &["1", "2"], &["1", "--json"], &["1", "99", "--json"]] {
         let ran = read(&place, on_a_full_disk, more);

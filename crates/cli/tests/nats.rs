@@ -47,18 +47,18 @@ fn every_event_is_told_once_and_in_order_on_its_subject() {
             ("message.sent", "mail.rig%2Fx%2E1"),
             ("message.sent", "channel.dev"),
             ("message.read", "mail.BlueLake"),
-            ("lease.granted", "lease.BlueLake"),
+            ("lease.granted", "reservation.BlueLake"),
         ]
     );
     let all = numbers(&held, slug);
     assert!(all.is_sorted() && all[0] == 1, "{all:?}");
-    let letters: Vec<&Held> =
+    let published: Vec<&Held> =
         held.iter().filter(|one| one.subject.contains(".mail.") && one.event == "message.sent").collect();
-    let letter = letters[0].json();
-    assert_eq!(letter["message"]["body_md"], "Hello, in more words.");
-    assert_eq!((&letter["project"], &letter["seq"]), (&json!(PROJECT), &json!(letters[0].seq)));
-    let (first, second) = (letters[0].id.split(':').collect::<Vec<_>>(), letters[1].id.split(':').collect::<Vec<_>>());
-    assert_eq!((first[0], first[1], first[2]), (slug, &*letters[0].office, letters[0].seq.to_string().as_str()));
+    let first_payload = published[0].json();
+    assert_eq!(first_payload["message"]["body_md"], "Hello, in more words.");
+    assert_eq!((&first_payload["project"], &first_payload["seq"]), (&json!(PROJECT), &json!(published[0].seq)));
+    let (first, second) = (published[0].id.split(':').collect::<Vec<_>>(), published[1].id.split(':').collect::<Vec<_>>());
+    assert_eq!((first[0], first[1], first[2]), (slug, &*published[0].office, published[0].seq.to_string().as_str()));
     assert_eq!(second, [first[0], first[1], &format!("{}.2", first[2]), first[3]]);
     let document = held.iter().find(|one| one.subject.ends_with("channel.dev")).unwrap();
     let said = formats::channel::read_value(&document.payload).expect("a document of a channel");
@@ -167,8 +167,8 @@ fn each_project_is_told_of_in_its_own_order_also_one_that_is_new() {
         server.call("send_message", with(message("RedFox", "RedFox", &format!("number {number}")), more));
     }
     let sent = |held: &[Held], project: &str| -> Vec<String> {
-        let letters = held.iter().filter(|one| one.project == project && one.event == "message.sent");
-        letters.map(|one| one.json()["message"]["subject"].as_str().unwrap().to_owned()).collect()
+        let sent = held.iter().filter(|one| one.project == project && one.event == "message.sent");
+        sent.map(|one| one.json()["message"]["subject"].as_str().unwrap().to_owned()).collect()
     };
     let held = client.until("all mail", |held| held.iter().filter(|one| one.event == "message.sent").count() >= 40);
     let wanted: Vec<String> = (0..20).map(|number| format!("number {number}")).collect();
@@ -229,9 +229,9 @@ fn what_is_too_large_is_announced_and_says_where_the_rest_is() {
     server.mail("GreenDog", "BlueLake", "Small");
     let held = nats.client().until("the last mail", |held| held.iter().any(|one| one.payload.contains("Small")));
     let resource = |id: &Value| format!("resource://message/{id}?project=%2Fdata%2Fprojects%2Fapp");
-    let letter = held.iter().find(|one| one.payload.contains("Large")).unwrap().json();
-    assert_eq!((&letter["message"]["body_md"], &letter["reference"]), (&Value::Null, &json!(resource(&sent["id"]))));
-    assert_eq!(letter["reference_office"], json!(held[0].office));
+    let stub = held.iter().find(|one| one.payload.contains("Large")).unwrap().json();
+    assert_eq!((&stub["message"]["body_md"], &stub["reference"]), (&Value::Null, &json!(resource(&sent["id"]))));
+    assert_eq!(stub["reference_office"], json!(held[0].office));
     let document = held.iter().find(|one| one.subject.ends_with("channel.dev")).unwrap();
     let said = formats::channel::read_value(&document.payload).expect("a document of a channel");
     assert!(said.text.starts_with("many words") && said.text.len() > 60_000, "{}", said.text.len());

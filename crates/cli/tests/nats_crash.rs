@@ -43,7 +43,7 @@ impl Clients {
     }
 }
 
-/// Sends one message after another, letters and posts; how many were answered.
+/// Sends one message after another, to agents and in a channel; how many were answered.
 fn send_all(number: usize, stop: &AtomicBool, server: &Mutex<Option<Server>>) -> usize {
     let mut answered = 0;
     while !stop.load(Ordering::SeqCst) {

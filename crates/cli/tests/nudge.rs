@@ -83,7 +83,7 @@ fn a_tool_call_is_not_interrupted() {
 }
 
 #[test]
-fn a_nudge_for_a_letter_waits_for_its_turn_and_asks_again_whether_it_was_read() {
+fn a_nudge_for_a_message_waits_for_its_turn_and_asks_again_whether_it_was_read() {
     let (server, signal) = office();
     server.mail("GreenDog", "BlueLake", "Hello");
     let (sessions, who) = (server.place.home().join("sessions"), format!("{PROJECT}\nBlueLake"));
@@ -118,7 +118,7 @@ fn mail_that_was_read_meanwhile_needs_no_nudge() {
 }
 
 #[test]
-fn a_letter_that_is_sent_with_notify_nudges_its_recipient_and_is_answered_at_once() {
+fn a_message_that_is_sent_with_notify_nudges_its_recipient_and_is_answered_at_once() {
     let (server, signal) = office();
     let send =
         ["mail", "send", "BlueLake", "--as", "GreenDog", "--project", PROJECT, "-s", "Hi", "-m", "x", "--notify"];

@@ -112,7 +112,7 @@ fn threads_messages_and_outboxes_show_who_did_what() {
     assert_eq!(message["recipients"][0]["ack_body"], "Got it");
     let outbox = server.read(&inbox_of("GreenDog").replace("inbox", "outbox"));
     let roles: Vec<_> =
-        outbox["messages"][0]["recipients"].as_array().unwrap().iter().map(|copy| &copy["role"]).collect();
+        outbox["messages"][0]["recipients"].as_array().unwrap().iter().map(|recipient| &recipient["role"]).collect();
     assert_eq!(roles, ["to", "bcc"], "the sender sees whom it wrote to");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::driven::{Client, Home, PROJECT, Server, letter, subjects};
+use crate::driven::{Client, Home, PROJECT, Server, message, subjects};
 
 /// Runs a test in both modes: on the database itself, and joined to a server.
 fn in_both_modes(test: impl Fn(&Home)) {
@@ -112,7 +112,7 @@ fn ten_clients_at_once_on_one_database_lose_nothing() {
     });
     each(&mut clients, &|client, name| {
         let others = names.iter().filter(|other| *other != name);
-        others.map(|other| client.begin_call("send_message", letter(name, other, name))).collect()
+        others.map(|other| client.begin_call("send_message", message(name, other, name))).collect()
     });
     for (client, name) in clients.iter_mut().zip(&names) {
         let mut senders = client.inbox(name);
@@ -164,7 +164,7 @@ fn the_end_of_input_waits_for_answers() {
         client.register("Anna");
         client.register("Bert");
         for number in 0..200 {
-            client.begin_call("send_message", letter("Anna", "Bert", &number.to_string()));
+            client.begin_call("send_message", message("Anna", "Bert", &number.to_string()));
         }
         let rest = client.leave();
         assert_eq!(rest.len(), 200);

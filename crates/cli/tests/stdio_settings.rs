@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::driven::{Client, DEADLINE, Home, PROJECT, letter};
+use crate::driven::{Client, DEADLINE, Home, PROJECT, message};
 
 /// Runs a test in both modes under these settings: on the database itself, and joined to a server.
 fn in_both_modes(settings: &str, test: impl Fn(&Home)) {
@@ -34,13 +34,13 @@ fn where_the_home_wants_names_proved_they_are_proved_with_and_without_a_server()
         let register = |name| json!({ "project_key": PROJECT, "name": name });
         let anna = client.call("register_agent", register("Anna"));
         client.call("register_agent", register("Bert"));
-        let mut letter = letter("Anna", "Bert", "it is me");
-        let without = refused(&mut client, "send_message", letter.clone());
-        letter["registration_token"] = "wrong".into();
-        let wrong = refused(&mut client, "send_message", letter.clone());
+        let mut message = message("Anna", "Bert", "it is me");
+        let without = refused(&mut client, "send_message", message.clone());
+        message["registration_token"] = "wrong".into();
+        let wrong = refused(&mut client, "send_message", message.clone());
         assert_eq!((without.as_str(), wrong.as_str()), ("IDENTITY_REQUIRED", "IDENTITY_REQUIRED"));
-        letter["registration_token"] = anna["registration_token"].clone();
-        client.call("send_message", letter);
+        message["registration_token"] = anna["registration_token"].clone();
+        client.call("send_message", message);
     });
 }
 
@@ -78,7 +78,7 @@ fn a_body_at_its_limit_is_taken_however_it_is_written() {
         let mut client = home.client();
         client.register("Anna");
         client.register("Bert");
-        let mut large = letter("Anna", "Bert", "large");
+        let mut large = message("Anna", "Bert", "large");
         large["body_md"] = "\u{1}".repeat(300_000).into();
         assert!(large.to_string().len() > 1_800_000);
         client.call("send_message", large.clone());
@@ -92,7 +92,7 @@ fn a_message_that_the_server_finds_too_large_is_refused() {
     let (here, there) = (Home::new(), Home::with_settings("max_body_bytes = 1000"));
     let server = there.serve(&[], &[]);
     let mut client = here.client_with(&[], &[("POSTRIDER_URL", &server.url)]);
-    let mut large = letter("Anna", "Bert", "large");
+    let mut large = message("Anna", "Bert", "large");
     large["body_md"] = "x".repeat(12 << 20).into();
     assert_eq!(refused(&mut client, "send_message", large), "TOO_LARGE");
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));

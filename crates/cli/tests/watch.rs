@@ -109,7 +109,7 @@ fn a_watcher_is_woken_when_something_is_said_and_goes_offline_when_it_ends() {
     assert_eq!(said_by(place, "codex"), ["Yes."]);
 }
 
-fn letters_are_answered(place: &Place) {
+fn messages_are_answered(place: &Place) {
     join(place, &["claude", "codex"]);
     let send = ["mail", "send", "codex", "--as", "claude", "--project", PROJECT, "-s", "Status", "-m", "How far?"];
     place.done(&send);
@@ -123,26 +123,26 @@ fn letters_are_answered(place: &Place) {
 }
 
 #[test]
-fn letters_are_answered_at_a_server() {
-    letters_are_answered(&Server::start().place);
+fn messages_are_answered_at_a_server() {
+    messages_are_answered(&Server::start().place);
 }
 
 #[test]
-fn letters_are_answered_without_a_server() {
-    letters_are_answered(&Place::new());
+fn messages_are_answered_without_a_server() {
+    messages_are_answered(&Place::new());
 }
 
 #[test]
 fn what_stands_in_a_channel_is_answered_there_alone_when_the_mailbox_is_watched_too() {
     let place = Place::new();
     say(&place, "claude", "codex", "In the open.");
-    let letter = ["mail", "send", "codex", "--as", "claude", "--project", PROJECT, "-s", "Aside", "-m", "In private."];
-    place.done(&letter);
+    let message = ["mail", "send", "codex", "--as", "claude", "--project", PROJECT, "-s", "Aside", "-m", "In private."];
+    place.done(&message);
     let ran = once(&place, "codex", &["--mailbox"], NUMBER);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(said_by(&place, "codex"), ["codex answers 1 in dev"]);
     let inbox = place.json(&["mail", "inbox", "--as", "claude", "--project", PROJECT]);
-    let bodies: Vec<&Value> = inbox.as_array().expect("a list").iter().map(|letter| &letter["body"]).collect();
+    let bodies: Vec<&Value> = inbox.as_array().expect("a list").iter().map(|message| &message["body"]).collect();
     assert!(bodies.contains(&&json!("codex answers 2 in")), "{inbox}");
 }
 

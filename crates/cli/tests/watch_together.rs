@@ -7,13 +7,13 @@ use crate::harness::mcp::{PROJECT, with};
 use crate::harness::{Place, Server};
 use crate::watchers::{CHANNEL, Watcher, failed, join, once, presence, said, said_by, say, until, watch};
 
-const LETTERS: [&str; 5] = ["--mailbox", "--poll", "100ms", "--max-hops", "4"];
+const MAILBOX_WATCH: [&str; 5] = ["--mailbox", "--poll", "100ms", "--max-hops", "4"];
 const TOO_LONG: &str = "4 watchers have answered each other already, and more may not";
 
 fn bodies(place: &Place, agent: &str) -> Vec<String> {
     let inbox = place.json(&["mail", "inbox", "--as", agent, "--project", PROJECT, "--all"]);
-    let letters = inbox.as_array().unwrap_or_else(|| panic!("a list: {inbox}"));
-    letters.iter().map(|letter| letter["body"].as_str().expect("a body").to_owned()).collect()
+    let messages = inbox.as_array().unwrap_or_else(|| panic!("a list: {inbox}"));
+    messages.iter().map(|message| message["body"].as_str().expect("a body").to_owned()).collect()
 }
 
 #[test]
@@ -32,12 +32,12 @@ fn two_watchers_that_answer_each_other_stop() {
 }
 
 #[test]
-fn two_watchers_of_mailboxes_that_answer_each_others_letters_stop() {
+fn two_watchers_of_mailboxes_that_answer_each_others_messages_stop() {
     let server = Server::start();
     let place = &server.place;
     join(place, &["claude", "codex"]);
-    let mut codex = Watcher::start_with(place, "codex", &LETTERS, "echo Pong.");
-    let mut claude = Watcher::start_with(place, "claude", &LETTERS, "echo Ping.");
+    let mut codex = Watcher::start_with(place, "codex", &MAILBOX_WATCH, "echo Pong.");
+    let mut claude = Watcher::start_with(place, "claude", &MAILBOX_WATCH, "echo Ping.");
     place.done(&["mail", "send", "codex", "--as", "claude", "--project", PROJECT, "-s", "Us", "-m", "Let us talk."]);
     for _ in 0..2 {
         codex.until("answered");
@@ -53,8 +53,8 @@ fn what_a_watcher_of_a_mailbox_says_in_a_channel_is_marked_and_counted_and_stops
     let server = Server::start();
     let place = &server.place;
     join(place, &["claude", "codex"]);
-    let mut codex = Watcher::start_with(place, "codex", &LETTERS, "echo Pong.");
-    let _claude = Watcher::start_with(place, "claude", &LETTERS, "echo Ping.");
+    let mut codex = Watcher::start_with(place, "codex", &MAILBOX_WATCH, "echo Pong.");
+    let _claude = Watcher::start_with(place, "claude", &MAILBOX_WATCH, "echo Ping.");
     say(place, "claude", "codex", "Let us talk.");
     assert_eq!(codex.until("failed")["reason"], TOO_LONG);
     let posts = place.json(&["channel", "read", CHANNEL, "--project", PROJECT]);

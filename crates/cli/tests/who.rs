@@ -18,7 +18,7 @@ fn who<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// What is shown of an agent, when everything that was begun before is written.
 fn shown(server: &Server, name: &str) -> String {
-    server.call("deliver_message", letter("Clerk", "Clerk"));
+    server.call("deliver_message", delivery_request("Clerk", "Clerk"));
     shown_at(&server.place, name)
 }
 
@@ -27,8 +27,8 @@ fn shown_at(place: &Place, name: &str) -> String {
     told["agents"][0]["presence"]["shown"].as_str().expect("a presence").to_owned()
 }
 
-/// A letter in the words of another tool, which makes mailboxes of names that nobody registered.
-fn letter(from: &str, to: &str) -> Value {
+/// A message in the words of another tool, which makes mailboxes of names that nobody registered.
+fn delivery_request(from: &str, to: &str) -> Value {
     json!({
         "project_key": PROJECT, "any_name": true, "sender_name": from, "recipient": to, "subject": "s",
         "body_md": "b",
@@ -48,7 +48,7 @@ fn quiet_office() -> Server {
     let server = Server::start();
     server.call("ensure_project", json!({ "human_key": PROJECT }));
     for name in ["GreenDog", "BlueLake"] {
-        server.call("deliver_message", letter("Clerk", name));
+        server.call("deliver_message", delivery_request("Clerk", name));
     }
     server
 }

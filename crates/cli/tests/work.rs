@@ -309,7 +309,7 @@ fn a_watched_board_is_printed_again_as_soon_as_mail_changes_it() {
     let sent = Instant::now();
     progress(&server, "bd-6", "Step 1");
     let second = watching.until("6 items:");
-    assert!(sent.elapsed() < LOOK_AGAIN, "mail rings; nobody waited for the next look");
+    assert!(sent.elapsed() < LOOK_AGAIN, "mail wakes; nobody waited for the next look");
     assert_eq!((second[0].as_str(), second.len()), ("", 10), "one table more, after a blank line: {second:?}");
     assert!(second[2].starts_with("bd-6"), "{second:?}");
     assert_eq!(watching.interrupt(), Vec::<String>::new());

@@ -29,7 +29,7 @@ fn a_channel_is_used_as_the_documentation_says() {
 
 /// The program that the page shows is saved as the page says.
 #[test]
-fn the_mail_program_of_the_documentation_keeps_letters() {
+fn the_mail_program_of_the_documentation_keeps_mail() {
     if !has_python("a mail program of one's own") {
         return;
     }

@@ -15,7 +15,7 @@ use crate::Store;
 pub mod activity;
 pub mod agents;
 pub mod channels;
-pub mod copies;
+pub mod deliveries;
 pub mod events;
 mod fixtures;
 pub mod mailboxes;

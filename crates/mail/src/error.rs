@@ -58,7 +58,7 @@ pub enum Error {
     /// A delivery that was archived before.
     #[error("'{0}' is already archived")]
     AlreadyArchived(String),
-    /// The agent has no copy of the message.
+    /// The agent has no delivery of the message.
     #[error("Message '{id}' was not sent to '{agent}'")]
     NotARecipient {
         /// The message.
@@ -66,13 +66,13 @@ pub enum Error {
         /// Who asked.
         agent: String,
     },
-    /// A message that went to several, and nobody said whose copy is meant.
-    #[error("Message '{id}' went to several: {}", first_few(.copies, 5, ", ", |(id, recipient)| format!("'{id}' is the copy of '{recipient}'")))]
-    SeveralCopies {
+    /// A message that went to several, and nobody said whose delivery is meant.
+    #[error("Message '{id}' went to several: {}", first_few(.deliveries, 5, ", ", |(id, recipient)| format!("'{id}' is the copy of '{recipient}'")))]
+    SeveralDeliveries {
         /// The message.
         id: MessageId,
-        /// What each copy is called, and whose it is.
-        copies: Vec<(String, String)>,
+        /// What each delivery is called, and whose it is.
+        deliveries: Vec<(String, String)>,
     },
     /// No message belongs to that thread.
     #[error("Thread '{0}' not found in this project")]
@@ -193,7 +193,7 @@ impl Error {
             Self::UnknownMessage { .. } | Self::UnknownDelivery { .. } => "MESSAGE_NOT_FOUND",
             Self::AlreadyArchived { .. } => "ALREADY_ARCHIVED",
             Self::NotARecipient { .. } => "NOT_A_RECIPIENT",
-            Self::SeveralCopies { .. } => "SEVERAL_COPIES",
+            Self::SeveralDeliveries { .. } => "SEVERAL_COPIES",
             Self::UnknownThread { .. } => "THREAD_NOT_FOUND",
             Self::UnknownWork { .. } => "WORK_NOT_FOUND",
             Self::Malformed { .. } => "MALFORMED_MESSAGE",

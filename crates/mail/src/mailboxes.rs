@@ -1,7 +1,7 @@
-//! Mailboxes: whose copy of a message it is, and what is open in them.
+//! Mailboxes: one recipient's delivery of a message, and what is open.
 //!
-//! A message is written once, and each recipient has a copy of it. Where copies are named one by one, a message to a single
-//! recipient goes by its number, `17`, and the copies of one to several by number and place, `17.1`, `17.2`: an id that is
+//! A message is written once, and each recipient has a delivery. Where deliveries are named one by one, a message to a single
+//! recipient goes by its number, `17`, and the deliveries of one to several by number and place, `17.1`, `17.2`: an id that is
 //! shown in one mailbox then means nothing in another. A blind copy always has a place, so that the others' ids do not
 //! tell of it; which one is told to those who own all mailboxes alone, so that the blind do not learn of each other. What is
 //! put away is hidden here, and never gone.
@@ -16,17 +16,17 @@ use crate::error::StoreError;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::{Delivery, DeliveryState, Message, Role};
 
-/// What somebody calls a copy: a message, and which copy of it where that is said.
+/// The id of a delivery: a message, and its place among the deliveries where that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyId {
+pub struct DeliveryId {
     /// The message.
     pub message: MessageId,
-    /// The copy's place among the copies, from 1; without one it depends on who asks.
+    /// Its place among the deliveries, from 1; without one it depends on who asks.
     pub place: Option<usize>,
 }
 
-impl CopyId {
-    /// Reads `17` or `17.2`; nothing else is the id of a copy.
+impl DeliveryId {
+    /// Reads `17` or `17.2`; nothing else is the id of a delivery.
     pub fn parse(text: &str) -> Option<Self> {
         let (message, place) = match text.split_once('.') {
             Some((message, place)) => (message, Some(place)),
@@ -43,14 +43,14 @@ impl CopyId {
         Some(Self { message: MessageId(i64::try_from(number(message)?).ok()?), place })
     }
 
-    /// What the copy at `place` of a message is called of which `open` copies are known to all.
+    /// The id of the delivery at `place` of a message of which `open` deliveries are known to all.
     pub fn shown(message: MessageId, open: usize, place: usize) -> Self {
         let is_only = place == 1 && open == 1;
         Self { message, place: (!is_only).then_some(place) }
     }
 }
 
-impl fmt::Display for CopyId {
+impl fmt::Display for DeliveryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some(place) => write!(f, "{}.{place}", self.message),
@@ -59,29 +59,29 @@ impl fmt::Display for CopyId {
     }
 }
 
-/// One recipient's copy, with the message.
+/// One recipient's delivery, with the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecipientCopy {
+pub struct DeliveredMessage {
     /// The message.
     pub message: Message,
-    /// Whose copy it is.
+    /// Its recipient.
     pub recipient: String,
-    /// Its place among the copies, from 1: to, then cc, then bcc, each in the sender's order.
+    /// Its place among the deliveries, from 1: to, then cc, then bcc, each in the sender's order.
     pub place: usize,
     /// What the recipient did with it.
     pub state: DeliveryState,
 }
 
-impl RecipientCopy {
+impl DeliveredMessage {
     /// What it is called.
-    pub fn id(&self) -> CopyId {
+    pub fn id(&self) -> DeliveryId {
         match self.is_nobodys() {
-            true => CopyId { message: self.message.id, place: None },
-            false => CopyId::shown(self.message.id, self.open(), self.place),
+            true => DeliveryId { message: self.message.id, place: None },
+            false => DeliveryId::shown(self.message.id, self.open(), self.place),
         }
     }
 
-    /// How many copies are known to all; the blind ones come behind them.
+    /// How many deliveries are known to all; the blind ones come behind them.
     pub fn open(&self) -> usize {
         self.message.open_recipients().count()
     }
@@ -96,35 +96,35 @@ impl RecipientCopy {
         self.recipient.starts_with(SIGN)
     }
 
-    /// The copy at `place`, from 1, of a message with those copies. What is nobody's mail can be looked at as if it had one.
-    pub fn at(message: &Message, copies: &[Delivery], place: usize) -> Option<Self> {
-        let copy = copies.get(place.checked_sub(1)?).map(|copy| (copy.recipient.clone(), copy.state.clone()));
-        let channel = message.to.first().filter(|to| place == 1 && copies.is_empty() && to.starts_with(SIGN));
-        let (recipient, state) = copy.or_else(|| Some((channel?.clone(), DeliveryState::default())))?;
+    /// The delivery at `place`, from 1, of a message with those deliveries. What is nobody's mail can be looked at as if it had one.
+    pub fn at(message: &Message, deliveries: &[Delivery], place: usize) -> Option<Self> {
+        let delivery = deliveries.get(place.checked_sub(1)?).map(|delivery| (delivery.recipient.clone(), delivery.state.clone()));
+        let channel = message.to.first().filter(|to| place == 1 && deliveries.is_empty() && to.starts_with(SIGN));
+        let (recipient, state) = delivery.or_else(|| Some((channel?.clone(), DeliveryState::default())))?;
         Some(Self { message: message.clone(), recipient, place, state })
     }
 }
 
-/// The place of a recipient's copy among the copies of a message.
-pub fn place_of(copies: &[Delivery], recipient: &str) -> Option<usize> {
-    copies.iter().position(|copy| copy.recipient == recipient).map(|at| at + 1)
+/// The place of a recipient's delivery among the deliveries of a message.
+pub fn place_of(deliveries: &[Delivery], recipient: &str) -> Option<usize> {
+    deliveries.iter().position(|delivery| delivery.recipient == recipient).map(|at| at + 1)
 }
 
-/// The copies that everybody may know of.
-pub fn open_to_all(copies: &[Delivery]) -> impl Iterator<Item = &Delivery> {
-    copies.iter().filter(|copy| copy.role != Role::Bcc)
+/// The deliveries that everybody may know of.
+pub fn open_to_all(deliveries: &[Delivery]) -> impl Iterator<Item = &Delivery> {
+    deliveries.iter().filter(|delivery| delivery.role != Role::Bcc)
 }
 
-/// Which open copies to return.
+/// Which open deliveries to return.
 #[derive(Clone, Copy, Debug)]
-pub struct CopyQuery {
+pub struct DeliveryQuery {
     /// The project.
     pub project: ProjectId,
     /// Whose; everybody's without one.
     pub agent: Option<AgentId>,
     /// Only what is not read yet.
     pub unread_only: bool,
-    /// Only copies behind this one.
+    /// Only deliveries behind this one.
     pub after: Option<(MessageId, usize)>,
     /// At most so many.
     pub limit: usize,
@@ -142,17 +142,17 @@ pub struct Count {
 /// What keeps mailboxes.
 #[async_trait]
 pub trait MailboxStore: Send + Sync {
-    /// Copies that are not put away, oldest first, with bodies. Changes nothing.
+    /// Deliveries that are not put away, oldest first, with bodies. Changes nothing.
     ///
     /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); an empty page is the last.
-    async fn open_copies(&self, query: &CopyQuery) -> Result<Vec<RecipientCopy>, StoreError>;
+    async fn open_deliveries(&self, query: &DeliveryQuery) -> Result<Vec<DeliveredMessage>, StoreError>;
 
     /// How much is open, of one agent or of everybody.
     async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
 
-    /// Puts the agent's copy away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
+    /// Puts the agent's delivery away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
     /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was. Whether this call did
-    /// it; `None` if the agent has no copy.
+    /// it; `None` if the agent has no delivery.
     async fn archive(
         &self,
         agent: AgentId,
@@ -161,8 +161,8 @@ pub trait MailboxStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<bool>, StoreError>;
 
-    /// Brings back the agent's copy that was put away, as it was before. Of many who do so at once one does; only that
-    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no copy.
+    /// Brings back the agent's delivery that was put away, as it was before. Of many who do so at once one does; only that
+    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no delivery.
     async fn bring_back(
         &self,
         agent: AgentId,
@@ -178,19 +178,19 @@ mod tests {
 
     #[test]
     fn an_id_is_a_number_or_a_number_and_a_place() {
-        let id = |message, place| Some(CopyId { message: MessageId(message), place });
-        assert_eq!(CopyId::parse("17"), id(17, None));
-        assert_eq!(CopyId::parse("17.2"), id(17, Some(2)));
+        let id = |message, place| Some(DeliveryId { message: MessageId(message), place });
+        assert_eq!(DeliveryId::parse("17"), id(17, None));
+        assert_eq!(DeliveryId::parse("17.2"), id(17, Some(2)));
         for wrong in ["", ".", "17.", ".2", "17.0", "0", "017", "+17", "-1", "17.2.3", "1e3", " 17", "17.02", "x"] {
-            assert_eq!(CopyId::parse(wrong), None, "{wrong:?}");
+            assert_eq!(DeliveryId::parse(wrong), None, "{wrong:?}");
         }
-        assert_eq!(CopyId::parse("99999999999999999999"), None);
+        assert_eq!(DeliveryId::parse("99999999999999999999"), None);
     }
 
     #[test]
     fn an_id_is_read_back_from_what_is_shown() {
         for text in ["17", "17.1", "17.12"] {
-            assert_eq!(CopyId::parse(text).unwrap().to_string(), text);
+            assert_eq!(DeliveryId::parse(text).unwrap().to_string(), text);
         }
     }
 }

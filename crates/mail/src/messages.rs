@@ -136,7 +136,7 @@ pub struct DeliveryState {
     pub archived_at: Option<Timestamp>,
 }
 
-/// What a recipient wants noted of its copy.
+/// What a recipient wants noted of its delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// It was read.
@@ -151,7 +151,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether a copy in this state has been marked so already.
+    /// Whether a delivery in this state has been marked so already.
     pub fn is_noted(&self, state: &DeliveryState) -> bool {
         match self {
             Self::Read => state.read_at.is_some(),
@@ -332,7 +332,7 @@ pub trait MessageStore: Send + Sync {
     /// The message of that number in that project, with its body.
     async fn message(&self, project: ProjectId, id: MessageId) -> Result<Option<Message>, StoreError>;
 
-    /// Every recipient's copy, to, then cc, then bcc, each in the sender's order.
+    /// Every recipient's delivery, to, then cc, then bcc, each in the sender's order.
     async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError>;
 
     /// One recipient's mail, newest first, archived mail left out. Changes nothing.
@@ -362,7 +362,7 @@ pub trait MessageStore: Send + Sync {
         not_after: Option<Instant>,
     ) -> Result<Vec<InboxEntry>, StoreError>;
 
-    /// Notes what the agent did with its copy, and returns the copy's state; `None` if it has no copy.
+    /// Notes what the agent did with its delivery, and returns its state; `None` if it has none.
     ///
     /// The first time counts: marking again keeps the first time and note and writes no second event
     /// (`MessageRead`, `MessageUnread`, `MessageAcknowledged`).

@@ -32,16 +32,16 @@ use crate::wake::Wake;
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
-pub use mailboxes::CopiesAsk;
-pub use messages::{Draft, InboxAsk, Notes, ReplyDraft, Secret, Sent, WaitAsk};
-pub use overview::ListingAsk;
+pub use mailboxes::DeliveriesRequest;
+pub use messages::{Draft, InboxRequest, Notes, ReplyDraft, Secret, Sent, WaitRequest};
+pub use overview::ListingRequest;
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
-pub use reservations::{MOST_PATHS, ReserveAsk};
-pub use threads::{Found, SearchAsk, ThreadAsk, ThreadPage};
+pub use reservations::{MOST_PATHS, ReserveRequest};
+pub use threads::{Found, SearchRequest, ThreadRequest, ThreadPage};
 pub use watches::Watcher;
-pub use work::{WorkAsk, WorkPage, WorkStory};
+pub use work::{WorkRequest, WorkPage, WorkStory};
 
 /// How many names or projects are looked at when a near miss is to be suggested.
 const NEAR_MISS_POOL: usize = 10_000;

@@ -1,6 +1,6 @@
 //! What a person asks who looks after many agents: all mail of a project at a glance, and who did what.
 //!
-//! A glance shows how it stands with all copies of a message, and a beginning of its text; what is read in full, and acted
+//! A glance shows how it stands with all deliveries of a message, and a beginning of its text; what is read in full, and acted
 //! on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and counts nowhere
 //! else.
 
@@ -23,16 +23,16 @@ pub const MOST_COUNTED: usize = 50_000;
 pub struct Listing {
     /// The project.
     pub project: ProjectId,
-    /// Only mail of which this agent has a copy that is not put away, or is where `archived_only` asks for that. Without
+    /// Only mail of which this agent has a delivery that is not put away, or is where `archived_only` asks for that. Without
     /// one, all mail that was sent in the project, put away or not.
     pub agent: Option<AgentId>,
-    /// Only mail of which some copy (the agent's, if there is one) is neither read nor put away.
+    /// Only mail of which some delivery (the agent's, if there is one) is neither read nor put away.
     pub unread_only: bool,
-    /// Only mail that wants an acknowledgement which some copy (the agent's) lacks that is not put away.
+    /// Only mail that wants an acknowledgement which some delivery (the agent's) lacks that is not put away.
     pub ack_due_only: bool,
     /// Only mail of high importance, or urgent.
     pub urgent_only: bool,
-    /// Only mail of which some copy (the agent's) is put away.
+    /// Only mail of which some delivery (the agent's) is put away.
     pub archived_only: bool,
     /// Only mail of this kind.
     pub kind: Option<Kind>,
@@ -64,8 +64,8 @@ impl Listing {
 pub struct Listed {
     /// The message, its body cut to its first [`EXCERPT`] characters.
     pub message: Message,
-    /// How many copies there are.
-    pub copies: usize,
+    /// How many deliveries there are.
+    pub deliveries: usize,
     /// How many of them are neither read nor put away.
     pub unread: usize,
     /// How many lack an acknowledgement that is wanted, and are not put away.
@@ -106,7 +106,7 @@ pub trait OverviewStore: Send + Sync {
     /// Messages at a glance, newest first. Changes nothing.
     async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError>;
 
-    /// How many copies are neither read nor put away, of one agent or of all, counted up to `most`. Blind copies count for
+    /// How many deliveries are neither read nor put away, of one agent or of all, counted up to `most`. Blind copies count for
     /// their own agent alone.
     async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError>;
 
@@ -121,11 +121,11 @@ pub trait OverviewStore: Send + Sync {
     ) -> Result<Vec<u64>, StoreError>;
 
     /// Who wrote to whom how often, among the `newest` messages of a project: most first, then by names. What was said in a
-    /// channel counts for those who have a copy of it; blind copies do not count.
+    /// channel counts for those who have a delivery of it; blind copies do not count.
     async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError>;
 
     /// What happened in a project, newest first, with a number below `before`. What somebody did with a blind copy is left
-    /// out, because it would tell of the copy.
+    /// out, because it would tell of the delivery.
     async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize)
     -> Result<Vec<AuditEntry>, StoreError>;
 }

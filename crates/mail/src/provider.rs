@@ -1,8 +1,9 @@
 //! Mail as scripts and people at a shell know it: one mailbox for each name, and thirteen verbs.
 //!
-//! A letter here has one recipient, and what is done with it is done to that copy alone. Which backend keeps it, our own
-//! office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`. Nothing
-//! here knows a wire, and nothing destroys: a letter that was deleted is hidden, and can still be got by its id.
+//! A delivery here has one recipient, and what is done with it concerns no other. Which backend keeps it, our
+//! own office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`.
+//! Nothing here knows a wire, and nothing destroys: a delivery that was deleted is hidden, and can still be got by its
+//! id.
 
 pub mod native;
 #[cfg(feature = "contract")]
@@ -14,34 +15,34 @@ use jiff::Timestamp;
 use crate::StoreError;
 pub use crate::mailboxes::Count;
 
-/// One recipient's letter.
+/// One recipient's delivery of a message, as a provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Letter {
-    /// Its id, without white space; acts on this copy alone.
+pub struct ProviderDelivery {
+    /// Its id, without white space; acts on this delivery alone.
     pub id: String,
     /// Who wrote it.
     pub from: String,
     /// Whether that is a person, where the backend knows.
     pub is_human: bool,
-    /// Whose copy it is.
+    /// Its recipient.
     pub to: String,
     /// The subject; may be empty.
     pub subject: String,
     /// The body; may be empty.
     pub body: String,
-    /// When it was sent. Of two letters the later one has the later time.
+    /// When it was sent. Of two deliveries the later one has the later time.
     pub created_at: Timestamp,
     /// Whether it was read.
     pub read: bool,
     /// The conversation it belongs to; empty if the backend knows none.
     pub thread: String,
-    /// The letter that it answers.
+    /// The delivery that it answers.
     pub reply_to: Option<String>,
     /// How urgent it is, where the backend counts that.
     pub priority: Option<i64>,
     /// Who else got a copy.
     pub cc: Vec<String>,
-    /// Whom it is written to, where the backend knows more than whose copy this is.
+    /// Whom it is written to, where the backend knows more than the recipient of this delivery.
     pub addressed: Vec<String>,
     /// Whether it was put away, where the backend says so.
     pub archived: bool,
@@ -63,13 +64,13 @@ pub struct Words<'a> {
 /// Why a backend did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// The letter was put away before. Whoever puts away what is away has nothing to worry about.
+    /// The delivery was put away before. Whoever puts away what is away has nothing to worry about.
     #[error("'{id}' is already archived")]
     AlreadyArchived {
-        /// The letter.
+        /// The delivery.
         id: String,
     },
-    /// There is no such letter.
+    /// There is no such delivery.
     #[error("Message '{id}' not found")]
     NotFound {
         /// What was given.
@@ -135,45 +136,45 @@ impl From<ProviderError> for crate::Error {
     }
 }
 
-/// A backend that keeps letters.
+/// A backend that keeps mail.
 ///
 /// An empty recipient asks for everybody's mail. Lists are oldest first. What was archived or deleted is hidden from
 /// `inbox`, `check`, `all` and `count`, and still shown by `get` and `thread`.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Sends a letter: unread, open, with a new id and a thread of its own.
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError>;
+    /// Sends a message: unread, open, with a new id and a thread of its own.
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError>;
 
-    /// Answers a letter: to whoever wrote it, in its thread. The letter that is answered does not change.
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError>;
+    /// Answers a message: to its sender, in its thread. The delivery that is answered does not change.
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError>;
 
     /// What is open and unread. Changes nothing.
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError>;
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError>;
 
     /// The same, for whoever only wants to know whether there is mail.
-    async fn check(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn check(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.inbox(recipient).await
     }
 
     /// What is open, read or not.
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError>;
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError>;
 
-    /// Every letter of a thread, by the thread's id or that of any letter in it; nothing if there is none.
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError>;
+    /// Every delivery of a thread, by the thread's id or that of any delivery in it; nothing if there is none.
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError>;
 
-    /// One letter, put away or not. Changes nothing.
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError>;
+    /// One delivery, put away or not. Changes nothing.
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError>;
 
-    /// One letter, which is read from now on. Twice is fine.
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError>;
+    /// One delivery, which is read from now on. Twice is fine.
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError>;
 
-    /// Notes that a letter was read. Twice is fine; one that was put away stays there.
+    /// Notes that a delivery was read. Twice is fine; one that was put away stays there.
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError>;
 
     /// Takes that back. Twice is fine; one that was put away stays there.
     async fn mark_unread(&self, id: &str) -> Result<(), ProviderError>;
 
-    /// Puts a letter away for good; a second time is [`ProviderError::AlreadyArchived`].
+    /// Puts a delivery away for good; a second time is [`ProviderError::AlreadyArchived`].
     async fn archive(&self, id: &str) -> Result<(), ProviderError>;
 
     /// The same: nothing is destroyed.
@@ -184,6 +185,6 @@ pub trait Provider: Send + Sync {
     /// How much is open.
     async fn count(&self, recipient: &str) -> Result<Count, ProviderError> {
         let open = self.all(recipient).await?;
-        Ok(Count { total: open.len(), unread: open.iter().filter(|letter| !letter.read).count() })
+        Ok(Count { total: open.len(), unread: open.iter().filter(|delivery| !delivery.read).count() })
     }
 }

@@ -21,7 +21,7 @@ pub struct Record {
     pub slug: String,
     /// The message, with its body.
     pub message: Message,
-    /// Every recipient's copy.
+    /// Every recipient's delivery.
     pub deliveries: Vec<Delivery>,
     /// What makes it a post, if it is one, with its name, its time, and the keys that it would be taken in by: the mark
     /// of the office that said it, and its name if it stands outside under that.

@@ -179,8 +179,8 @@ pub trait WatchStore: Send + Sync {
     /// Gives the place back; `false`, and nothing changed, if another holds it.
     async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError>;
 
-    /// How many watchers answered each other on the way to a message: what a post says, and of letters those in a row
-    /// that are kept under an [`answer_key`]. At most [`MOST_HOPS`].
+    /// How many watchers answered each other on the way to a message: what a post says, and of direct messages those in
+    /// a row that are kept under an [`answer_key`]. At most [`MOST_HOPS`].
     async fn hops(&self, message: MessageId) -> Result<u32, StoreError>;
 
     /// Takes a message on. Of many who try at once, one gets it. What a watcher of the agent has answered in the channel

@@ -29,7 +29,7 @@ use mail::wake::Wake;
 use mail::{Error, Office, Store, StoreError};
 
 use crate::feed::Feed;
-use crate::wake::Bells;
+use crate::wake::WakeUps;
 pub use checkup::{FolderFinding, examine};
 use folder::Folder;
 use glance::Glance;
@@ -84,8 +84,8 @@ impl From<StoreError> for FilesError {
     }
 }
 
-/// Whose mail a folder is for.
-struct Desk {
+/// The office and the project that a folder belongs to.
+struct FolderContext {
     office: Arc<Office>,
     project: Project,
     /// The longest file that is read, in bytes.
@@ -94,7 +94,7 @@ struct Desk {
 
 /// A project and its folder, kept in step.
 pub struct Bridge {
-    desk: Desk,
+    context: FolderContext,
     office_id: String,
     root: PathBuf,
     feed: Feed,
@@ -138,15 +138,15 @@ impl Bridge {
             closed: BTreeMap::new(),
             put_off_until: None,
             presence: Presence::new(),
-            desk: Desk { office, project, longest },
+            context: FolderContext { office, project, longest },
         })
     }
 
     /// Keeps both in step until the office closes.
-    pub async fn run(mut self, bells: Arc<Bells>) {
-        let mut bell = bells.events(self.desk.project.id);
+    pub async fn run(mut self, wake_ups: Arc<WakeUps>) {
+        let mut signal = wake_ups.events(self.context.project.id);
         let (mut outward, mut inward, mut presence) = (Way::default(), Way::default(), Way::default());
-        while !bells.closing() {
+        while !wake_ups.closing() {
             if inward.is_due(Instant::now()) {
                 self.closed.clear();
             }
@@ -154,7 +154,7 @@ impl Bridge {
                 outward.went(self.follow_events().await, &self.root);
                 self.tell_closed();
             }
-            // A bell says that something was posted, not that somebody wrote a file.
+            // A wake-up says that something was posted, not that somebody wrote a file.
             if inward.is_due(Instant::now()) {
                 inward.went(self.take_in(Instant::now()).await, &self.root);
             }
@@ -164,7 +164,7 @@ impl Bridge {
             }
             let now = Instant::now();
             let rest = [&outward, &inward, &presence].map(|way| way.rest(now)).into_iter().min();
-            bell.wait(rest.unwrap_or_default()).await;
+            signal.wait(rest.unwrap_or_default()).await;
         }
         outward.went(self.write_out().await, &self.root);
     }
@@ -182,7 +182,7 @@ impl Bridge {
         let written = self.follow_events().await;
         // What was written need not be written again, also if there was more. A folder that was never used stays so.
         if !self.feed.is_new().await? {
-            self.feed.let_go(self.desk.office.now()).await?;
+            self.feed.let_go(self.context.office.now()).await?;
         }
         written.and(self.first_closed())
     }
@@ -204,7 +204,7 @@ impl Bridge {
     /// Hears and writes who is awake.
     async fn show_presence(&mut self, now: Instant) -> Result<(), FilesError> {
         self.begin().await?;
-        let passed = self.presence.pass(&self.root, &self.desk, now).await;
+        let passed = self.presence.pass(&self.root, &self.context, now).await;
         passed.map_err(|error| self.named(error))
     }
 
@@ -238,7 +238,7 @@ impl Bridge {
             let looked = match folder {
                 Ok(folder) => {
                     let scanner = self.scanners.entry(name.clone()).or_insert_with(|| Scanner::new(channel));
-                    scanner.look(&Arc::new(folder), &self.desk, now).await
+                    scanner.look(&Arc::new(folder), &self.context, now).await
                 }
                 Err(cause) => Err(FilesError::Failed { path: path.clone(), cause }),
             };

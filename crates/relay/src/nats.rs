@@ -27,7 +27,7 @@ pub use outward::SINK;
 pub use settings::Settings;
 
 use crate::feed;
-use crate::wake::Bells;
+use crate::wake::WakeUps;
 use link::{Link, LinkHandle};
 
 /// How often projects are looked for that are new.
@@ -123,23 +123,23 @@ struct Project {
     settings: Arc<Settings>,
     store: Arc<dyn Store>,
     office: Arc<Office>,
-    bells: Arc<Bells>,
+    wake_ups: Arc<WakeUps>,
     office_id: String,
     project: mail::projects::Project,
 }
 
 /// Tells the server of everything, and takes in what others say there, until the office closes.
-pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>, bells: Arc<Bells>) {
+pub async fn run(settings: Settings, store: Arc<dyn Store>, office: Arc<Office>, wake_ups: Arc<WakeUps>) {
     let settings = Arc::new(settings);
     let (connections, line) = LinkHandle::new();
     tokio::select! {
         () = link::keep(&settings, &connections) => {}
-        () = serve_projects(&settings, &store, &office, &bells, &line) => {}
-        () = pass_wakes_on(&settings, &store, &bells, line.clone()) => {}
+        () = serve_projects(&settings, &store, &office, &wake_ups, &line) => {}
+        () = pass_wakes_on(&settings, &store, &wake_ups, line.clone()) => {}
     }
 }
 
-async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, bells: &Bells, mut line: LinkHandle) {
+async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, wake_ups: &WakeUps, mut line: LinkHandle) {
     let office_id = loop {
         match store.office_id().await {
             Ok(id) => break id,
@@ -147,7 +147,7 @@ async fn pass_wakes_on(settings: &Settings, store: &Arc<dyn Store>, bells: &Bell
         }
         tokio::time::sleep(NEW_PROJECTS).await;
     };
-    waking::exchange(settings, &office_id, &feed::own_name(), bells, &mut line).await;
+    waking::exchange(settings, &office_id, &feed::own_name(), wake_ups, &mut line).await;
 }
 
 /// Whether the server can be reached, lets us in and keeps streams. Changes nothing.
@@ -167,7 +167,7 @@ async fn serve_projects(
     settings: &Arc<Settings>,
     store: &Arc<dyn Store>,
     office: &Arc<Office>,
-    bells: &Arc<Bells>,
+    wake_ups: &Arc<WakeUps>,
     line: &LinkHandle,
 ) {
     let (mut listening, mut telling) = (JoinSet::new(), JoinSet::new());
@@ -194,7 +194,7 @@ async fn serve_projects(
                 settings: settings.clone(),
                 store: store.clone(),
                 office: office.clone(),
-                bells: bells.clone(),
+                wake_ups: wake_ups.clone(),
                 office_id: office_id.clone(),
                 project,
             });
@@ -206,7 +206,7 @@ async fn serve_projects(
             listening.spawn(async move { inward::listen(&project, &mut its_line).await });
         }
         if is_last_page {
-            let _ = tokio::time::timeout(NEW_PROJECTS, bells.closed()).await;
+            let _ = tokio::time::timeout(NEW_PROJECTS, wake_ups.closed()).await;
         }
     }
     // What NATS was told is noted before the store closes.

@@ -18,7 +18,7 @@ const ASKED_FOR: Duration = Duration::from_secs(1);
 
 /// What somebody may wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Bell {
+enum WakeTopic {
     Mail(AgentId),
     Reservations(ProjectId),
     Work(ProjectId),
@@ -26,19 +26,19 @@ enum Bell {
     Events(ProjectId),
 }
 
-/// The bells of this process: one for each mailbox and each project that somebody waits at.
+/// Those who wait in this process, for each mailbox and each project that somebody waits at.
 #[derive(Default)]
-pub struct Bells {
-    bells: Mutex<HashMap<Bell, watch::Sender<()>>>,
+pub struct WakeUps {
+    senders: Mutex<HashMap<WakeTopic, watch::Sender<()>>>,
     /// Told when somebody begins to wait.
     arrived: Notify,
-    /// Whom this process has rung for and others were not told; none while nobody passes it on.
-    rung: Mutex<Option<(BTreeSet<AgentId>, BTreeSet<ProjectId>)>>,
-    has_rung: Notify,
+    /// Whom this process woke and others were not told of; none while nobody passes it on.
+    woken: Mutex<Option<(BTreeSet<AgentId>, BTreeSet<ProjectId>)>>,
+    has_woken: Notify,
     closing: watch::Sender<bool>,
 }
 
-impl Bells {
+impl WakeUps {
     /// Nobody waits yet.
     pub fn new() -> Self {
         Self::default()
@@ -47,7 +47,7 @@ impl Bells {
     /// Sends home everybody who waits, now and from now on.
     pub fn close(&self) {
         self.closing.send_replace(true);
-        self.ring_all();
+        self.wake_all();
     }
 
     /// Comes back when everybody is sent home.
@@ -56,7 +56,7 @@ impl Bells {
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
     }
 
-    /// Rings for what other processes commit, for as long as it is polled. Idle while nobody waits.
+    /// Wakes those whom commits of other processes concern, for as long as it is polled. Idle while nobody waits.
     pub async fn follow(self: Arc<Self>, store: Arc<dyn Store>) {
         let mut last = None;
         loop {
@@ -67,7 +67,7 @@ impl Bells {
             match store.changes(last, ASKED_FOR).await {
                 Ok(changes) => {
                     last = Some(changes.stamp);
-                    self.ring_for(&changes.concerned);
+                    self.wake_concerned(&changes.concerned);
                 }
                 Err(error) => {
                     // Whoever waits looks again by itself; the store's own calls report what is wrong.
@@ -81,95 +81,95 @@ impl Bells {
     /// A signal for what this process does in a project. Whoever follows a log all the time has to look by itself for what
     /// others commit: the store is not asked ten times a second for its sake.
     pub fn events(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(Bell::Events(project))
+        self.listen(WakeTopic::Events(project))
     }
 
-    /// Waits until this process rings, and tells for whom, to one who passes it on to other servers.
-    pub async fn rung(&self) -> Concerned {
+    /// Waits until this process wakes somebody, and tells whom, to one who passes it on to other servers.
+    pub async fn woken(&self) -> Concerned {
         loop {
             let (agents, projects) =
-                std::mem::take(self.rung.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
+                std::mem::take(self.woken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
             if !agents.is_empty() || !projects.is_empty() {
                 let (agents, projects) = (agents.into_iter().collect(), projects.into_iter().collect());
                 return Concerned::These { agents, projects };
             }
-            self.has_rung.notified().await;
+            self.has_woken.notified().await;
         }
     }
 
     fn note(&self, agents: &[AgentId], projects: &[ProjectId]) {
-        if let Some((rung_agents, rung_projects)) = &mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner) {
-            rung_agents.extend(agents);
-            rung_projects.extend(projects);
-            self.has_rung.notify_one();
+        if let Some((woken_agents, woken_projects)) = &mut *self.woken.lock().unwrap_or_else(PoisonError::into_inner) {
+            woken_agents.extend(agents);
+            woken_projects.extend(projects);
+            self.has_woken.notify_one();
         }
     }
 
-    /// Rings for what was committed elsewhere.
-    pub fn ring_for(&self, concerned: &Concerned) {
+    /// Wakes those whom a commit elsewhere concerns.
+    pub fn wake_concerned(&self, concerned: &Concerned) {
         match concerned {
-            Concerned::Everybody => self.ring_all(),
+            Concerned::Everybody => self.wake_all(),
             Concerned::These { agents, projects } => {
-                let of_project = |id: &ProjectId| [Bell::Reservations(*id), Bell::Work(*id), Bell::Events(*id)];
-                self.ring(agents.iter().copied().map(Bell::Mail).chain(projects.iter().flat_map(of_project)));
+                let of_project = |id: &ProjectId| [WakeTopic::Reservations(*id), WakeTopic::Work(*id), WakeTopic::Events(*id)];
+                self.wake(agents.iter().copied().map(WakeTopic::Mail).chain(projects.iter().flat_map(of_project)));
             }
         }
     }
 
-    fn ring(&self, wanted: impl IntoIterator<Item = Bell>) {
-        let mut bells = self.bells();
-        for bell in wanted {
-            if bells.get(&bell).is_some_and(|listeners| listeners.send(()).is_err()) {
-                bells.remove(&bell);
+    fn wake(&self, wanted: impl IntoIterator<Item = WakeTopic>) {
+        let mut senders = self.senders();
+        for topic in wanted {
+            if senders.get(&topic).is_some_and(|sender| sender.send(()).is_err()) {
+                senders.remove(&topic);
             }
         }
     }
 
-    fn ring_all(&self) {
-        self.bells().retain(|_, listeners| listeners.send(()).is_ok());
+    fn wake_all(&self) {
+        self.senders().retain(|_, sender| sender.send(()).is_ok());
     }
 
     fn anybody_waits(&self) -> bool {
-        let waits = |bell: &Bell, listeners: &watch::Sender<()>| {
-            !matches!(bell, Bell::Events(_)) && listeners.receiver_count() > 0
+        let waits = |topic: &WakeTopic, sender: &watch::Sender<()>| {
+            !matches!(topic, WakeTopic::Events(_)) && sender.receiver_count() > 0
         };
-        self.bells().iter().any(|(bell, listeners)| waits(bell, listeners))
+        self.senders().iter().any(|(topic, sender)| waits(topic, sender))
     }
 
-    fn listen(&self, bell: Bell) -> Box<dyn Signal> {
-        let listener = Listener(self.bells().entry(bell).or_default().subscribe());
+    fn listen(&self, topic: WakeTopic) -> Box<dyn Signal> {
+        let listener = Listener(self.senders().entry(topic).or_default().subscribe());
         self.arrived.notify_one();
         Box::new(listener)
     }
 
-    fn bells(&self) -> MutexGuard<'_, HashMap<Bell, watch::Sender<()>>> {
-        // A panic cannot leave a map of bells half changed.
-        self.bells.lock().unwrap_or_else(PoisonError::into_inner)
+    fn senders(&self) -> MutexGuard<'_, HashMap<WakeTopic, watch::Sender<()>>> {
+        // A panic cannot leave a map of senders half changed.
+        self.senders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Wake for Bells {
+impl Wake for WakeUps {
     fn mail_for(&self, agents: &[AgentId]) {
-        self.ring(agents.iter().copied().map(Bell::Mail));
+        self.wake(agents.iter().copied().map(WakeTopic::Mail));
         self.note(agents, &[]);
     }
 
     fn reservations_changed(&self, project: ProjectId) {
-        self.ring([Bell::Reservations(project), Bell::Events(project)]);
+        self.wake([WakeTopic::Reservations(project), WakeTopic::Events(project)]);
         self.note(&[], &[project]);
     }
 
     fn work_changed(&self, project: ProjectId) {
-        self.ring([Bell::Work(project), Bell::Events(project)]);
+        self.wake([WakeTopic::Work(project), WakeTopic::Events(project)]);
         self.note(&[], &[project]);
     }
 
     fn mailbox(&self, agent: AgentId) -> Box<dyn Signal> {
-        self.listen(Bell::Mail(agent))
+        self.listen(WakeTopic::Mail(agent))
     }
 
     fn work(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(Bell::Work(project))
+        self.listen(WakeTopic::Work(project))
     }
 
     fn closing(&self) -> bool {
@@ -177,7 +177,7 @@ impl Wake for Bells {
     }
 
     fn reservations(&self, project: ProjectId) -> Box<dyn Signal> {
-        self.listen(Bell::Reservations(project))
+        self.listen(WakeTopic::Reservations(project))
     }
 }
 
@@ -186,13 +186,13 @@ struct Listener(watch::Receiver<()>);
 #[async_trait]
 impl Signal for Listener {
     async fn wait(&mut self, at_most: Duration) {
-        let rung = async {
+        let woken = async {
             if self.0.changed().await.is_err() {
-                // The bell was taken down, so nothing can ring: wait out the time instead of spinning.
+                // The sender is gone, so nothing wakes: wait out the time instead of spinning.
                 std::future::pending::<()>().await;
             }
         };
-        let _ = tokio::time::timeout(at_most, rung).await;
+        let _ = tokio::time::timeout(at_most, woken).await;
     }
 }
 
@@ -203,10 +203,10 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
 
     #[tokio::test(start_paused = true)]
-    async fn a_ring_between_listening_and_waiting_is_not_missed() {
-        let bells = Bells::new();
-        let mut signal = bells.mailbox(AgentId(1));
-        bells.mail_for(&[AgentId(1)]);
+    async fn a_wake_up_between_listening_and_waiting_is_not_missed() {
+        let wake_ups = WakeUps::new();
+        let mut signal = wake_ups.mailbox(AgentId(1));
+        wake_ups.mail_for(&[AgentId(1)]);
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), Duration::ZERO);
@@ -214,10 +214,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn mail_for_others_wakes_nobody() {
-        let bells = Bells::new();
-        let mut signal = bells.mailbox(AgentId(1));
-        bells.mail_for(&[AgentId(2)]);
-        bells.reservations_changed(ProjectId(1));
+        let wake_ups = WakeUps::new();
+        let mut signal = wake_ups.mailbox(AgentId(1));
+        wake_ups.mail_for(&[AgentId(2)]);
+        wake_ups.reservations_changed(ProjectId(1));
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), LONG);
@@ -225,23 +225,23 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_passes_it_on_is_told_for_whom_this_process_rang() {
-        let bells = Bells::new();
-        bells.mail_for(&[AgentId(9)]);
-        let none = tokio::time::timeout(LONG, bells.rung()).await;
+        let wake_ups = WakeUps::new();
+        wake_ups.mail_for(&[AgentId(9)]);
+        let none = tokio::time::timeout(LONG, wake_ups.woken()).await;
         assert!(none.is_err(), "from when it asks first, and not before: {none:?}");
-        bells.mail_for(&[AgentId(2), AgentId(1)]);
-        bells.reservations_changed(ProjectId(3));
-        bells.ring_for(&Concerned::These { agents: vec![AgentId(7)], projects: vec![ProjectId(7)] });
+        wake_ups.mail_for(&[AgentId(2), AgentId(1)]);
+        wake_ups.reservations_changed(ProjectId(3));
+        wake_ups.wake_concerned(&Concerned::These { agents: vec![AgentId(7)], projects: vec![ProjectId(7)] });
         let told = Concerned::These { agents: vec![AgentId(1), AgentId(2)], projects: vec![ProjectId(3)] };
-        assert_eq!(bells.rung().await, told, "and not for what others did");
+        assert_eq!(wake_ups.woken().await, told, "and not for what others did");
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_follows_a_log_is_woken_and_does_not_count_as_waiting() {
-        let bells = Bells::new();
-        let mut signal = bells.events(ProjectId(1));
-        assert!(!bells.anybody_waits());
-        bells.work_changed(ProjectId(1));
+        let wake_ups = WakeUps::new();
+        let mut signal = wake_ups.events(ProjectId(1));
+        assert!(!wake_ups.anybody_waits());
+        wake_ups.work_changed(ProjectId(1));
         let start = tokio::time::Instant::now();
         signal.wait(LONG).await;
         assert_eq!(start.elapsed(), Duration::ZERO);
@@ -249,19 +249,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_the_end_is_told_of_it_before_and_after() {
-        let bells = Bells::new();
-        assert!(tokio::time::timeout(LONG, bells.closed()).await.is_err());
-        let (_, ()) = tokio::join!(bells.closed(), async { bells.close() });
-        bells.closed().await;
-        assert!(bells.closing());
+        let wake_ups = WakeUps::new();
+        assert!(tokio::time::timeout(LONG, wake_ups.closed()).await.is_err());
+        let (_, ()) = tokio::join!(wake_ups.closed(), async { wake_ups.close() });
+        wake_ups.closed().await;
+        assert!(wake_ups.closing());
     }
 
     #[tokio::test]
-    async fn a_bell_without_listeners_is_taken_down() {
-        let bells = Bells::new();
-        drop(bells.mailbox(AgentId(1)));
-        assert!(!bells.anybody_waits());
-        bells.mail_for(&[AgentId(1)]);
-        assert!(bells.bells().is_empty());
+    async fn a_topic_without_listeners_is_removed() {
+        let wake_ups = WakeUps::new();
+        drop(wake_ups.mailbox(AgentId(1)));
+        assert!(!wake_ups.anybody_waits());
+        wake_ups.mail_for(&[AgentId(1)]);
+        assert!(wake_ups.senders().is_empty());
     }
 }

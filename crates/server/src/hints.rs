@@ -52,7 +52,7 @@ fn agents_step(error: &Error) -> &'static str {
         Error::UnknownDelivery { .. } => "Take the id from the inbox.",
         Error::AlreadyArchived { .. } => "Nothing is left to do: it can still be read by its id.",
         Error::NotARecipient { .. } => "Name the agent that received it.",
-        Error::SeveralCopies { .. } => "Name one of the copies, or say who you are.",
+        Error::SeveralDeliveries { .. } => "Name one of the copies, or say who you are.",
         Error::UnknownThread { .. } => "Take the thread_id from fetch_inbox or search_messages.",
         Error::UnknownWork { .. } => "resource://work names the items that there are.",
         Error::Malformed { .. } => "Correct all of it and send again, or send without strict.",

@@ -1,13 +1,13 @@
-//! Letters as beads: mail that a city keeps among its work, where its other programs read and write it as well.
+//! Deliveries as beads: mail that a city keeps among its work, where its other programs read and write it as well.
 //!
-//! A letter is a bead of type `message`. Its thread, what it answers and whether it was read are labels; putting it away
-//! closes the bead. Two keepers hold beads: the `file` of a city, and the `bd` `program`. What both share is here: the
-//! verbs, what a thread is, and the order of lists. Beads that are no messages are never shown nor changed. There are no
-//! agents and no registration: a recipient is any text.
+//! A delivery is a bead of type `message`. Its thread, what it answers and whether it was read are labels; putting it
+//! away closes the bead. Two keepers hold beads: the `file` of a city, and the `bd` `program`. What both share is here:
+//! the verbs, what a thread is, and the order of lists. Beads that are no messages are never shown nor changed. There
+//! are no agents and no registration: a recipient is any text.
 //!
-//! Lists are in the order of their times. Where others wrote several letters with one time, they follow by the number in
-//! their id, and a list sets them a microsecond apart, because callers sort by time. So such a letter may say a later time
-//! in a list than by itself; ours have times of their own and say the same everywhere.
+//! Lists are in the order of their times. Where others wrote several deliveries with one time, they follow by the
+//! number in their id, and a list sets them a microsecond apart, because callers sort by time. So such a delivery may
+//! say a later time in a list than by itself; ours have times of their own and say the same everywhere.
 //!
 //! No length of a text is refused here: the city's own programs keep any, and whoever reads a text to send it bounds it.
 
@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use mail::Error;
 use mail::error::shown;
-use mail::provider::{Letter, Provider, ProviderError, Words};
+use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
 
 use crate::times::set_apart;
 use bead::{Bead, BeadFilter};
 
-/// A provider that keeps letters as beads.
+/// A provider that keeps deliveries as beads.
 pub struct Beads {
     keeper: Box<dyn Keeper>,
 }
@@ -34,19 +34,19 @@ pub struct Beads {
 /// Where beads are kept. Ids of beads that are no messages are not found.
 #[async_trait]
 trait Keeper: Send + Sync {
-    /// Keeps a new open letter, and returns it with the id and the time that it got.
-    async fn create(&self, letter: Letter) -> Result<Letter, ProviderError>;
+    /// Keeps a new open delivery, and returns it with the id and the time that it got.
+    async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError>;
 
-    /// One letter, put away or not.
+    /// One delivery, put away or not.
     async fn get(&self, id: &str) -> Result<Bead, ProviderError>;
 
-    /// The letters that are wanted, in any order.
+    /// The deliveries that are wanted, in any order.
     async fn list(&self, wanted: BeadFilter<'_>) -> Result<Vec<Bead>, ProviderError>;
 
-    /// Notes that the letter was read, or was not.
+    /// Notes that the delivery was read, or was not.
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError>;
 
-    /// Puts a letter away; a second time is [`ProviderError::AlreadyArchived`].
+    /// Puts a delivery away; a second time is [`ProviderError::AlreadyArchived`].
     async fn close(&self, id: &str) -> Result<(), ProviderError>;
 }
 
@@ -80,20 +80,20 @@ impl Beads {
         words: Words<'_>,
         thread: String,
         reply_to: Option<String>,
-    ) -> Result<Letter, ProviderError> {
+    ) -> Result<ProviderDelivery, ProviderError> {
         check(to, words)?;
         let Words { from, subject, body } = words;
         let [from, to, subject, body] = [from, to, subject, body].map(str::to_owned);
         // The keeper gives it an id and a time.
-        self.keeper.create(Letter { from, to, subject, body, thread, reply_to, ..Letter::default() }).await
+        self.keeper.create(ProviderDelivery { from, to, subject, body, thread, reply_to, ..ProviderDelivery::default() }).await
     }
 
-    async fn set_read(&self, id: &str, read: bool) -> Result<Letter, ProviderError> {
+    async fn set_read(&self, id: &str, read: bool) -> Result<ProviderDelivery, ProviderError> {
         let bead = self.keeper.get(id).await?;
-        if bead.letter.read != read {
+        if bead.delivery.read != read {
             self.keeper.mark(&bead, read).await?;
         }
-        Ok(Letter { read, ..bead.letter })
+        Ok(ProviderDelivery { read, ..bead.delivery })
     }
 
     async fn find(&self, id: &str) -> Result<Option<Bead>, ProviderError> {
@@ -107,12 +107,12 @@ impl Beads {
 
 #[async_trait]
 impl Provider for Beads {
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         self.post(to, words, new_thread()?, None).await
     }
 
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
-        let parent = self.keeper.get(id).await?.letter;
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
+        let parent = self.keeper.get(id).await?.delivery;
         if parent.from.is_empty() {
             let wanted = "a letter that names its sender".to_owned();
             return Err(Error::Invalid { what: "message to answer", value: shown(id), wanted }.into());
@@ -120,23 +120,23 @@ impl Provider for Beads {
         self.post(&parent.from, words, parent.thread, Some(parent.id)).await
     }
 
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        let mut letters = self.all(recipient).await?;
-        letters.retain(|letter| !letter.read);
-        Ok(letters)
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
+        let mut deliveries = self.all(recipient).await?;
+        deliveries.retain(|delivery| !delivery.read);
+        Ok(deliveries)
     }
 
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         Ok(oldest_first(self.keeper.list(BeadFilter::OpenFor(recipient)).await?))
     }
 
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let named = self.find(id).await?;
-        let thread = named.as_ref().map_or_else(|| id.to_owned(), |bead| bead.letter.thread.clone());
+        let thread = named.as_ref().map_or_else(|| id.to_owned(), |bead| bead.delivery.thread.clone());
         let mut beads = self.keeper.list(BeadFilter::Thread(&thread)).await?;
-        // A letter that somebody wrote without a thread begins one under its own id, and no label tells that.
-        let is_first = |bead: &Bead| bead.letter.id == thread;
-        let has_answer = beads.iter().any(|bead| bead.letter.reply_to.as_deref() == Some(&thread));
+        // A delivery that somebody wrote without a thread begins one under its own id, and no label tells that.
+        let is_first = |bead: &Bead| bead.delivery.id == thread;
+        let has_answer = beads.iter().any(|bead| bead.delivery.reply_to.as_deref() == Some(&thread));
         if !beads.iter().any(is_first) {
             match named.filter(is_first) {
                 Some(first) => beads.push(first),
@@ -147,11 +147,11 @@ impl Provider for Beads {
         Ok(oldest_first(beads))
     }
 
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
-        Ok(self.keeper.get(id).await?.letter)
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
+        Ok(self.keeper.get(id).await?.delivery)
     }
 
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.set_read(id, true).await
     }
 
@@ -193,11 +193,11 @@ fn new_thread() -> Result<String, ProviderError> {
     Ok(format!("thread-{hex}"))
 }
 
-fn oldest_first(mut beads: Vec<Bead>) -> Vec<Letter> {
-    beads.sort_by_cached_key(|bead| (bead.letter.created_at, number_of(&bead.letter.id), bead.letter.id.clone()));
-    let mut letters: Vec<Letter> = beads.into_iter().map(|bead| bead.letter).collect();
-    set_apart(&mut letters);
-    letters
+fn oldest_first(mut beads: Vec<Bead>) -> Vec<ProviderDelivery> {
+    beads.sort_by_cached_key(|bead| (bead.delivery.created_at, number_of(&bead.delivery.id), bead.delivery.id.clone()));
+    let mut deliveries: Vec<ProviderDelivery> = beads.into_iter().map(|bead| bead.delivery).collect();
+    set_apart(&mut deliveries);
+    deliveries
 }
 
 /// The number at the end of an id such as `gc-12`.
@@ -228,17 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_one_second_follow_by_number_and_their_times_rise() {
+    fn deliveries_of_one_second_follow_by_number_and_their_times_rise() {
         let second = "2026-03-04T10:00:00Z";
         let beads = vec![bead("gc-10", second), bead("gc-9", second), bead("gc-2", "2026-03-04T10:00:00.000001Z")];
-        let letters = oldest_first(beads);
-        let ids: Vec<&str> = letters.iter().map(|letter| letter.id.as_str()).collect();
+        let deliveries = oldest_first(beads);
+        let ids: Vec<&str> = deliveries.iter().map(|delivery| delivery.id.as_str()).collect();
         assert_eq!(ids, ["gc-9", "gc-10", "gc-2"]);
-        assert!(letters.is_sorted_by(|one, next| one.created_at < next.created_at));
+        assert!(deliveries.is_sorted_by(|one, next| one.created_at < next.created_at));
     }
 
     #[tokio::test]
-    async fn a_letter_that_names_nobody_or_holds_a_nul_is_refused_before_it_is_tried() {
+    async fn a_delivery_that_names_nobody_or_holds_a_nul_is_refused_before_it_is_tried() {
         let city = tempfile::tempdir().unwrap();
         let beads = Beads::file(city.path());
         let words = Words { from: "alice", subject: "s", body: "b" };

@@ -1,8 +1,8 @@
 //! Mail that somebody else's script keeps: each verb is one run of `<program> <verb> [argument]`.
 //!
 //! The program is one word, started without a shell, so that names and ids reach it as they are. It is read leniently
-//! ([`wire`]) and bounded in time and size (`process`); what it means by a failure is read in [`complaint`]. Nothing is kept
-//! here between calls, and a call is never tried again: a letter could be sent twice.
+//! ([`wire`]) and bounded in time and size (`process`); what it means by a failure is read in [`complaint`]. Nothing is
+//! kept here between calls, and a call is never tried again: a message could be sent twice.
 
 mod complaint;
 mod wire;
@@ -13,7 +13,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mail::provider::{Count, Letter, Provider, ProviderError, Words};
+use mail::provider::{Count, ProviderDelivery, Provider, ProviderError, Words};
 use process::{Limits, Trouble};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
@@ -151,7 +151,7 @@ impl<'a> Call<'a> {
         Self { verb, argument, takes_id: false, words: None }
     }
 
-    /// About one letter, or a thread by its id.
+    /// About one delivery, or a thread by its id.
     fn on(verb: &'static str, id: &'a str) -> Self {
         Self { takes_id: true, ..Self::about(verb, id) }
     }
@@ -171,41 +171,41 @@ impl<'a> Call<'a> {
 
 #[async_trait]
 impl Provider for Exec {
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
-        self.ask(Call::about("send", to).saying(words), wire::letter).await
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
+        self.ask(Call::about("send", to).saying(words), wire::delivery).await
     }
 
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
-        self.ask(Call::on("reply", id).saying(words), wire::letter).await
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
+        self.ask(Call::on("reply", id).saying(words), wire::delivery).await
     }
 
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.ask(Call::about("inbox", recipient), wire::letters).await
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
+        self.ask(Call::about("inbox", recipient), wire::deliveries).await
     }
 
-    async fn check(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.ask(Call::about("check", recipient), wire::letters).await
+    async fn check(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
+        self.ask(Call::about("check", recipient), wire::deliveries).await
     }
 
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
-        self.ask(Call::about("all", recipient), wire::letters).await
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
+        self.ask(Call::about("all", recipient), wire::deliveries).await
     }
 
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
-        match self.ask(Call::on("thread", id), wire::letters).await {
-            // Some scripts treat it like an unknown letter; to everybody else an unknown thread is an empty one. A script
-            // that fails for another reason has not said that there is none.
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
+        match self.ask(Call::on("thread", id), wire::deliveries).await {
+            // Some scripts treat it like an unknown message; to everybody else an unknown thread is an empty one. A
+            // script that fails for another reason has not said that there is none.
             Err(ProviderError::NotFound { .. }) => Ok(Vec::new()),
             answer => answer,
         }
     }
 
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
-        self.ask(Call::on("get", id), wire::letter).await
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
+        self.ask(Call::on("get", id), wire::delivery).await
     }
 
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
-        self.ask(Call::on("read", id), wire::letter).await
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
+        self.ask(Call::on("read", id), wire::delivery).await
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {

@@ -3,8 +3,8 @@
 //! An engine holds SQL and nothing else: it decides nothing that a rule of `mail` could decide, and invents no ids that
 //! a row does not have, no times and no defaults. [`Sqlite`] is the engine for one machine; [`upkeep`] looks after its
 //! file, and [`ownership`] sees to it that one server at a time serves it. [`Postgres`] is the engine for many,
-//! which [`postgres_upkeep`] looks at; [`moving`] takes all mail from one engine to the other. [`Beads`] and [`Exec`] are
-//! no engines but providers: letters that a city keeps beside its work, and letters that somebody else's script keeps.
+//! which [`postgres_upkeep`] looks at; [`moving`] takes all mail from one engine to the other. [`Beads`] and [`Exec`]
+//! are no engines but providers: mail that a city keeps beside its work, and mail that somebody else's script keeps.
 
 mod agents;
 mod beads;

@@ -1,6 +1,6 @@
 //! Mailboxes: the deliveries that are open in one, or in all of a project.
 
-use mail::mailboxes::{CopyQuery, Count, MailboxStore, RecipientCopy};
+use mail::mailboxes::{DeliveryQuery, Count, MailboxStore, DeliveredMessage};
 use mail::messages::{InboxEntry, PAGE_BYTES};
 
 use crate::messages::{BODY, COLUMNS, STATE, size_of};
@@ -8,8 +8,8 @@ use crate::prelude::*;
 
 #[async_trait]
 impl MailboxStore for Engine {
-    async fn open_copies(&self, query: &CopyQuery) -> Result<Vec<RecipientCopy>, StoreError> {
-        self.read("read a mailbox", async |tx| open_copies(tx, query).await).await
+    async fn open_deliveries(&self, query: &DeliveryQuery) -> Result<Vec<DeliveredMessage>, StoreError> {
+        self.read("read a mailbox", async |tx| open_deliveries(tx, query).await).await
     }
 
     async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError> {
@@ -47,30 +47,30 @@ impl MailboxStore for Engine {
     }
 }
 
-async fn open_copies(tx: &mut Tx<'_>, query: &CopyQuery) -> Outcome<Vec<RecipientCopy>> {
+async fn open_deliveries(tx: &mut Tx<'_>, query: &DeliveryQuery) -> Outcome<Vec<DeliveredMessage>> {
     let (message, place) = query.after.map_or((0, 0), |(message, place)| (message.0, place));
     let whose = query.agent.map_or(query.project.0, |agent| agent.0);
-    // The last message of the page before may come again, with all its copies.
+    // The last message of the page before may come again, with all its deliveries.
     let limit = query.limit.saturating_add(place);
-    let (mut page, mut bytes): (Vec<RecipientCopy>, usize) = (Vec::new(), 0);
+    let (mut page, mut bytes): (Vec<DeliveredMessage>, usize) = (Vec::new(), 0);
     let visit = &mut |row: &Row<'_>| {
-        let copy: RecipientCopy = row.read()?;
-        if (copy.message.id.0, copy.place) <= (message, place) {
+        let delivery: DeliveredMessage = row.read()?;
+        if (delivery.message.id.0, delivery.place) <= (message, place) {
             return Ok(true);
         }
-        bytes += size_of(&copy.message);
-        page.push(copy);
+        bytes += size_of(&delivery.message);
+        page.push(delivery);
         Ok(page.len() < query.limit && bytes <= PAGE_BYTES)
     };
     if query.limit > 0 {
-        tx.each(&open_copies_sql(query), values![whose, message, limit], visit).await?;
+        tx.each(&open_deliveries_sql(query), values![whose, message, limit], visit).await?;
     }
     Ok(page)
 }
 
-/// Which way to walk follows from the question: along one mailbox, where a message has one copy, or along the messages of
+/// Which way to walk follows from the question: along one mailbox, where a message has one delivery, or along the messages of
 /// the project. Either way is in the order of the answer, so that nothing is sorted and a page costs what it holds.
-fn open_copies_sql(query: &CopyQuery) -> String {
+fn open_deliveries_sql(query: &DeliveryQuery) -> String {
     let (unread, index) = match query.unread_only {
         true => (" AND d.read_at IS NULL", "INDEXED BY delivery_unread "),
         false => ("", ""),
@@ -99,14 +99,14 @@ fn open_copies_sql(query: &CopyQuery) -> String {
 
 from_row! { Count { total, unread } }
 
-impl FromRow for RecipientCopy {
+impl FromRow for DeliveredMessage {
     fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {
         let (InboxEntry { message, state, .. }, recipient, place) = FromRow::from_row(row, at)?;
         Ok(Self { message, recipient, place, state })
     }
 }
 
-/// Archives a copy, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the agent
+/// Archives a delivery, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the agent
 /// has none.
 async fn set_archived(
     tx: &mut Tx<'_>,
@@ -119,8 +119,8 @@ async fn set_archived(
     let sql =
         "SELECT d.archived_at IS NOT NULL, m.project_id FROM delivery d CROSS JOIN message m ON m.id = d.message_id
                WHERE d.recipient_id = ?1 AND d.message_id = ?2";
-    let copy: Option<(bool, ProjectId)> = tx.row(sql, values![agent, message]).await?;
-    let Some((is_archived, project)) = copy else { return Ok(None) };
+    let delivery: Option<(bool, ProjectId)> = tx.row(sql, values![agent, message]).await?;
+    let Some((is_archived, project)) = delivery else { return Ok(None) };
     if is_archived == is_wanted {
         return Ok(Some(false));
     }
@@ -143,8 +143,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&folder.path().join("mail.db"), &Options::default()).unwrap();
         for (agent, unread_only) in [(Some(AgentId(1)), true), (Some(AgentId(1)), false), (None, true), (None, false)] {
-            let query = CopyQuery { project: ProjectId(1), agent, unread_only, after: None, limit: 1 };
-            let sql = format!("EXPLAIN QUERY PLAN {}", open_copies_sql(&query));
+            let query = DeliveryQuery { project: ProjectId(1), agent, unread_only, after: None, limit: 1 };
+            let sql = format!("EXPLAIN QUERY PLAN {}", open_deliveries_sql(&query));
             let plan: Vec<(i64, i64, i64, String)> =
                 store.read("plan", async |tx| tx.rows(&sql, values![1, 0, 1]).await).await.unwrap();
             assert!(!plan.iter().any(|step| step.3.contains("TEMP B-TREE")), "{agent:?} {unread_only}: {plan:?}");

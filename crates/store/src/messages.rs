@@ -126,7 +126,7 @@ pub(crate) async fn by_id(tx: &mut Tx<'_>, id: MessageId) -> Outcome<Option<Mess
     tx.row(&sql, values![id]).await
 }
 
-/// Every recipient's copy of each of these messages, in the order in which recipients are listed.
+/// Every recipient's delivery of each of these messages, in the order in which recipients are listed.
 pub(crate) async fn deliveries(tx: &mut Tx<'_>, ids: &[MessageId]) -> Outcome<Vec<(MessageId, Delivery)>> {
     let sql = format!(
         "SELECT d.message_id, a.name, {STATE} FROM delivery d INDEXED BY delivery_by_message

@@ -74,11 +74,11 @@ impl OverviewStore for Engine {
 async fn correspondence(tx: &mut Tx<'_>, project: ProjectId, newest: usize) -> Outcome<Vec<Correspondence>> {
     tx.begin_snapshot().await?;
     let messages = listing::newest(tx, &Listing::newest(project, newest)).await?;
-    let copies = "SELECT m.sender_id, d.recipient_id FROM message m
+    let deliveries = "SELECT m.sender_id, d.recipient_id FROM message m
                   CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id
                   WHERE m.id = ?1 AND d.role < 2";
     let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
-    for pair in tx.rows_many(copies, messages.into_iter().map(|id| [Value::from(id)])).await? {
+    for pair in tx.rows_many(deliveries, messages.into_iter().map(|id| [Value::from(id)])).await? {
         *counts.entry(pair).or_default() += 1;
     }
     let names = "SELECT id, name FROM agent WHERE project_id = ?1";

@@ -110,7 +110,7 @@ async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i
     Ok(hasher.finish().cast_signed())
 }
 
-/// Of what an agent got, the newest copies are looked at, so that many blind ones cost no time.
+/// Of what an agent got, the newest deliveries are looked at, so that many blind ones cost no time.
 const PRESENT: &str = "
     SELECT a.id, a.project_id, a.name, a.program, a.model, a.task_description, a.registered_at, a.last_active_at,
            a.retired_at,

@@ -1,12 +1,12 @@
-//! The times of letters that other programs wrote: without a zone, or cut to whole seconds.
+//! The times of deliveries that other programs wrote: without a zone, or cut to whole seconds.
 //!
-//! Callers sort by time, so the letters of a list get times that rise. Nothing here asks a clock.
+//! Callers sort by time, so the deliveries of a list get times that rise. Nothing here asks a clock.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use mail::clock::from_micros;
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 
 /// Reads a time. Without a zone it is UTC; `None` when it is no time.
 pub fn read(text: &str) -> Option<Timestamp> {
@@ -14,12 +14,12 @@ pub fn read(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(without_zone)
 }
 
-/// Moves every letter that does not have a later time than the one before it to a microsecond after that one.
-pub fn set_apart(letters: &mut [Letter]) {
-    for index in 1..letters.len() {
-        let last = letters[index - 1].created_at;
-        if letters[index].created_at <= last {
-            letters[index].created_at = just_after(last);
+/// Moves every delivery that does not have a later time than the one before it to a microsecond after that one.
+pub fn set_apart(deliveries: &mut [ProviderDelivery]) {
+    for index in 1..deliveries.len() {
+        let last = deliveries[index - 1].created_at;
+        if deliveries[index].created_at <= last {
+            deliveries[index].created_at = just_after(last);
         }
     }
 }

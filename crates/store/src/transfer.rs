@@ -45,7 +45,7 @@ from_row! { Counts { projects, agents, messages, deliveries, reservations, event
 
 async fn export(tx: &mut Tx<'_>, after: Option<MessageId>, limit: usize) -> Outcome<Vec<Record>> {
     let newest = tx.newest_settled().await?;
-    // One moment, so that copies are as they were when the message was read.
+    // One moment, so that deliveries are as they were when the message was read.
     tx.begin_snapshot().await?;
     let sql = format!(
         "SELECT {COLUMNS}, {BODY}, p.human_key, p.slug FROM message m
@@ -55,13 +55,13 @@ async fn export(tx: &mut Tx<'_>, after: Option<MessageId>, limit: usize) -> Outc
     let values = values![after.map_or(0, |id| id.0), newest, limit];
     let messages = tx.page(&sql, values, |(message, ..): &(Message, String, String)| size_of(message)).await?;
     let ids: Vec<MessageId> = messages.iter().map(|(message, ..)| message.id).collect();
-    let mut copies: BTreeMap<MessageId, Vec<Delivery>> = BTreeMap::new();
-    for (message, copy) in deliveries(tx, &ids).await? {
-        copies.entry(message).or_default().push(copy);
+    let mut by_message: BTreeMap<MessageId, Vec<Delivery>> = BTreeMap::new();
+    for (message, delivery) in deliveries(tx, &ids).await? {
+        by_message.entry(message).or_default().push(delivery);
     }
     let mut records = Vec::with_capacity(messages.len());
     for (message, human_key, slug) in messages {
-        let deliveries = copies.remove(&message.id).unwrap_or_default();
+        let deliveries = by_message.remove(&message.id).unwrap_or_default();
         let is_post = message.to.first().is_some_and(|to| to.starts_with(mail::channels::SIGN));
         let post = if is_post { channels::export(tx, message.id).await? } else { None };
         records.push(Record { human_key, slug, message, deliveries, post });

@@ -1,4 +1,4 @@
-//! Letters as beads: the promises of every provider on both keepers, and beside other programs that write beads.
+//! Deliveries as beads: the promises of every provider on both keepers, and beside other programs that write beads.
 
 use std::collections::HashSet;
 use std::fs;
@@ -146,7 +146,7 @@ async fn a_broken_file_is_named_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_letter_without_a_thread_begins_one_that_its_answers_join() {
+async fn a_delivery_without_a_thread_begins_one_that_its_answers_join() {
     let city = city(r#"{"seq":1,"beads":[{"id":"gc-1","issue_type":"message","assignee":"bob","from":"alice"}]}"#);
     answer_joins(&Beads::file(city.path()), "gc-1").await;
     if has_python() {
@@ -165,7 +165,7 @@ async fn answer_joins(beads: &Beads, first: &str) {
     beads.archive(first).await.unwrap();
     beads.archive(&reply.id).await.unwrap();
     for id in [first, &reply.id] {
-        let ids: Vec<String> = beads.thread(id).await.unwrap().into_iter().map(|letter| letter.id).collect();
+        let ids: Vec<String> = beads.thread(id).await.unwrap().into_iter().map(|delivery| delivery.id).collect();
         assert_eq!(ids, [first, &reply.id], "archived mail is shown by '{id}'");
     }
 }
@@ -223,13 +223,13 @@ async fn twelve_processes_ours_and_theirs_lose_nothing() {
     }
     let beads = Beads::file(city.path());
     assert_eq!(beads.count("bob").await.unwrap(), Count { total: 120, unread: 60 });
-    let letters = beads.all("bob").await.unwrap();
-    let ids: HashSet<&str> = letters.iter().map(|letter| letter.id.as_str()).collect();
+    let deliveries = beads.all("bob").await.unwrap();
+    let ids: HashSet<&str> = deliveries.iter().map(|delivery| delivery.id.as_str()).collect();
     assert_eq!(ids.len(), 120, "every id is another");
     for number in 0..6 {
         for side in ["ours", "theirs"] {
             let from = format!("{side}-{number}");
-            assert_eq!(letters.iter().filter(|letter| letter.from == from).count(), 10, "{from}");
+            assert_eq!(deliveries.iter().filter(|delivery| delivery.from == from).count(), 10, "{from}");
         }
     }
     let kept = kept(&city);
@@ -258,7 +258,7 @@ async fn what_bd_says_is_told_and_only_a_missing_bead_is_not_found() {
 }
 
 #[tokio::test]
-async fn more_letters_than_bd_lists_by_itself_are_all_listed() {
+async fn more_deliveries_than_bd_lists_by_itself_are_all_listed() {
     if !has_python() {
         return;
     }
@@ -275,11 +275,11 @@ async fn more_letters_than_bd_lists_by_itself_are_all_listed() {
     let state = json!({ "seq": 60, "beads": (1..=60).map(bead).collect::<serde_json::Map<_, _>>() });
     fs::write(folder.path().join(".beads/state.json"), state.to_string()).unwrap();
     let beads = bd(folder.path());
-    let letters = beads.all("bob").await.unwrap();
-    assert!(letters.iter().map(|letter| letter.id.clone()).eq((1..=60).map(|number| format!("bd-{number}"))));
-    assert!(letters.is_sorted_by(|one, next| one.created_at < next.created_at), "though they share a second");
+    let deliveries = beads.all("bob").await.unwrap();
+    assert!(deliveries.iter().map(|delivery| delivery.id.clone()).eq((1..=60).map(|number| format!("bd-{number}"))));
+    assert!(deliveries.is_sorted_by(|one, next| one.created_at < next.created_at), "though they share a second");
     assert_eq!(beads.thread("bd-7").await.unwrap().len(), 60, "a label with a comma is one label");
-    assert_eq!(beads.reply("bd-7", HELLO).await.unwrap().thread, letters[0].thread);
+    assert_eq!(beads.reply("bd-7", HELLO).await.unwrap().thread, deliveries[0].thread);
     assert_eq!(beads.thread("bd-61").await.unwrap().len(), 61);
 }
 

@@ -6,7 +6,7 @@ use mail::messages::{MessageStore, Role};
 use mail::office::{Claim, Draft, PostDraft, ReplyDraft, TakenIn};
 
 use crate::shop::{PROJECT, draft, named, shop};
-use crate::talk::{arrive, copies, kept, post, reply, said, strict, talking, to};
+use crate::talk::{arrive, deliveries, kept, post, reply, said, strict, talking, to};
 
 #[tokio::test]
 async fn a_post_is_mail_for_whom_it_names_and_a_copy_for_whom_it_mentions() {
@@ -14,7 +14,7 @@ async fn a_post_is_mail_for_whom_it_names_and_a_copy_for_whom_it_mentions() {
     let message = shop.office.post(post("claude", &["codex"], "Look, @gemini and @nobody.")).await.unwrap().message;
     assert_eq!(message.to, ["#dev", "codex"]);
     assert_eq!(message.cc, ["gemini"]);
-    assert_eq!(copies(&shop, &message).await, [("codex".to_owned(), Role::To), ("gemini".to_owned(), Role::Cc)]);
+    assert_eq!(deliveries(&shop, &message).await, [("codex".to_owned(), Role::To), ("gemini".to_owned(), Role::Cc)]);
     assert_eq!(kept(&shop, &message).await.message, message);
 }
 
@@ -24,7 +24,7 @@ async fn a_broadcast_alone_calls_nobody() {
     for to in [&["all"][..], &["ALL"], &[]] {
         let message = shop.office.post(post("claude", to, "Phase 1 is done. Write to x@codex.example")).await.unwrap();
         assert_eq!(message.message.to, ["#dev"]);
-        assert_eq!(copies(&shop, &message.message).await, []);
+        assert_eq!(deliveries(&shop, &message.message).await, []);
     }
     assert_eq!(*shop.heard.mail.lock().unwrap(), []);
 }
@@ -58,7 +58,7 @@ async fn nobody_calls_itself() {
     let shop = talking().await;
     let message = shop.office.post(post("codex", &["codex"], "codex: I am @codex")).await.unwrap().message;
     assert_eq!((message.to.join(" "), message.cc.len()), ("#dev".to_owned(), 0));
-    assert_eq!(copies(&shop, &message).await, []);
+    assert_eq!(deliveries(&shop, &message).await, []);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn code_that_goes_with_a_text_calls_nobody() {
     let artifacts = vec!["@gemini.txt".to_owned()];
     let with_code = PostDraft { code: Some("@codex\ndef f(): pass"), artifacts, ..post("claude", &[], "See below.") };
     let message = shop.office.post(with_code).await.unwrap().message;
-    assert_eq!(copies(&shop, &message).await, []);
+    assert_eq!(deliveries(&shop, &message).await, []);
     assert_eq!(message.body, "See below.\n\n```\n@codex\ndef f(): pass\n```\n\n- @gemini.txt");
     let mut foreign = said("qc-1", "all", "See below.");
     foreign.code = Some("@codex".into());
@@ -79,13 +79,13 @@ async fn code_that_goes_with_a_text_calls_nobody() {
 async fn whoever_speaks_or_is_spoken_to_in_a_channel_gets_a_mailbox() {
     let shop = talking().await;
     let message = shop.office.post(post("newcomer", &["docs-1"], "Hello")).await.unwrap().message;
-    assert_eq!(copies(&shop, &message).await, [("docs-1".to_owned(), Role::To)]);
+    assert_eq!(deliveries(&shop, &message).await, [("docs-1".to_owned(), Role::To)]);
     arrive(&shop, "msg-1", &said("qc-1", "bags-1", "Hello")).await;
     for name in ["newcomer", "docs-1", "qc-1", "bags-1"] {
         shop.office.whois(PROJECT, name).await.unwrap();
     }
     let unknown = shop.office.send(to(&["#dev", "stranger"], "claude")).await;
-    assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "a letter's misspelt name is told: {unknown:?}");
+    assert!(matches!(unknown, Err(Error::UnknownAgent { .. })), "a misspelt name is told: {unknown:?}");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_message_to_a_channel_is_a_post() {
     }
     let (cc, bcc) = (vec!["all".into(), "gemini".into()], vec!["ALL".into()]);
     let copied = shop.office.send(Draft { cc, bcc, ..to(&["#dev"], "claude") }).await.unwrap().message;
-    assert_eq!(copies(&shop, &copied).await, [("gemini".to_owned(), Role::Cc)], "who reads along is called by nobody");
+    assert_eq!(deliveries(&shop, &copied).await, [("gemini".to_owned(), Role::Cc)], "who reads along is called by nobody");
     let hidden = Draft { bcc: vec!["#ops".into()], ..to(&["codex"], "claude") };
     assert!(matches!(shop.office.send(hidden).await, Err(Error::Invalid { what: "to", .. })));
 }
@@ -116,8 +116,8 @@ async fn an_answer_to_a_post_is_said_where_it_was_said() {
     assert_eq!(again.to, ["#dev", "codex"], "who answers itself writes to the same");
     let apart =
         ReplyDraft { draft: Draft { to: vec!["claude".into()], ..draft("codex", None) }, ..reply("codex", &question) };
-    let letter = shop.office.reply(apart).await.unwrap().message;
-    assert_eq!((letter.to.join(" "), shop.store.post(letter.id).await.unwrap()), ("claude".to_owned(), None));
+    let direct = shop.office.reply(apart).await.unwrap().message;
+    assert_eq!((direct.to.join(" "), shop.store.post(direct.id).await.unwrap()), ("claude".to_owned(), None));
 }
 
 #[tokio::test]

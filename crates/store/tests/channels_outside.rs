@@ -125,9 +125,9 @@ async fn an_answer_to_the_announcement_of_what_is_here_answers_the_whole() {
 #[tokio::test]
 async fn a_conversation_that_is_only_a_number_is_another_offices_own() {
     let (here, there) = (talking().await, talking().await);
-    let letter = here.office.send(to(&["codex"], "claude")).await.unwrap().message;
+    let direct = here.office.send(to(&["codex"], "claude")).await.unwrap().message;
     let first = there.office.post(post("gemini", &[], "One")).await.unwrap().message;
-    assert_eq!(first.thread, letter.thread, "both count from one");
+    assert_eq!(first.thread, direct.thread, "both count from one");
     let numbered = PostDraft { thread: Some(&first.thread), ..post("gemini", &[], "Two") };
     let numbered = there.office.post(numbered).await.unwrap().message;
     let named = PostDraft { thread: Some("bd-1"), ..post("gemini", &[], "Three") };
@@ -137,7 +137,7 @@ async fn a_conversation_that_is_only_a_number_is_another_offices_own() {
         let mut written = kept(&there, &message).await.said(&office, "msg-20260111-163315-gemini-beef");
         assert_eq!(written.metadata_text("thread_id"), thread);
         // As an office of another make may say it.
-        written.set_metadata_text("thread_id", Some(thread.unwrap_or(&letter.thread)));
+        written.set_metadata_text("thread_id", Some(thread.unwrap_or(&direct.thread)));
         let TakenIn::New(id) = take_in(&here, &written.text, &written, NATS).await else { panic!("it is new") };
         let taken = here.store.post(id).await.unwrap().unwrap().message;
         assert_eq!(taken.thread, thread.map_or_else(|| id.to_string(), str::to_owned));

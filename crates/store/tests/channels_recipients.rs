@@ -8,7 +8,7 @@ use mail::messages::{Message, Role};
 use mail::office::{Draft, TakenIn};
 
 use crate::shop::{PROJECT, Shop};
-use crate::talk::{arrive, copies, kept, post, said, take_in, talking, to};
+use crate::talk::{arrive, deliveries, kept, post, said, take_in, talking, to};
 
 const UPDATE: &str = r#"{"version":"1.0.0","timestamp":"2026-01-11T16:33:15Z","sender_id":"claude",
 "message_id":"msg-423e4567-e89b-12d3-a456-426614174003","type":"status_update","task_id":"bd-47",
@@ -59,7 +59,7 @@ async fn a_markdown_message_with_a_copy_is_of_the_same_kind_and_work_at_another_
     assert_eq!((taken.message.kind, &taken.message.work_id), (message.kind, &message.work_id));
     assert!(taken.message.body.ends_with("Why?"), "{}", taken.message.body);
     let expected = names_and_roles(&[("codex", Role::To), ("gemini", Role::Cc)]);
-    assert_eq!(copies(&here, &taken.message).await, expected);
+    assert_eq!(deliveries(&here, &taken.message).await, expected);
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn everybody_that_a_message_is_addressed_to_gets_a_mailbox_at_another_offi
     let message = there.office.post(post("claude", &["onlya", "onlyz"], "Hello @gemini")).await.unwrap().message;
     let (_, taken) = hand_on(&there, &message, &here).await;
     let expected = names_and_roles(&[("onlya", Role::To), ("onlyz", Role::To), ("gemini", Role::Cc)]);
-    assert_eq!(copies(&here, &taken.message).await, expected);
+    assert_eq!(deliveries(&here, &taken.message).await, expected);
     assert_eq!(taken.message.to, message.to);
 }
 

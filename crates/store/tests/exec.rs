@@ -20,13 +20,13 @@ mod strict {
 mod sloppy {
     // Those in which its carelessness shows; the rest would try the same lines of ours again.
     testing::provider_suite! { crate::stand_in::sloppy:
-        a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own,
+        a_delivery_is_sent_unread_with_an_id_and_a_thread_of_its_own,
         text_of_any_script_and_length_is_kept,
         an_inbox_holds_what_is_unread_oldest_first,
-        marking_unread_brings_a_letter_back,
+        marking_unread_brings_a_delivery_back,
         what_was_archived_is_hidden_and_never_gone,
         a_reply_goes_to_the_sender_in_the_thread,
-        a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived,
+        a_thread_is_found_by_any_delivery_in_it_and_shows_what_was_archived,
         an_unknown_thread_is_empty,
         an_unknown_id_is_not_found,
         times_rise_within_a_thread,
@@ -59,8 +59,8 @@ async fn names_reach_the_script_as_they_are() {
 async fn the_script_gets_our_environment_and_what_is_added_to_it() {
     let script = Script::new(r#"printf '{"id":"1","from":"%s","subject":"%s"}' "$GC_AGENT" "${PATH:+inherited}""#);
     let environment = vec![("GC_AGENT".to_owned(), "alice b".to_owned())];
-    let letter = Exec::new(script.path(), environment).get("1").await.unwrap();
-    assert_eq!((letter.from.as_str(), letter.subject.as_str()), ("alice b", "inherited"));
+    let delivery = Exec::new(script.path(), environment).get("1").await.unwrap();
+    assert_eq!((delivery.from.as_str(), delivery.subject.as_str()), ("alice b", "inherited"));
 }
 
 #[tokio::test]

@@ -188,8 +188,8 @@ async fn what_comes_while_a_server_waits_for_another_goes_into_the_same_transact
     let shop = team(&server, "/projects/shop", 2).await;
     let busy = database.holding("SELECT FROM project FOR UPDATE");
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    let letters: Vec<NewMessage> = (0..5).map(|number| shop.message(0, &[1], &format!("letter {number}"))).collect();
-    let mut first = std::pin::pin!(send(&server, &letters[0]));
+    let messages: Vec<NewMessage> = (0..5).map(|number| shop.message(0, &[1], &format!("message {number}"))).collect();
+    let mut first = std::pin::pin!(send(&server, &messages[0]));
     // Asked once, a send is in the queue.
     assert!(futures_util::FutureExt::now_or_never(&mut first).is_none());
     let begun = Instant::now();
@@ -197,7 +197,7 @@ async fn what_comes_while_a_server_waits_for_another_goes_into_the_same_transact
         assert!(begun.elapsed() < LONG, "the first does not wait for the other server");
         tokio::task::yield_now().await;
     }
-    let mut others = std::pin::pin!(futures_util::future::join_all(letters[1..].iter().map(|one| send(&server, one))));
+    let mut others = std::pin::pin!(futures_util::future::join_all(messages[1..].iter().map(|one| send(&server, one))));
     assert!(futures_util::FutureExt::now_or_never(&mut others).is_none());
     drop(busy);
     let (first, others) = (first.await, others.await);

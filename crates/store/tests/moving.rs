@@ -9,7 +9,7 @@ use mail::Office;
 use mail::clock::after_seconds;
 use mail::events::EventStore;
 use mail::messages::{About, Message};
-use mail::office::{Claim, Draft, InboxAsk, ReserveAsk, Rules, SearchAsk, Sign, WaitAsk, WorkAsk};
+use mail::office::{Claim, Draft, InboxRequest, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, Outcome, WatchStore};
 use rusqlite::Connection;
@@ -112,7 +112,7 @@ fn dump(path: &Path) -> BTreeMap<String, Vec<String>> {
 async fn answers(office: &Office) -> String {
     let mut told = String::new();
     for agent in ["agent-1", "codex", "codex-2", "gemini"] {
-        let ask = InboxAsk {
+        let request = InboxRequest {
             project_key: PROJECT,
             agent: Claim::of(agent),
             unread_only: false,
@@ -123,15 +123,15 @@ async fn answers(office: &Office) -> String {
             limit: 50,
             with_bodies: true,
         };
-        told += &format!("{:#?}\n", office.inbox(ask).await.unwrap());
+        told += &format!("{:#?}\n", office.inbox(request).await.unwrap());
     }
     for query in ["漢字", "subject:parser", "outside OR quote", "pars*", "from:claude AND line", "\"tab line\""] {
-        let ask = SearchAsk { project_key: PROJECT, query, about: About::default(), before: None, limit: 50 };
-        let found = office.search(ask).await.unwrap();
+        let request = SearchRequest { project_key: PROJECT, query, about: About::default(), before: None, limit: 50 };
+        let found = office.search(request).await.unwrap();
         assert!(!found.is_empty(), "{query}");
         told += &format!("{found:#?}\n");
     }
-    let work = WorkAsk { project_key: PROJECT, state: None, agent: None, before: None, limit: 50 };
+    let work = WorkRequest { project_key: PROJECT, state: None, agent: None, before: None, limit: 50 };
     told += &format!("{:#?}\n", office.work(work).await.unwrap());
     told += &format!("{:#?}\n", office.reservations(PROJECT, None, 50).await.unwrap());
     told += &format!("{:#?}\n", office.channels(PROJECT).await.unwrap());
@@ -182,7 +182,7 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
     let newest: i64 = 6;
     let new = office.send(draft("claude", None)).await.unwrap().message;
     assert_eq!(new.id.0, newest + 1, "numbers go on");
-    let ask = WaitAsk {
+    let request = WaitRequest {
         project_key: PROJECT,
         agent: Claim::of("agent-1"),
         after: None,
@@ -190,10 +190,10 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
         at_most: Duration::ZERO,
         not_after: None,
     };
-    let waited = office.wait_for_mail(ask).await.unwrap();
+    let waited = office.wait_for_mail(request).await.unwrap();
     assert_eq!(waited.last().map(|entry| entry.message.id), Some(new.id), "{waited:?}");
     let paths = ["src/main.rs".to_owned()];
-    let ask = ReserveAsk {
+    let request = ReserveRequest {
         project_key: PROJECT,
         agent: Claim::of("codex"),
         paths: &paths,
@@ -202,10 +202,10 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
         reason: "",
         wait: Duration::ZERO,
     };
-    let refused = office.reserve(ask).await.unwrap_err();
+    let refused = office.reserve(request).await.unwrap_err();
     assert_eq!(refused.code(), "FILE_RESERVATION_CONFLICT");
     let other = ["other.rs".to_owned()];
-    let granted = office.reserve(ReserveAsk { paths: &other, ..ask }).await.unwrap();
+    let granted = office.reserve(ReserveRequest { paths: &other, ..request }).await.unwrap();
     assert_eq!(granted[0].id.0, 3, "numbers of reservations go on");
     office.register(named(Some("newcomer"), None)).await.unwrap();
     office.ensure_project("/projects/third").await.unwrap();

@@ -1,4 +1,4 @@
-//! The office as a provider of letters, over a real store: the promises of every provider, and what is its own.
+//! The office as a provider of deliveries, over a real store: the promises of every provider, and what is its own.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use mail::messages::{Importance, NewMessage};
 use mail::office::{Claim, Draft, Identity, Rules};
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
-use mail::provider::{Letter, Provider, ProviderError, Words};
+use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
 use crate::team::send;
@@ -25,8 +25,8 @@ mod suite {
     testing::provider_suite!(super::fresh);
 }
 
-/// The letters of those who are registered, as `reader` finds them.
-fn letters(shop: &Shop, reader: Option<&str>) -> Native {
+/// The deliveries of those who are registered, as `reader` finds them.
+fn deliveries(shop: &Shop, reader: Option<&str>) -> Native {
     Native::new(shop.office.clone(), PROJECT, Names::Known, "terminal").read_by(reader, None)
 }
 
@@ -48,27 +48,27 @@ fn code(answer: Result<impl std::fmt::Debug, ProviderError>) -> String {
     answer.unwrap_err().code().to_owned()
 }
 
-fn ids(letters: &[Letter]) -> Vec<&str> {
-    letters.iter().map(|letter| letter.id.as_str()).collect()
+fn ids(deliveries: &[ProviderDelivery]) -> Vec<&str> {
+    deliveries.iter().map(|delivery| delivery.id.as_str()).collect()
 }
 
 #[tokio::test]
-async fn each_of_several_recipients_has_a_letter_with_an_id_of_its_own() {
+async fn each_of_several_recipients_has_a_delivery_with_an_id_of_its_own() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
-    let all = letters(&shop, None).all("").await.unwrap();
+    let all = deliveries(&shop, None).all("").await.unwrap();
     assert_eq!(ids(&all), [format!("{id}.1"), format!("{id}.2")]);
     assert_eq!((all[0].to.as_str(), &all[0].cc), ("bob", &vec!["carol".to_owned()]));
     assert_eq!((all[1].to.as_str(), &all[1].cc), ("carol", &vec!["bob".to_owned()]));
     assert!(all[1].created_at > all[0].created_at, "callers sort by it");
-    assert_eq!(ids(&letters(&shop, None).inbox("carol").await.unwrap()), [format!("{id}.2")]);
+    assert_eq!(ids(&deliveries(&shop, None).inbox("carol").await.unwrap()), [format!("{id}.2")]);
 }
 
 #[tokio::test]
-async fn what_is_done_with_one_copy_leaves_the_others_alone() {
+async fn what_is_done_with_one_delivery_leaves_the_others_alone() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
-    let native = letters(&shop, Some("carol"));
+    let native = deliveries(&shop, Some("carol"));
     let carols = format!("{id}.2");
     native.read(&carols).await.unwrap();
     native.archive(&carols).await.unwrap();
@@ -77,55 +77,55 @@ async fn what_is_done_with_one_copy_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn a_bare_number_means_the_readers_own_copy_and_else_has_to_be_plain() {
+async fn a_bare_number_means_the_readers_own_delivery_and_else_has_to_be_plain() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
-    assert_eq!(letters(&shop, Some("carol")).read(&id).await.unwrap().to, "carol");
-    assert!(!letters(&shop, None).get(&format!("{id}.1")).await.unwrap().read);
-    assert_eq!(code(letters(&shop, None).archive(&id).await), "SEVERAL_COPIES");
-    assert_eq!(letters(&shop, Some("dave")).get(&id).await.unwrap().to, "bob", "who only looks sees the first");
-    let gone = letters(&shop, None).get(&format!("{id}.3")).await;
+    assert_eq!(deliveries(&shop, Some("carol")).read(&id).await.unwrap().to, "carol");
+    assert!(!deliveries(&shop, None).get(&format!("{id}.1")).await.unwrap().read);
+    assert_eq!(code(deliveries(&shop, None).archive(&id).await), "SEVERAL_COPIES");
+    assert_eq!(deliveries(&shop, Some("dave")).get(&id).await.unwrap().to, "bob", "who only looks sees the first");
+    let gone = deliveries(&shop, None).get(&format!("{id}.3")).await;
     assert!(matches!(gone, Err(ProviderError::NotFound { .. })), "{gone:?}");
 }
 
 #[tokio::test]
-async fn one_acts_on_ones_own_letters_alone() {
+async fn one_acts_on_ones_own_deliveries_alone() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob"], &[]).await;
     for id in [id.clone(), format!("{id}.1")] {
-        assert_eq!(code(letters(&shop, Some("carol")).archive(&id).await), "NOT_A_RECIPIENT");
-        assert_eq!(code(letters(&shop, Some("carol")).read(&id).await), "NOT_A_RECIPIENT");
+        assert_eq!(code(deliveries(&shop, Some("carol")).archive(&id).await), "NOT_A_RECIPIENT");
+        assert_eq!(code(deliveries(&shop, Some("carol")).read(&id).await), "NOT_A_RECIPIENT");
     }
-    letters(&shop, Some("bob")).archive(&id).await.unwrap();
+    deliveries(&shop, Some("bob")).archive(&id).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_blind_copy_is_not_told_of_by_any_other_letter() {
+async fn a_blind_copy_is_not_told_of_by_any_other_delivery() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob"], &["dave"]).await;
-    let bobs = letters(&shop, Some("bob")).inbox("bob").await.unwrap().remove(0);
+    let bobs = deliveries(&shop, Some("bob")).inbox("bob").await.unwrap().remove(0);
     assert_eq!((bobs.id.as_str(), bobs.cc.len()), (id.as_str(), 0), "as if it were the only one");
-    let daves = letters(&shop, Some("dave")).inbox("dave").await.unwrap().remove(0);
+    let daves = deliveries(&shop, Some("dave")).inbox("dave").await.unwrap().remove(0);
     assert_eq!((daves.id, daves.cc), (format!("{id}.2"), vec!["bob".to_owned()]));
-    assert_eq!(ids(&letters(&shop, Some("bob")).thread(&id).await.unwrap()), [id.as_str()]);
+    assert_eq!(ids(&deliveries(&shop, Some("bob")).thread(&id).await.unwrap()), [id.as_str()]);
     let blind = format!("{id}.2");
     for stranger in [None, Some("bob"), Some("carol")] {
         for answer in
-            [letters(&shop, stranger).get(&blind).await.map(drop), letters(&shop, stranger).archive(&blind).await]
+            [deliveries(&shop, stranger).get(&blind).await.map(drop), deliveries(&shop, stranger).archive(&blind).await]
         {
             assert!(matches!(answer, Err(ProviderError::NotFound { .. })), "{stranger:?}: {answer:?}");
         }
     }
-    assert_eq!(letters(&shop, Some("agent-0")).get(&blind).await.unwrap().to, "dave", "the sender knows");
+    assert_eq!(deliveries(&shop, Some("agent-0")).get(&blind).await.unwrap().to, "dave", "the sender knows");
 }
 
 #[tokio::test]
-async fn a_thread_has_each_message_once_as_the_readers_own_copy() {
+async fn a_thread_has_each_message_once_as_the_readers_own_delivery() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob", "carol"], &[]).await;
-    let native = letters(&shop, Some("carol"));
+    let native = deliveries(&shop, Some("carol"));
     let answer = native.reply(&id, Words { from: "carol", ..HELLO }).await.unwrap();
-    assert_eq!(answer.reply_to, Some(format!("{id}.2")), "carol answered her copy");
+    assert_eq!(answer.reply_to, Some(format!("{id}.2")), "carol answered her delivery");
     for named in [id.as_str(), &format!("{id}.1"), &answer.id] {
         assert_eq!(ids(&native.thread(named).await.unwrap()), [format!("{id}.2"), answer.id.clone()], "{named}");
     }
@@ -136,7 +136,7 @@ async fn blind_recipients_do_not_learn_of_each_other() {
     let shop = crowd().await;
     let id = sent_to(&shop, &["bob"], &["carol", "dave"]).await;
     for name in ["carol", "dave"] {
-        let native = letters(&shop, Some(name));
+        let native = deliveries(&shop, Some(name));
         let own = native.inbox(name).await.unwrap().remove(0);
         assert_eq!((own.id.as_str(), own.to.as_str()), (format!("{id}.2").as_str(), name));
         assert_eq!(native.get(&own.id).await.unwrap().to, name);
@@ -182,23 +182,23 @@ async fn where_names_are_strict_the_open_door_takes_no_name_away() {
 }
 
 #[tokio::test]
-async fn a_letter_whose_parent_did_not_come_along_is_read_all_the_same() {
+async fn a_delivery_whose_parent_did_not_come_along_is_read_all_the_same() {
     let shop = crowd().await;
     let orphan = NewMessage { reply_to: Some(MessageId(9999)), ..shop.team.message(0, &[1], "Hi") };
     send(&shop.store, &orphan).await;
-    let inbox = letters(&shop, Some("agent-1")).inbox("agent-1").await.unwrap();
+    let inbox = deliveries(&shop, Some("agent-1")).inbox("agent-1").await.unwrap();
     assert_eq!(inbox[0].reply_to.as_deref(), Some("9999"));
 }
 
 #[tokio::test]
 async fn an_unknown_name_is_refused_with_the_nearest_where_names_are_registered() {
     let shop = crowd().await;
-    let refused = letters(&shop, None).send("karol", HELLO).await.unwrap_err();
+    let refused = deliveries(&shop, None).send("karol", HELLO).await.unwrap_err();
     assert!(
         matches!(&refused, ProviderError::Office(Error::UnknownAgent { near, .. }) if near == &["carol"]),
         "{refused}"
     );
-    assert_eq!(code(letters(&shop, None).inbox("karol").await), "AGENT_NOT_FOUND");
+    assert_eq!(code(deliveries(&shop, None).inbox("karol").await), "AGENT_NOT_FOUND");
 }
 
 #[tokio::test]
@@ -218,10 +218,10 @@ async fn how_much_a_message_matters_and_who_waits_is_told() {
     let shop = crowd().await;
     let urgent = Draft { importance: Importance::Urgent, ack_required: Some(true), ..draft("agent-0", None) };
     shop.office.send(urgent).await.unwrap();
-    let native = letters(&shop, Some("agent-1"));
-    let letter = native.inbox("agent-1").await.unwrap().remove(0);
-    assert_eq!((letter.priority, letter.awaits_ack), (Some(1), true));
-    let id = MessageId(letter.id.parse().unwrap());
+    let native = deliveries(&shop, Some("agent-1"));
+    let delivery = native.inbox("agent-1").await.unwrap().remove(0);
+    assert_eq!((delivery.priority, delivery.awaits_ack), (Some(1), true));
+    let id = MessageId(delivery.id.parse().unwrap());
     shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
-    assert!(!native.get(&letter.id).await.unwrap().awaits_ack);
+    assert!(!native.get(&delivery.id).await.unwrap().awaits_ack);
 }

@@ -10,7 +10,7 @@ use mail::Error;
 use mail::agents::AgentStore;
 use mail::ids::AgentId;
 use mail::messages::{MessageStore, Vouched};
-use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveAsk, Rules};
+use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveRequest, Rules};
 use tokio::task::JoinSet;
 
 use crate::shop::{PROJECT, draft, named, shop};
@@ -142,9 +142,9 @@ async fn a_request_stands_for_a_bounded_number_of_globs() {
     let reserve = async |paths: Vec<String>| {
         let agent = Claim::of("agent-0");
         let (ttl_seconds, wait) = (60, Duration::ZERO);
-        let ask =
-            ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
-        shop.office.reserve(ask).await
+        let request =
+            ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
+        shop.office.reserve(request).await
     };
     let full: Vec<String> = (0..16).map(braces).collect();
     assert_eq!(
@@ -174,8 +174,8 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
     assert_eq!(reservations(), 0, "nothing was given back");
     let (agent, paths) = (Claim::of("agent-0"), ["src/**".to_owned()]);
     let (ttl_seconds, wait) = (60, Duration::ZERO);
-    let ask = ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
-    shop.office.reserve(ask).await.unwrap();
+    let request = ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
+    shop.office.reserve(request).await.unwrap();
     let granted = reservations();
     shop.office.release(PROJECT, agent, None).await.unwrap();
     assert_eq!(reservations(), granted + 1);

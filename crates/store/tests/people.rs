@@ -9,7 +9,7 @@ use mail::channels::OfficeMark;
 use mail::events::{Event, EventKind, EventStore};
 use mail::ids::ReservationId;
 use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
-use mail::office::{Claim, Registration, ReserveAsk, Rules, TakenIn};
+use mail::office::{Claim, Registration, ReserveRequest, Rules, TakenIn};
 use mail::presence::PresenceStore;
 use mail::reservations::{Reservation, ReservationStore};
 
@@ -32,9 +32,9 @@ async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
 async fn reserve(shop: &Shop, name: &str, path: &str) -> Reservation {
     let paths = [path.to_owned()];
     let (agent, wait) = (Claim::of(name), Duration::ZERO);
-    let ask =
-        ReserveAsk { project_key: PROJECT, agent, paths: &paths, ttl_seconds: 60, exclusive: true, reason: "", wait };
-    shop.office.for_person().reserve(ask).await.unwrap().remove(0)
+    let request =
+        ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds: 60, exclusive: true, reason: "", wait };
+    shop.office.for_person().reserve(request).await.unwrap().remove(0)
 }
 
 #[tokio::test]

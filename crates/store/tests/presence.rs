@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use mail::clock::Clock;
 use mail::events::{EventKind, EventStore};
 use mail::messages::{About, MessageStore};
-use mail::office::{Claim, CopiesAsk, Identity, InboxAsk, Rules, Sign, WaitAsk};
+use mail::office::{Claim, DeliveriesRequest, Identity, InboxRequest, Rules, Sign, WaitRequest};
 use mail::presence::{Presence, PresenceStore, Source};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
@@ -27,7 +27,7 @@ async fn shown(shop: &Shop, agent: usize) -> String {
 }
 
 async fn inbox(shop: &Shop, agent: Claim<'_>) -> Result<(), mail::Error> {
-    let ask = InboxAsk {
+    let request = InboxRequest {
         project_key: PROJECT,
         agent,
         unread_only: false,
@@ -38,7 +38,7 @@ async fn inbox(shop: &Shop, agent: Claim<'_>) -> Result<(), mail::Error> {
         limit: 1,
         with_bodies: false,
     };
-    shop.office.inbox(ask).await.map(drop)
+    shop.office.inbox(request).await.map(drop)
 }
 
 fn heartbeat(agent: &str, state: &str, timestamp: Option<Timestamp>) -> Heartbeat {
@@ -69,8 +69,8 @@ async fn to_look_into_a_mailbox_or_to_be_written_to_is_no_sign_of_life() {
     let shop = shop(Rules::default()).await;
     shop.office.send(draft("agent-0", None)).await.unwrap();
     let whose = Some(Claim::of("agent-1"));
-    let ask = CopiesAsk { project_key: PROJECT, whose, unread_only: true, after: None, limit: 9 };
-    assert_eq!(shop.office.open_copies(ask).await.unwrap().len(), 1);
+    let request = DeliveriesRequest { project_key: PROJECT, whose, unread_only: true, after: None, limit: 9 };
+    assert_eq!(shop.office.open_deliveries(request).await.unwrap().len(), 1);
     shop.office.count_open(PROJECT, whose).await.unwrap();
     shop.office.whois(PROJECT, "agent-1").await.unwrap();
     shop.office.present(PROJECT, None, 9).await.unwrap();
@@ -107,7 +107,7 @@ async fn acts_are_noted_once_a_minute_and_silence_shows() {
 #[tokio::test]
 async fn whoever_waits_for_mail_is_there() {
     let shop = shop(Rules::default()).await;
-    let ask = WaitAsk {
+    let request = WaitRequest {
         project_key: PROJECT,
         agent: AGENT,
         after: None,
@@ -115,7 +115,7 @@ async fn whoever_waits_for_mail_is_there() {
         at_most: Duration::from_secs(50),
         not_after: None,
     };
-    shop.office.wait_for_mail(ask).await.unwrap();
+    shop.office.wait_for_mail(request).await.unwrap();
     assert_eq!(shown(&shop, 0).await, "AWAKE");
 }
 

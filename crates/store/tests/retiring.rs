@@ -9,7 +9,7 @@ use mail::messages::{MessageStore, Role};
 use mail::office::{Draft, PostDraft};
 
 use crate::shop::{PROJECT, Shop, named, office_over};
-use crate::talk::{arrive, copies, post, reply, said, take_in, talking, to};
+use crate::talk::{arrive, deliveries, post, reply, said, take_in, talking, to};
 
 /// A shop in which codex is retired.
 async fn retired() -> Shop {
@@ -75,7 +75,7 @@ async fn in_a_channel_a_retired_agent_is_not_called() {
     let message = shop.office.post(post("claude", &[], "Look, @codex and @gemini.")).await.unwrap().message;
     assert_eq!(message.cc, ["gemini"]);
     let message = shop.office.post(post("claude", &[], "Codex, look.")).await.unwrap().message;
-    assert_eq!(copies(&shop, &message).await, []);
+    assert_eq!(deliveries(&shop, &message).await, []);
     let refused = shop.office.post(post("claude", &["someone-new", "codex"], "Look.")).await;
     assert!(is_refused(&refused), "{refused:?}");
     let made = shop.store.agents_named(shop.team.project, &["someone-new"]).await.unwrap();
@@ -102,9 +102,9 @@ async fn what_was_said_outside_is_kept_for_a_retired_agent() {
     arrive(&shop, "msg-1", &said("gemini", "codex", "from a folder")).await;
     take_in(&shop, "msg-2", &said("gemini", "codex", "from NATS"), NATS).await;
     for id in [2, 3] {
-        let copies = shop.store.deliveries(mail::ids::MessageId(id)).await.unwrap();
-        let copies: Vec<_> = copies.iter().map(|copy| (copy.recipient.as_str(), copy.role)).collect();
-        assert_eq!(copies, [("codex", Role::To)]);
+        let deliveries = shop.store.deliveries(mail::ids::MessageId(id)).await.unwrap();
+        let deliveries: Vec<_> = deliveries.iter().map(|delivery| (delivery.recipient.as_str(), delivery.role)).collect();
+        assert_eq!(deliveries, [("codex", Role::To)]);
     }
 }
 

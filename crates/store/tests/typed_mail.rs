@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::Message;
-use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkAsk};
+use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkRequest};
 use mail::work::{State, WorkItem, WorkQuery, WorkStore};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
@@ -211,8 +211,8 @@ async fn the_board_is_asked_by_state_and_agent_in_pages() {
     let mut found = Vec::new();
     let mut before = None;
     loop {
-        let ask = WorkAsk { project_key: PROJECT, state: Some("in_progress"), agent: None, before, limit: 1 };
-        let page = shop.office.work(ask).await.unwrap();
+        let request = WorkRequest { project_key: PROJECT, state: Some("in_progress"), agent: None, before, limit: 1 };
+        let page = shop.office.work(request).await.unwrap();
         found.extend(ids(&page.items).into_iter().map(str::to_owned));
         before = page.next;
         if before.is_none() {
@@ -220,8 +220,8 @@ async fn the_board_is_asked_by_state_and_agent_in_pages() {
         }
     }
     assert_eq!(found, ["a-5", "a-3", "a-1"]);
-    let ask = WorkAsk { project_key: PROJECT, state: Some("finished"), agent: None, before: None, limit: 1 };
-    assert!(matches!(shop.office.work(ask).await, Err(Error::Invalid { what: "state", .. })));
+    let request = WorkRequest { project_key: PROJECT, state: Some("finished"), agent: None, before: None, limit: 1 };
+    assert!(matches!(shop.office.work(request).await, Err(Error::Invalid { what: "state", .. })));
 }
 
 #[tokio::test]
@@ -252,8 +252,8 @@ async fn item(shop: &Shop, id: &str) -> WorkItem {
 }
 
 async fn asked(shop: &Shop, state: Option<&str>, agent: Option<&str>, limit: usize) -> Vec<WorkItem> {
-    let ask = WorkAsk { project_key: PROJECT, state, agent, before: None, limit };
-    shop.office.work(ask).await.unwrap().items
+    let request = WorkRequest { project_key: PROJECT, state, agent, before: None, limit };
+    shop.office.work(request).await.unwrap().items
 }
 
 fn ids(items: &[WorkItem]) -> Vec<&str> {

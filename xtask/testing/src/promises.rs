@@ -26,9 +26,9 @@ macro_rules! store_contract {
 
 /// Makes one test of each promise of a provider, or of those that are named.
 ///
-/// `$fresh` names an async function that returns a provider without letters as `mail::provider::suite::Shared`, and a
-/// guard that is kept until the promise was checked; or `None`, when a program is missing without which there is nothing
-/// to check.
+/// `$fresh` names an async function that returns a provider without deliveries as `mail::provider::suite::Shared`, and
+/// a guard that is kept until the promise was checked; or `None`, when a program is missing without which there is
+/// nothing to check.
 #[macro_export]
 macro_rules! provider_suite {
     (@tests $($promise:ident(first))+) => {$(

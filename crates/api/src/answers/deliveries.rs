@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use mail::messages::Vouched;
 use mail::provider::native::is_last_page;
-use mail::provider::{Count, Letter};
+use mail::provider::{Count, ProviderDelivery};
 
 use super::Word;
 
 declare! {
     /// One recipient's delivery of a message. What says nothing is left out.
-    ReceivedAnswer::new(delivery: Letter) {
+    ReceivedAnswer::new(delivery: ProviderDelivery) {
         id: String = delivery.id,
         from: String = delivery.from,
         vouched[if_any]: Option<Word> = delivery.is_human.then(|| Vouched::Human.as_str().into()),
@@ -50,7 +50,7 @@ declare! {
     }
 }
 
-impl From<ReceivedAnswer> for Letter {
+impl From<ReceivedAnswer> for ProviderDelivery {
     fn from(answer: ReceivedAnswer) -> Self {
         Self {
             id: answer.id,
@@ -74,7 +74,7 @@ impl From<ReceivedAnswer> for Letter {
 
 impl DeliveriesAnswer {
     /// The page for which at most `limit` deliveries were asked.
-    pub(crate) fn new(page: Vec<Letter>, limit: usize) -> Self {
+    pub(crate) fn new(page: Vec<ProviderDelivery>, limit: usize) -> Self {
         let next = if is_last_page(&page, limit) { None } else { page.last().map(|delivery| delivery.id.clone()) };
         Self { deliveries: page.into_iter().map(ReceivedAnswer::new).collect(), next }
     }

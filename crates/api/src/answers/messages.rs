@@ -116,7 +116,7 @@ declare! {
     }
 
     /// What one recipient did with a message, as the sender or an onlooker sees it.
-    CopyAnswer::new(delivery: Delivery) {
+    RecipientAnswer::new(delivery: Delivery) {
         /// The recipient.
         name: String = delivery.recipient,
         /// `to`, `cc` or `bcc`.
@@ -135,7 +135,7 @@ declare! {
         #[serde(flatten)]
         message: MessageAnswer,
         /// The deliveries.
-        recipients: Vec<CopyAnswer>,
+        recipients: Vec<RecipientAnswer>,
     }
 }
 
@@ -175,7 +175,7 @@ impl FollowedAnswer {
     /// With `blind`, blind copies are shown too: only the sender may ask for that.
     pub(crate) fn new(message: Message, deliveries: Vec<Delivery>, with_body: bool, blind: bool) -> Self {
         let shown = deliveries.into_iter().filter(|delivery| blind || delivery.role != Role::Bcc);
-        Self { recipients: shown.map(CopyAnswer::new).collect(), message: MessageAnswer::new(message, with_body) }
+        Self { recipients: shown.map(RecipientAnswer::new).collect(), message: MessageAnswer::new(message, with_body) }
     }
 }
 

@@ -71,7 +71,7 @@ impl Demo {
         let mut server = Listening::open(config, None, None).await?;
         let sample = Sample::read()?;
         let members = sample.members();
-        let (office, bells) = (server.post.office.clone(), server.post.bells.clone());
+        let (office, wake_ups) = (server.post.office.clone(), server.post.wake_ups.clone());
         if home.is_new {
             sample.fill(&server.post).await?;
             home.mark()?;
@@ -79,10 +79,10 @@ impl Demo {
             home.check_projects(&office, &members).await?;
         }
         sample.stand_in_line(&office).await?;
-        server.relays.spawn(members::keep_awake(office.clone(), bells.clone(), members.clone()));
+        server.relays.spawn(members::keep_awake(office.clone(), wake_ups.clone(), members.clone()));
         if !self.still {
             let play = Play::begin(office, members, home.is_new).await?;
-            server.relays.spawn(play.go_on(bells));
+            server.relays.spawn(play.go_on(wake_ups));
         }
         self.tell(&server, home, as_json);
         server.run(asked_to_stop).await;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use api::answers::ReceivedAnswer;
 use clap::{Args, CommandFactory};
-use mail::provider::{Letter, Provider, ProviderError, Words};
+use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
 use serde::Deserialize;
 
 use super::Cli;
@@ -128,10 +128,10 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>>
     let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
     let mut said = None;
     post_office::run(async {
-        let letters = Deliveries::open(config, project, who.clone()).await?.for_any_name();
-        let done = perform(&letters, operation, argument, written.as_ref(), who.as_ref()).await;
-        letters.post_office.write_out().await;
-        letters.post_office.close().await;
+        let deliveries = Deliveries::open(config, project, who.clone()).await?.for_any_name();
+        let done = perform(&deliveries, operation, argument, written.as_ref(), who.as_ref()).await;
+        deliveries.post_office.write_out().await;
+        deliveries.post_office.close().await;
         said = done?;
         Ok(ExitCode::SUCCESS)
     })?;
@@ -139,7 +139,7 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>>
 }
 
 async fn perform(
-    letters: &Deliveries,
+    deliveries: &Deliveries,
     operation: &str,
     argument: &str,
     written: Option<&ExecInput>,
@@ -147,23 +147,23 @@ async fn perform(
 ) -> anyhow::Result<Option<String>> {
     let words = || written.context("there is nothing to send")?.words(who);
     match operation {
-        "inbox" | "check" => listed(letters.inbox(argument).await?),
-        "all" => listed(letters.all(argument).await?),
-        "thread" => listed(letters.thread(argument).await?),
-        "get" => one(letters.get(argument).await?),
-        "read" => one(letters.read(argument).await?),
+        "inbox" | "check" => listed(deliveries.inbox(argument).await?),
+        "all" => listed(deliveries.all(argument).await?),
+        "thread" => listed(deliveries.thread(argument).await?),
+        "get" => one(deliveries.get(argument).await?),
+        "read" => one(deliveries.read(argument).await?),
         "count" => {
-            let count = letters.count(argument).await?;
+            let count = deliveries.count(argument).await?;
             Ok(Some(format!(r#"{{"total":{},"unread":{}}}"#, count.total, count.unread)))
         }
-        "send" => one(letters.send(argument, words()?).await?),
-        "reply" => one(letters.reply(argument, words()?).await?),
+        "send" => one(deliveries.send(argument, words()?).await?),
+        "reply" => one(deliveries.reply(argument, words()?).await?),
         change => {
             match change {
-                "mark-read" => letters.mark_read(argument).await?,
-                "mark-unread" => letters.mark_unread(argument).await?,
-                "archive" => letters.archive(argument).await?,
-                _ => letters.delete(argument).await?,
+                "mark-read" => deliveries.mark_read(argument).await?,
+                "mark-unread" => deliveries.mark_unread(argument).await?,
+                "archive" => deliveries.archive(argument).await?,
+                _ => deliveries.delete(argument).await?,
             }
             Ok(None)
         }
@@ -199,18 +199,18 @@ impl ExecInput {
     }
 }
 
-/// A letter on this wire, which knows fewer members than an answer.
-fn shown(letter: Letter) -> ReceivedAnswer {
-    ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..ReceivedAnswer::new(letter) }
+/// A delivery on this wire, which knows fewer members than an answer.
+fn shown(delivery: ProviderDelivery) -> ReceivedAnswer {
+    ReceivedAnswer { awaits_ack: false, addressed: Vec::new(), archived: false, ..ReceivedAnswer::new(delivery) }
 }
 
-fn one(letter: Letter) -> anyhow::Result<Option<String>> {
-    Ok(Some(serde_json::to_string(&shown(letter))?))
+fn one(delivery: ProviderDelivery) -> anyhow::Result<Option<String>> {
+    Ok(Some(serde_json::to_string(&shown(delivery))?))
 }
 
 /// An empty list is no output at all.
-fn listed(letters: Vec<Letter>) -> anyhow::Result<Option<String>> {
-    let shown: Vec<ReceivedAnswer> = letters.into_iter().map(shown).collect();
+fn listed(deliveries: Vec<ProviderDelivery>) -> anyhow::Result<Option<String>> {
+    let shown: Vec<ReceivedAnswer> = deliveries.into_iter().map(shown).collect();
     Ok(if shown.is_empty() { None } else { Some(serde_json::to_string(&shown)?) })
 }
 

@@ -167,7 +167,7 @@ impl Hook {
             return Ok(());
         }
         let runtime = super::small_runtime()?;
-        let errand = async {
+        let operation = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
             let reply = happening.reply(&mailbox).await;
             // No event tells that a call which was refused has ended.
@@ -181,7 +181,7 @@ impl Hook {
         };
         let time = (deadline - TIME_TO_TIDY_UP).saturating_duration_since(Instant::now());
         // What is not done by then is let go, and a program that was asked for mail is ended.
-        let done = runtime.block_on(async { tokio::time::timeout(time, errand).await });
+        let done = runtime.block_on(async { tokio::time::timeout(time, operation).await });
         runtime.shutdown_background();
         done.unwrap_or_else(|_| Err(too_late()))
     }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Subcommand};
 use mail::channels::SIGN;
 use mail::error::shown;
-use mail::provider::{Letter, Provider};
+use mail::provider::{Provider, ProviderDelivery};
 
 use super::Cli;
 use super::given::MessageBody;
@@ -191,7 +191,7 @@ impl Visit<'_> {
     }
 
     /// A delivery that something is to be done with: only its recipient may.
-    async fn own(&self, id: &str) -> Result<Letter, Refused> {
+    async fn own(&self, id: &str) -> Result<ProviderDelivery, Refused> {
         let delivery = self.provider().get(id).await?;
         if delivery.to == self.who.name {
             return Ok(delivery);

@@ -101,7 +101,7 @@ impl Nudge {
                     let nudged = relay::nudge::nudge(way, &text).await;
                     return nudged.map(|()| None).map_err(|error| failed(&error, &pace, &who, now));
                 }
-                // A letter is worth waiting for; a person who nudges is told at once.
+                // A message is worth waiting for; a person who nudges is told at once.
                 Turn::Later(left) if self.unread.is_some() && Instant::now() + left <= patience_ends => {
                     tokio::time::sleep(left).await;
                 }
@@ -138,7 +138,7 @@ fn failed(error: &NudgeError, pace: &Pace, who: &str, taken: Timestamp) -> anyho
     anyhow::anyhow!("{error}. {}{again} [{}]", error.hint(), error.code())
 }
 
-/// Nudges those who got a letter, each in a process of its own that nobody waits for.
+/// Nudges those who got a message, each in a process of its own that nobody waits for.
 pub struct Notifier {
     home: PathBuf,
     source: Option<PathBuf>,
@@ -153,7 +153,7 @@ impl Notifier {
         Self { home: config.home.clone(), source: config.source.clone(), reached }
     }
 
-    /// Begins to nudge an agent, unless it reads the letter first; `false` if nobody said how it is reached.
+    /// Begins to nudge an agent, unless it reads the message first; `false` if nobody said how it is reached.
     pub fn nudge(&self, project: &str, agent: &str, id: &str) -> anyhow::Result<bool> {
         if !self.reached.iter().any(|name| name == agent) {
             return Ok(false);

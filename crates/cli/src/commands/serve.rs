@@ -99,7 +99,7 @@ pub(super) struct Listening {
     listener: TcpListener,
     pub(super) address: SocketAddr,
     door: Door,
-    /// What runs beside the office. It has to end by itself when the bells are closed.
+    /// What runs beside the office. It has to end by itself when the office closes.
     pub(super) relays: JoinSet<()>,
     nats: Option<JoinHandle<()>>,
     ownership: Ownership,
@@ -145,12 +145,12 @@ impl Listening {
     /// Serves until it is asked to stop and everything that was under way has ended.
     pub(super) async fn run(self, asked_to_stop: impl Future<Output = ()>) {
         let Self { post, listener, door, relays, nats, ownership, .. } = self;
-        let bells = post.bells.clone();
+        let wake_ups = post.wake_ups.clone();
         let (told, mut stopping) = tokio::sync::watch::channel(false);
         let serving = door.serve(listener, async move {
             asked_to_stop.await;
             tracing::info!("stopping: requests under way are finished first");
-            bells.close();
+            wake_ups.close();
             told.send_replace(true);
         });
         let goodbye = async {

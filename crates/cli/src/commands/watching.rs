@@ -1,7 +1,7 @@
 //! A table that stays: drawn again when something changed it, or when time did.
 //!
-//! The office rings when there may be news. That somebody has waited too long for help, or was silent for too long, comes
-//! without a ring, so there is a look now and then as well. What did not change is not drawn again.
+//! The office wakes whoever watches when there may be news. That somebody has waited too long for help, or was silent for too long, comes
+//! without a wake-up, so there is a look now and then as well. What did not change is not drawn again.
 
 use std::io;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::output::{self, Screen, text};
 use crate::post_office::{PostOffice, Refused};
 
-/// How late a look is at most that no ring brought about.
+/// How late a look is at most that no wake-up brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
 /// What is said while there is no answer.
 const SHOWN_AGAIN: &str = "The table is shown again as soon as there is an answer.";

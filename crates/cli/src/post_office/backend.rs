@@ -51,7 +51,7 @@ pub struct Own {
     pub post: Post,
     /// What does what is due with the folders of channels.
     pub relays: Relays,
-    /// What runs beside the office for as long as it is open. NATS does too, and notices by itself that the bells were closed.
+    /// What runs beside the office for as long as it is open. NATS does too, and notices by itself that the office closes.
     _running: JoinSet<()>,
 }
 
@@ -81,7 +81,7 @@ impl Own {
     /// Ends the streams of notices, and answers whoever waits with what there is. Other requests are answered as before.
     pub fn close(&self) {
         self.endpoint.close();
-        self.post.bells.close();
+        self.post.wake_ups.close();
     }
 }
 

@@ -48,15 +48,15 @@ impl InProject {
         }
     }
 
-    /// Opens the post office for something about the project, whose key the errand gets; see [`super::visit`]. That there is no
+    /// Opens the post office for something about the project, whose key the operation gets; see [`super::visit`]. That there is no
     /// such project is told in words for somebody at a terminal.
     pub fn visit(
         &self,
         config: Config,
-        errand: impl AsyncFnOnce(&PostOffice, &str) -> anyhow::Result<ExitCode>,
+        operation: impl AsyncFnOnce(&PostOffice, &str) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         let key = self.key()?;
-        let ended = super::visit(config, &key, async |post_office: &PostOffice| errand(post_office, &key).await);
+        let ended = super::visit(config, &key, async |post_office: &PostOffice| operation(post_office, &key).await);
         ended.map_err(|error| match error.downcast::<Refused>() {
             Ok(refused) if refused.code == "PROJECT_NOT_FOUND" => self.advised(refused).into(),
             Ok(refused) => refused.into(),

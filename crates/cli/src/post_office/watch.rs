@@ -1,6 +1,6 @@
 //! Listening for changes of a resource, for as long as somebody wants to know. What is at an address is the office's to know.
 //!
-//! A ring says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again, at
+//! A wake-up says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again, at
 //! another office when the old one is gone.
 
 use std::sync::Arc;
@@ -20,44 +20,44 @@ const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// A resource that is watched until this is dropped.
 pub struct Watch {
-    rung: Arc<Notify>,
+    changes: Arc<Notify>,
     _listening: JoinSet<()>,
 }
 
 impl Watch {
-    /// Begins to watch. The first ring comes when the stream is open, for what changed before went unseen.
+    /// Begins to watch. The first wake-up comes when the stream is open, for what changed before went unseen.
     pub fn begin(connection: Arc<Connection>, uri: &str) -> Self {
         let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
         let request = ClientMessage::inquiry("subscriptions/listen", wanted);
-        let rung = Arc::new(Notify::new());
+        let changes = Arc::new(Notify::new());
         let mut listening = JoinSet::new();
-        listening.spawn(listen(connection, request, rung.clone()));
-        Self { rung, _listening: listening }
+        listening.spawn(listen(connection, request, changes.clone()));
+        Self { changes, _listening: listening }
     }
 
-    /// Waits until the resource may have changed since the last time. Many changes may be one ring.
+    /// Waits until the resource may have changed since the last time. Many changes may be one wake-up.
     pub async fn changed(&self) {
-        self.rung.notified().await;
+        self.changes.notified().await;
     }
 }
 
-async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<Notify>) {
+async fn listen(connection: Arc<Connection>, request: ClientMessage, changes: Arc<Notify>) {
     loop {
         let next_stream = Instant::now() + SHORTEST_PAUSE;
-        let (bell, mut notices) = mpsc::channel(1);
-        let stream = connection.listen(&request, &bell);
+        let (sender, mut notices) = mpsc::channel(1);
+        let stream = connection.listen(&request, &sender);
         tokio::pin!(stream);
         let mut was_open = false;
         let is_gone = loop {
             tokio::select! {
                 is_gone = &mut stream => break is_gone,
-                _ = notices.recv() => rung.notify_one(),
+                _ = notices.recv() => changes.notify_one(),
             }
             was_open = true;
         };
         // Nobody knows what changes while nobody listens, nor where a server refuses to tell.
         if was_open || !is_gone {
-            rung.notify_one();
+            changes.notify_one();
         }
         sleep_until(next_stream).await;
     }

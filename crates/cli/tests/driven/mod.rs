@@ -224,7 +224,7 @@ impl Client {
     }
 
     pub fn send(&mut self, from: &str, to: &str, subject: &str) {
-        self.call("send_message", letter(from, to, subject));
+        self.call("send_message", message(from, to, subject));
     }
 
     /// The subjects in an inbox, newest first.
@@ -264,7 +264,7 @@ impl Drop for Client {
 
 pub const PROJECT: &str = "/projects/orchard";
 
-pub fn letter(from: &str, to: &str, subject: &str) -> Value {
+pub fn message(from: &str, to: &str, subject: &str) -> Value {
     json!({ "project_key": PROJECT, "sender_name": from, "to": [to], "subject": subject, "body_md": "…" })
 }
 

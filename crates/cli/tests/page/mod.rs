@@ -40,7 +40,7 @@ promises! {
         an_answer_that_is_refused_keeps_its_text,
         a_form_that_is_sent_twice_sends_once,
         a_person_acknowledges_in_their_own_name,
-        a_copy_is_put_away_and_brought_back,
+        a_delivery_is_archived_and_brought_back,
         a_reservation_is_released_and_its_holder_told,
         a_retired_agent_gets_no_mail_until_it_returns,
     ]

@@ -150,7 +150,7 @@ export async function a_person_acknowledges_in_their_own_name({ office, open }) 
   assert.ok(mine.ack_ts, "the agent's own door says so, too");
 }
 
-export async function a_copy_is_put_away_and_brought_back({ office, open }) {
+export async function a_delivery_is_archived_and_brought_back({ office, open }) {
   await office.join("GreenDog", "BlueLake");
   const id = await office.send("GreenDog", "BlueLake", "Old news", { thread_id: "old" });
   const page = await open(`/p/${SLUG}/thread/old`);

@@ -69,14 +69,14 @@ pub async fn the_audit_tells_who_did_what_to_what(store: &Shared) {
     let told = audit.iter().map(|one| (one.agent.as_deref(), one.subject.as_deref(), one.thread.as_deref()));
     let told: Vec<_> = told.collect();
     let (a, b, c, t) = (Some("alice"), Some("bob"), Some("carol"), Some("T"));
-    let (letter, reservation) = (Some("Parser"), Some("src/**"));
+    let (parser, reservation) = (Some("Parser"), Some("src/**"));
     let expected = [
         (a, b, None),     // retired
         (a, reservation, None), // its reservation given back
         (b, reservation, None), // granted
-        (a, letter, t),   // put away for bob
-        (b, letter, t),   // read
-        (a, letter, t),   // sent
+        (a, parser, t),   // put away for bob
+        (b, parser, t),   // read
+        (a, parser, t),   // sent
         (c, c, None),     // registered
         (b, b, None),
         (a, a, None),

@@ -56,13 +56,13 @@ pub async fn a_post_of_our_own_gets_its_name_when_it_is_kept(store: &Shared) {
 
 pub async fn what_is_no_post_is_none(store: &Shared) {
     let team = team(store).await;
-    let letter = team.send(draft("alice", &["bob"])).await;
-    assert_eq!(store.post(letter).await.unwrap(), None);
-    assert_eq!(store.post(MessageId(letter.0 + 1)).await.unwrap(), None);
+    let direct = team.send(draft("alice", &["bob"])).await;
+    assert_eq!(store.post(direct).await.unwrap(), None);
+    assert_eq!(store.post(MessageId(direct.0 + 1)).await.unwrap(), None);
     assert_eq!(posts(&team, store, "dev", newest(PLENTY)).await, []);
     assert_eq!(store.post_called(team.id(), "dev", "msg-1").await.unwrap(), None);
-    store.note_key(letter, "msg-1").await.unwrap();
-    assert_eq!(store.post(letter).await.unwrap(), None, "a letter stays one");
+    store.note_key(direct, "msg-1").await.unwrap();
+    assert_eq!(store.post(direct).await.unwrap(), None, "it is still no post");
     assert_eq!(store.channels(team.id()).await.unwrap(), []);
 }
 
@@ -72,7 +72,7 @@ pub async fn a_message_tells_its_channel_before_its_recipients(store: &Shared) {
     assert_eq!(message.to, ["#dev", "bob"]);
     assert_eq!(message.cc, ["carol"]);
     assert_eq!(team.inbox("bob").await[0].message.to, ["#dev", "bob"]);
-    assert_eq!(store.deliveries(message.id).await.unwrap().len(), 2, "a channel has no copy");
+    assert_eq!(store.deliveries(message.id).await.unwrap().len(), 2, "a channel has no delivery");
 }
 
 pub async fn a_broadcast_is_nobodys_mail(store: &Shared) {
@@ -248,9 +248,9 @@ pub async fn an_answer_tells_the_name_of_what_it_answers(store: &Shared) {
     let question = team.send(arrived("msg-1", "Well?")).await;
     let answer = team.send(Draft { reply_to: Some(question), ..said("Yes.") }).await;
     assert_eq!(store.post(answer).await.unwrap().unwrap().in_reply_to.as_deref(), Some("msg-1"));
-    let letter = team.send(draft("alice", &["bob"])).await;
-    let in_the_open = team.send(Draft { reply_to: Some(letter), ..said("Yes.") }).await;
-    assert_eq!(store.post(in_the_open).await.unwrap().unwrap().in_reply_to, None, "a letter has no name outside");
+    let direct = team.send(draft("alice", &["bob"])).await;
+    let in_the_open = team.send(Draft { reply_to: Some(direct), ..said("Yes.") }).await;
+    assert_eq!(store.post(in_the_open).await.unwrap().unwrap().in_reply_to, None, "a message to an agent has no name outside");
 }
 
 pub async fn a_post_that_stands_outside_goes_by_its_name_there(store: &Shared) {
@@ -356,7 +356,7 @@ async fn send_many(team: &Team, count: usize) -> Vec<MessageId> {
     let mut sent = Vec::new();
     for number in 0..count {
         sent.push(team.send(said(&format!("{number}"))).await);
-        // Other channels and letters stand between them.
+        // Other channels and direct messages stand between them.
         team.send(said("Elsewhere").posted(chat("ops"))).await;
     }
     sent

@@ -133,10 +133,10 @@ impl Team {
         self.store.message(self.id(), id).await.unwrap().expect("the message is kept")
     }
 
-    /// One recipient's copy, which has to be there.
-    pub(super) async fn copy(&self, id: MessageId, recipient: &str) -> Delivery {
+    /// One recipient's delivery, which has to be there.
+    pub(super) async fn delivery(&self, id: MessageId, recipient: &str) -> Delivery {
         let deliveries = self.store.deliveries(id).await.unwrap();
-        deliveries.into_iter().find(|copy| copy.recipient == recipient).expect("the recipient has a copy")
+        deliveries.into_iter().find(|delivery| delivery.recipient == recipient).expect("the recipient has a delivery")
     }
 
     /// Takes as many of an agent's unseen messages, and returns their numbers.

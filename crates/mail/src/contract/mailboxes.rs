@@ -30,7 +30,7 @@ pub async fn pages_of_the_inbox_meet_without_gap_or_repeat(store: &Shared) {
     assert_eq!(page(MessageId(i64::MAX)).await, [sent[4], sent[3]]);
 }
 
-pub async fn an_entry_holds_the_whole_message_and_the_own_copy(store: &Shared) {
+pub async fn an_entry_holds_the_whole_message_and_the_own_delivery(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"]).cc(&["carol"]).bcc(&["alice"]).thread("T").wants_ack()).await;
     for (name, role) in [("bob", Role::To), ("carol", Role::Cc), ("alice", Role::Bcc)] {

@@ -1,4 +1,4 @@
-//! What every store promises of what recipients do with their copies: being shown, reading, acknowledging.
+//! What every store promises of what recipients do with their deliveries: being shown, reading, acknowledging.
 
 use tokio::task::JoinSet;
 
@@ -14,7 +14,7 @@ pub async fn reading_is_noted_with_its_time(store: &Shared) {
     let time = at("16:05:00.000001");
     let state = store.mark(team.agent("bob"), id, &Mark::Read, time).await.unwrap();
     assert_eq!(state, Some(DeliveryState { read_at: Some(time), ..DeliveryState::default() }));
-    assert_eq!(Some(team.copy(id, "bob").await.state), state);
+    assert_eq!(Some(team.delivery(id, "bob").await.state), state);
 }
 
 pub async fn acknowledging_also_reads(store: &Shared) {
@@ -29,7 +29,7 @@ pub async fn acknowledging_also_reads(store: &Shared) {
         ..DeliveryState::default()
     };
     assert_eq!(state, Some(expected));
-    assert_eq!(Some(team.copy(id, "bob").await.state), state);
+    assert_eq!(Some(team.delivery(id, "bob").await.state), state);
 }
 
 pub async fn acknowledging_what_was_read_keeps_when_it_was_read(store: &Shared) {
@@ -57,7 +57,7 @@ pub async fn acknowledging_again_keeps_the_first_time_and_note(store: &Shared) {
     let first = store.mark(bob, id, &ack(""), at("16:05:00")).await.unwrap();
     assert_eq!(store.mark(bob, id, &ack("second"), at("16:06:00")).await.unwrap(), first, "also an empty note");
     assert_eq!(store.mark(bob, id, &Mark::Read, at("16:07:00")).await.unwrap(), first);
-    assert_eq!(Some(team.copy(id, "bob").await.state), first);
+    assert_eq!(Some(team.delivery(id, "bob").await.state), first);
     assert_eq!(team.count_events(EventKind::MessageAcknowledged).await, 1);
 }
 
@@ -74,16 +74,16 @@ pub async fn acknowledging_writes_one_event(store: &Shared) {
     assert_eq!(team.events().await, events, "it was read already");
 }
 
-pub async fn one_recipients_mark_leaves_the_other_copies_alone(store: &Shared) {
+pub async fn one_recipients_mark_leaves_the_other_deliveries_alone(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"]).cc(&["carol"])).await;
     let other = team.send(draft("alice", &["bob"])).await;
     store.mark(team.agent("bob"), id, &ack("yes"), at("16:05:00")).await.unwrap();
-    assert_eq!(team.copy(id, "carol").await.state, DeliveryState::default());
-    assert_eq!(team.copy(other, "bob").await.state, DeliveryState::default());
+    assert_eq!(team.delivery(id, "carol").await.state, DeliveryState::default());
+    assert_eq!(team.delivery(other, "bob").await.state, DeliveryState::default());
 }
 
-pub async fn who_has_no_copy_marks_nothing(store: &Shared) {
+pub async fn who_has_no_delivery_marks_nothing(store: &Shared) {
     let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let id = shop.send(draft("alice", &["bob"])).await;
     let before = (shop.events().await, bank.events().await);
@@ -93,7 +93,7 @@ pub async fn who_has_no_copy_marks_nothing(store: &Shared) {
     }
     let unknown = MessageId(id.0 + 1);
     assert_eq!(store.mark(shop.agent("bob"), unknown, &Mark::Read, at("16:05:00")).await.unwrap(), None);
-    assert_eq!(shop.copy(id, "bob").await.state, DeliveryState::default());
+    assert_eq!(shop.delivery(id, "bob").await.state, DeliveryState::default());
     assert_eq!((shop.events().await, bank.events().await), before);
 }
 
@@ -103,9 +103,9 @@ pub async fn being_shown_is_noted_without_being_read(store: &Shared) {
     let before = team.events().await;
     assert_eq!(team.take("bob", 2, at("16:05:00")).await, sent[..2]);
     let shown = DeliveryState { shown_at: Some(at("16:05:00")), ..DeliveryState::default() };
-    assert_eq!(team.copy(sent[0], "bob").await.state, shown);
-    assert_eq!(team.copy(sent[1], "bob").await.state, shown);
-    assert_eq!(team.copy(sent[2], "bob").await.state, DeliveryState::default());
+    assert_eq!(team.delivery(sent[0], "bob").await.state, shown);
+    assert_eq!(team.delivery(sent[1], "bob").await.state, shown);
+    assert_eq!(team.delivery(sent[2], "bob").await.state, DeliveryState::default());
     assert_eq!(team.events().await, before);
     let read = store.mark(bob, sent[0], &Mark::Read, at("16:06:00")).await.unwrap();
     assert_eq!(read, Some(DeliveryState { read_at: Some(at("16:06:00")), ..shown }));
@@ -117,14 +117,14 @@ pub async fn being_shown_again_keeps_the_first_time(store: &Shared) {
     team.take("bob", 1, at("16:05:00")).await;
     let again = store.take_unseen(bob, Some(MessageId(0)), 1, at("16:06:00"), None).await.unwrap();
     assert_eq!(again[0].state.shown_at, Some(at("16:05:00")));
-    assert_eq!(team.copy(id, "bob").await.state.shown_at, Some(at("16:05:00")));
+    assert_eq!(team.delivery(id, "bob").await.state.shown_at, Some(at("16:05:00")));
 }
 
 pub async fn what_one_is_shown_is_not_noted_for_others(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob", "carol"])).await;
     team.take("bob", 1, at("16:05:00")).await;
-    assert_eq!(team.copy(id, "carol").await.state.shown_at, None);
+    assert_eq!(team.delivery(id, "carol").await.state.shown_at, None);
     assert_eq!(team.take("carol", 1, at("16:06:00")).await, [id]);
 }
 
@@ -140,7 +140,7 @@ pub async fn acknowledging_at_once_counts_the_first(store: &Shared) {
         });
     }
     let answers = tasks.join_all().await;
-    let kept = team.copy(id, "bob").await.state;
+    let kept = team.delivery(id, "bob").await.state;
     assert!(answers.iter().all(|answer| *answer == kept), "all are told the same: {answers:?}");
     assert_eq!(team.count_events(EventKind::MessageAcknowledged).await, 1);
 }

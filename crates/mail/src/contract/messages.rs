@@ -123,18 +123,18 @@ pub async fn the_time_of_one_project_does_not_move_another(store: &Shared) {
     assert_eq!(other.created_at, at("16:00:00"));
 }
 
-pub async fn copies_are_told_by_role_and_then_in_the_senders_order(store: &Shared) {
+pub async fn deliveries_are_told_by_role_and_then_in_the_senders_order(store: &Shared) {
     let mut team = team(store).await;
     for name in ["dave", "erin", "frank"] {
         team.join(name).await;
     }
     let mixed = draft("alice", &[]).bcc(&["frank"]).cc(&["erin"]).to(&["dave"]);
     let id = team.send(mixed.bcc(&["alice"]).to(&["bob"]).cc(&["carol"])).await;
-    let copies = store.deliveries(id).await.unwrap();
-    let told: Vec<_> = copies.iter().map(|copy| (copy.role, copy.recipient.as_str())).collect();
+    let deliveries = store.deliveries(id).await.unwrap();
+    let told: Vec<_> = deliveries.iter().map(|delivery| (delivery.role, delivery.recipient.as_str())).collect();
     let (to, cc, bcc) = (Role::To, Role::Cc, Role::Bcc);
     assert_eq!(told, [(to, "dave"), (to, "bob"), (cc, "erin"), (cc, "carol"), (bcc, "frank"), (bcc, "alice")]);
-    assert!(copies.iter().all(|copy| copy.state == DeliveryState::default()), "nobody did anything yet");
+    assert!(deliveries.iter().all(|delivery| delivery.state == DeliveryState::default()), "nobody did anything yet");
     let message = team.message(id).await;
     assert_eq!((message.to, message.cc), (names(&["dave", "bob"]), names(&["erin", "carol"])));
 }
@@ -144,7 +144,7 @@ pub async fn blind_recipients_are_not_told_in_the_message(store: &Shared) {
     let id = team.send(draft("alice", &["bob"]).bcc(&["carol"])).await;
     let message = team.message(id).await;
     assert_eq!((message.to, message.cc), (names(&["bob"]), names(&[])));
-    assert_eq!(team.copy(id, "carol").await.role, Role::Bcc);
+    assert_eq!(team.delivery(id, "carol").await.role, Role::Bcc);
     for name in ["bob", "carol"] {
         let entry = &team.inbox(name).await[0];
         assert_eq!((&entry.message.to, &entry.message.cc), (&names(&["bob"]), &names(&[])), "{name}");
@@ -159,13 +159,13 @@ pub async fn one_may_write_to_oneself(store: &Shared) {
     assert_eq!(team.inbox("alice").await[0].message, team.message(id).await);
 }
 
-pub async fn an_unknown_message_has_no_copies(store: &Shared) {
+pub async fn an_unknown_message_has_no_deliveries(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"])).await;
     assert_eq!(store.deliveries(MessageId(id.0 + 1)).await.unwrap(), []);
 }
 
-pub async fn hundreds_of_recipients_each_get_a_copy_in_order(store: &Shared) {
+pub async fn hundreds_of_recipients_each_get_a_delivery_in_order(store: &Shared) {
     let mut team = team(store).await;
     // Falling names, so that neither sorting nor registration order can pass for the sender's order.
     let everyone: Vec<String> = (0..300).map(|number| format!("agent-{number:03}")).collect();
@@ -175,8 +175,8 @@ pub async fn hundreds_of_recipients_each_get_a_copy_in_order(store: &Shared) {
     let everyone: Vec<&str> = everyone.iter().rev().map(String::as_str).collect();
     let id = team.send(draft("alice", &everyone)).await;
     assert_eq!(team.message(id).await.to, everyone);
-    let copies = store.deliveries(id).await.unwrap();
-    assert!(copies.iter().map(|copy| copy.recipient.as_str()).eq(everyone));
+    let deliveries = store.deliveries(id).await.unwrap();
+    assert!(deliveries.iter().map(|delivery| delivery.recipient.as_str()).eq(everyone));
     assert_eq!(team.inbox("agent-123").await.len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! What every store promises of mail at a glance: which messages are listed, and what is told of their copies.
+//! What every store promises of mail at a glance: which messages are listed, and what is told of their deliveries.
 
 use formats::Kind;
 
@@ -61,12 +61,12 @@ pub async fn a_listing_is_newest_first_and_its_pages_meet(store: &Shared) {
     assert_eq!(page(None, 0).await, []);
 }
 
-pub async fn a_listing_tells_how_it_stands_with_all_copies(store: &Shared) {
+pub async fn a_listing_tells_how_it_stands_with_all_deliveries(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"]).cc(&["carol"]).wants_ack()).await;
     let stands = async || {
         let listed = store.listing(&all(&team)).await.unwrap().remove(0);
-        (listed.copies, listed.unread, listed.acks_due, listed.archived)
+        (listed.deliveries, listed.unread, listed.acks_due, listed.archived)
     };
     assert_eq!(stands().await, (2, 2, 2, 0));
     read(store, &team, "bob", id).await;
@@ -77,7 +77,7 @@ pub async fn a_listing_tells_how_it_stands_with_all_copies(store: &Shared) {
     assert_eq!(stands().await, (2, 0, 0, 1), "nothing is due of what is put away");
     let post = NewPost::chat(ChannelName::parse("dev").unwrap());
     team.send(draft("alice", &[]).posted(post)).await;
-    assert_eq!(stands().await, (0, 0, 0, 0), "what is said to nobody in particular has no copies");
+    assert_eq!(stands().await, (0, 0, 0, 0), "what is said to nobody in particular has no deliveries");
 }
 
 pub async fn a_listing_shows_the_beginning_of_a_body(store: &Shared) {
@@ -107,7 +107,7 @@ pub async fn all_mail_is_listed_whether_it_is_put_away_or_not(store: &Shared) {
     assert_eq!(listed(store, &Listing { archived_only: true, ..all(&team) }).await, [sent[1]]);
 }
 
-pub async fn an_agents_mail_is_what_it_has_a_copy_of(store: &Shared) {
+pub async fn an_agents_mail_is_what_it_has_a_delivery_of(store: &Shared) {
     let team = team(store).await;
     let to = team.send(draft("alice", &["bob", "carol"])).await;
     let cc = team.send(draft("alice", &["carol"]).cc(&["bob"])).await;
@@ -115,7 +115,7 @@ pub async fn an_agents_mail_is_what_it_has_a_copy_of(store: &Shared) {
     assert_eq!(listed(store, &of(&team, "bob")).await, [cc, to]);
     assert_eq!(listed(store, &of(&team, "alice")).await, [wrote]);
     let counts = &store.listing(&of(&team, "bob")).await.unwrap()[1];
-    assert_eq!((counts.copies, counts.unread), (2, 2), "all copies are counted");
+    assert_eq!((counts.deliveries, counts.unread), (2, 2), "all deliveries are counted");
 }
 
 pub async fn a_listing_can_be_narrowed_to_what_is_unread(store: &Shared) {
@@ -185,7 +185,7 @@ pub async fn a_listing_can_be_narrowed_to_what_matters_or_is_of_a_kind(store: &S
     assert_eq!(listed(store, &page).await, [sent[3]]);
 }
 
-pub async fn each_condition_on_copies_is_met_by_some_copy(store: &Shared) {
+pub async fn each_condition_on_deliveries_is_met_by_some_delivery(store: &Shared) {
     let team = team(store).await;
     let both = draft("alice", &["bob", "carol"]).wants_ack();
     let wanted = of_kind(important(both.clone(), Importance::High), "HELP_REQUEST");
@@ -209,7 +209,7 @@ pub async fn each_condition_on_copies_is_met_by_some_copy(store: &Shared) {
         ..listing
     };
     assert_eq!(listed(store, &every(all(&team))).await, [id], "bob has not read it, and carol put it away");
-    assert_eq!(listed(store, &every(of(&team, "bob"))).await, [], "one copy cannot be both");
+    assert_eq!(listed(store, &every(of(&team, "bob"))).await, [], "one delivery cannot be both");
     let open_only = Listing { archived_only: false, ..every(of(&team, "carol")) };
     assert_eq!(listed(store, &open_only).await, [open]);
 }
@@ -253,8 +253,8 @@ pub async fn a_blind_copy_is_listed_for_its_own_agent_alone(store: &Shared) {
     };
     for listing in narrowed(of(&team, "carol")) {
         let listed = store.listing(&listing).await.unwrap();
-        let counts: Vec<_> = listed.iter().map(|one| (one.copies, one.unread, one.acks_due)).collect();
-        assert_eq!(counts, [(2, 2, 2)], "bob's copy, and her own");
+        let counts: Vec<_> = listed.iter().map(|one| (one.deliveries, one.unread, one.acks_due)).collect();
+        assert_eq!(counts, [(2, 2, 2)], "bob's delivery, and her own");
     }
     read(store, &team, "bob", id).await;
     acknowledge(store, &team, "bob", id).await;
@@ -262,7 +262,7 @@ pub async fn a_blind_copy_is_listed_for_its_own_agent_alone(store: &Shared) {
         assert_eq!(listed(store, listing).await, [], "what is open is carol's alone");
     }
     let mine = &store.listing(&of(&team, "bob")).await.unwrap()[0];
-    assert_eq!((mine.copies, mine.unread, mine.acks_due, mine.archived), (1, 0, 0, 0));
+    assert_eq!((mine.deliveries, mine.unread, mine.acks_due, mine.archived), (1, 0, 0, 0));
     put_away(store, &team, "carol", id).await;
     assert_eq!(listed(store, &Listing { archived_only: true, ..all(&team) }).await, []);
     let away = Listing { archived_only: true, ..of(&team, "carol") };
@@ -294,7 +294,7 @@ pub async fn a_listing_stays_within_its_project(store: &Shared) {
     assert_eq!(store.count_unread(shop.id(), Some(bank.agent("bob")), PLENTY).await.unwrap(), 0);
 }
 
-pub async fn unread_copies_are_counted_up_to_a_number(store: &Shared) {
+pub async fn unread_deliveries_are_counted_up_to_a_number(store: &Shared) {
     let team = team(store).await;
     let first = team.send(draft("alice", &["bob", "carol"])).await;
     let second = team.send(draft("alice", &["bob"]).bcc(&["carol"])).await;

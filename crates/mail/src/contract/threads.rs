@@ -50,7 +50,7 @@ pub async fn a_thread_tells_its_length(store: &Shared) {
     let team = team(store).await;
     for length in 1..=3 {
         team.send(draft("alice", &["bob", "carol"]).thread("T")).await;
-        assert_eq!(store.thread_length(team.id(), "T").await.unwrap(), length, "messages count, not copies");
+        assert_eq!(store.thread_length(team.id(), "T").await.unwrap(), length, "messages count, not deliveries");
     }
 }
 

@@ -195,7 +195,7 @@ pub async fn importing_again_takes_nothing_back(store: &Shared, second: &Shared)
     let there = team(second).await;
     let read = second.mark(there.agent("bob"), id, &Mark::Read, at("20:01:00")).await.unwrap();
     assert_eq!(second.import(&records, at("21:00:00")).await.unwrap(), [Imported::AlreadyThere]);
-    assert_eq!(Some(there.copy(id, "bob").await.state), read, "what bob did since stays");
+    assert_eq!(Some(there.delivery(id, "bob").await.state), read, "what bob did since stays");
 }
 
 pub async fn an_import_goes_on_where_the_last_one_ended(store: &Shared, second: &Shared) {
@@ -289,7 +289,7 @@ pub async fn archived_mail_is_left_out_of_the_mailboxes(store: &Shared, second: 
     assert_eq!(there.take("bob", PLENTY, at("20:00:00")).await, [sent[0], sent[2]]);
     let unread = second.take_unseen(bob, Some(MessageId(0)), PLENTY, at("20:00:00"), None).await.unwrap();
     assert_eq!(entry_ids(&unread), [sent[0], sent[2]]);
-    assert_eq!(there.copy(sent[1], "bob").await.state.archived_at, Some(at("16:05:00")));
+    assert_eq!(there.delivery(sent[1], "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(second.outbox(there.agent("alice"), None, PLENTY, true).await.unwrap().len(), 3, "nothing is destroyed");
 }
 
@@ -337,7 +337,7 @@ async fn fill(store: &Shared) -> Team {
     store.mark(shop.agent("bob"), first, &ack, at("16:05:00")).await.unwrap();
     assert_eq!(shop.take("carol", 1, at("16:06:00")).await, [first]);
     store.mark(shop.agent("alice"), second, &Mark::Read, at("16:07:00")).await.unwrap();
-    assert_eq!(shop.copy(first, "carol").await.role, Role::Bcc);
+    assert_eq!(shop.delivery(first, "carol").await.role, Role::Bcc);
     shop
 }
 

@@ -168,8 +168,8 @@ pub async fn a_chain_of_answers_is_counted_where_watchers_gave_them(store: &Shar
     assert_eq!(hops(other).await, 0, "the key is that of another answer");
     let post = NewPost { hops: 4, ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
     let said = team.send(draft("alice", &["bob"]).posted(post)).await;
-    let letter = team.send(answer("bob", said).key(&answer_key("bob", said), 1)).await;
-    assert_eq!((hops(said).await, hops(letter).await), (4, 5), "a post says it itself");
+    let answered = team.send(answer("bob", said).key(&answer_key("bob", said), 1)).await;
+    assert_eq!((hops(said).await, hops(answered).await), (4, 5), "a post says it itself");
 }
 
 pub async fn what_a_watcher_has_answered_in_the_channel_is_not_taken_on(store: &Shared) {

@@ -1,33 +1,33 @@
-//! Mailboxes, copy by copy: what is open, finding one, and putting it away.
+//! Mailboxes, delivery by delivery: what is open, finding one, and putting it away.
 
 use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
-use crate::mailboxes::{CopyId, CopyQuery, Count, RecipientCopy, open_to_all, place_of};
+use crate::mailboxes::{DeliveryId, DeliveryQuery, Count, DeliveredMessage, open_to_all, place_of};
 use crate::messages::{Delivery, Message};
 use crate::projects::Project;
 
 /// Which open mail is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct CopiesAsk<'a> {
+pub struct DeliveriesRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Whose; everybody's without one.
     pub whose: Option<Claim<'a>>,
     /// Only what is not read yet.
     pub unread_only: bool,
-    /// Only copies behind the one at this place of this message.
+    /// Only deliveries behind the one at this place of this message.
     pub after: Option<(MessageId, usize)>,
     /// At most so many.
     pub limit: usize,
 }
 
 impl Office {
-    /// A page of open copies, oldest first; an empty one is the last. Changes nothing.
-    pub async fn open_copies(&self, ask: CopiesAsk<'_>) -> Result<Vec<RecipientCopy>, Error> {
-        let (project, agent) = self.mailbox(ask.project_key, ask.whose).await?;
-        let CopiesAsk { unread_only, after, limit, .. } = ask;
-        Ok(self.store.open_copies(&CopyQuery { project: project.id, agent, unread_only, after, limit }).await?)
+    /// A page of open deliveries, oldest first; an empty one is the last. Changes nothing.
+    pub async fn open_deliveries(&self, request: DeliveriesRequest<'_>) -> Result<Vec<DeliveredMessage>, Error> {
+        let (project, agent) = self.mailbox(request.project_key, request.whose).await?;
+        let DeliveriesRequest { unread_only, after, limit, .. } = request;
+        Ok(self.store.open_deliveries(&DeliveryQuery { project: project.id, agent, unread_only, after, limit }).await?)
     }
 
     /// How much is open, of one agent or of everybody.
@@ -36,37 +36,37 @@ impl Office {
         Ok(self.store.count_open(project.id, agent).await?)
     }
 
-    /// The copy that somebody who looks means: the one at that place, else the reader's own, else the first.
-    pub async fn copy(&self, project_key: &str, id: CopyId, reader: Option<&str>) -> Result<RecipientCopy, Error> {
-        let (message, copies) = self.message(project_key, id.message).await?;
-        let place = id.place.or_else(|| place_of(&copies, reader?)).unwrap_or(1);
-        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage(id.message))
+    /// The delivery that somebody who looks means: the one at that place, else the reader's own, else the first.
+    pub async fn delivery(&self, project_key: &str, id: DeliveryId, reader: Option<&str>) -> Result<DeliveredMessage, Error> {
+        let (message, deliveries) = self.message(project_key, id.message).await?;
+        let place = id.place.or_else(|| place_of(&deliveries, reader?)).unwrap_or(1);
+        DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))
     }
 
-    /// The copy that somebody who does something with it means: it has to be plain which one.
-    pub async fn copy_to_act_on(
+    /// The delivery that somebody who does something with it means: it has to be plain which one.
+    pub async fn delivery_to_act_on(
         &self,
         project_key: &str,
-        id: CopyId,
+        id: DeliveryId,
         reader: Option<&str>,
-    ) -> Result<RecipientCopy, Error> {
-        let (message, copies) = self.message(project_key, id.message).await?;
-        let own = reader.and_then(|reader| place_of(&copies, reader));
-        let only = (open_to_all(&copies).count() == 1).then_some(1);
+    ) -> Result<DeliveredMessage, Error> {
+        let (message, deliveries) = self.message(project_key, id.message).await?;
+        let own = reader.and_then(|reader| place_of(&deliveries, reader));
+        let only = (open_to_all(&deliveries).count() == 1).then_some(1);
         let Some(place) = id.place.or(own).or(only) else {
-            return Err(several_copies(&message, &copies));
+            return Err(several_deliveries(&message, &deliveries));
         };
-        RecipientCopy::at(&message, &copies, place).ok_or(Error::UnknownMessage(id.message))
+        DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))
     }
 
-    /// Puts the agent's copy away; whether this call did it.
+    /// Puts the agent's delivery away; whether this call did it.
     pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let is_new = self.store.archive(agent.id, id, agent.id, self.clock.now()).await?;
         self.tell_moved(&project, &agent, id, is_new).await
     }
 
-    /// Wakes whoever waits for the mail of an agent whose copy was put away or brought back; whether it was.
+    /// Wakes whoever waits for the mail of an agent whose delivery was put away or brought back; whether it was.
     pub(super) async fn tell_moved(
         &self,
         project: &Project,
@@ -74,7 +74,7 @@ impl Office {
         id: MessageId,
         is_new: Option<bool>,
     ) -> Result<bool, Error> {
-        let Some(is_new) = is_new else { return Err(self.no_copy(project, agent.name.clone(), id).await?) };
+        let Some(is_new) = is_new else { return Err(self.no_delivery(project, agent.name.clone(), id).await?) };
         if is_new {
             self.wake.mail_for(&[agent.id]);
         }
@@ -100,10 +100,10 @@ impl Office {
     }
 }
 
-fn several_copies(message: &Message, copies: &[Delivery]) -> Error {
-    let open = open_to_all(copies).count();
-    let named = open_to_all(copies).zip(1..);
-    let copies =
-        named.map(|(copy, place)| (CopyId::shown(message.id, open, place).to_string(), copy.recipient.clone()));
-    Error::SeveralCopies { id: message.id, copies: copies.collect() }
+fn several_deliveries(message: &Message, deliveries: &[Delivery]) -> Error {
+    let open = open_to_all(deliveries).count();
+    let named = open_to_all(deliveries).zip(1..);
+    let deliveries =
+        named.map(|(delivery, place)| (DeliveryId::shown(message.id, open, place).to_string(), delivery.recipient.clone()));
+    Error::SeveralDeliveries { id: message.id, deliveries: deliveries.collect() }
 }

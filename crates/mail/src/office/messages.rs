@@ -23,7 +23,7 @@ const LONGEST_NOTE: usize = 16 * 1024;
 
 /// Which mail of an inbox is asked for.
 #[derive(Clone, Debug)]
-pub struct InboxAsk<'a> {
+pub struct InboxRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Whose inbox.
@@ -46,7 +46,7 @@ pub struct InboxAsk<'a> {
 
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug)]
-pub struct WaitAsk<'a> {
+pub struct WaitRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Whose mail.
@@ -63,17 +63,17 @@ pub struct WaitAsk<'a> {
 
 impl Office {
     /// One agent's mail, newest first. Changes nothing.
-    pub async fn inbox(&self, ask: InboxAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
-        let (_, agent, _) = self.acting(ask.project_key, ask.agent).await?;
+    pub async fn inbox(&self, request: InboxRequest<'_>) -> Result<Vec<InboxEntry>, Error> {
+        let (_, agent, _) = self.acting(request.project_key, request.agent).await?;
         let query = InboxQuery {
             agent: agent.id,
-            unread_only: ask.unread_only,
-            ack_required_only: ask.ack_required_only,
-            thread: ask.thread.map(str::to_owned),
-            about: ask.about,
-            before: ask.before,
-            limit: ask.limit,
-            with_bodies: ask.with_bodies,
+            unread_only: request.unread_only,
+            ack_required_only: request.ack_required_only,
+            thread: request.thread.map(str::to_owned),
+            about: request.about,
+            before: request.before,
+            limit: request.limit,
+            with_bodies: request.with_bodies,
         };
         Ok(self.store.inbox(&query).await?)
     }
@@ -82,10 +82,10 @@ impl Office {
     ///
     /// What is returned counts as shown and is not returned again, unless `after` asks for it; it stays unread. Empty
     /// when the time is over, or the office closes. A store that goes away in between is waited for, too.
-    pub async fn wait_for_mail(&self, ask: WaitAsk<'_>) -> Result<Vec<InboxEntry>, Error> {
-        let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
-        let deadline = self.clock.now().as_microsecond() + ask.at_most.as_micros() as i64;
-        let gone = match ask.not_after.map(|time| Duration::try_from(time.duration_since(self.clock.now()))) {
+    pub async fn wait_for_mail(&self, request: WaitRequest<'_>) -> Result<Vec<InboxEntry>, Error> {
+        let (project, agent, _) = self.acting(request.project_key, request.agent).await?;
+        let deadline = self.clock.now().as_microsecond() + request.at_most.as_micros() as i64;
+        let gone = match request.not_after.map(|time| Duration::try_from(time.duration_since(self.clock.now()))) {
             Some(Ok(left)) => Some(Instant::now() + left),
             Some(Err(_)) => return Ok(Vec::new()),
             None => None,
@@ -94,7 +94,7 @@ impl Office {
         let mut signal = self.wake.mailbox(agent.id);
         let mut has_waited = false;
         loop {
-            let unseen = self.store.take_unseen(agent.id, ask.after, ask.limit, self.clock.now(), gone).await;
+            let unseen = self.store.take_unseen(agent.id, request.after, request.limit, self.clock.now(), gone).await;
             let left = deadline - self.clock.now().as_microsecond();
             let is_over = left <= 0 || self.wake.closing();
             match unseen {
@@ -128,7 +128,7 @@ impl Office {
         self.mark(project_key, agent, id, Mark::Acknowledged { note: note.to_owned() }).await
     }
 
-    /// Notes what the agent did with its copy of a message.
+    /// Notes what the agent did with its delivery of a message.
     pub(crate) async fn mark(
         &self,
         project_key: &str,
@@ -141,16 +141,16 @@ impl Office {
             self.wake.work_changed(project.id);
             return Ok(state);
         }
-        Err(self.no_copy(&project, agent.name, id).await?)
+        Err(self.no_delivery(&project, agent.name, id).await?)
     }
 
-    /// Why an agent has no copy of a message.
-    pub(super) async fn no_copy(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
+    /// Why an agent has no delivery of a message.
+    pub(super) async fn no_delivery(&self, project: &Project, agent: String, id: MessageId) -> Result<Error, Error> {
         let is_there = self.store.message(project.id, id).await?.is_some();
         Ok(if is_there { Error::NotARecipient { id, agent } } else { Error::UnknownMessage(id) })
     }
 
-    /// A message and every recipient's copy; blind copies are left to the caller to hide.
+    /// A message and every recipient's delivery; blind copies are left to the caller to hide.
     pub async fn message(&self, project_key: &str, id: MessageId) -> Result<(Message, Vec<Delivery>), Error> {
         let project = self.project(project_key).await?;
         let message = self.known_message(&project, id).await?;
@@ -162,7 +162,7 @@ impl Office {
         self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage(id))
     }
 
-    /// What an agent sent, newest first, each with its copies.
+    /// What an agent sent, newest first, each with its deliveries.
     pub async fn outbox(
         &self,
         project_key: &str,

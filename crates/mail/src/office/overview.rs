@@ -17,7 +17,7 @@ const MOST_PROJECTS: usize = 1_000;
 
 /// Which mail is asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ListingAsk<'a> {
+pub struct ListingRequest<'a> {
     /// The project; without one, all of them.
     pub project_key: Option<&'a str>,
     /// Only mail of the agent of this name, in every project that has one.
@@ -40,15 +40,15 @@ pub struct ListingAsk<'a> {
 
 impl Office {
     /// Mail at a glance, newest first, of one project or of all. Changes nothing.
-    pub async fn listing(&self, ask: ListingAsk<'_>) -> Result<Vec<(Project, Listed)>, Error> {
-        let projects = match ask.project_key {
+    pub async fn listing(&self, request: ListingRequest<'_>) -> Result<Vec<(Project, Listed)>, Error> {
+        let projects = match request.project_key {
             Some(key) => vec![self.project(key).await?],
             None => self.store.projects(None, MOST_PROJECTS).await?,
         };
         let mut found: Vec<(Project, Listed)> = Vec::new();
         for project in projects {
-            let agent = match ask.agent {
-                Some(name) => match self.listed_agent(&project, name, ask.project_key.is_some()).await? {
+            let agent = match request.agent {
+                Some(name) => match self.listed_agent(&project, name, request.project_key.is_some()).await? {
                     Some(agent) => Some(agent),
                     None => continue,
                 },
@@ -57,18 +57,18 @@ impl Office {
             let listing = Listing {
                 project: project.id,
                 agent,
-                unread_only: ask.unread_only,
-                ack_due_only: ask.ack_due_only,
-                urgent_only: ask.urgent_only,
-                archived_only: ask.archived_only,
-                kind: ask.kind,
-                before: ask.before,
-                limit: ask.limit,
+                unread_only: request.unread_only,
+                ack_due_only: request.ack_due_only,
+                urgent_only: request.urgent_only,
+                archived_only: request.archived_only,
+                kind: request.kind,
+                before: request.before,
+                limit: request.limit,
             };
             let listed = self.store.listing(&listing).await?;
             found.extend(listed.into_iter().map(|listed| (project.clone(), listed)));
             found.sort_by_key(|(_, listed)| Reverse(listed.message.id));
-            found.truncate(ask.limit);
+            found.truncate(request.limit);
         }
         Ok(found)
     }

@@ -54,7 +54,7 @@ impl Office {
         Ok(agent)
     }
 
-    /// Puts a recipient's copy away, as a person wants it; whether this call did it.
+    /// Puts a recipient's delivery away, as a person wants it; whether this call did it.
     pub async fn archive_for(
         &self,
         project_key: &str,
@@ -67,7 +67,7 @@ impl Office {
         self.tell_moved(&project, &recipient, id, is_new).await
     }
 
-    /// Brings a recipient's copy back that was put away, as a person wants it; whether it was.
+    /// Brings a recipient's delivery back that was put away, as a person wants it; whether it was.
     pub async fn bring_back_for(
         &self,
         project_key: &str,

@@ -25,7 +25,7 @@ const LONGEST_REASON: usize = 4 * 1024;
 
 /// What an agent wants to reserve.
 #[derive(Clone, Copy, Debug)]
-pub struct ReserveAsk<'a> {
+pub struct ReserveRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Who wants it.
@@ -44,47 +44,47 @@ pub struct ReserveAsk<'a> {
 
 impl Office {
     /// Reserves all of the paths or nothing; waits its turn if asked to.
-    pub async fn reserve(&self, ask: ReserveAsk<'_>) -> Result<Vec<Reservation>, Error> {
-        check_ttl("ttl_seconds", ask.ttl_seconds)?;
-        check_text("reason", ask.reason, LONGEST_REASON)?;
-        let (project, agent, _) = self.acting(ask.project_key, ask.agent).await?;
-        let patterns = patterns(&project.human_key, ask.paths, MOST_ALTERNATIVES)?;
-        let deadline = after_seconds(self.clock.now(), ask.wait.as_secs() as i64);
-        let mut request = Request {
+    pub async fn reserve(&self, request: ReserveRequest<'_>) -> Result<Vec<Reservation>, Error> {
+        check_ttl("ttl_seconds", request.ttl_seconds)?;
+        check_text("reason", request.reason, LONGEST_REASON)?;
+        let (project, agent, _) = self.acting(request.project_key, request.agent).await?;
+        let patterns = patterns(&project.human_key, request.paths, MOST_ALTERNATIVES)?;
+        let deadline = after_seconds(self.clock.now(), request.wait.as_secs() as i64);
+        let mut wanted = Request {
             project: project.id,
             agent: agent.id,
             agent_name: agent.name,
             patterns,
-            exclusive: ask.exclusive,
-            reason: ask.reason.to_owned(),
-            ttl_seconds: ask.ttl_seconds,
-            wait_until: (!ask.wait.is_zero()).then_some(deadline),
+            exclusive: request.exclusive,
+            reason: request.reason.to_owned(),
+            ttl_seconds: request.ttl_seconds,
+            wait_until: (!request.wait.is_zero()).then_some(deadline),
             ticket: None,
         };
         let mut signal = self.wake.reservations(project.id);
         loop {
             let now = self.clock.now();
-            let look_again_at = match self.store.reserve(&request, now).await? {
+            let look_again_at = match self.store.reserve(&wanted, now).await? {
                 Reserved::Granted(reservations) => {
                     // A line that became shorter may let others through.
                     self.wake.reservations_changed(project.id);
                     return Ok(reservations);
                 }
                 Reserved::Refused(conflicts) => {
-                    if request.ticket.is_some() {
+                    if wanted.ticket.is_some() {
                         self.wake.reservations_changed(project.id);
                     }
                     return Err(Error::Reserved { conflicts });
                 }
                 Reserved::Circle(circle) => return Err(Error::Circle { circle }),
                 Reserved::Waiting { ticket, look_again_at, .. } => {
-                    request.ticket = Some(ticket);
+                    wanted.ticket = Some(ticket);
                     look_again_at
                 }
             };
             let until = look_again_at.min(deadline).as_microsecond() - self.clock.now().as_microsecond();
             if self.wake.closing() {
-                request.wait_until = None;
+                wanted.wait_until = None;
             } else {
                 signal.wait(Duration::from_micros(until.max(0) as u64).min(ASK_AGAIN)).await;
             }

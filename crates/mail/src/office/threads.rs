@@ -14,7 +14,7 @@ const SUMMED_UP: usize = 2_000;
 
 /// Which part of a thread to read.
 #[derive(Clone, Copy, Debug)]
-pub struct ThreadAsk<'a> {
+pub struct ThreadRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// The thread's name, or the number of any message in it.
@@ -42,7 +42,7 @@ pub struct ThreadPage {
 
 /// What to search for.
 #[derive(Clone, Debug)]
-pub struct SearchAsk<'a> {
+pub struct SearchRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// The query, in the language of [`Query`].
@@ -66,12 +66,12 @@ pub struct Found {
 
 impl Office {
     /// A part of a thread, oldest first. A thread that nobody wrote to is not found.
-    pub async fn thread(&self, ask: ThreadAsk<'_>) -> Result<ThreadPage, Error> {
-        let project = self.project(ask.project_key).await?;
-        let (thread, total) = self.find_thread(&project, ask.thread).await?;
-        let messages = match ask.before {
-            Some(_) => self.store.thread_tail(project.id, &thread, ask.before, ask.limit).await?,
-            None => self.store.thread(project.id, &thread, ask.after, ask.limit, ask.with_bodies).await?,
+    pub async fn thread(&self, request: ThreadRequest<'_>) -> Result<ThreadPage, Error> {
+        let project = self.project(request.project_key).await?;
+        let (thread, total) = self.find_thread(&project, request.thread).await?;
+        let messages = match request.before {
+            Some(_) => self.store.thread_tail(project.id, &thread, request.before, request.limit).await?,
+            None => self.store.thread(project.id, &thread, request.after, request.limit, request.with_bodies).await?,
         };
         Ok(ThreadPage { thread, messages, total })
     }
@@ -92,10 +92,10 @@ impl Office {
     }
 
     /// Messages that match, newest first.
-    pub async fn search(&self, ask: SearchAsk<'_>) -> Result<Vec<Found>, Error> {
-        let query = Query::parse(ask.query)?;
-        let project = self.project(ask.project_key).await?;
-        let found = self.store.search(project.id, &query, &ask.about, ask.before, ask.limit).await;
+    pub async fn search(&self, request: SearchRequest<'_>) -> Result<Vec<Found>, Error> {
+        let query = Query::parse(request.query)?;
+        let project = self.project(request.project_key).await?;
+        let found = self.store.search(project.id, &query, &request.about, request.before, request.limit).await;
         let messages = found.map_err(|error| match error {
             StoreError::TooSlow => Error::SearchTooSlow,
             other => other.into(),

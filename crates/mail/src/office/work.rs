@@ -18,7 +18,7 @@ const OVERDUE: &str = "overdue";
 
 /// Which items are asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct WorkAsk<'a> {
+pub struct WorkRequest<'a> {
     /// The project.
     pub project_key: &'a str,
     /// Only items in the state of this name; `overdue` for those where help is wanted and overdue.
@@ -57,12 +57,12 @@ pub struct WorkStory {
 
 impl Office {
     /// The work of a project, as its mail tells it.
-    pub async fn work(&self, ask: WorkAsk<'_>) -> Result<WorkPage, Error> {
-        let state = ask.state.map(|name| name.replace('-', "_"));
-        let ask = WorkAsk { state: state.as_deref(), ..ask };
-        check_state(ask.state)?;
-        let project = self.project(ask.project_key).await?;
-        let (mut items, mut before, mut looked_at) = (Vec::new(), ask.before, 0);
+    pub async fn work(&self, request: WorkRequest<'_>) -> Result<WorkPage, Error> {
+        let state = request.state.map(|name| name.replace('-', "_"));
+        let request = WorkRequest { state: state.as_deref(), ..request };
+        check_state(request.state)?;
+        let project = self.project(request.project_key).await?;
+        let (mut items, mut before, mut looked_at) = (Vec::new(), request.before, 0);
         loop {
             let query = WorkQuery { project: project.id, id: None, before, limit: STEP };
             let records = self.store.work(&query).await?;
@@ -72,8 +72,8 @@ impl Office {
             for record in records {
                 before = Some(record.newest);
                 looked_at += 1;
-                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &ask)).map(WorkItem::shortened));
-                if items.len() >= ask.limit || looked_at >= MOST_LOOKED_AT {
+                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &request)).map(WorkItem::shortened));
+                if items.len() >= request.limit || looked_at >= MOST_LOOKED_AT {
                     return Ok(WorkPage { project, items, next: before });
                 }
             }
@@ -127,13 +127,13 @@ fn check_state(state: Option<&str>) -> Result<(), Error> {
     }
 }
 
-fn is_wanted(item: &WorkItem, ask: &WorkAsk<'_>) -> bool {
-    let in_state = match ask.state {
+fn is_wanted(item: &WorkItem, request: &WorkRequest<'_>) -> bool {
+    let in_state = match request.state {
         Some(OVERDUE) => matches!(&item.state, State::HelpWanted(question) if question.overdue),
         Some(name) => item.state.name() == name,
         None => true,
     };
-    in_state && ask.agent.is_none_or(|agent| item.agent == agent)
+    in_state && request.agent.is_none_or(|agent| item.agent == agent)
 }
 
 fn has_passed(since: Timestamp, micros: u128, now: Timestamp) -> bool {

@@ -1,4 +1,4 @@
-//! The office as a provider: each recipient's copy of a message is a letter.
+//! The office as a provider: each recipient has a delivery of its own.
 //!
 //! What the verbs mean is decided by the office; this translates. A typed message that is sent here joins the thread of its
 //! work, as at every door, and so has no thread of its own.
@@ -9,30 +9,31 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::{Count, Letter, Provider, ProviderError, Words};
+use super::{Count, ProviderDelivery, Provider, ProviderError, Words};
 use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
-use crate::mailboxes::{CopyId, RecipientCopy, open_to_all, place_of};
+use crate::mailboxes::{DeliveryId, DeliveredMessage, open_to_all, place_of};
 use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
-use crate::office::{Claim, CopiesAsk, Draft, Office, ReplyDraft, ThreadAsk};
+use crate::office::{Claim, DeliveriesRequest, Draft, Office, ReplyDraft, ThreadRequest};
 
-/// How many letters are read at once.
+/// How many deliveries are read at once.
 const PAGE: usize = 500;
-/// How far apart the copies of a message may be as letters, in nanoseconds: the next message is a microsecond later.
+/// How far apart the deliveries of one message may be, in nanoseconds: the next message is a microsecond later.
 const MOST_APART: i64 = 999;
 
 /// Which names there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
-    /// Those that are registered. One acts on one's own letters.
+    /// Those that are registered. One acts on one's own deliveries.
     #[default]
     Known,
-    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and act on all letters.
+    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and act on all
+    /// deliveries.
     Any,
 }
 
-/// Letters of one project. The office is borrowed or shared.
+/// Deliveries of one project. The office is borrowed or shared.
 pub struct Native<O = Arc<Office>> {
     office: O,
     project_key: String,
@@ -43,120 +44,120 @@ pub struct Native<O = Arc<Office>> {
 }
 
 impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
-    /// The letters of a project, for callers at `door`.
+    /// The deliveries of a project, for callers at `door`.
     pub fn new(office: O, project_key: &str, names: Names, door: &'static str) -> Self {
         Self { office, project_key: project_key.to_owned(), reader: None, token: None, names, door }
     }
 
-    /// Says who asks, and with which token. A number that several have a copy of then means the reader's own.
+    /// Says who asks, and with which token. Of a message to several, its number then means the reader's own.
     pub fn read_by(mut self, reader: Option<&str>, token: Option<&str>) -> Self {
         self.reader = reader.map(str::to_owned);
         self.token = token.map(str::to_owned);
         self
     }
 
-    /// A part of what is open, oldest first, behind the letter `after`; an empty part is the last.
+    /// A part of what is open, oldest first, behind the delivery `after`; an empty part is the last.
     pub async fn page(
         &self,
         recipient: &str,
         unread_only: bool,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<Letter>, ProviderError> {
+    ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let after = after.map(parsed).transpose()?.map(|id| (id.message, id.place.unwrap_or(1)));
         let whose = (!recipient.is_empty()).then(|| self.claim(recipient));
-        let ask = CopiesAsk { project_key: &self.project_key, whose, unread_only, after, limit };
-        let mut copies = match self.office.open_copies(ask).await {
+        let request = DeliveriesRequest { project_key: &self.project_key, whose, unread_only, after, limit };
+        let mut delivered = match self.office.open_deliveries(request).await {
             Err(error) if self.names == Names::Any && is_nobody(&error) => Vec::new(),
-            copies => copies?,
+            delivered => delivered?,
         };
         if recipient.is_empty() && self.names == Names::Known {
-            copies.retain(|copy| !copy.is_blind());
+            delivered.retain(|one| !one.is_blind());
         }
-        let mut letters = Vec::with_capacity(copies.len());
-        for copy in copies {
-            letters.push(self.letter(copy).await?);
+        let mut deliveries = Vec::with_capacity(delivered.len());
+        for one in delivered {
+            deliveries.push(self.delivery(one).await?);
         }
-        Ok(letters)
+        Ok(deliveries)
     }
 
-    /// A part of a thread, oldest first, behind the letter `after`: each message once, as the reader's copy or the first.
-    /// An empty part is the last.
-    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<Letter>, ProviderError> {
+    /// A part of a thread, oldest first, behind the delivery `after`: each message once, as the reader's delivery or the
+    /// first. An empty part is the last.
+    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.check_reader().await?;
-        // By its name, or by the number of a message in it; of a copy's id the message counts, if there is such a copy.
-        let copy = CopyId::parse(id).filter(|id| id.place.is_some());
-        let number = match copy {
-            Some(copy) if self.get(id).await.is_ok() => Some(copy.message.to_string()),
+        // By its name, or by the number of a message in it; of a delivery's id the message counts, if there is one.
+        let named = DeliveryId::parse(id).filter(|id| id.place.is_some());
+        let number = match named {
+            Some(named) if self.get(id).await.is_ok() => Some(named.message.to_string()),
             _ => None,
         };
         let after = after.map(parsed).transpose()?.map(|id| id.message);
         for thread in [Some(id), number.as_deref()].into_iter().flatten() {
-            let ask =
-                ThreadAsk { project_key: &self.project_key, thread, after, before: None, limit, with_bodies: true };
-            let page = match self.office.thread(ask).await {
+            let request =
+                ThreadRequest { project_key: &self.project_key, thread, after, before: None, limit, with_bodies: true };
+            let page = match self.office.thread(request).await {
                 Err(Error::UnknownThread { .. }) => continue,
                 Err(error) if self.names == Names::Any && is_nobody(&error) => continue,
                 page => page?,
             };
-            let mut letters = Vec::with_capacity(page.messages.len());
+            let mut deliveries = Vec::with_capacity(page.messages.len());
             for message in page.messages {
-                letters.push(self.letter(self.copy_in_thread(message).await?).await?);
+                deliveries.push(self.delivery(self.delivery_in_thread(message).await?).await?);
             }
-            return Ok(letters);
+            return Ok(deliveries);
         }
         Ok(Vec::new())
     }
 
-    async fn copy_in_thread(&self, message: Message) -> Result<RecipientCopy, ProviderError> {
-        let copies = self.office.store().deliveries(message.id).await.map_err(Error::from)?;
-        let own = self.reader.as_deref().and_then(|reader| place_of(&copies, reader));
-        let own = own.and_then(|place| RecipientCopy::at(&message, &copies, place));
+    async fn delivery_in_thread(&self, message: Message) -> Result<DeliveredMessage, ProviderError> {
+        let deliveries = self.office.store().deliveries(message.id).await.map_err(Error::from)?;
+        let own = self.reader.as_deref().and_then(|reader| place_of(&deliveries, reader));
+        let own = own.and_then(|place| DeliveredMessage::at(&message, &deliveries, place));
         if let Some(own) = own
             && (!own.is_blind() || self.is_proved().await)
         {
             return Ok(own);
         }
-        RecipientCopy::at(&message, &copies, 1).ok_or(Error::UnknownMessage(message.id).into())
+        DeliveredMessage::at(&message, &deliveries, 1).ok_or(Error::UnknownMessage(message.id).into())
     }
 
-    /// All pages together. `page` gets the last letter that is there.
-    async fn whole<F>(&self, page: impl Fn(Option<String>) -> F) -> Result<Vec<Letter>, ProviderError>
+    /// All pages together. `page` gets the last delivery that is there.
+    async fn whole<F>(&self, page: impl Fn(Option<String>) -> F) -> Result<Vec<ProviderDelivery>, ProviderError>
     where
-        F: Future<Output = Result<Vec<Letter>, ProviderError>>,
+        F: Future<Output = Result<Vec<ProviderDelivery>, ProviderError>>,
     {
-        let mut letters: Vec<Letter> = Vec::new();
+        let mut deliveries: Vec<ProviderDelivery> = Vec::new();
         loop {
-            let page = page(letters.last().map(|letter| letter.id.clone())).await?;
+            let page = page(deliveries.last().map(|delivery| delivery.id.clone())).await?;
             let is_last = is_last_page(&page, PAGE);
-            letters.extend(page);
+            deliveries.extend(page);
             if is_last {
-                return Ok(letters);
+                return Ok(deliveries);
             }
         }
     }
 
-    async fn letter(&self, copy: RecipientCopy) -> Result<Letter, ProviderError> {
-        let reply_to = match copy.message.reply_to {
-            Some(parent) => Some(self.answered(parent, &copy.message.from).await?),
+    async fn delivery(&self, delivered: DeliveredMessage) -> Result<ProviderDelivery, ProviderError> {
+        let reply_to = match delivered.message.reply_to {
+            Some(parent) => Some(self.answered(parent, &delivered.message.from).await?),
             None => None,
         };
-        Ok(self.letter_with(copy, reply_to))
+        Ok(self.delivery_with(delivered, reply_to))
     }
 
-    fn letter_with(&self, copy: RecipientCopy, reply_to: Option<String>) -> Letter {
-        // Copies of one message were sent at one time. Where each is a letter, the later one has the later time, as long as
-        // it does not reach that of the next message.
-        let apart = i64::try_from(copy.place - 1).unwrap_or(MOST_APART).min(MOST_APART);
-        let created_at = copy.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
+    fn delivery_with(&self, delivered: DeliveredMessage, reply_to: Option<String>) -> ProviderDelivery {
+        // Deliveries of one message were sent at one time. Here the later one has the later time, as
+        // long as it does not reach that of the next message.
+        let apart = i64::try_from(delivered.place - 1).unwrap_or(MOST_APART).min(MOST_APART);
+        let created_at = delivered.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
         // The blind do not learn of each other by their places.
         let id = match self.names {
-            Names::Known if copy.is_blind() => CopyId { message: copy.message.id, place: Some(copy.open() + 1) },
-            _ => copy.id(),
+            Names::Known if delivered.is_blind() => DeliveryId { message: delivered.message.id, place: Some(delivered.open() + 1) },
+            _ => delivered.id(),
         };
-        let RecipientCopy { message, recipient, state, .. } = copy;
+        let DeliveredMessage { message, recipient, state, .. } = delivered;
         let others = message.to.iter().chain(&message.cc).filter(|name| **name != recipient);
-        Letter {
+        ProviderDelivery {
             id: id.to_string(),
             is_human: message.is_by_human(),
             cc: others.cloned().collect(),
@@ -175,64 +176,64 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         }
     }
 
-    /// A letter that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
-    fn sent(&self, message: Message, reply_to: Option<String>) -> Letter {
+    /// A delivery that was kept just now. Nothing is read for it: whoever was told that it failed would send it again.
+    fn sent(&self, message: Message, reply_to: Option<String>) -> ProviderDelivery {
         let recipient = message.open_recipients().chain(message.to.iter().map(String::as_str)).next();
         let recipient = recipient.unwrap_or_default().to_owned();
-        self.letter_with(RecipientCopy { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
+        self.delivery_with(DeliveredMessage { message, recipient, place: 1, state: DeliveryState::default() }, reply_to)
     }
 
-    /// What the letter is called that `sender` answered: its own copy, else the first. If its copy was blind, or the
+    /// The id of the delivery that `sender` answered: its own, else the first. If its own was blind, or the
     /// message did not come along with the mail that was imported, the message is named.
     async fn answered(&self, parent: MessageId, sender: &str) -> Result<String, ProviderError> {
-        let copies = self.office.store().deliveries(parent).await.map_err(Error::from)?;
-        let open = open_to_all(&copies).count();
-        let place = place_of(&copies, sender).unwrap_or(1);
-        if copies.is_empty() || place > open {
+        let deliveries = self.office.store().deliveries(parent).await.map_err(Error::from)?;
+        let open = open_to_all(&deliveries).count();
+        let place = place_of(&deliveries, sender).unwrap_or(1);
+        if deliveries.is_empty() || place > open {
             return Ok(parent.to_string());
         }
-        Ok(CopyId::shown(parent, open, place).to_string())
+        Ok(DeliveryId::shown(parent, open, place).to_string())
     }
 
-    /// What a caller calls a copy: who got a blind one is told another place than it has.
-    async fn meant(&self, id: &str) -> Result<CopyId, ProviderError> {
-        let mut copy = parsed(id)?;
-        let (Some(place), Some(reader), Names::Known) = (copy.place, &self.reader, self.names) else { return Ok(copy) };
-        let copies = self.office.store().deliveries(copy.message).await.map_err(Error::from)?;
-        let open = open_to_all(&copies).count();
-        if let Some(own) = place_of(&copies, reader).filter(|own| *own > open && place == open + 1) {
-            copy.place = Some(own);
+    /// What a caller calls a delivery: who got a blind one is told another place than it has.
+    async fn meant(&self, id: &str) -> Result<DeliveryId, ProviderError> {
+        let mut named = parsed(id)?;
+        let (Some(place), Some(reader), Names::Known) = (named.place, &self.reader, self.names) else { return Ok(named) };
+        let deliveries = self.office.store().deliveries(named.message).await.map_err(Error::from)?;
+        let open = open_to_all(&deliveries).count();
+        if let Some(own) = place_of(&deliveries, reader).filter(|own| *own > open && place == open + 1) {
+            named.place = Some(own);
         }
-        Ok(copy)
+        Ok(named)
     }
 
-    /// The letter that the caller does something with, and may.
-    async fn copy_to_act_on(&self, id: &str) -> Result<RecipientCopy, ProviderError> {
+    /// The delivery that the caller does something with, and may.
+    async fn delivery_to_act_on(&self, id: &str) -> Result<DeliveredMessage, ProviderError> {
         self.check_reader().await?;
-        let found = self.office.copy_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
-        let copy = match (found, &self.reader) {
-            (Err(Error::SeveralCopies { id, .. }), Some(reader)) if self.names == Names::Known => {
+        let found = self.office.delivery_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let delivered = match (found, &self.reader) {
+            (Err(Error::SeveralDeliveries { id, .. }), Some(reader)) if self.names == Names::Known => {
                 return Err(Error::NotARecipient { id, agent: reader.clone() }.into());
             }
             (found, _) => self.known(found.map_err(|error| self.told(error, id))?, id).await?,
         };
         match &self.reader {
-            Some(reader) if self.names == Names::Known && *reader != copy.recipient => {
-                Err(Error::NotARecipient { id: copy.message.id, agent: reader.clone() }.into())
+            Some(reader) if self.names == Names::Known && *reader != delivered.recipient => {
+                Err(Error::NotARecipient { id: delivered.message.id, agent: reader.clone() }.into())
             }
-            _ => Ok(copy),
+            _ => Ok(delivered),
         }
     }
 
-    /// A copy that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
-    async fn known(&self, copy: RecipientCopy, id: &str) -> Result<RecipientCopy, ProviderError> {
+    /// A delivery that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
+    async fn known(&self, delivered: DeliveredMessage, id: &str) -> Result<DeliveredMessage, ProviderError> {
         let owns_all = self.names == Names::Any && !self.office.is_strict();
         let is_theirs =
-            self.reader.as_ref().is_some_and(|reader| [&copy.recipient, &copy.message.from].contains(&reader));
-        if copy.is_blind() && !owns_all && !(is_theirs && self.is_proved().await) {
+            self.reader.as_ref().is_some_and(|reader| [&delivered.recipient, &delivered.message.from].contains(&reader));
+        if delivered.is_blind() && !owns_all && !(is_theirs && self.is_proved().await) {
             return Err(ProviderError::NotFound { id: id.to_owned() });
         }
-        Ok(copy)
+        Ok(delivered)
     }
 
     /// Whether the reader is who it says it is, as far as the office asks for that.
@@ -260,12 +261,12 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         Draft { door: self.door, ..Draft::plain(&self.project_key, from, to, words.subject, words.body) }
     }
 
-    /// Notes what was done with a copy.
-    async fn marked(&self, id: &str, mark: Mark) -> Result<RecipientCopy, ProviderError> {
-        let mut copy = self.copy_to_act_on(id).await?;
-        let claim = self.claim(&copy.recipient);
-        copy.state = self.office.mark(&self.project_key, claim, copy.message.id, mark).await?;
-        Ok(copy)
+    /// Notes what was done with a delivery.
+    async fn marked(&self, id: &str, mark: Mark) -> Result<DeliveredMessage, ProviderError> {
+        let mut delivered = self.delivery_to_act_on(id).await?;
+        let claim = self.claim(&delivered.recipient);
+        delivered.state = self.office.mark(&self.project_key, claim, delivered.message.id, mark).await?;
+        Ok(delivered)
     }
 
     /// Sees to it that those who write or are written to have a mailbox, where any name may have one. Where names have to be
@@ -296,13 +297,13 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
 
 #[async_trait]
 impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
-    async fn send(&self, to: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         self.make_mailboxes(words.from, Some(to)).await?;
         let sent = self.office.send(self.draft(to, words)).await?;
         Ok(self.sent(sent.message, None))
     }
 
-    async fn reply(&self, id: &str, words: Words<'_>) -> Result<Letter, ProviderError> {
+    async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
         let parent = self.get(id).await?;
         self.make_mailboxes(words.from, None).await?;
         let reply_to = parsed(id)?.message;
@@ -314,28 +315,28 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
         Ok(self.sent(sent.message, Some(answered)))
     }
 
-    async fn inbox(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.page(recipient, true, after.as_deref(), PAGE).await).await
     }
 
-    async fn all(&self, recipient: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn all(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.page(recipient, false, after.as_deref(), PAGE).await).await
     }
 
-    async fn thread(&self, id: &str) -> Result<Vec<Letter>, ProviderError> {
+    async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.whole(async |after| self.thread_page(id, after.as_deref(), PAGE).await).await
     }
 
-    async fn get(&self, id: &str) -> Result<Letter, ProviderError> {
+    async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.check_reader().await?;
-        let found = self.office.copy(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
-        let copy = self.known(found.map_err(|error| self.told(error, id))?, id).await?;
-        self.letter(copy).await
+        let found = self.office.delivery(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let delivered = self.known(found.map_err(|error| self.told(error, id))?, id).await?;
+        self.delivery(delivered).await
     }
 
-    async fn read(&self, id: &str) -> Result<Letter, ProviderError> {
-        let copy = self.marked(id, Mark::Read).await?;
-        self.letter(copy).await
+    async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
+        let delivered = self.marked(id, Mark::Read).await?;
+        self.delivery(delivered).await
     }
 
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError> {
@@ -347,8 +348,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
     }
 
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {
-        let copy = self.copy_to_act_on(id).await?;
-        let is_new = self.office.archive(&self.project_key, self.claim(&copy.recipient), copy.message.id).await?;
+        let delivered = self.delivery_to_act_on(id).await?;
+        let is_new = self.office.archive(&self.project_key, self.claim(&delivered.recipient), delivered.message.id).await?;
         if is_new { Ok(()) } else { Err(ProviderError::AlreadyArchived { id: id.to_owned() }) }
     }
 
@@ -361,14 +362,14 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
     }
 }
 
-/// Whether nothing comes behind a page of which at most `limit` letters were asked for: one that is full, or ended early
-/// because of its size, may have a next.
-pub fn is_last_page(page: &[Letter], limit: usize) -> bool {
-    page.len() < limit && page.iter().map(|letter| letter.body.len()).sum::<usize>() <= PAGE_BYTES
+/// Whether nothing comes behind a page of which at most `limit` deliveries were asked for: one that is full, or ended
+/// early because of its size, may have a next.
+pub fn is_last_page(page: &[ProviderDelivery], limit: usize) -> bool {
+    page.len() < limit && page.iter().map(|delivery| delivery.body.len()).sum::<usize>() <= PAGE_BYTES
 }
 
-fn parsed(id: &str) -> Result<CopyId, ProviderError> {
-    CopyId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
+fn parsed(id: &str) -> Result<DeliveryId, ProviderError> {
+    DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
 }
 
 /// Whether the error is that somebody, or the whole project, is not there yet.

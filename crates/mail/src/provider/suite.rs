@@ -1,7 +1,7 @@
 //! The promises of every provider, each written once and run on every backend.
 //!
 //! A promise is a `pub async fn` whose name says it; to write it is to have it run. A backend's tests call
-//! `testing::provider_suite!` with a function that makes a provider without letters.
+//! `testing::provider_suite!` with a function that makes a provider without deliveries.
 
 // Each function is a test: its name is its documentation, and it may panic.
 #![allow(missing_docs, clippy::unwrap_used)]
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Count, Letter, Provider, ProviderError, Words};
+use super::{Count, ProviderDelivery, Provider, ProviderError, Words};
 
 /// A provider as the promises get it: some of them use it from several tasks at once.
 pub type Shared = Arc<dyn Provider>;
@@ -25,15 +25,15 @@ pub const UNUSUAL_NAMES: [&str; 6] =
 
 const HELLO: Words<'static> = Words { from: "alice", subject: "Hello", body: "How are you?" };
 
-async fn sent(provider: &Shared, to: &str) -> Letter {
+async fn sent(provider: &Shared, to: &str) -> ProviderDelivery {
     provider.send(to, HELLO).await.unwrap()
 }
 
-fn ids(letters: &[Letter]) -> Vec<&str> {
-    letters.iter().map(|letter| letter.id.as_str()).collect()
+fn ids(deliveries: &[ProviderDelivery]) -> Vec<&str> {
+    deliveries.iter().map(|delivery| delivery.id.as_str()).collect()
 }
 
-pub async fn a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own(provider: &Shared) {
+pub async fn a_delivery_is_sent_unread_with_an_id_and_a_thread_of_its_own(provider: &Shared) {
     let (one, other) = (sent(provider, "bob").await, sent(provider, "bob").await);
     assert_eq!((one.from.as_str(), one.to.as_str()), ("alice", "bob"));
     assert_eq!((one.subject.as_str(), one.body.as_str()), ("Hello", "How are you?"));
@@ -46,8 +46,8 @@ pub async fn a_letter_is_sent_unread_with_an_id_and_a_thread_of_its_own(provider
 pub async fn text_of_any_script_and_length_is_kept(provider: &Shared) {
     let long = "x".repeat(1 << 20);
     for (subject, body) in [("", ""), ("Grüße, 漢字 🦀", "a\n\tb \"c\" \\ 'd'\n"), ("long", long.as_str())] {
-        let letter = provider.send("bob", Words { from: "alice", subject, body }).await.unwrap();
-        let kept = provider.get(&letter.id).await.unwrap();
+        let delivery = provider.send("bob", Words { from: "alice", subject, body }).await.unwrap();
+        let kept = provider.get(&delivery.id).await.unwrap();
         assert_eq!((kept.subject.as_str(), kept.body.as_str()), (subject, body));
     }
 }
@@ -55,21 +55,21 @@ pub async fn text_of_any_script_and_length_is_kept(provider: &Shared) {
 pub async fn subjects_and_bodies_that_look_like_options_are_kept(provider: &Shared) {
     let long = "é".repeat(600);
     for subject in ["-", "--help", "-m x", "@file", " spaced ", "two\nlines", long.as_str()] {
-        let letter = provider.send("bob", Words { from: "alice", subject, body: subject }).await.unwrap();
-        assert_eq!((letter.subject.as_str(), letter.body.as_str()), (subject, subject));
-        assert_eq!(provider.get(&letter.id).await.unwrap(), letter);
+        let delivery = provider.send("bob", Words { from: "alice", subject, body: subject }).await.unwrap();
+        assert_eq!((delivery.subject.as_str(), delivery.body.as_str()), (subject, subject));
+        assert_eq!(provider.get(&delivery.id).await.unwrap(), delivery);
     }
 }
 
 pub async fn names_of_any_script_have_mailboxes(provider: &Shared) {
     for (index, to) in UNUSUAL_NAMES.into_iter().enumerate() {
         let from = UNUSUAL_NAMES[(index + 1) % UNUSUAL_NAMES.len()];
-        let letter = provider.send(to, Words { from, ..HELLO }).await.unwrap();
-        assert_eq!((letter.from.as_str(), letter.to.as_str()), (from, to));
-        assert_eq!(ids(&provider.inbox(to).await.unwrap()), [letter.id.as_str()]);
-        let reply = provider.reply(&letter.id, Words { from: to, ..HELLO }).await.unwrap();
+        let delivery = provider.send(to, Words { from, ..HELLO }).await.unwrap();
+        assert_eq!((delivery.from.as_str(), delivery.to.as_str()), (from, to));
+        assert_eq!(ids(&provider.inbox(to).await.unwrap()), [delivery.id.as_str()]);
+        let reply = provider.reply(&delivery.id, Words { from: to, ..HELLO }).await.unwrap();
         assert_eq!((reply.from.as_str(), reply.to.as_str()), (to, from));
-        for id in [letter.id, reply.id] {
+        for id in [delivery.id, reply.id] {
             provider.archive(&id).await.unwrap();
         }
     }
@@ -78,8 +78,8 @@ pub async fn names_of_any_script_have_mailboxes(provider: &Shared) {
 pub async fn an_inbox_holds_what_is_unread_oldest_first(provider: &Shared) {
     let (first, second) = (sent(provider, "bob").await, sent(provider, "bob").await);
     sent(provider, "carol").await;
-    for letters in [provider.inbox("bob").await.unwrap(), provider.check("bob").await.unwrap()] {
-        assert_eq!(ids(&letters), [first.id.as_str(), second.id.as_str()]);
+    for deliveries in [provider.inbox("bob").await.unwrap(), provider.check("bob").await.unwrap()] {
+        assert_eq!(ids(&deliveries), [first.id.as_str(), second.id.as_str()]);
     }
 }
 
@@ -92,124 +92,124 @@ pub async fn an_empty_recipient_asks_for_everybodys_mail(provider: &Shared) {
 }
 
 pub async fn looking_changes_nothing(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.get(&letter.id).await.unwrap();
+    let delivery = sent(provider, "bob").await;
+    provider.get(&delivery.id).await.unwrap();
     provider.check("bob").await.unwrap();
     provider.all("bob").await.unwrap();
-    provider.thread(&letter.thread).await.unwrap();
-    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+    provider.thread(&delivery.thread).await.unwrap();
+    assert_eq!(provider.inbox("bob").await.unwrap(), [delivery]);
 }
 
 pub async fn reading_leaves_the_inbox_and_nothing_else(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
+    let delivery = sent(provider, "bob").await;
     for _ in 0..2 {
-        assert!(provider.read(&letter.id).await.unwrap().read, "twice is fine");
+        assert!(provider.read(&delivery.id).await.unwrap().read, "twice is fine");
     }
     assert_eq!(provider.inbox("bob").await.unwrap(), []);
-    assert_eq!(ids(&provider.all("bob").await.unwrap()), [letter.id.as_str()]);
-    assert!(provider.get(&letter.id).await.unwrap().read);
+    assert_eq!(ids(&provider.all("bob").await.unwrap()), [delivery.id.as_str()]);
+    assert!(provider.get(&delivery.id).await.unwrap().read);
 }
 
-pub async fn marking_unread_brings_a_letter_back(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
+pub async fn marking_unread_brings_a_delivery_back(provider: &Shared) {
+    let delivery = sent(provider, "bob").await;
     for _ in 0..2 {
-        provider.mark_read(&letter.id).await.unwrap();
+        provider.mark_read(&delivery.id).await.unwrap();
     }
     assert_eq!(provider.inbox("bob").await.unwrap(), []);
     for _ in 0..2 {
-        provider.mark_unread(&letter.id).await.unwrap();
+        provider.mark_unread(&delivery.id).await.unwrap();
     }
-    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+    assert_eq!(provider.inbox("bob").await.unwrap(), [delivery]);
 }
 
 pub async fn what_was_archived_is_hidden_and_never_gone(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.archive(&letter.id).await.unwrap();
-    for letters in [provider.inbox("bob").await, provider.check("bob").await, provider.all("bob").await] {
-        assert_eq!(letters.unwrap(), []);
+    let delivery = sent(provider, "bob").await;
+    provider.archive(&delivery.id).await.unwrap();
+    for deliveries in [provider.inbox("bob").await, provider.check("bob").await, provider.all("bob").await] {
+        assert_eq!(deliveries.unwrap(), []);
     }
     assert_eq!(provider.count("bob").await.unwrap(), Count::default());
-    assert_eq!(provider.get(&letter.id).await.unwrap().body, letter.body);
+    assert_eq!(provider.get(&delivery.id).await.unwrap().body, delivery.body);
 }
 
 pub async fn archiving_twice_is_an_error_of_its_own(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.archive(&letter.id).await.unwrap();
-    for again in [provider.archive(&letter.id).await, provider.delete(&letter.id).await] {
+    let delivery = sent(provider, "bob").await;
+    provider.archive(&delivery.id).await.unwrap();
+    for again in [provider.archive(&delivery.id).await, provider.delete(&delivery.id).await] {
         assert!(matches!(again, Err(ProviderError::AlreadyArchived { .. })), "{again:?}");
     }
 }
 
 pub async fn deleting_is_archiving(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.delete(&letter.id).await.unwrap();
+    let delivery = sent(provider, "bob").await;
+    provider.delete(&delivery.id).await.unwrap();
     assert_eq!(provider.all("bob").await.unwrap(), []);
-    assert_eq!(provider.get(&letter.id).await.unwrap().id, letter.id);
-    let again = provider.archive(&letter.id).await;
+    assert_eq!(provider.get(&delivery.id).await.unwrap().id, delivery.id);
+    let again = provider.archive(&delivery.id).await;
     assert!(matches!(again, Err(ProviderError::AlreadyArchived { .. })), "{again:?}");
 }
 
 pub async fn what_was_archived_is_marked_and_never_comes_back(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.read(&letter.id).await.unwrap();
-    provider.archive(&letter.id).await.unwrap();
+    let delivery = sent(provider, "bob").await;
+    provider.read(&delivery.id).await.unwrap();
+    provider.archive(&delivery.id).await.unwrap();
     for _ in 0..2 {
-        provider.mark_unread(&letter.id).await.unwrap();
+        provider.mark_unread(&delivery.id).await.unwrap();
     }
-    assert!(!provider.get(&letter.id).await.unwrap().read);
+    assert!(!provider.get(&delivery.id).await.unwrap().read);
     for recipient in ["bob", ""] {
         assert_eq!(provider.count(recipient).await.unwrap(), Count::default());
         assert_eq!(provider.check(recipient).await.unwrap(), []);
     }
-    provider.mark_read(&letter.id).await.unwrap();
+    provider.mark_read(&delivery.id).await.unwrap();
     assert_eq!(provider.all("bob").await.unwrap(), []);
 }
 
 pub async fn what_was_archived_can_be_read(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.archive(&letter.id).await.unwrap();
-    let read = provider.read(&letter.id).await.unwrap();
+    let delivery = sent(provider, "bob").await;
+    provider.archive(&delivery.id).await.unwrap();
+    let read = provider.read(&delivery.id).await.unwrap();
     // Not every backend says that it was put away.
-    let letter = Letter { archived: read.archived, ..letter };
-    assert_eq!(read, Letter { read: true, ..letter.clone() });
-    assert_eq!(provider.get(&letter.id).await.unwrap(), read);
+    let delivery = ProviderDelivery { archived: read.archived, ..delivery };
+    assert_eq!(read, ProviderDelivery { read: true, ..delivery.clone() });
+    assert_eq!(provider.get(&delivery.id).await.unwrap(), read);
     assert_eq!(provider.all("bob").await.unwrap(), []);
-    provider.mark_unread(&letter.id).await.unwrap();
-    assert_eq!(provider.get(&letter.id).await.unwrap(), letter);
+    provider.mark_unread(&delivery.id).await.unwrap();
+    assert_eq!(provider.get(&delivery.id).await.unwrap(), delivery);
 }
 
 pub async fn a_reply_goes_to_the_sender_in_the_thread(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
+    let delivery = sent(provider, "bob").await;
     let words = Words { from: "bob", subject: "As I like", body: "Well." };
-    let reply = provider.reply(&letter.id, words).await.unwrap();
+    let reply = provider.reply(&delivery.id, words).await.unwrap();
     assert_eq!((reply.from.as_str(), reply.to.as_str()), ("bob", "alice"));
-    assert_eq!((reply.subject.as_str(), &reply.thread), ("As I like", &letter.thread));
-    assert_eq!(reply.reply_to.as_deref(), Some(letter.id.as_str()));
+    assert_eq!((reply.subject.as_str(), &reply.thread), ("As I like", &delivery.thread));
+    assert_eq!(reply.reply_to.as_deref(), Some(delivery.id.as_str()));
     assert_eq!(ids(&provider.inbox("alice").await.unwrap()), [reply.id.as_str()]);
 }
 
 pub async fn a_reply_does_not_change_what_it_answers(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.reply(&letter.id, Words { from: "bob", ..HELLO }).await.unwrap();
-    assert_eq!(provider.inbox("bob").await.unwrap(), [letter]);
+    let delivery = sent(provider, "bob").await;
+    provider.reply(&delivery.id, Words { from: "bob", ..HELLO }).await.unwrap();
+    assert_eq!(provider.inbox("bob").await.unwrap(), [delivery]);
 }
 
 pub async fn a_reply_keeps_an_empty_subject(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    let reply = provider.reply(&letter.id, Words { from: "bob", subject: "", body: "Well." }).await.unwrap();
+    let delivery = sent(provider, "bob").await;
+    let reply = provider.reply(&delivery.id, Words { from: "bob", subject: "", body: "Well." }).await.unwrap();
     assert_eq!([reply.subject, provider.get(&reply.id).await.unwrap().subject], ["", ""]);
 }
 
 pub async fn what_was_archived_can_be_answered_and_stays_archived(provider: &Shared) {
-    let letter = sent(provider, "bob").await;
-    provider.archive(&letter.id).await.unwrap();
-    let reply = provider.reply(&letter.id, Words { from: "bob", ..HELLO }).await.unwrap();
-    assert_eq!(reply.thread, letter.thread);
+    let delivery = sent(provider, "bob").await;
+    provider.archive(&delivery.id).await.unwrap();
+    let reply = provider.reply(&delivery.id, Words { from: "bob", ..HELLO }).await.unwrap();
+    assert_eq!(reply.thread, delivery.thread);
     assert_eq!(provider.inbox("alice").await.unwrap(), [reply]);
     assert_eq!(provider.all("bob").await.unwrap(), []);
 }
 
-pub async fn a_thread_is_found_by_any_letter_in_it_and_shows_what_was_archived(provider: &Shared) {
+pub async fn a_thread_is_found_by_any_delivery_in_it_and_shows_what_was_archived(provider: &Shared) {
     let first = sent(provider, "bob").await;
     let second = provider.reply(&first.id, Words { from: "bob", ..HELLO }).await.unwrap();
     sent(provider, "bob").await;
@@ -226,9 +226,9 @@ pub async fn a_reply_to_a_reply_stays_in_the_thread(provider: &Shared) {
     let third = provider.reply(&second.id, HELLO).await.unwrap();
     assert_eq!((third.to.as_str(), third.reply_to.as_deref()), ("bob", Some(second.id.as_str())));
     let all = [first, second, third];
-    for letter in &all {
-        assert_eq!(letter.thread, all[0].thread);
-        assert_eq!(provider.thread(&letter.id).await.unwrap(), all);
+    for delivery in &all {
+        assert_eq!(delivery.thread, all[0].thread);
+        assert_eq!(provider.thread(&delivery.id).await.unwrap(), all);
     }
 }
 
@@ -255,8 +255,8 @@ pub async fn an_unknown_id_is_not_found(provider: &Shared) {
 
 pub async fn somebody_unknown_has_no_mail(provider: &Shared) {
     for _ in ["nobody has mail", "somebody else has"] {
-        for letters in [provider.inbox("nobody").await, provider.check("nobody").await, provider.all("nobody").await] {
-            assert_eq!(letters.unwrap(), []);
+        for deliveries in [provider.inbox("nobody").await, provider.check("nobody").await, provider.all("nobody").await] {
+            assert_eq!(deliveries.unwrap(), []);
         }
         assert_eq!(provider.count("nobody").await.unwrap(), Count::default());
         sent(provider, "bob").await;
@@ -264,13 +264,13 @@ pub async fn somebody_unknown_has_no_mail(provider: &Shared) {
 }
 
 pub async fn what_is_open_is_counted(provider: &Shared) {
-    let letters = [sent(provider, "bob").await, sent(provider, "bob").await, sent(provider, "bob").await];
-    provider.read(&letters[0].id).await.unwrap();
-    provider.archive(&letters[1].id).await.unwrap();
+    let deliveries = [sent(provider, "bob").await, sent(provider, "bob").await, sent(provider, "bob").await];
+    provider.read(&deliveries[0].id).await.unwrap();
+    provider.archive(&deliveries[1].id).await.unwrap();
     assert_eq!(provider.count("bob").await.unwrap(), Count { total: 2, unread: 1 });
 }
 
-pub async fn times_rise_from_letter_to_letter(provider: &Shared) {
+pub async fn times_rise_from_delivery_to_delivery(provider: &Shared) {
     let mut last = sent(provider, "bob").await.created_at;
     for _ in 0..5 {
         let next = sent(provider, "bob").await.created_at;
@@ -299,14 +299,14 @@ pub async fn lists_are_in_the_order_of_their_times(provider: &Shared) {
     assert!(listed.is_sorted_by(|one, next| one.created_at < next.created_at), "times rise strictly");
 }
 
-pub async fn a_list_tells_a_letter_as_it_is(provider: &Shared) {
+pub async fn a_list_tells_a_delivery_as_it_is(provider: &Shared) {
     let (first, second) = (sent(provider, "bob").await, sent(provider, "bob").await);
     provider.reply(&first.id, Words { from: "bob", ..HELLO }).await.unwrap();
     provider.archive(&first.id).await.unwrap();
     provider.mark_read(&second.id).await.unwrap();
     let lists = [provider.all("").await, provider.inbox("").await, provider.thread(&first.id).await];
-    for letter in lists.into_iter().flat_map(Result::unwrap) {
-        assert_eq!(provider.get(&letter.id).await.unwrap(), letter);
+    for delivery in lists.into_iter().flat_map(Result::unwrap) {
+        assert_eq!(provider.get(&delivery.id).await.unwrap(), delivery);
     }
 }
 
@@ -325,7 +325,7 @@ pub async fn twelve_who_write_at_once_lose_nothing(provider: &Shared) {
     }
     let written: HashSet<String> = writers.join_all().await.into_iter().flatten().collect();
     assert_eq!(written.len(), 60, "every id is another");
-    let kept: HashSet<String> = provider.all("bob").await.unwrap().into_iter().map(|letter| letter.id).collect();
+    let kept: HashSet<String> = provider.all("bob").await.unwrap().into_iter().map(|delivery| delivery.id).collect();
     assert_eq!(kept, written);
 }
 

@@ -28,7 +28,7 @@ impl Bridge {
         let asked_at = Instant::now();
         let is_due = self.is_time_to_try_again(asked_at)
             && self.feed.waiting().iter().any(|(_, channel)| !self.closed.contains_key(channel));
-        if is_due && !self.feed.hold(self.desk.office.now(), asked_at).await? {
+        if is_due && !self.feed.hold(self.context.office.now(), asked_at).await? {
             return Ok(());
         }
         for (event, channel) in self.feed.waiting().into_iter().filter(|_| is_due) {
@@ -37,7 +37,7 @@ impl Bridge {
             }
         }
         loop {
-            let events = self.feed.next_alone(EVENTS_AT_ONCE, self.desk.office.now()).await?;
+            let events = self.feed.next_alone(EVENTS_AT_ONCE, self.context.office.now()).await?;
             if events.is_empty() {
                 // At once: whoever goes on later must not write what somebody has read and taken away meanwhile.
                 self.feed.note().await?;
@@ -67,7 +67,7 @@ impl Bridge {
     /// Lets go while something cannot be written, and stands back for a while: another process may be able to.
     async fn leave_to_others(&mut self) -> Result<(), FilesError> {
         if !self.closed.is_empty() && self.feed.is_held() {
-            self.feed.let_go(self.desk.office.now()).await?;
+            self.feed.let_go(self.context.office.now()).await?;
             self.put_off_until = Some(Instant::now() + STANDS_BACK);
         }
         Ok(())
@@ -100,7 +100,7 @@ impl Bridge {
     /// Writes a message, if it is a post that the folder does not have; the channel if that has to wait.
     async fn write(&mut self, event: &Event) -> Result<Option<String>, FilesError> {
         let message = MessageId(event.reference);
-        let post = self.desk.office.store().post(message).await?;
+        let post = self.context.office.store().post(message).await?;
         let Some(post) = post.filter(|post| post.message.door != FOLDER) else { return Ok(None) };
         let (root, office, channel) = (self.root.clone(), self.office_id.clone(), post.channel.clone());
         if self.closed.contains_key(&channel) {
@@ -111,7 +111,7 @@ impl Bridge {
             Ok(write_post(&channels, &post, &office))
         });
         match written.await.map_err(|error| self.named(error))? {
-            Ok(Some(name)) => self.desk.office.store().name_post(message, &name).await?,
+            Ok(Some(name)) => self.context.office.store().name_post(message, &name).await?,
             Ok(None) => tracing::error!(channel, %message, "a post could not be written: every name is taken or wrong"),
             Err(cause) => {
                 self.closed.insert(channel.clone(), cause);

@@ -16,7 +16,7 @@ use mail::presence::{Present, Source};
 
 use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
-use super::{CHANNELS, Desk, ENDING, FilesError, NotMounted, off_thread};
+use super::{CHANNELS, FolderContext, ENDING, FilesError, NotMounted, off_thread};
 
 const SIGNALS: &str = "signals";
 const PRESENCE: &str = "presence";
@@ -77,26 +77,26 @@ impl Presence {
     }
 
     /// Hears what is new, then writes what is.
-    pub(super) async fn pass(&mut self, root: &Path, desk: &Desk, now: Instant) -> Result<(), FilesError> {
+    pub(super) async fn pass(&mut self, root: &Path, context: &FolderContext, now: Instant) -> Result<(), FilesError> {
         // First: who was heard elsewhere last is not written here.
-        self.hear(root, desk, now).await?;
+        self.hear(root, context, now).await?;
         if self.written_at.is_none_or(|at| now >= at + WRITTEN_EVERY) {
-            self.write_all(root, desk).await?;
+            self.write_all(root, context).await?;
             self.written_at = Some(now);
             self.changed.clear();
         }
         while let Some(agent) = self.changed.first().copied() {
-            let key = &desk.project.human_key;
-            let (_, present) = desk.office.present(key, Some(AgentId(agent.0 - 1)), 1).await?;
+            let key = &context.project.human_key;
+            let (_, present) = context.office.present(key, Some(AgentId(agent.0 - 1)), 1).await?;
             let present = present.iter().find(|present| present.agent.id == agent);
-            let file = present.and_then(|present| file_of(present, desk.office.now()));
+            let file = present.and_then(|present| file_of(present, context.office.now()));
             self.write(root, file.into_iter().collect()).await?;
             self.changed.remove(&agent);
         }
         Ok(())
     }
 
-    async fn hear(&mut self, root: &Path, desk: &Desk, now: Instant) -> Result<(), FilesError> {
+    async fn hear(&mut self, root: &Path, context: &FolderContext, now: Instant) -> Result<(), FilesError> {
         let (root, mut glance) = (root.to_owned(), self.glance);
         let (glance, found) = off_thread(move || {
             let Some(folder) = folder(&root)? else { return Ok((glance, None)) };
@@ -116,7 +116,7 @@ impl Presence {
             let known: Vec<_> = names.iter().map(|name| (name.clone(), self.heard.get(name).copied())).collect();
             let folder = folder.clone();
             for (name, found) in off_thread(move || Ok(changed_files(&folder, known))).await? {
-                self.hear_file(name, found, desk).await?;
+                self.hear_file(name, found, context).await?;
             }
         }
         // Only now: if the office could not be told, the folder is read again.
@@ -125,7 +125,7 @@ impl Presence {
     }
 
     /// Takes what a file says. One that cannot be used is told of once, and stops no other.
-    async fn hear_file(&mut self, name: String, found: io::Result<FolderEntry>, desk: &Desk) -> Result<(), FilesError> {
+    async fn hear_file(&mut self, name: String, found: io::Result<FolderEntry>, context: &FolderContext) -> Result<(), FilesError> {
         let (bytes, stamp) = match found {
             Ok(FolderEntry::Whole(bytes, stamp)) => (bytes, stamp),
             Ok(FolderEntry::Gone) => return Ok(()),
@@ -146,7 +146,7 @@ impl Presence {
             Some(heartbeat) if format!("{}{ENDING}", heartbeat.agent_id) != name => {
                 self.pass_over(&name, "it is not named after its agent_id");
             }
-            Some(heartbeat) => match desk.office.heard(Source::File, &desk.project.human_key, &heartbeat).await {
+            Some(heartbeat) => match context.office.heard(Source::File, &context.project.human_key, &heartbeat).await {
                 Ok(_) => _ = self.odd.remove(&name),
                 Err(error) if error.retryable() => return Err(error.into()),
                 Err(error) => self.pass_over(&name, &error.to_string()),
@@ -162,13 +162,13 @@ impl Presence {
         }
     }
 
-    async fn write_all(&mut self, root: &Path, desk: &Desk) -> Result<(), FilesError> {
+    async fn write_all(&mut self, root: &Path, context: &FolderContext) -> Result<(), FilesError> {
         let (mut after, mut current) = (None, HashSet::new());
         loop {
-            let (_, agents) = desk.office.present(&desk.project.human_key, after, AGENTS_AT_ONCE).await?;
+            let (_, agents) = context.office.present(&context.project.human_key, after, AGENTS_AT_ONCE).await?;
             let Some(last) = agents.last() else { break };
             after = Some(last.agent.id);
-            let files: Vec<_> = agents.iter().filter_map(|agent| file_of(agent, desk.office.now())).collect();
+            let files: Vec<_> = agents.iter().filter_map(|agent| file_of(agent, context.office.now())).collect();
             current.extend(files.iter().map(|(name, _)| name.clone()));
             self.write(root, files).await?;
         }

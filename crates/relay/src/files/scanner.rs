@@ -15,7 +15,7 @@ use mail::office::Arrival;
 
 use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
-use super::{Desk, ENDING, FilesError, off_thread};
+use super::{FolderContext, ENDING, FilesError, off_thread};
 
 /// How often a folder is read whatever its stamp says.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
@@ -88,7 +88,7 @@ impl Scanner {
 
     /// Takes in what is new. A file that cannot be read is tried again at the next look, and holds up no other; when the
     /// office cannot take one in, it is tried again with all that comes behind it.
-    pub(super) async fn look(&mut self, folder: &Arc<Folder>, desk: &Desk, now: Instant) -> Result<(), FilesError> {
+    pub(super) async fn look(&mut self, folder: &Arc<Folder>, context: &FolderContext, now: Instant) -> Result<(), FilesError> {
         let (mut glance, folder_too) = (self.glance, folder.clone());
         let passed_over: Vec<String> = self.passed_over.keys().cloned().collect();
         let (glance, listed) = off_thread(move || {
@@ -102,13 +102,13 @@ impl Scanner {
         .await?;
         if let Some((names, stamps)) = listed {
             self.note_changed(stamps);
-            self.note_names(names, desk).await?;
+            self.note_names(names, context).await?;
             #[cfg(test)]
             (self.folders_read += 1);
         }
         // Only now: if the store could not be asked, the folder is read again.
         self.glance = glance;
-        self.take_in_open(folder, desk).await
+        self.take_in_open(folder, context).await
     }
 
     /// Lets files that were passed over be read again if they are not what they were.
@@ -122,7 +122,7 @@ impl Scanner {
     }
 
     /// Opens what nobody has dealt with among the names in the folder.
-    async fn note_names(&mut self, names: Vec<String>, desk: &Desk) -> Result<(), FilesError> {
+    async fn note_names(&mut self, names: Vec<String>, context: &FolderContext) -> Result<(), FilesError> {
         if self.dealt_with.len() > names.len() {
             let there: HashSet<&String> = names.iter().collect();
             self.dealt_with.retain(|name| there.contains(name));
@@ -142,10 +142,10 @@ impl Scanner {
         }
         self.tell_odd_names(&odd);
         new.retain(|key| !self.open.contains_key(key));
-        let store = desk.office.store();
+        let store = context.office.store();
         for chunk in new.chunks(NAMES_AT_ONCE) {
             let stems: Vec<&str> = chunk.iter().map(|(_, name)| stem(name)).collect();
-            let known = store.known_keys(desk.project.id, self.channel.as_str(), &stems).await?;
+            let known = store.known_keys(context.project.id, self.channel.as_str(), &stems).await?;
             let known: HashSet<&str> = known.iter().map(String::as_str).collect();
             for key in chunk {
                 if known.contains(stem(&key.1)) {
@@ -171,12 +171,12 @@ impl Scanner {
         }
     }
 
-    async fn take_in_open(&mut self, folder: &Arc<Folder>, desk: &Desk) -> Result<(), FilesError> {
+    async fn take_in_open(&mut self, folder: &Arc<Folder>, context: &FolderContext) -> Result<(), FilesError> {
         let open: Vec<_> = self.open.keys().cloned().collect();
         for second in open.chunk_by(|one, other| one.0 == other.0) {
             let mut rest = second;
             while !rest.is_empty() {
-                let (folder, channel, longest) = (folder.clone(), self.channel.clone(), desk.longest);
+                let (folder, channel, longest) = (folder.clone(), self.channel.clone(), context.longest);
                 let keys: Vec<_> = rest.iter().take(MOST_AT_ONCE).cloned().collect();
                 let mut files = off_thread(move || Ok(read_files(&folder, &channel, keys, longest))).await?;
                 rest = &rest[files.len()..];
@@ -184,14 +184,14 @@ impl Scanner {
                 for file in files {
                     #[cfg(test)]
                     (self.files_read += 1);
-                    self.deal_with(file, desk).await?;
+                    self.deal_with(file, context).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn deal_with(&mut self, file: Read, desk: &Desk) -> Result<(), FilesError> {
+    async fn deal_with(&mut self, file: Read, context: &FolderContext) -> Result<(), FilesError> {
         let Read { key, found, reading, .. } = file;
         let (name, channel) = (key.1.clone(), self.channel.as_str().to_owned());
         let pass_over = |scanner: &mut Self, stamp: Option<Stamp>, why: &str| {
@@ -208,7 +208,7 @@ impl Scanner {
                 return Ok(());
             }
             Ok(FolderEntry::TooLarge(size, stamp)) => {
-                pass_over(self, Some(stamp), &format!("it has {size} bytes; the limit is {}", desk.longest));
+                pass_over(self, Some(stamp), &format!("it has {size} bytes; the limit is {}", context.longest));
                 return Ok(());
             }
             Ok(FolderEntry::Whole(bytes, stamp)) => (bytes, stamp),
@@ -232,14 +232,14 @@ impl Scanner {
         }
         let document = String::from_utf8_lossy(&bytes);
         let arrival = Arrival {
-            project_key: &desk.project.human_key,
+            project_key: &context.project.human_key,
             channel: &channel,
             name: stem(&name),
             said,
             document: &document,
             door: FOLDER,
         };
-        match desk.office.take_in(arrival).await {
+        match context.office.take_in(arrival).await {
             Ok(taken) => {
                 tracing::debug!(channel, file = name, ?taken, "a file was taken in");
                 self.close(&key, None);

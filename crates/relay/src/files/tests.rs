@@ -17,7 +17,7 @@ use serde_json::json;
 use store::{Engine, Options, Sqlite};
 
 use super::*;
-use crate::wake::Bells;
+use crate::wake::WakeUps;
 
 const PROJECT: &str = "/data/app";
 const LONGEST: usize = 10_000;
@@ -44,7 +44,7 @@ struct Town {
 fn town() -> Town {
     let home = tempfile::tempdir().unwrap();
     let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
-    let wake = Arc::new(Bells::new());
+    let wake = Arc::new(WakeUps::new());
     let office = Office::new(store.clone(), Arc::new(SystemClock), wake, Arc::new(Dice), Rules::default());
     Town { _home: home, store, office: Arc::new(office) }
 }
@@ -58,7 +58,7 @@ impl Town {
     /// A bridge as a process has it that starts after the one before it was killed, and its time was over.
     async fn bridge_after_a_crash(&self, root: &Path) -> Bridge {
         let bridge = self.bridge(root).await;
-        let (now, project) = (self.office.now(), bridge.desk.project.id);
+        let (now, project) = (self.office.now(), bridge.context.project.id);
         let later = now + jiff::SignedDuration::from_secs(60);
         assert!(self.store.hold_cursor(SINK, project, "nobody", now, later).await.unwrap().is_some());
         bridge

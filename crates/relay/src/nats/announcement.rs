@@ -9,23 +9,23 @@ const MOST_CALLED: usize = 32;
 /// How much of a long subject is told, in characters.
 const LONGEST_SUBJECT: usize = 200;
 
-/// A letter without its body, in at most so many bytes if that can be.
-pub(super) fn of_letter(mut letter: Value, office: &str, resource: &str, room: usize) -> String {
-    letter["reference"] = json!(resource);
-    letter["reference_office"] = json!(office);
-    letter["message"]["body_md"] = Value::Null;
-    let subject = letter["message"]["subject"].as_str().unwrap_or_default();
+/// A message without its body, in at most so many bytes if that can be.
+pub(super) fn of_message(mut event: Value, office: &str, resource: &str, room: usize) -> String {
+    event["reference"] = json!(resource);
+    event["reference_office"] = json!(office);
+    event["message"]["body_md"] = Value::Null;
+    let subject = event["message"]["subject"].as_str().unwrap_or_default();
     if subject.chars().nth(LONGEST_SUBJECT).is_some() {
         let cut: String = subject.chars().take(LONGEST_SUBJECT).chain(['…']).collect();
-        letter["message"]["subject"] = json!(cut);
+        event["message"]["subject"] = json!(cut);
     }
-    let text = letter.to_string();
+    let text = event.to_string();
     if text.len() <= room {
         return text;
     }
-    letter["message"]["to"] = Value::Null;
-    letter["message"]["cc"] = Value::Null;
-    letter.to_string()
+    event["message"]["to"] = Value::Null;
+    event["message"]["cc"] = Value::Null;
+    event.to_string()
 }
 
 /// A document with as much of the post's text as fits, in at most so many bytes if that can be. Its last line says where
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_is_announced_without_its_body() {
+    fn a_message_is_announced_without_its_body() {
         let names: Vec<String> = (0..1_000).map(|number| format!("agent{number}")).collect();
-        let letter =
+        let event =
             |to: Value| json!({ "message": { "subject": "s".repeat(9_000), "body_md": "b".repeat(9_000), "to": to } });
-        let few: Value = serde_json::from_str(&of_letter(letter(json!(["ann"])), OFFICE, RESOURCE, 2_000)).unwrap();
+        let few: Value = serde_json::from_str(&of_message(event(json!(["ann"])), OFFICE, RESOURCE, 2_000)).unwrap();
         assert_eq!((&few["message"]["body_md"], &few["reference"]), (&Value::Null, &json!(RESOURCE)));
         assert_eq!(few["message"]["to"], json!(["ann"]));
-        let many = of_letter(letter(json!(names)), OFFICE, RESOURCE, 2_000);
+        let many = of_message(event(json!(names)), OFFICE, RESOURCE, 2_000);
         assert!(many.len() <= 2_000, "{}", many.len());
     }
 }

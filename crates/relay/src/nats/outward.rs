@@ -33,7 +33,7 @@ enum PublishFailure {
 pub(super) async fn tell(project: &Project, line: &mut LinkHandle) {
     let mut feed = Feed::new(project.store.clone(), SINK, &project.project);
     let wake = project.office.wake();
-    let mut bell = project.bells.events(project.project.id);
+    let mut signal = project.wake_ups.events(project.project.id);
     let mut refusals = Refusals::default();
     // From now on it is known how far behind the server is, also if it is away.
     if let Err(error) = feed.note().await {
@@ -42,9 +42,9 @@ pub(super) async fn tell(project: &Project, line: &mut LinkHandle) {
     while !wake.closing() {
         tokio::select! {
             () = line.is_up() => {}
-            () = project.bells.closed() => break,
+            () = project.wake_ups.closed() => break,
         }
-        let following = async |link| follow(project, &link, &mut feed, &mut refusals, &mut *bell).await;
+        let following = async |link| follow(project, &link, &mut feed, &mut refusals, &mut *signal).await;
         let failure = match line.with(following).await {
             Some(Err(failure)) => failure,
             // The office closes, or the connection was lost, which is told where it is made again.
@@ -56,7 +56,7 @@ pub(super) async fn tell(project: &Project, line: &mut LinkHandle) {
         } else {
             tracing::warn!(project = slug, "cannot tell NATS: {failure}; it is tried again");
         }
-        let _ = tokio::time::timeout(feed.failed(), project.bells.closed()).await;
+        let _ = tokio::time::timeout(feed.failed(), project.wake_ups.closed()).await;
     }
     if let Err(error) = feed.let_go(project.office.now()).await {
         tracing::debug!(%error, "the place of NATS in the log was not noted; its last events are said again");
@@ -85,7 +85,7 @@ async fn follow(
     link: &Link,
     feed: &mut Feed,
     refusals: &mut Refusals,
-    bell: &mut dyn Signal,
+    signal: &mut dyn Signal,
 ) -> Result<(), PublishFailure> {
     let largest = link.stream(&project.settings).await?.largest;
     let writer = EventWriter {
@@ -98,7 +98,7 @@ async fn follow(
     while !project.office.wake().closing() {
         let events = feed.next_alone(BATCH, project.office.now()).await?;
         if events.is_empty() {
-            bell.wait(LONGEST_WAIT).await;
+            signal.wait(LONGEST_WAIT).await;
         }
         for event in &events {
             if !feed.is_held() {
@@ -146,14 +146,14 @@ mod tests {
 
     use super::*;
 
-    /// What is told of three copies, the second of which fails so, and how that ends.
+    /// What is told of three deliveries, the second of which fails so, and how that ends.
     async fn told(failure: fn(String) -> NatsError) -> (Vec<i32>, Result<(), NatsError>) {
         let told = RefCell::default();
-        let publish = |copy| {
-            if copy == 2 {
+        let publish = |delivery| {
+            if delivery == 2 {
                 return ready(Err(failure(String::new())));
             }
-            Vec::push(&mut told.borrow_mut(), copy);
+            Vec::push(&mut told.borrow_mut(), delivery);
             ready(Ok(()))
         };
         let end = publish_all(vec![1, 2, 3], publish).await;
@@ -161,10 +161,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_copy_that_is_refused_keeps_back_no_other_copy_of_the_letter() {
-        let (copies, end) = told(NatsError::Refused).await;
-        assert!(matches!((&copies[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{copies:?}");
-        let (copies, end) = told(NatsError::Publish).await;
-        assert!(matches!((&copies[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {copies:?}");
+    async fn a_delivery_that_is_refused_keeps_back_no_other_of_the_message() {
+        let (deliveries, end) = told(NatsError::Refused).await;
+        assert!(matches!((&deliveries[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{deliveries:?}");
+        let (deliveries, end) = told(NatsError::Publish).await;
+        assert!(matches!((&deliveries[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {deliveries:?}");
     }
 }

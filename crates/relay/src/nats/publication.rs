@@ -77,12 +77,12 @@ impl EventWriter<'_> {
         let Some(message) = self.store.message(self.project.id, id).await? else { return Ok(Vec::new()) };
         let mut deliveries = self.store.deliveries(id).await?;
         deliveries.retain(|delivery| delivery.role != Role::Bcc);
-        let whole = self.letter(event, &message);
-        let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.copy_id(event, index), delivery));
-        let room = self.room(event, &self.copy_id(event, deliveries.len()));
+        let whole = self.message_event(event, &message);
+        let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.delivery_id(event, index), delivery));
+        let room = self.room(event, &self.delivery_id(event, deliveries.len()));
         let payload = match whole.to_string() {
             text if text.len() <= room => text,
-            _ => announcement::of_letter(whole, self.office, &self.resource(id), room),
+            _ => announcement::of_message(whole, self.office, &self.resource(id), room),
         };
         let payload = Bytes::from(payload);
         Ok(numbered
@@ -113,8 +113,8 @@ impl EventWriter<'_> {
         self.publication(event, topic, &id, stub)
     }
 
-    fn letter(&self, event: &Event, message: &Message) -> Value {
-        let mut letter = json!({
+    fn message_event(&self, event: &Event, message: &Message) -> Value {
+        let mut payload = json!({
             "event": event.kind.as_str(),
             "project": self.project.human_key,
             "seq": event.seq,
@@ -136,9 +136,9 @@ impl EventWriter<'_> {
             },
         });
         if message.is_by_human() {
-            letter["message"]["vouched"] = message.vouched.as_str().into();
+            payload["message"]["vouched"] = message.vouched.as_str().into();
         }
-        letter
+        payload
     }
 
     /// An event that is told by the number of what it happened to.
@@ -151,7 +151,7 @@ impl EventWriter<'_> {
             "agent": agent,
             number: event.reference,
         });
-        self.publication(event, topic, &self.copy_id(event, 0), document.to_string())
+        self.publication(event, topic, &self.delivery_id(event, 0), document.to_string())
     }
 
     /// That an agent is retired, on its own subject; `by` is who did it.
@@ -169,7 +169,7 @@ impl EventWriter<'_> {
         let id = match known.source {
             // Every office that reads the folder says the same.
             Source::File => format!("{}:presence:{}", self.project.slug, blake3::hash(said.as_bytes()).to_hex()),
-            _ => self.copy_id(event, 0),
+            _ => self.delivery_id(event, 0),
         };
         Ok(vec![self.publication(event, Topic::Presence(name), &id, said)])
     }
@@ -210,10 +210,10 @@ impl EventWriter<'_> {
     /// The id of what is said to one of several recipients.
     ///
     /// The time is part of it: an office that was put back in time gives its numbers again, to other events.
-    fn copy_id(&self, event: &Event, index: usize) -> String {
+    fn delivery_id(&self, event: &Event, index: usize) -> String {
         let (slug, office, seq, at) = (&self.project.slug, self.office, event.seq, event.at.as_microsecond());
-        let copy = if index == 0 { String::new() } else { format!(".{}", index + 1) };
-        format!("{slug}:{office}:{seq}{copy}:{at}")
+        let place = if index == 0 { String::new() } else { format!(".{}", index + 1) };
+        format!("{slug}:{office}:{seq}{place}:{at}")
     }
 
     /// Where the whole of a message is to be read in this office.
@@ -241,7 +241,7 @@ mod tests {
     use store::{Options, Sqlite};
 
     use super::*;
-    use crate::wake::Bells;
+    use crate::wake::WakeUps;
 
     struct Dice;
 
@@ -259,7 +259,7 @@ mod tests {
     async fn what_a_person_does_is_told_as_such() {
         let home = tempfile::tempdir().unwrap();
         let store = Arc::new(Sqlite::open(&home.path().join("mail.db"), &Options::default()).unwrap());
-        let (wake, chance) = (Arc::new(Bells::new()), Arc::new(Dice));
+        let (wake, chance) = (Arc::new(WakeUps::new()), Arc::new(Dice));
         let office = Office::new(store.clone(), Arc::new(SystemClock), wake, chance, Rules::default());
         let project = office.ensure_project("/p").await.unwrap();
         office.ensure_mailbox("/p", "bob").await.unwrap();

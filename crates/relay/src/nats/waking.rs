@@ -1,4 +1,4 @@
-//! Wake-ups between servers of one office, over NATS: a commit on one rings for those who wait at another.
+//! Wake-ups between servers of one office, over NATS: a commit on one wakes those who wait at another.
 //!
 //! A word says whom to wake, never what was written, and goes beside the stream. One that is lost costs a look that
 //! comes a little later: the store tells its servers of each other too.
@@ -14,7 +14,7 @@ use super::link::{Link, LinkHandle};
 use super::settings::Settings;
 use super::{ENDED, NatsError, UntilLost, lost, told};
 use crate::feed::Backoff;
-use crate::wake::Bells;
+use crate::wake::WakeUps;
 
 /// How often others are told at most.
 const TOLD_EVERY: Duration = Duration::from_millis(5);
@@ -31,31 +31,31 @@ struct WakeNotice {
 }
 
 /// Tells other servers of the office whom to wake, and wakes those of whom they tell, for as long as it is polled.
-pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, bells: &Bells, line: &mut LinkHandle) {
+pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, wake_ups: &WakeUps, line: &mut LinkHandle) {
     let subject = settings.subjects.waking(office_id);
     let mut backoff = Backoff::default();
     loop {
-        let exchanging = async |link| exchange_all(&link, &subject, own, bells, &mut backoff).await;
+        let exchanging = async |link| exchange_all(&link, &subject, own, wake_ups, &mut backoff).await;
         let Some(Err(failure)) = line.with(exchanging).await else { continue };
         tracing::debug!("cannot pass wake-ups on: {failure}");
         tokio::time::sleep(backoff.failed()).await;
     }
 }
 
-async fn exchange_all(link: &Link, subject: &str, own: &str, bells: &Bells, backoff: &mut Backoff) -> UntilLost {
+async fn exchange_all(link: &Link, subject: &str, own: &str, wake_ups: &WakeUps, backoff: &mut Backoff) -> UntilLost {
     let mut words = link.client.subscribe(subject.to_owned()).await.map_err(lost)?;
     backoff.worked();
     let heard = async {
         while let Some(message) = words.next().await {
             if let Some(concerned) = heard_in(&message.payload, own) {
-                bells.ring_for(&concerned);
+                wake_ups.wake_concerned(&concerned);
             }
         }
         Err(NatsError::Listen(ENDED.to_owned()))
     };
     let said = async {
         loop {
-            let word = word_of(bells.rung().await, own);
+            let word = word_of(wake_ups.woken().await, own);
             let published = link.client.publish(subject.to_owned(), word.into()).await;
             published.map_err(|error| NatsError::Publish(told(&error)))?;
             tokio::time::sleep(TOLD_EVERY).await;

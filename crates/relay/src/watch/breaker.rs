@@ -125,8 +125,8 @@ mod tests {
             breaker.note("t", &format!("agent-{second}"), now);
         }
         assert!(reason(breaker.judge(&watcher(1, "claude"), at("16:09:59"))).contains("thread 't' had 10"));
-        let letter = Heard { hops: 1, ..said(1, "claude", "x") };
-        reason(breaker.judge(&letter, at("16:09:59")));
+        let direct = Heard { hops: 1, ..said(1, "claude", "x") };
+        reason(breaker.judge(&direct, at("16:09:59")));
         assert_eq!(breaker.judge(&said(1, "claude", "x"), at("16:09:59")), Judgement::Answer, "a person asks");
         let elsewhere = Heard { thread: "u".to_owned(), ..watcher(1, "claude") };
         assert_eq!(breaker.judge(&elsewhere, at("16:09:59")), Judgement::Answer);

@@ -22,7 +22,7 @@ use super::refused;
 /// How long a watcher relies on being woken before it looks by itself.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How soon after a ring the agents are looked at, all of whom are.
+/// How soon after a wake-up the agents are looked at, all of whom are.
 const AGENTS_PAUSE: Duration = Duration::from_millis(250);
 
 /// A stream that yields whenever the resource changed.
@@ -96,7 +96,7 @@ impl Watcher {
         loop {
             self.signal.wait(LOOK_AGAIN).await;
             if matches!(self.what, Watched::Agents(_)) {
-                // Every letter rings, and one look sees what many of them changed.
+                // Every message signals, and one look sees what many of them changed.
                 tokio::time::sleep(AGENTS_PAUSE).await;
             }
             if self.seen.is_news(newest(&self.office, &self.what).await) {

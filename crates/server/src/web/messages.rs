@@ -6,7 +6,7 @@ use formats::Kind;
 use jiff::Timestamp;
 use mail::ids::MessageId;
 use mail::messages::{Importance, Message};
-use mail::office::ListingAsk;
+use mail::office::ListingRequest;
 use mail::overview::Listed;
 use mail::projects::Project;
 use mail::{Error, Office};
@@ -60,13 +60,13 @@ pub fn row(project: &Project, listed: &Listed, with_project: bool, now: Timestam
     let message = &listed.message;
     let mut tags = tags(message);
     if listed.acks_due > 0 {
-        tags.push(Tag { text: of_deliveries("ack due", listed.acks_due, listed.copies), tone: "amber" });
+        tags.push(Tag { text: of_deliveries("ack due", listed.acks_due, listed.deliveries), tone: "amber" });
     }
-    if listed.unread > 0 && listed.copies > 1 {
-        tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.copies), tone: "" });
+    if listed.unread > 0 && listed.deliveries > 1 {
+        tags.push(Tag { text: format!("{} of {} unread", listed.unread, listed.deliveries), tone: "" });
     }
     if listed.archived > 0 {
-        tags.push(Tag { text: of_deliveries("put away", listed.archived, listed.copies), tone: "" });
+        tags.push(Tag { text: of_deliveries("put away", listed.archived, listed.deliveries), tone: "" });
     }
     if with_project {
         tags.push(Tag { text: line(last_part(&project.human_key), 40), tone: "" });
@@ -207,7 +207,7 @@ struct MailboxPage {
 pub async fn show(Query(query): Query<MailQuery>, visit: Visit) -> PageResult {
     let office = visit.office();
     let project = visit.project_if_any(&query.project).await?;
-    let ask = ListingAsk {
+    let request = ListingRequest {
         project_key: project.as_ref().map(|project| project.slug.as_str()),
         agent: Some(query.agent.trim()).filter(|agent| !agent.is_empty()),
         unread_only: query.unread,
@@ -218,7 +218,7 @@ pub async fn show(Query(query): Query<MailQuery>, visit: Visit) -> PageResult {
         before: query.before.map(MessageId),
         limit: MESSAGES + 1,
     };
-    let listed = match office.listing(ask).await {
+    let listed = match office.listing(request).await {
         // Somebody who types a name is not sent to another page for a slip.
         Err(Error::UnknownAgent { .. }) => Vec::new(),
         listed => listed?,

@@ -3,7 +3,7 @@
 use askama::Template;
 use jiff::{SignedDuration, Timestamp};
 use mail::ids::ProjectId;
-use mail::office::{ListingAsk, WorkAsk};
+use mail::office::{ListingRequest, WorkRequest};
 use mail::projects::Project;
 use mail::work::State as WorkState;
 use mail::{Error, Office};
@@ -53,9 +53,9 @@ pub async fn card(office: &Office, project: &Project) -> Result<Card, Error> {
     let unread = store.count_unread(project.id, None, COUNTED).await?;
     let present = store.present(project.id, None, AGENTS, now).await?;
     let working = || present.iter().filter(|present| present.agent.retired_at.is_none());
-    let ask =
-        WorkAsk { project_key: &project.slug, state: Some("help_wanted"), agent: None, before: None, limit: ASKING };
-    let asking = office.work(ask).await?.items;
+    let request =
+        WorkRequest { project_key: &project.slug, state: Some("help_wanted"), agent: None, before: None, limit: ASKING };
+    let asking = office.work(request).await?.items;
     let overdue = |state: &WorkState| matches!(state, WorkState::HelpWanted(question) if question.overdue);
     let hour = SignedDuration::from_hours(1);
     let traffic = store.traffic(project.id, begin_of(now), hour, HOURS).await?;
@@ -109,7 +109,7 @@ pub async fn show(Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
     }
     // Whoever is stuck comes first.
     cards.sort_by_key(|card| std::cmp::Reverse((card.overdue > 0, card.help > 0)));
-    let listed = office.listing(ListingAsk { limit: NEWEST, ..ListingAsk::default() }).await?;
+    let listed = office.listing(ListingRequest { limit: NEWEST, ..ListingRequest::default() }).await?;
     let frame = visit.frame("Overview", "overview");
     let messages = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, frame.now)).collect();
     visit.page(&OverviewPage { frame, cards, messages, next: api::next(&projects, PROJECTS, |last| last.id.0) })

@@ -4,7 +4,7 @@ use askama::Template;
 use jiff::Timestamp;
 use mail::ids::MessageId;
 use mail::messages::About;
-use mail::office::{Found, SearchAsk};
+use mail::office::{Found, SearchRequest};
 use mail::projects::Project;
 use mail::search::query::Query as Wanted;
 use mail::search::words;
@@ -99,14 +99,14 @@ async fn find(office: &Office, project: Option<&Project>, query: &SearchQuery) -
     };
     let (now, mut hits) = (office.now(), Vec::new());
     for project in all {
-        let ask = SearchAsk {
+        let request = SearchRequest {
             project_key: &project.slug,
             query: &query.q,
             about: About::default(),
             before: query.before.map(MessageId),
             limit: HITS + 1,
         };
-        let found = office.search(ask).await?;
+        let found = office.search(request).await?;
         hits.extend(found.iter().map(|found| hit(&project, found, &wanted, now)));
     }
     hits.sort_by_key(|hit| std::cmp::Reverse(hit.id));

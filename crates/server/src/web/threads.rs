@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use mail::ids::MessageId;
 use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
-use mail::office::{ThreadAsk, ThreadPage};
+use mail::office::{ThreadRequest, ThreadPage};
 use mail::projects::Project;
 use mail::{Error, Office};
 use serde::Deserialize;
@@ -149,20 +149,20 @@ struct ThreadExcerpt {
 
 async fn part(office: &Office, slug: &str, thread: &str, query: &ThreadQuery) -> Result<ThreadExcerpt, Error> {
     let limit = MESSAGES + 1;
-    let ask = ThreadAsk { project_key: slug, thread, after: None, before: None, limit: 1, with_bodies: false };
-    let first = office.thread(ask).await?;
-    let ask = ThreadAsk { thread: &first.thread, limit, with_bodies: true, ..ask };
+    let request = ThreadRequest { project_key: slug, thread, after: None, before: None, limit: 1, with_bodies: false };
+    let first = office.thread(request).await?;
+    let request = ThreadRequest { thread: &first.thread, limit, with_bodies: true, ..request };
     let newest = MessageId(i64::MAX);
     let mut page = match (query.after, query.before) {
-        (Some(after), _) => office.thread(ThreadAsk { after: Some(MessageId(after)), ..ask }).await?,
-        (None, Some(before)) => office.thread(ThreadAsk { before: Some(MessageId(before)), ..ask }).await?,
-        (None, None) => office.thread(ThreadAsk { before: Some(newest), ..ask }).await?,
+        (Some(after), _) => office.thread(ThreadRequest { after: Some(MessageId(after)), ..request }).await?,
+        (None, Some(before)) => office.thread(ThreadRequest { before: Some(MessageId(before)), ..request }).await?,
+        (None, None) => office.thread(ThreadRequest { before: Some(newest), ..request }).await?,
     };
     // A message that is further up is shown with what came behind it.
     if let (Some(at), None, None) = (query.at, query.after, query.before)
         && page.messages.first().is_some_and(|first| first.id.0 > at)
     {
-        page = office.thread(ThreadAsk { after: Some(MessageId(at.saturating_sub(1))), ..ask }).await?;
+        page = office.thread(ThreadRequest { after: Some(MessageId(at.saturating_sub(1))), ..request }).await?;
     }
     let goes_on =
         query.after.is_some() || query.at.is_some() && page.messages.first().is_some_and(|m| Some(m.id.0) == query.at);
@@ -173,7 +173,7 @@ async fn part(office: &Office, slug: &str, thread: &str, query: &ThreadQuery) ->
     let (begin, shown) = (first.messages.first(), (page.messages.first(), page.messages.last()));
     let has_earlier = begin.is_some_and(|begin| shown.0.is_some_and(|shown| shown.id > begin.id));
     // A page of long texts is cut short, so that its length says nothing.
-    let end = office.thread(ThreadAsk { before: Some(newest), limit: 1, ..ask }).await?;
+    let end = office.thread(ThreadRequest { before: Some(newest), limit: 1, ..request }).await?;
     let has_later = end.messages.last().is_some_and(|end| shown.1.is_some_and(|shown| shown.id < end.id));
     let is_typed = begin.is_some_and(|begin| begin.kind.is_some());
     Ok(ThreadExcerpt {

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use mail::ids::MessageId;
-use mail::office::WorkAsk;
+use mail::office::WorkRequest;
 use mail::work::{State as Stands, WorkItem};
 
 use super::frame::Frame;
@@ -105,8 +105,8 @@ struct WorkPage {
 pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
     let project = visit.project(&slug).await?;
     let before = query.before.map(MessageId);
-    let ask = WorkAsk { project_key: &project.slug, state: None, agent: None, before, limit: ITEMS };
-    let board = visit.office().work(ask).await?;
+    let request = WorkRequest { project_key: &project.slug, state: None, agent: None, before, limit: ITEMS };
+    let board = visit.office().work(request).await?;
     let mut items: Vec<Item> = board.items.into_iter().map(Item::new).collect();
     let is_empty = items.is_empty();
     let columns = COLUMNS.map(|(name, title, states)| {

@@ -1,25 +1,25 @@
 //! A bead as mail sees it: which field and which label says what.
 //!
 //! Reading is lenient, because other programs write beads too: what is missing is empty, and a time that makes no sense
-//! is 1970. A letter that was written without a thread begins one under its own id.
+//! is 1970. A delivery that was written without a thread begins one under its own id.
 //!
 //! Two notes in a bead's metadata are ours, and are written where `bd` keeps the beads: it cuts times to whole seconds
 //! and refuses some titles. `postrider.sent_at` is the time to the microsecond; `postrider.subject` is the subject, when
 //! the title is not.
 
 use jiff::Timestamp;
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 use serde_json::Value;
 
 use crate::times;
 
-/// The type of beads that are letters.
+/// The type of beads that are deliveries.
 pub(super) const MESSAGE: &str = "message";
 /// The label of those who have read it.
 pub(super) const READ: &str = "read";
-/// The status of letters that were put away.
+/// The status of deliveries that were put away.
 pub(super) const CLOSED: &str = "closed";
-/// Where some programs note a second time whether a letter was read. It is kept true, and never asked.
+/// Where some programs note a second time whether a delivery was read. It is kept true, and never asked.
 pub(super) const READ_NOTE: &str = "mail.read";
 /// The subject, when the title is not.
 pub(super) const SUBJECT_NOTE: &str = "postrider.subject";
@@ -28,17 +28,17 @@ pub(super) const TIME_NOTE: &str = "postrider.sent_at";
 
 const OPEN: &str = "open";
 
-/// A letter, and what its bead says beyond it.
+/// A delivery, and what its bead says beyond it.
 #[derive(Debug)]
 pub(super) struct Bead {
-    pub letter: Letter,
+    pub delivery: ProviderDelivery,
     /// Whether it is in a mailbox.
     pub is_open: bool,
     /// Whether its metadata tell too that it was read.
     pub has_read_note: bool,
 }
 
-/// Which letters a list is to hold.
+/// Which deliveries a list is to hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BeadFilter<'a> {
     /// What is open for that recipient; for everybody if it is empty.
@@ -48,17 +48,17 @@ pub(super) enum BeadFilter<'a> {
 }
 
 impl BeadFilter<'_> {
-    /// Whether that letter is one of them.
+    /// Whether that delivery is one of them.
     pub fn holds(self, bead: &Bead) -> bool {
         match self {
-            Self::OpenFor(recipient) => bead.is_open && (recipient.is_empty() || bead.letter.to == recipient),
-            Self::Thread(thread) => bead.letter.thread == thread,
+            Self::OpenFor(recipient) => bead.is_open && (recipient.is_empty() || bead.delivery.to == recipient),
+            Self::Thread(thread) => bead.delivery.thread == thread,
         }
     }
 }
 
 impl Bead {
-    /// Reads a bead; `None` when it is no letter.
+    /// Reads a bead; `None` when it is no delivery.
     pub fn read(bead: &Value) -> Option<Self> {
         let id = bead["id"].as_str().filter(|id| !id.is_empty())?;
         if bead["issue_type"] != MESSAGE {
@@ -69,7 +69,7 @@ impl Bead {
         let labels: Vec<&str> = bead["labels"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let labelled = |prefix: &str| labels.iter().find_map(|label| label.strip_prefix(prefix).map(str::to_owned));
         let status = bead["status"].as_str().unwrap_or(OPEN);
-        let letter = Letter {
+        let delivery = ProviderDelivery {
             id: id.to_owned(),
             from: Some(text("from"))
                 .filter(|from| !from.is_empty())
@@ -85,22 +85,22 @@ impl Bead {
             priority: labelled("priority:").and_then(|priority| priority.parse().ok()),
             archived: status == CLOSED,
             cc: labels.iter().filter_map(|label| label.strip_prefix("cc:")).map(str::to_owned).collect(),
-            ..Letter::default()
+            ..ProviderDelivery::default()
         };
         let has_read_note = !metadata[READ_NOTE].is_null();
-        Some(Self { letter, is_open: status == OPEN, has_read_note })
+        Some(Self { delivery, is_open: status == OPEN, has_read_note })
     }
 }
 
-/// When a bead was made, whether or not it is a letter.
+/// When a bead was made, whether or not it is a delivery.
 pub(super) fn time_of(bead: &Value) -> Timestamp {
     bead["created_at"].as_str().and_then(times::read).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The labels of a new letter.
-pub(super) fn labels_of(letter: &Letter) -> Vec<String> {
-    let mut labels = vec!["gc:message".to_owned(), format!("thread:{}", letter.thread)];
-    labels.extend(letter.reply_to.as_ref().map(|parent| format!("reply-to:{parent}")));
+/// The labels of a new delivery.
+pub(super) fn labels_of(delivery: &ProviderDelivery) -> Vec<String> {
+    let mut labels = vec!["gc:message".to_owned(), format!("thread:{}", delivery.thread)];
+    labels.extend(delivery.reply_to.as_ref().map(|parent| format!("reply-to:{parent}")));
     labels
 }
 
@@ -128,7 +128,7 @@ mod tests {
             "created_at": "2026-03-04T12:00:00.123456789+02:00",
         }));
         let bead = bead.unwrap();
-        let letter = Letter {
+        let delivery = ProviderDelivery {
             id: "gc-2".to_owned(),
             from: "alice".to_owned(),
             is_human: false,
@@ -145,19 +145,19 @@ mod tests {
             archived: true,
             cc: vec!["carol".to_owned(), "dan".to_owned()],
         };
-        assert_eq!(bead.letter, letter);
+        assert_eq!(bead.delivery, delivery);
         assert!(!bead.is_open && bead.has_read_note);
     }
 
     #[test]
     fn what_is_missing_or_senseless_is_empty() {
         let bare = json!({ "id": "gc-1", "issue_type": "message", "labels": null, "created_at": "soon", "title": 7 });
-        let letter = Bead::read(&bare).unwrap().letter;
-        assert_eq!((letter.from.as_str(), letter.subject.as_str(), letter.thread.as_str()), ("", "", "gc-1"));
-        assert_eq!(letter.created_at, Timestamp::UNIX_EPOCH);
-        for no_letter in [json!({ "issue_type": "message" }), json!({ "id": "gc-1", "issue_type": "task" }), json!([])]
+        let delivery = Bead::read(&bare).unwrap().delivery;
+        assert_eq!((delivery.from.as_str(), delivery.subject.as_str(), delivery.thread.as_str()), ("", "", "gc-1"));
+        assert_eq!(delivery.created_at, Timestamp::UNIX_EPOCH);
+        for not_mail in [json!({ "issue_type": "message" }), json!({ "id": "gc-1", "issue_type": "task" }), json!([])]
         {
-            assert!(Bead::read(&no_letter).is_none(), "{no_letter}");
+            assert!(Bead::read(&not_mail).is_none(), "{not_mail}");
         }
     }
 
@@ -165,9 +165,9 @@ mod tests {
     fn the_notes_of_bd_are_read() {
         let metadata = json!({ "from": 42, SUBJECT_NOTE: "-x", TIME_NOTE: "2026-03-04T10:00:00.5Z" });
         let bead = json!({ "id": "bd-1", "issue_type": "message", "title": "(no subject)", "metadata": metadata });
-        let letter = Bead::read(&bead).unwrap().letter;
-        assert_eq!((letter.from.as_str(), letter.subject.as_str()), ("42", "-x"));
-        assert_eq!(letter.created_at, "2026-03-04T10:00:00.5Z".parse().unwrap());
+        let delivery = Bead::read(&bead).unwrap().delivery;
+        assert_eq!((delivery.from.as_str(), delivery.subject.as_str()), ("42", "-x"));
+        assert_eq!(delivery.created_at, "2026-03-04T10:00:00.5Z".parse().unwrap());
     }
 
     #[test]

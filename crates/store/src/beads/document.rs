@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use mail::clock::rfc3339;
-use mail::provider::{Letter, ProviderError};
+use mail::provider::{ProviderDelivery, ProviderError};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -46,13 +46,13 @@ impl Document {
         serde_json::to_vec(&fields)
     }
 
-    /// Every letter.
-    pub fn letters(&self) -> impl Iterator<Item = Bead> + '_ {
+    /// Every delivery.
+    pub fn deliveries(&self) -> impl Iterator<Item = Bead> + '_ {
         self.values().filter_map(|bead| Bead::read(&bead))
     }
 
-    /// Adds a letter with the next number, and a time after that of every other bead.
-    pub fn append(&mut self, letter: Letter, now: Timestamp) -> serde_json::Result<Letter> {
+    /// Adds a delivery with the next number, and a time after that of every other bead.
+    pub fn append(&mut self, delivery: ProviderDelivery, now: Timestamp) -> serde_json::Result<ProviderDelivery> {
         let (mut last, mut created_at) = (self.seq, now);
         for bead in self.values() {
             let number = bead["id"].as_str().and_then(|id| id.strip_prefix("gc-")?.parse().ok());
@@ -62,15 +62,15 @@ impl Document {
         self.seq = last.saturating_add(1);
         let id = format!("gc-{}", self.seq);
         let bead = json!({
-            "id": id, "title": letter.subject, "status": "open", "issue_type": MESSAGE, "from": letter.from,
-            "created_at": rfc3339(created_at), "updated_at": rfc3339(created_at), "assignee": letter.to,
-            "description": letter.body, "labels": labels_of(&letter),
+            "id": id, "title": delivery.subject, "status": "open", "issue_type": MESSAGE, "from": delivery.from,
+            "created_at": rfc3339(created_at), "updated_at": rfc3339(created_at), "assignee": delivery.to,
+            "description": delivery.body, "labels": labels_of(&delivery),
         });
         self.beads.push(to_raw_value(&bead)?);
-        Ok(Letter { id, created_at, ..letter })
+        Ok(ProviderDelivery { id, created_at, ..delivery })
     }
 
-    /// Notes that the letter was read, or was not.
+    /// Notes that the delivery was read, or was not.
     pub fn mark(&mut self, id: &str, read: bool, now: Timestamp) -> Result<(), ProviderError> {
         self.change(id, now, |fields| {
             let mut labels: Vec<Value> = field(fields, "labels")?.unwrap_or_default();
@@ -86,7 +86,7 @@ impl Document {
         })
     }
 
-    /// Puts a letter away.
+    /// Puts a delivery away.
     pub fn close(&mut self, id: &str, now: Timestamp) -> Result<(), ProviderError> {
         self.change(id, now, |fields| set(fields, "status", CLOSED))
     }
@@ -97,7 +97,7 @@ impl Document {
         now: Timestamp,
         change: impl FnOnce(&mut Fields) -> serde_json::Result<()>,
     ) -> Result<(), ProviderError> {
-        let is_it = |bead: Value| Bead::read(&bead).is_some_and(|bead| bead.letter.id == id);
+        let is_it = |bead: Value| Bead::read(&bead).is_some_and(|bead| bead.delivery.id == id);
         let index = self.values().position(is_it).ok_or_else(|| not_found(id))?;
         let changed = || {
             let mut fields: Fields = serde_json::from_str(self.beads[index].get())?;
@@ -138,9 +138,9 @@ mod tests {
         {"id":"gc-9","issue_type":"message","ref":{"b":1,"a":[2.50]},"labels":["x","thread:t"],
          "metadata":{"n":1e2,"mail.read":"false"}}, "no bead at all"], "deps":[{"issue_id":"gc-4"}]}"#;
 
-    fn letter(document: &mut Document, now: &str) -> Letter {
+    fn delivery(document: &mut Document, now: &str) -> ProviderDelivery {
         let json = json!({ "id": "-", "issue_type": "message", "title": "Hello", "labels": ["thread:t"] });
-        document.append(Bead::read(&json).unwrap().letter, now.parse().unwrap()).unwrap()
+        document.append(Bead::read(&json).unwrap().delivery, now.parse().unwrap()).unwrap()
     }
 
     fn text(document: &Document) -> String {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_written_back_as_it_was() {
         let mut document = Document::parse(FOREIGN.as_bytes()).unwrap();
-        letter(&mut document, "2026-01-01T00:00:00Z");
+        delivery(&mut document, "2026-01-01T00:00:00Z");
         document.mark("gc-9", true, Timestamp::UNIX_EPOCH).unwrap();
         document.close("gc-9", Timestamp::UNIX_EPOCH).unwrap();
         let text = text(&document);
@@ -169,17 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn a_new_letter_has_a_free_number_and_a_time_after_every_bead() {
+    fn a_new_delivery_has_a_free_number_and_a_time_after_every_bead() {
         let mut document = Document::parse(FOREIGN.as_bytes()).unwrap();
-        let first = letter(&mut document, "2026-01-01T00:00:00Z");
+        let first = delivery(&mut document, "2026-01-01T00:00:00Z");
         assert_eq!((first.id.as_str(), rfc3339(first.created_at).as_str()), ("gc-10", "2029-12-31T22:00:00.000001Z"));
-        let second = letter(&mut document, "2031-01-01T00:00:00.5Z");
+        let second = delivery(&mut document, "2031-01-01T00:00:00.5Z");
         assert_eq!((second.id.as_str(), rfc3339(second.created_at).as_str()), ("gc-11", "2031-01-01T00:00:00.500000Z"));
         assert!(text(&document).contains(r#""seq":11"#));
     }
 
     #[test]
-    fn a_bead_that_is_no_letter_is_not_changed() {
+    fn a_bead_that_is_no_delivery_is_not_changed() {
         let mut document = Document::parse(FOREIGN.as_bytes()).unwrap();
         let before = text(&document);
         for refused in
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_store_without_beads_is_empty_and_another_text_is_none() {
         for empty in ["{}", r#"{"seq":0,"beads":null,"deps":null}"#] {
-            assert_eq!(Document::parse(empty.as_bytes()).unwrap().letters().count(), 0);
+            assert_eq!(Document::parse(empty.as_bytes()).unwrap().deliveries().count(), 0);
         }
         for broken in ["", "[]", "{\"beads\":", r#"{"seq":"x"}"#, r#"{"beads":{}}"#] {
             assert!(Document::parse(broken.as_bytes()).is_err(), "{broken}");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use mail::provider::{Letter, ProviderError};
+use mail::provider::{ProviderDelivery, ProviderError};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
@@ -46,9 +46,9 @@ impl File {
         Self { place, turn: Mutex::new(()) }
     }
 
-    async fn letters(&self) -> Result<Vec<Bead>, ProviderError> {
+    async fn deliveries(&self) -> Result<Vec<Bead>, ProviderError> {
         let place = self.place.clone();
-        blocking(move || Ok(place.read()?.letters().collect())).await
+        blocking(move || Ok(place.read()?.deliveries().collect())).await
     }
 
     async fn change<T: Send + 'static>(
@@ -63,30 +63,30 @@ impl File {
 
 #[async_trait]
 impl Keeper for File {
-    async fn create(&self, letter: Letter) -> Result<Letter, ProviderError> {
-        self.change(|document, now| document.append(letter, now).map_err(unwritable)).await
+    async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
+        self.change(|document, now| document.append(delivery, now).map_err(unwritable)).await
     }
 
     async fn get(&self, id: &str) -> Result<Bead, ProviderError> {
-        let letters = self.letters().await?;
-        letters.into_iter().find(|bead| bead.letter.id == id).ok_or_else(|| not_found(id))
+        let deliveries = self.deliveries().await?;
+        deliveries.into_iter().find(|bead| bead.delivery.id == id).ok_or_else(|| not_found(id))
     }
 
     async fn list(&self, wanted: BeadFilter<'_>) -> Result<Vec<Bead>, ProviderError> {
-        let mut letters = self.letters().await?;
-        letters.retain(|bead| wanted.holds(bead));
-        Ok(letters)
+        let mut deliveries = self.deliveries().await?;
+        deliveries.retain(|bead| wanted.holds(bead));
+        Ok(deliveries)
     }
 
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError> {
-        let id = bead.letter.id.clone();
+        let id = bead.delivery.id.clone();
         self.change(move |document, now| document.mark(&id, read, now)).await
     }
 
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
         let id = id.to_owned();
         self.change(move |document, now| {
-            if document.letters().any(|bead| bead.letter.id == id && bead.letter.archived) {
+            if document.deliveries().any(|bead| bead.delivery.id == id && bead.delivery.archived) {
                 return Err(already_archived(&id));
             }
             document.close(&id, now)
@@ -160,7 +160,7 @@ impl BeadsFile {
         file.write_all(text)?;
         file.sync_all()?;
         fs::rename(&half, &self.file)?;
-        // The rename too has to be on the disk before a letter counts as kept.
+        // The rename too has to be on the disk before a delivery counts as kept.
         #[cfg(unix)]
         fs::File::open(self.file.parent().unwrap_or(Path::new(".")))?.sync_all()?;
         Ok(())

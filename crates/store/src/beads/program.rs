@@ -1,15 +1,15 @@
 //! The beads that the program `bd` keeps, asked one call at a time.
 //!
-//! What `bd` does not keep as it is, stands in the bead's metadata, so that a letter comes back whole:
+//! What `bd` does not keep as it is, stands in the bead's metadata, so that a delivery comes back whole:
 //! - The sender is `from`.
 //! - A title has 1 to 500 bytes and no dash at its start. A subject that cannot be one is `postrider.subject`, and the
 //!   title is what fits of it.
 //! - Times are cut to whole seconds. The exact one is `postrider.sent_at`: the clock of whoever sends, rising strictly
-//!   within a process. Letters that others sent have whole seconds.
+//!   within a process. Deliveries that others sent have whole seconds.
 //!
 //! An argument has a length that the system allows. A longer body goes through standard input, as does `-`, which `bd`
 //! takes for just that; longer subjects and names are refused. `bd` also takes a part of an id for the whole; here only
-//! the whole id finds a letter.
+//! the whole id finds a delivery.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use mail::Error;
 use mail::clock::{Clock, SystemClock, from_micros, rfc3339};
 use mail::error::shown;
-use mail::provider::{Letter, ProviderError};
+use mail::provider::{ProviderDelivery, ProviderError};
 use process::Trouble;
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -40,7 +40,7 @@ const LONGEST_TITLE: usize = 500;
 pub(super) struct Program {
     program: PathBuf,
     folder: PathBuf,
-    /// When the last letter was sent, in microseconds.
+    /// When the last delivery was sent, in microseconds.
     last_sent: AtomicI64,
 }
 
@@ -90,30 +90,30 @@ impl Program {
 
 #[async_trait]
 impl Keeper for Program {
-    async fn create(&self, mut letter: Letter) -> Result<Letter, ProviderError> {
-        letter.created_at = self.now();
-        let title = title_of(&letter.subject);
-        let mut metadata = json!({ "from": letter.from, TIME_NOTE: rfc3339(letter.created_at) });
-        if title != letter.subject {
-            metadata[SUBJECT_NOTE] = json!(letter.subject);
+    async fn create(&self, mut delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
+        delivery.created_at = self.now();
+        let title = title_of(&delivery.subject);
+        let mut metadata = json!({ "from": delivery.from, TIME_NOTE: rfc3339(delivery.created_at) });
+        if title != delivery.subject {
+            metadata[SUBJECT_NOTE] = json!(delivery.subject);
         }
         let metadata = metadata.to_string();
-        for (what, text) in [("recipient", &letter.to), ("subject and sender", &metadata)] {
+        for (what, text) in [("recipient", &delivery.to), ("subject and sender", &metadata)] {
             if text.len() > LONGEST_ARGUMENT {
                 return Err(Error::TooLarge { what, size: text.len(), limit: LONGEST_ARGUMENT }.into());
             }
         }
-        let labels: Vec<String> = labels_of(&letter).iter().map(|label| in_list(label)).collect();
+        let labels: Vec<String> = labels_of(&delivery).iter().map(|label| in_list(label)).collect();
         let mut arguments = arguments(&["create", "--json", &title, "-t", MESSAGE]);
-        arguments.push(format!("--assignee={}", letter.to));
+        arguments.push(format!("--assignee={}", delivery.to));
         arguments.push(format!("--labels={}", labels.join(",")));
         arguments.push(format!("--metadata={metadata}"));
-        let by_input = letter.body == "-" || letter.body.len() > LONGEST_ARGUMENT;
-        arguments.push(if by_input { "--body-file=-".to_owned() } else { format!("--description={}", letter.body) });
-        let printed = self.ask("", &arguments, by_input.then_some(letter.body.as_str())).await?;
+        let by_input = delivery.body == "-" || delivery.body.len() > LONGEST_ARGUMENT;
+        arguments.push(if by_input { "--body-file=-".to_owned() } else { format!("--description={}", delivery.body) });
+        let printed = self.ask("", &arguments, by_input.then_some(delivery.body.as_str())).await?;
         let id = rows(&printed).and_then(|rows| Some(rows.first()?["id"].as_str()?.to_owned()));
-        letter.id = id.ok_or_else(|| unreadable("create", &printed))?;
-        Ok(letter)
+        delivery.id = id.ok_or_else(|| unreadable("create", &printed))?;
+        Ok(delivery)
     }
 
     async fn get(&self, id: &str) -> Result<Bead, ProviderError> {
@@ -146,7 +146,7 @@ impl Keeper for Program {
     }
 
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError> {
-        let (id, change) = (&bead.letter.id, if read { "--add-label" } else { "--remove-label" });
+        let (id, change) = (&bead.delivery.id, if read { "--add-label" } else { "--remove-label" });
         let mut arguments = arguments(&["update", "--json", id, change, READ]);
         if bead.has_read_note {
             arguments.push(format!("--set-metadata={READ_NOTE}={read}"));
@@ -154,9 +154,9 @@ impl Keeper for Program {
         self.ask(id, &arguments, None).await.map(drop)
     }
 
-    /// Of two who put the same letter away at one moment, both may be told that they did it.
+    /// Of two who put the same delivery away at one moment, both may be told that they did it.
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
-        if self.get(id).await?.letter.archived {
+        if self.get(id).await?.delivery.archived {
             return Err(already_archived(id));
         }
         self.ask(id, &arguments(&["close", "--json", id]), None).await.map(drop)

@@ -9,10 +9,10 @@ use mail::provider::ProviderError;
 
 /// The exit code for an operation that a script does not know.
 const UNKNOWN_OPERATION: i32 = 2;
-/// The exit codes of a shell that could not run a program. Its "not found" is not about a letter.
+/// The exit codes of a shell that could not run a program. Its "not found" is not about a message.
 const PROGRAM_MISSING: [i32; 2] = [126, 127];
-/// What scripts call a letter or a thread. "Mail" is none of them, for it may be the program of that name.
-const LETTERS: [&str; 4] = ["message", "letter", "item", "thread"];
+/// What scripts call a message or a thread. "Mail" is none of them, for it may be the program of that name.
+const MESSAGE_WORDS: [&str; 4] = ["message", "letter", "item", "thread"];
 /// What a script needs itself. That one of these was not found is its own trouble, whatever id stands behind it.
 const NEEDS: [&str; 7] = ["database", "store", "file", "directory", "command", "program", "module"];
 /// The longest text that is passed on, in characters.
@@ -54,7 +54,7 @@ impl Complaint<'_> {
         ProviderError::Failed { cause: format!("'{call}' ended with {ended}: {said}") }
     }
 
-    /// Only about what puts a letter away: from other verbs the same words mean that something was not done.
+    /// Only about what archives a delivery: from other verbs the same words mean that something was not done.
     fn says_already_archived(&self) -> bool {
         matches!(self.verb, "archive" | "delete") && self.stderr.to_lowercase().contains("already archived")
     }
@@ -64,19 +64,19 @@ impl Complaint<'_> {
             return true;
         }
         let is_missing_program = self.status.code().is_some_and(|code| PROGRAM_MISSING.contains(&code));
-        !is_missing_program && self.stderr.lines().any(|line| says_letter_not_found(line, id))
+        !is_missing_program && self.stderr.lines().any(|line| says_message_not_found(line, id))
     }
 }
 
-/// Whether a line says that a letter was not found: "message not found", "gc-7 was not found", "Not found: gc-7". What
+/// Whether a line says that a message was not found: "message not found", "gc-7 was not found", "Not found: gc-7". What
 /// else may not be found is told by the word before: "mail database not found", or "jq: not found" of a plain shell.
-fn says_letter_not_found(line: &str, id: &str) -> bool {
+fn says_message_not_found(line: &str, id: &str) -> bool {
     let (line, id) = (line.to_lowercase(), id.to_lowercase());
     let Some((before, after)) = line.split_once("not found") else { return false };
     let before = before.trim_end();
     let before = before.strip_suffix(" was").or_else(|| before.strip_suffix(" is")).unwrap_or(before).trim_end();
     let missing = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-    LETTERS.contains(&missing) || ends_with_word(before, &id) || (names(after, &id) && !NEEDS.contains(&missing))
+    MESSAGE_WORDS.contains(&missing) || ends_with_word(before, &id) || (names(after, &id) && !NEEDS.contains(&missing))
 }
 
 /// Whether the id stands at the end of a text, quoted or not, and is not a part of a longer word or path.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_letter_is_told_from_everything_else_that_is_missing() {
+    fn a_missing_message_is_told_from_everything_else_that_is_missing() {
         for said in [
             "gc-mail-error:not-found",
             "Message not found",

@@ -1,13 +1,13 @@
-//! Letters as scripts print them: written as the contract says, read as leniently as can be done without guessing.
+//! Deliveries as scripts print them: written as the contract says, read as leniently as can be done without guessing.
 //!
-//! An empty list may be `[]`, `null` or nothing at all; ids may be numbers; a time without a zone is UTC; what is missing
-//! is empty. A letter without an id, or with a time that is none, fails the whole answer: it could not be acted on, or
-//! would be shown in a wrong place. Letters of one time are set apart in a list, so such a letter may say a later time
-//! there than by itself.
+//! An empty list may be `[]`, `null` or nothing at all; ids may be numbers; a time without a zone is UTC; what is
+//! missing is empty. A delivery without an id, or with a time that is none, fails the whole answer: it could not be
+//! acted on, or would be shown in a wrong place. Deliveries of one time are set apart in a list, so such a delivery may
+//! say a later time there than by itself.
 
 use jiff::Timestamp;
 use mail::messages::Vouched;
-use mail::provider::{Count, Letter, Words};
+use mail::provider::{Count, ProviderDelivery, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,23 +25,23 @@ pub fn input(words: Words<'_>) -> Vec<u8> {
     serde_json::to_vec(&Input { from, subject, body }).expect("three strings can be written as JSON")
 }
 
-/// Reads one letter.
-pub fn letter(answer: &[u8]) -> Result<Letter, String> {
-    Printed::letter(from_json(answer)?)
+/// Reads one delivery.
+pub fn delivery(answer: &[u8]) -> Result<ProviderDelivery, String> {
+    Printed::delivery(from_json(answer)?)
 }
 
-/// Reads a list of letters, and puts the oldest first.
-pub fn letters(answer: &[u8]) -> Result<Vec<Letter>, String> {
+/// Reads a list of deliveries, and puts the oldest first.
+pub fn deliveries(answer: &[u8]) -> Result<Vec<ProviderDelivery>, String> {
     if answer.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
     let printed: Option<Vec<Printed>> = from_json(answer)?;
-    let letters = printed.unwrap_or_default().into_iter().map(Printed::letter);
-    let mut letters = letters.collect::<Result<Vec<Letter>, String>>()?;
-    // Stable, so that letters of the same second stay as the script had them.
-    letters.sort_by_key(|letter| letter.created_at);
-    times::set_apart(&mut letters);
-    Ok(letters)
+    let deliveries = printed.unwrap_or_default().into_iter().map(Printed::delivery);
+    let mut deliveries = deliveries.collect::<Result<Vec<ProviderDelivery>, String>>()?;
+    // Stable, so that deliveries of the same second stay as the script had them.
+    deliveries.sort_by_key(|delivery| delivery.created_at);
+    times::set_apart(&mut deliveries);
+    Ok(deliveries)
 }
 
 /// Reads how much mail there is.
@@ -62,7 +62,7 @@ fn from_json<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(answer).map_err(|problem| problem.to_string())
 }
 
-/// A letter as it was printed. Every field may be `null`.
+/// A delivery as it was printed. Every field may be `null`.
 #[derive(Deserialize)]
 struct Printed {
     id: Option<Value>,
@@ -80,12 +80,12 @@ struct Printed {
 }
 
 impl Printed {
-    fn letter(self) -> Result<Letter, String> {
+    fn delivery(self) -> Result<ProviderDelivery, String> {
         let id = id_text("id", self.id)?.ok_or("a letter has no 'id'")?;
         if id.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(format!("the id '{id}' has white space in it"));
         }
-        Ok(Letter {
+        Ok(ProviderDelivery {
             created_at: self.created_at.as_deref().map_or(Ok(Timestamp::UNIX_EPOCH), time)?,
             thread: id_text("thread_id", self.thread_id)?.unwrap_or_default(),
             reply_to: id_text("reply_to", self.reply_to)?,
@@ -99,7 +99,7 @@ impl Printed {
             priority: self.priority,
             cc: self.cc.unwrap_or_default(),
             // Scripts know no acknowledgements.
-            ..Letter::default()
+            ..ProviderDelivery::default()
         })
     }
 }
@@ -131,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_letter_is_read_as_it_is() {
+    fn a_complete_delivery_is_read_as_it_is() {
         let printed = br#"{"id":"gc-7","from":"alice","to":"bob","subject":"s","body":"b","read":true,"rig":"x",
             "created_at":"2026-01-11T17:33:15.5+01:00","thread_id":"t","reply_to":"gc-6","priority":2,"cc":["carol"],
             "vouched":"human"}"#;
-        let expected = Letter {
+        let expected = ProviderDelivery {
             id: "gc-7".to_owned(),
             from: "alice".to_owned(),
             is_human: true,
@@ -152,33 +152,33 @@ mod tests {
             addressed: Vec::new(),
             archived: false,
         };
-        assert_eq!(letter(printed), Ok(expected));
+        assert_eq!(delivery(printed), Ok(expected));
     }
 
     #[test]
     fn what_is_missing_or_null_is_empty() {
         for printed in [r#"{"id":"7"}"#, r#"{"id":"7","from":null,"cc":null,"reply_to":"","created_at":""}"#] {
-            let letter = letter(printed.as_bytes()).unwrap();
-            assert_eq!((letter.from.as_str(), letter.thread.as_str(), letter.reply_to), ("", "", None));
-            assert_eq!((letter.created_at, letter.read, letter.priority), (Timestamp::UNIX_EPOCH, false, None));
+            let delivery = delivery(printed.as_bytes()).unwrap();
+            assert_eq!((delivery.from.as_str(), delivery.thread.as_str(), delivery.reply_to), ("", "", None));
+            assert_eq!((delivery.created_at, delivery.read, delivery.priority), (Timestamp::UNIX_EPOCH, false, None));
         }
     }
 
     #[test]
     fn numeric_ids_keep_their_digits() {
         let printed = br#"{"id":18446744073709551615,"thread_id":-1,"reply_to":9007199254740993}"#;
-        let letter = letter(printed).unwrap();
-        assert_eq!((letter.id.as_str(), letter.thread.as_str()), ("18446744073709551615", "-1"));
-        assert_eq!(letter.reply_to.as_deref(), Some("9007199254740993"));
+        let delivery = delivery(printed).unwrap();
+        assert_eq!((delivery.id.as_str(), delivery.thread.as_str()), ("18446744073709551615", "-1"));
+        assert_eq!(delivery.reply_to.as_deref(), Some("9007199254740993"));
     }
 
     #[test]
     fn an_id_that_nobody_could_name_is_refused() {
         for id in ["1.5", "1e3", "18446744073709551616", "true", "[]", "{}", "null", r#""""#, r#""a b""#, r#""a\nb""#] {
             let printed = format!(r#"{{"id":{id}}}"#);
-            assert!(letter(printed.as_bytes()).is_err(), "{id}");
+            assert!(delivery(printed.as_bytes()).is_err(), "{id}");
         }
-        assert!(letter(b"{}").is_err());
+        assert!(delivery(b"{}").is_err());
     }
 
     #[test]
@@ -190,21 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn no_letters_can_be_said_in_many_ways() {
+    fn no_deliveries_can_be_said_in_many_ways() {
         for answer in ["", " \n", "[]", "null\n", " [ ] "] {
-            assert_eq!(letters(answer.as_bytes()), Ok(Vec::new()), "'{answer}'");
+            assert_eq!(deliveries(answer.as_bytes()), Ok(Vec::new()), "'{answer}'");
         }
         for answer in ["", "null", "[]", "nothing"] {
-            assert!(letter(answer.as_bytes()).is_err() && count(answer.as_bytes()).is_err(), "'{answer}'");
+            assert!(delivery(answer.as_bytes()).is_err() && count(answer.as_bytes()).is_err(), "'{answer}'");
         }
     }
 
     #[test]
-    fn a_list_is_put_in_order_and_letters_of_one_time_stay_as_they_were_a_moment_apart() {
+    fn a_list_is_put_in_order_and_deliveries_of_one_time_stay_as_they_were_a_moment_apart() {
         let printed = br#"[{"id":"d","created_at":"2026-01-02"},{"id":"a","created_at":"2026-01-01"},
             {"id":"b","created_at":"2026-01-01"},{"id":"c","created_at":"2026-01-01"}]"#;
-        let letters = letters(printed).unwrap();
-        let told: Vec<_> = letters.iter().map(|letter| (letter.id.as_str(), letter.created_at)).collect();
+        let deliveries = deliveries(printed).unwrap();
+        let told: Vec<_> = deliveries.iter().map(|delivery| (delivery.id.as_str(), delivery.created_at)).collect();
         let expected = [
             ("a", at("2026-01-01T00:00:00Z")),
             ("b", at("2026-01-01T00:00:00.000001Z")),
@@ -215,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_letter_fails_the_list() {
+    fn one_bad_delivery_fails_the_list() {
         for bad in [r#"{"body":"no id"}"#, r#"{"id":"1","created_at":"soon"}"#, "7", r#"{"id":"1""#] {
-            assert!(letters(format!(r#"[{{"id":"1"}},{bad}]"#).as_bytes()).is_err(), "{bad}");
+            assert!(deliveries(format!(r#"[{{"id":"1"}},{bad}]"#).as_bytes()).is_err(), "{bad}");
         }
     }
 }

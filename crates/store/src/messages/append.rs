@@ -104,7 +104,7 @@ impl<'a> Placed<'a> {
         seq: i64,
     ) -> Self {
         let message = &record.message;
-        let deliveries = record.deliveries.iter().map(|copy| (agents[&copy.recipient], copy.role, copy.state.clone()));
+        let deliveries = record.deliveries.iter().map(|delivery| (agents[&delivery.recipient], delivery.role, delivery.state.clone()));
         Placed {
             id: message.id,
             project,

@@ -1,6 +1,6 @@
-//! Mail at a glance: which messages are wanted, and how it stands with their copies.
+//! Mail at a glance: which messages are wanted, and how it stands with their deliveries.
 //!
-//! A listing goes along an index that holds just what is asked for, newest first. Where that is told by copies it goes
+//! A listing goes along an index that holds just what is asked for, newest first. Where that is told by deliveries it goes
 //! mailbox by mailbox, and from each takes only what is newer than all that it would otherwise keep: so a page costs one
 //! look into each mailbox, and little more, however much mail there is.
 
@@ -12,7 +12,7 @@ use mail::overview::{EXCERPT, Listed, Listing};
 use crate::messages::COLUMNS;
 use crate::prelude::*;
 
-/// What is true of a copy that is neither read nor put away, and the index that holds such copies alone.
+/// What is true of a delivery that is neither read nor put away, and the index that holds such deliveries alone.
 const UNREAD: (&str, &str) = ("delivery_unread", "{d}.read_at IS NULL AND {d}.archived_at IS NULL");
 /// The same of one that lacks an acknowledgement.
 const ACK_DUE: (&str, &str) =
@@ -22,21 +22,21 @@ const ARCHIVED: (&str, &str) = ("delivery_archived", "{d}.archived_at IS NOT NUL
 
 /// Messages at a glance, newest first.
 pub(super) async fn listed(tx: &mut Tx<'_>, listing: &Listing) -> Outcome<Vec<Listed>> {
-    // One moment, so that what is told of the copies is why a message is there.
+    // One moment, so that what is told of the deliveries is why a message is there.
     tx.begin_snapshot().await?;
     let ids = newest(tx, listing).await?;
     let sql = format!("SELECT {COLUMNS}, substr(m.body, 1, {EXCERPT}) FROM message m WHERE m.id = ?1");
     let messages: Vec<Message> = tx.rows_many(&sql, ids.iter().map(|id| [Value::Int(*id)])).await?;
-    let copies = "SELECT count(*), count(*) FILTER (WHERE d.read_at IS NULL AND d.archived_at IS NULL),
+    let deliveries = "SELECT count(*), count(*) FILTER (WHERE d.read_at IS NULL AND d.archived_at IS NULL),
                       count(*) FILTER (WHERE d.ack_required = 1 AND d.acked_at IS NULL AND d.archived_at IS NULL),
                       count(d.archived_at)
                   FROM delivery d INDEXED BY delivery_by_message
                   WHERE d.message_id = ?1 AND (d.role < 2 OR d.recipient_id = ?2)";
-    let counts = tx.rows_many(copies, ids.iter().map(|id| *values![*id, listing.agent])).await?;
+    let counts = tx.rows_many(deliveries, ids.iter().map(|id| *values![*id, listing.agent])).await?;
     tx.end_snapshot().await?;
-    let listed = messages.into_iter().zip(counts).map(|(message, (copies, unread, acks_due, archived))| Listed {
+    let listed = messages.into_iter().zip(counts).map(|(message, (deliveries, unread, acks_due, archived))| Listed {
         message,
-        copies,
+        deliveries,
         unread,
         acks_due,
         archived,
@@ -88,24 +88,24 @@ impl Walk {
     pub(super) fn of(listing: &Listing) -> Self {
         let wanted =
             [(listing.ack_due_only, ACK_DUE), (listing.unread_only, UNREAD), (listing.archived_only, ARCHIVED)];
-        let wanted: Vec<(&str, &str)> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, copies)| copies).collect();
+        let wanted: Vec<(&str, &str)> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, condition)| condition).collect();
         match (wanted.first(), listing.agent) {
-            (Some((index, _)), Some(_)) => Self::along_copies(listing, index, &own(listing, &wanted)),
+            (Some((index, _)), Some(_)) => Self::along_deliveries(listing, index, &own(listing, &wanted)),
             // Urgent and typed messages are few, and have indexes of their own.
             (Some(_), None) if listing.urgent_only || listing.kind.is_some() => {
-                Self::along_messages(listing, &some_copies("m.id", &wanted))
+                Self::along_messages(listing, &some_deliveries("m.id", &wanted))
             }
-            (Some((index, first)), None) => Self::along_copies(listing, index, &anybodys(first, &wanted[1..])),
-            (None, Some(_)) if listing.urgent_only => Self::along_urgent_copies(listing),
+            (Some((index, first)), None) => Self::along_deliveries(listing, index, &anybodys(first, &wanted[1..])),
+            (None, Some(_)) if listing.urgent_only => Self::along_urgent_deliveries(listing),
             (None, Some(_)) if listing.kind.is_some() => {
-                Self::along_copies(listing, "delivery_by_kind", "d.archived_at IS NULL")
+                Self::along_deliveries(listing, "delivery_by_kind", "d.archived_at IS NULL")
             }
-            (None, Some(_)) => Self::along_copies(listing, "", "d.archived_at IS NULL"),
+            (None, Some(_)) => Self::along_deliveries(listing, "", "d.archived_at IS NULL"),
             (None, None) => Self::along_messages(listing, ""),
         }
     }
 
-    fn along_copies(listing: &Listing, index: &str, wanted: &str) -> Self {
+    fn along_deliveries(listing: &Listing, index: &str, wanted: &str) -> Self {
         let index = if index.is_empty() { String::new() } else { format!("INDEXED BY {index} ") };
         let (join, urgent) = match listing.urgent_only {
             true => ("CROSS JOIN message m ON m.id = d.message_id", " AND m.importance >= 2"),
@@ -115,7 +115,7 @@ impl Walk {
         Self::along(listing, &format!("delivery d {index}{join}"), ("d", "d.message_id"), &wanted, Along::Agents)
     }
 
-    fn along_urgent_copies(listing: &Listing) -> Self {
+    fn along_urgent_deliveries(listing: &Listing) -> Self {
         let from = "message m INDEXED BY message_urgent
                     CROSS JOIN delivery d ON d.recipient_id = ?1 AND d.message_id = m.id";
         let wanted = "m.project_id = (SELECT project_id FROM agent WHERE id = ?1) AND m.importance >= 2
@@ -123,7 +123,7 @@ impl Walk {
         Self::along(listing, from, ("m", "m.id"), wanted, Along::Agents)
     }
 
-    /// Along the messages themselves; what else is `wanted` of them may be told of their copies. Of each sender, where nothing
+    /// Along the messages themselves; what else is `wanted` of them may be told of their deliveries. Of each sender, where nothing
     /// narrows them.
     fn along_messages(listing: &Listing, wanted: &str) -> Self {
         let (index, whose, along) = match (listing.urgent_only, listing.kind) {
@@ -167,25 +167,25 @@ impl Walk {
     }
 }
 
-/// What has to be true of an agent's own copy.
+/// What has to be true of an agent's own delivery.
 fn own(listing: &Listing, wanted: &[(&str, &str)]) -> String {
     let hidden = if listing.archived_only { "" } else { "d.archived_at IS NULL AND " };
-    let wanted: Vec<String> = wanted.iter().map(|(_, copy)| copy.replace("{d}", "d")).collect();
+    let wanted: Vec<String> = wanted.iter().map(|(_, condition)| condition.replace("{d}", "d")).collect();
     format!("{hidden}{}", wanted.join(" AND "))
 }
 
-/// What has to be true of a copy that all may know of, and of some other copy, which may be the same.
+/// What has to be true of a delivery that all may know of, and of some other delivery, which may be the same.
 fn anybodys(first: &str, others: &[(&str, &str)]) -> String {
-    format!("d.role < 2 AND {}{}", first.replace("{d}", "d"), some_copies("d.message_id", others))
+    format!("d.role < 2 AND {}{}", first.replace("{d}", "d"), some_deliveries("d.message_id", others))
 }
 
-/// For each of these there has to be a copy of the message of which it is true, and of which all may know.
-fn some_copies(message: &str, wanted: &[(&str, &str)]) -> String {
-    let is_there = |(_, copy): &(&str, &str)| {
+/// For each of these there has to be a delivery of the message of which it is true, and of which all may know.
+fn some_deliveries(message: &str, wanted: &[(&str, &str)]) -> String {
+    let is_there = |(_, condition): &(&str, &str)| {
         format!(
             " AND EXISTS (SELECT 1 FROM delivery o INDEXED BY delivery_by_message
                WHERE o.message_id = {message} AND o.role < 2 AND {})",
-            copy.replace("{d}", "o")
+            condition.replace("{d}", "o")
         )
     };
     wanted.iter().map(is_there).collect()

@@ -21,7 +21,7 @@ use mail::watches::{NewWatch, Outcome, RunQuery};
 use super::told;
 
 /// What was asked, and what came of it.
-type Asked = Vec<(String, String)>;
+type Answers = Vec<(String, String)>;
 
 const HOME: ProjectId = ProjectId(1);
 const NOWHERE: ProjectId = ProjectId(99);
@@ -31,20 +31,20 @@ const NOBODY: AgentId = AgentId(99);
 const NUMBERS: [MessageId; 5] = [MessageId(1), MessageId(99), MessageId(0), MessageId(-1), MessageId(i64::MAX)];
 
 /// Asks everything of an empty store.
-pub async fn ask_oddly(store: &Arc<dyn Store>) -> Asked {
+pub async fn ask_oddly(store: &Arc<dyn Store>) -> Answers {
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     store.ensure_project("/p", now).await.unwrap();
     let alice = AgentName::parse("alice").unwrap();
     store.register(HOME, &alice, &Profile::default(), None, Taking::NewOnly, now).await.unwrap();
     let first = store.append(&message(now)).await.unwrap();
     assert_eq!(first, Appended::New { id: MessageId(1), created_at: now });
-    let mut asked = write_for_nobody(store, now).await;
-    asked.extend(watch_for_nobody(store, now).await);
-    asked.extend(read_at_the_limits(store, now).await);
-    asked.extend(write_odd_messages(store, now).await);
-    asked.extend(write_long_words(store, now).await);
-    asked.push(("what is left".to_owned(), told(store.counts(now).await)));
-    asked
+    let mut answers = write_for_nobody(store, now).await;
+    answers.extend(watch_for_nobody(store, now).await);
+    answers.extend(read_at_the_limits(store, now).await);
+    answers.extend(write_odd_messages(store, now).await);
+    answers.extend(write_long_words(store, now).await);
+    answers.push(("what is left".to_owned(), told(store.counts(now).await)));
+    answers
 }
 
 fn message(now: Timestamp) -> NewMessage {
@@ -69,9 +69,9 @@ fn message(now: Timestamp) -> NewMessage {
     }
 }
 
-async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
-    let mut asked = Asked::new();
-    let mut note = |what: String, answer: String| asked.push((what, answer));
+async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
+    let mut answers = Answers::new();
+    let mut note = |what: String, answer: String| answers.push((what, answer));
     let bob = AgentName::parse("bob").unwrap();
     let registered = store.register(NOWHERE, &bob, &Profile::default(), None, Taking::NewOrKnown, now).await;
     note("register nowhere".to_owned(), told(registered.map(|agent| agent.is_some())));
@@ -112,12 +112,12 @@ async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         }
     }
     note("cursors".to_owned(), told(store.cursors().await));
-    asked
+    answers
 }
 
-async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
-    let mut asked = Asked::new();
-    let mut note = |what: String, answer: String| asked.push((what, answer));
+async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
+    let mut answers = Answers::new();
+    let mut note = |what: String, answer: String| answers.push((what, answer));
     for agent in [ALICE, NOBODY] {
         let watch = NewWatch {
             agent,
@@ -144,10 +144,10 @@ async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         note(format!("runs {agent:?}"), told(store.runs(agent, RunQuery { limit: 9, ..RunQuery::default() }).await));
         note(format!("end {agent:?}"), told(store.end_watch(agent, "nowhere", "one").await));
     }
-    asked
+    answers
 }
 
-async fn write_odd_messages(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
+async fn write_odd_messages(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
     let plain = || message(now);
     let alice = || (ALICE, "alice".to_owned(), Role::To);
     let post = |hops: u32| {
@@ -164,19 +164,19 @@ async fn write_odd_messages(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         ("before all time", NewMessage { now: Timestamp::MIN, ..plain() }),
         ("most hops", NewMessage { post: post(mail::watches::MOST_HOPS), ..plain() }),
     ];
-    let mut asked = Asked::new();
+    let mut answers = Answers::new();
     for (what, message) in odd {
-        asked.push((what.to_owned(), told(store.append(&message).await.map(drop))));
+        answers.push((what.to_owned(), told(store.append(&message).await.map(drop))));
     }
     // Whoever comes after is not hindered.
-    asked.push(("afterwards".to_owned(), told(store.append(&plain()).await.map(drop))));
-    asked
+    answers.push(("afterwards".to_owned(), told(store.append(&plain()).await.map(drop))));
+    answers
 }
 
 /// Words that cannot be made shorter, as long as an office lets names be, and ten times that. Beyond, an index of one engine
 /// has no room for them.
-async fn write_long_words(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
-    let mut asked = Asked::new();
+async fn write_long_words(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
+    let mut answers = Answers::new();
     for length in [256, 2_560] {
         let mut dice = super::Dice(length as u64);
         let long: String = (0..length).map(|_| char::from(b'a' + dice.roll(26) as u8)).collect();
@@ -194,17 +194,17 @@ async fn write_long_words(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
             ("name", NewMessage { post: Some(named), ..message(now) }),
         ];
         for (what, message) in odd {
-            asked.push((format!("{what} of {length}"), told(store.append(&message).await.map(drop))));
+            answers.push((format!("{what} of {length}"), told(store.append(&message).await.map(drop))));
         }
-        asked.push((format!("path of {length}"), told(store.ensure_project(&format!("/{long}"), now).await.map(drop))));
-        asked.push((format!("sink of {length}"), told(store.advance_cursor(&long, HOME, 1).await)));
+        answers.push((format!("path of {length}"), told(store.ensure_project(&format!("/{long}"), now).await.map(drop))));
+        answers.push((format!("sink of {length}"), told(store.advance_cursor(&long, HOME, 1).await)));
     }
-    asked
+    answers
 }
 
-async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
-    let mut asked = Asked::new();
-    let mut note = |what: String, answer: String| asked.push((what, answer));
+async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
+    let mut answers = Answers::new();
+    let mut note = |what: String, answer: String| answers.push((what, answer));
     for id in NUMBERS {
         note(format!("message {id}"), told(store.message(HOME, id).await));
         note(format!("deliveries {id}"), told(store.deliveries(id).await));
@@ -224,19 +224,19 @@ async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Asked {
         note(format!("posts {limit}"), told(store.posts(HOME, "dev", &query).await.map(|posts| posts.len())));
         note(format!("unseen {limit}"), told(store.take_unseen(NOBODY, None, limit, now, None).await));
     }
-    asked.extend(glance_at_the_limits(store).await);
-    let mut note = |what: String, answer: String| asked.push((what, answer));
+    answers.extend(glance_at_the_limits(store).await);
+    let mut note = |what: String, answer: String| answers.push((what, answer));
     note("none named".to_owned(), told(store.agents_named(HOME, &[]).await));
     note("none awaited".to_owned(), told(store.thread_awaiting(HOME, "dev", &[]).await));
     note("no keys".to_owned(), told(store.known_keys(HOME, "dev", &[]).await));
     note("no time".to_owned(), told(store.changes(None, Duration::ZERO).await.map(drop)));
     note("none imported".to_owned(), told(store.import(&[], now).await));
-    asked
+    answers
 }
 
-async fn glance_at_the_limits(store: &Arc<dyn Store>) -> Asked {
-    let mut asked = Asked::new();
-    let mut note = |what: String, answer: String| asked.push((what, answer));
+async fn glance_at_the_limits(store: &Arc<dyn Store>) -> Answers {
+    let mut answers = Answers::new();
+    let mut note = |what: String, answer: String| answers.push((what, answer));
     for (project, agent) in [(HOME, None), (HOME, Some(NOBODY)), (NOWHERE, None), (NOWHERE, Some(ALICE))] {
         let what = |doing: &str| format!("{doing} {project:?} {agent:?}");
         for before in NUMBERS {
@@ -254,5 +254,5 @@ async fn glance_at_the_limits(store: &Arc<dyn Store>) -> Asked {
         }
         note(what("write to whom"), told(store.correspondence(project, usize::MAX).await));
     }
-    asked
+    answers
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::channels::PostQuery;
 use mail::ids::{AgentId, ReservationId, MessageId, ProjectId};
-use mail::mailboxes::CopyQuery;
+use mail::mailboxes::DeliveryQuery;
 use mail::messages::{About, InboxQuery};
 use mail::projects::ProjectKey;
 use mail::search::query::Query;
@@ -80,7 +80,7 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
             format!("{tail} {}", told(store.thread_length(project, thread).await))
         }
         _ => {
-            let query = CopyQuery {
+            let query = DeliveryQuery {
                 project,
                 agent: dice.maybe().then_some(agent),
                 unread_only: dice.maybe(),
@@ -88,7 +88,7 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
                 limit,
             };
             let count = told(store.count_open(project, query.agent).await);
-            format!("{} {count}", told(store.open_copies(&query).await))
+            format!("{} {count}", told(store.open_deliveries(&query).await))
         }
     }
 }

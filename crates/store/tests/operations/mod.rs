@@ -4,7 +4,7 @@
 
 mod edges;
 mod glances;
-mod letters;
+mod messages;
 mod looks;
 mod moving;
 mod nul;
@@ -142,7 +142,7 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
     }
     let message = known.some_message(dice);
     match dice.roll(30) {
-        0..=6 => letters::send(dice, store, known, (project, agent), now).await,
+        0..=6 => messages::send(dice, store, known, (project, agent), now).await,
         7 => {
             let mark = [Mark::Read, Mark::Unread, Mark::Acknowledged { note: "done".into() }][dice.roll(3)].clone();
             told(store.mark(agent, message, &mark, now).await)
@@ -158,8 +158,8 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
             let after = dice.maybe().then_some(message);
             told(store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await)
         }
-        10 => letters::reserve(dice, store, known, (project, agent), now).await,
-        11 => letters::give_back_or_renew(dice, store, (project, agent), now).await,
+        10 => messages::reserve(dice, store, known, (project, agent), now).await,
+        11 => messages::give_back_or_renew(dice, store, (project, agent), now).await,
         12 => standing::presence(dice, store, (project, agent), now).await,
         13 | 14 => standing::watch(dice, store, agent, message, now).await,
         15 => standing::cursor(dice, store, project, now).await,

@@ -11,7 +11,7 @@ use mail::projects::{slug_of, slug_with_hash};
 use mail::transfer::{Imported, LARGEST_ID, Record};
 
 use super::words::{KEYS, NAMES, PROJECTS, TEXTS, THREADS, WORK};
-use super::{Dice, Known, letters, told};
+use super::{Dice, Known, messages, told};
 
 /// Exports, imports again what is there, or imports what is new.
 pub async fn carry(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known, message: MessageId) -> String {
@@ -101,15 +101,15 @@ fn record(
             deliveries.push(Delivery { recipient: name.clone(), role, state: state(dice, created_at) });
         }
     }
-    let named = |wanted: Role| deliveries.iter().filter(move |copy| copy.role == wanted);
-    let to = named(Role::To).map(|copy| copy.recipient.clone());
+    let named = |wanted: Role| deliveries.iter().filter(move |delivery| delivery.role == wanted);
+    let to = named(Role::To).map(|delivery| delivery.recipient.clone());
     let message = Message {
         id: MessageId(id),
         // Another store's number, which tells nothing here.
         project: ProjectId(77),
         from: names[dice.roll(names.len())].clone(),
         to: post.iter().map(|post| post.channel.signed()).chain(to).collect(),
-        cc: named(Role::Cc).map(|copy| copy.recipient.clone()).collect(),
+        cc: named(Role::Cc).map(|delivery| delivery.recipient.clone()).collect(),
         subject: dice.one(&TEXTS).to_owned(),
         body: dice.one(&TEXTS).to_owned(),
         thread: dice.one(&THREADS).to_owned(),
@@ -127,7 +127,7 @@ fn record(
 
 /// A post as another office tells of it.
 fn post(dice: &mut Dice) -> NewPost {
-    let mut post = letters::post(dice);
+    let mut post = messages::post(dice);
     post.external_id = Some(dice.one(&KEYS).to_owned());
     post.origin = dice.maybe().then(|| Origin { office: "faraway".to_owned(), seq: 1 + dice.roll(9) as i64 });
     post

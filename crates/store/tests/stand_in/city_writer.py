@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -SE
 """Writes beads into the file of a city, as a program of the city does: under the lock, beside, then renamed.
 
-`city_writer.py CITY NAME COUNT` writes COUNT letters from NAME. With a COUNT of `die` it takes the lock, leaves half a
+`city_writer.py CITY NAME COUNT` writes COUNT deliveries from NAME. With a COUNT of `die` it takes the lock, leaves half a
 file beside the real one, says so on standard output, and waits to be killed.
 """
 

@@ -16,23 +16,23 @@ use tempfile::TempDir;
 /// A test that waited this long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The strict provider, without letters.
+/// The strict provider, without deliveries.
 pub async fn strict() -> Option<(Shared, TempDir)> {
     provider("provider.py")
 }
 
-/// The careless provider, without letters.
+/// The careless provider, without deliveries.
 pub async fn sloppy() -> Option<(Shared, TempDir)> {
     provider("sloppy.py")
 }
 
-/// A provider of this folder, without letters; `None`, and a loud word, without Python.
+/// A provider of this folder, without deliveries; `None`, and a loud word, without Python.
 pub fn provider(name: &str) -> Option<(Shared, TempDir)> {
     let path = path_to_python()?;
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(name);
-    let letters = folder.path().join("letters.json").display().to_string();
-    let environment = vec![("POSTRIDER_TEST_LETTERS".to_owned(), letters), ("PATH".to_owned(), path.to_owned())];
+    let deliveries = folder.path().join("deliveries.json").display().to_string();
+    let environment = vec![("POSTRIDER_TEST_DELIVERIES".to_owned(), deliveries), ("PATH".to_owned(), path.to_owned())];
     Some((Arc::new(Exec::new(program, environment)), folder))
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A mail provider that follows the contract of exec providers to the letter.
+"""A mail provider that follows the contract of exec providers exactly.
 
-Letters are kept in the JSON file that POSTRIDER_TEST_LETTERS names, under a lock, so that any number of calls may run at
-once. The dialect can be changed by whoever imports this file: see sloppy.py.
+Deliveries are kept in the JSON file that POSTRIDER_TEST_DELIVERIES names, under a lock, so that any number of calls may
+run at once. The dialect can be changed by whoever imports this file: see sloppy.py.
 """
 
 import fcntl
@@ -17,16 +17,16 @@ class Failure(Exception):
 
 
 class Strict:
-    """How letters and failures are printed."""
+    """How deliveries and failures are printed."""
 
-    def letter(self, letter):
-        shown = {key: value for key, value in letter.items() if key not in ("archived", "micros")}
-        time = datetime.fromtimestamp(letter["micros"] / 1_000_000, timezone.utc)
+    def delivery(self, delivery):
+        shown = {key: value for key, value in delivery.items() if key not in ("archived", "micros")}
+        time = datetime.fromtimestamp(delivery["micros"] / 1_000_000, timezone.utc)
         shown["created_at"] = time.isoformat(timespec="microseconds")
         return shown
 
-    def letters(self, letters):
-        return json.dumps([self.letter(letter) for letter in letters]) if letters else ""
+    def deliveries(self, deliveries):
+        return json.dumps([self.delivery(delivery) for delivery in deliveries]) if deliveries else ""
 
     def not_found(self, name):
         return Failure(f"gc-mail-error:not-found: {name}")
@@ -36,23 +36,23 @@ class Strict:
 
 
 class Book:
-    """The letters, from the oldest to the newest."""
+    """The deliveries, from the oldest to the newest."""
 
-    def __init__(self, letters, dialect):
-        self.letters = letters
+    def __init__(self, deliveries, dialect):
+        self.deliveries = deliveries
         self.dialect = dialect
 
     def find(self, name):
-        for letter in self.letters:
-            if letter["id"] == name:
-                return letter
+        for delivery in self.deliveries:
+            if delivery["id"] == name:
+                return delivery
         raise self.dialect.not_found(name)
 
     def add(self, to, words, parent=None):
         now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
-        last = self.letters[-1]["micros"] if self.letters else 0
-        letter = {
-            "id": str(len(self.letters) + 1),
+        last = self.deliveries[-1]["micros"] if self.deliveries else 0
+        delivery = {
+            "id": str(len(self.deliveries) + 1),
             "from": words["from"],
             "to": to,
             "subject": words["subject"],
@@ -61,64 +61,64 @@ class Book:
             "micros": max(now, last + 1),
             "archived": False,
         }
-        letter["thread_id"] = parent["thread_id"] if parent else letter["id"]
+        delivery["thread_id"] = parent["thread_id"] if parent else delivery["id"]
         if parent:
-            letter["reply_to"] = parent["id"]
-        self.letters.append(letter)
-        return letter
+            delivery["reply_to"] = parent["id"]
+        self.deliveries.append(delivery)
+        return delivery
 
     def open_for(self, recipient):
-        return [letter for letter in self.letters if not letter["archived"] and recipient in ("", letter["to"])]
+        return [delivery for delivery in self.deliveries if not delivery["archived"] and recipient in ("", delivery["to"])]
 
     def thread(self, name):
-        thread = next((letter["thread_id"] for letter in self.letters if letter["id"] == name), name)
-        return [letter for letter in self.letters if letter["thread_id"] == thread]
+        thread = next((delivery["thread_id"] for delivery in self.deliveries if delivery["id"] == name), name)
+        return [delivery for delivery in self.deliveries if delivery["thread_id"] == thread]
 
     def archive(self, name):
-        letter = self.find(name)
-        if letter["archived"]:
+        delivery = self.find(name)
+        if delivery["archived"]:
             raise Failure(f"{name} is already archived")
-        letter["archived"] = True
+        delivery["archived"] = True
 
     def do(self, verb, argument):
         """Does what was asked for and returns what to print; None for a verb that is not known."""
         dialect = self.dialect
         if verb == "send":
-            return json.dumps(dialect.letter(self.add(argument, json.load(sys.stdin))))
+            return json.dumps(dialect.delivery(self.add(argument, json.load(sys.stdin))))
         if verb == "reply":
             parent = self.find(argument)
-            return json.dumps(dialect.letter(self.add(parent["from"], json.load(sys.stdin), parent)))
+            return json.dumps(dialect.delivery(self.add(parent["from"], json.load(sys.stdin), parent)))
         if verb in ("inbox", "check"):
-            return dialect.letters([letter for letter in self.open_for(argument) if not letter["read"]])
+            return dialect.deliveries([delivery for delivery in self.open_for(argument) if not delivery["read"]])
         if verb == "all":
-            return dialect.letters(self.open_for(argument))
+            return dialect.deliveries(self.open_for(argument))
         if verb == "thread":
-            return dialect.letters(self.thread(argument))
+            return dialect.deliveries(self.thread(argument))
         if verb == "count":
-            letters = self.open_for(argument)
-            return json.dumps({"total": len(letters), "unread": sum(not letter["read"] for letter in letters)})
+            deliveries = self.open_for(argument)
+            return json.dumps({"total": len(deliveries), "unread": sum(not delivery["read"] for delivery in deliveries)})
         if verb in ("archive", "delete"):
             self.archive(argument)
             return ""
         if verb in ("get", "read", "mark-read", "mark-unread"):
-            letter = self.find(argument)
+            delivery = self.find(argument)
             if verb != "get":
-                letter["read"] = verb != "mark-unread"
-            return json.dumps(dialect.letter(letter)) if verb in ("get", "read") else ""
+                delivery["read"] = verb != "mark-unread"
+            return json.dumps(dialect.delivery(delivery)) if verb in ("get", "read") else ""
         return None
 
 
 def answer(verb, argument, dialect):
-    path = os.environ["POSTRIDER_TEST_LETTERS"]
+    path = os.environ["POSTRIDER_TEST_DELIVERIES"]
     with open(path + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        letters = []
+        deliveries = []
         if os.path.exists(path):
             with open(path) as kept:
-                letters = json.load(kept)
-        printed = Book(letters, dialect).do(verb, argument)
+                deliveries = json.load(kept)
+        printed = Book(deliveries, dialect).do(verb, argument)
         with open(path + ".new", "w") as kept:
-            json.dump(letters, kept)
+            json.dump(deliveries, kept)
         os.rename(path + ".new", path)
     return printed
 

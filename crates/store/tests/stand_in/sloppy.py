@@ -14,11 +14,11 @@ import provider  # noqa: E402
 class Sloppy(provider.Strict):
     """Numbers for ids, whole seconds without a zone, nulls, the newest second first, its own words for failures."""
 
-    def letter(self, letter):
-        shown = super().letter(letter)
+    def delivery(self, delivery):
+        shown = super().delivery(delivery)
         for key in ("id", "thread_id", "reply_to"):
             shown[key] = int(shown[key]) if key in shown else None
-        time = datetime.fromtimestamp(letter["micros"] / 1_000_000, timezone.utc).replace(tzinfo=None)
+        time = datetime.fromtimestamp(delivery["micros"] / 1_000_000, timezone.utc).replace(tzinfo=None)
         shown["created_at"] = time.isoformat(sep=" ", timespec="seconds")
         if not shown["read"]:
             del shown["read"]
@@ -26,12 +26,12 @@ class Sloppy(provider.Strict):
             shown[key] = shown[key] or None
         return {**shown, "cc": None, "priority": None, "mood": {"fine": True}}
 
-    def letters(self, letters):
-        if not letters:
+    def deliveries(self, deliveries):
+        if not deliveries:
             return "null"
-        shown = [self.letter(letter) for letter in letters]
+        shown = [self.delivery(delivery) for delivery in deliveries]
         # Those of one second stay in the order in which they were sent.
-        return json.dumps(sorted(shown, key=lambda letter: letter["created_at"], reverse=True), indent=2)
+        return json.dumps(sorted(shown, key=lambda delivery: delivery["created_at"], reverse=True), indent=2)
 
     def not_found(self, name):
         return provider.Failure(f"Error: message {name} was not found")

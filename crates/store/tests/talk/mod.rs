@@ -84,7 +84,7 @@ pub async fn kept(shop: &Shop, message: &Message) -> Post {
     shop.store.post(message.id).await.unwrap().expect("it is a post")
 }
 
-pub async fn copies(shop: &Shop, message: &Message) -> Vec<(String, Role)> {
-    let copies = shop.store.deliveries(message.id).await.unwrap();
-    copies.into_iter().map(|copy| (copy.recipient, copy.role)).collect()
+pub async fn deliveries(shop: &Shop, message: &Message) -> Vec<(String, Role)> {
+    let deliveries = shop.store.deliveries(message.id).await.unwrap();
+    deliveries.into_iter().map(|delivery| (delivery.recipient, delivery.role)).collect()
 }

@@ -1,6 +1,6 @@
 //! `postrider channel list`, `read` and `tail`: which channels there are, what was said last, and then whatever is said.
 //!
-//! The office rings when something is said. What comes from a folder may come without a ring, so `tail` looks every other
+//! The office wakes whoever watches when something is said. What comes from a folder may come without a wake-up, so `tail` looks every other
 //! second as well. Each message is shown once.
 
 use std::io;
@@ -125,7 +125,7 @@ impl Read {
     }
 }
 
-/// How late a look is at most that no ring brought about.
+/// How late a look is at most that no wake-up brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Show what was said last and whatever is said from now on.

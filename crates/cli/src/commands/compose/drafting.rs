@@ -32,10 +32,10 @@ pub struct Draft {
 impl Draft {
     /// Makes the message that was given; a worker that does not say when it began, begins `now`.
     pub fn new(given: Given, now: &str) -> anyhow::Result<Self> {
-        let mut desk = Desk { problems: Vec::new(), stdin_is_for: None };
-        let mut message = desk.message(given, now)?;
+        let mut builder = DraftBuilder { problems: Vec::new(), stdin_is_for: None };
+        let mut message = builder.message(given, now)?;
         let written = write(&mut message);
-        let mut problems = desk.problems;
+        let mut problems = builder.problems;
         let read = markdown::read(&written.subject, &written.body);
         for problem in read.problems {
             // A value that could not be taken is missing in the text as well.
@@ -103,13 +103,13 @@ fn said(field: &Field) -> String {
 }
 
 /// Takes what was given, and notes what cannot be taken.
-struct Desk {
+struct DraftBuilder {
     problems: Vec<Problem>,
     /// The flag whose text is standard input.
     stdin_is_for: Option<&'static str>,
 }
 
-impl Desk {
+impl DraftBuilder {
     fn message(&mut self, given: Given, now: &str) -> anyhow::Result<Message> {
         let text = |text: Option<String>| Text(one_line(text));
         let of = |kind: Kind| Message::new(Some(kind));

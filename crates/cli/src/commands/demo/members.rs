@@ -11,10 +11,10 @@ use std::time::Duration;
 use api::{Ask, ReplyMessage};
 use mail::Office;
 use mail::ids::MessageId;
-use mail::mailboxes::RecipientCopy;
-use mail::office::{Claim, CopiesAsk, Sign};
+use mail::mailboxes::DeliveredMessage;
+use mail::office::{Claim, DeliveriesRequest, Sign};
 use mail::presence::AWAKE;
-use relay::wake::Bells;
+use relay::wake::WakeUps;
 use tokio::time::timeout;
 
 /// How often somebody who is awake says so: well before anybody would take it for one that is silent.
@@ -29,9 +29,9 @@ const STEP: usize = 500;
 /// The agents of the sample, by their projects.
 pub(super) type Members = BTreeMap<String, Vec<String>>;
 
-/// Says again of every one of `members` who is awake that it is, until the bells are closed.
-pub(super) async fn keep_awake(office: Arc<Office>, bells: Arc<Bells>, members: Members) {
-    while timeout(EVERY, bells.closed()).await.is_err() {
+/// Says again of every one of `members` who is awake that it is, until the office closes.
+pub(super) async fn keep_awake(office: Arc<Office>, wake_ups: Arc<WakeUps>, members: Members) {
+    while timeout(EVERY, wake_ups.closed()).await.is_err() {
         if let Err(error) = beat(&office, &members).await {
             tracing::warn!(%error, "nobody could be kept awake");
         }
@@ -66,8 +66,8 @@ impl Answering {
         for (project_key, names) in members {
             loop {
                 let after = self.seen.get(project_key).copied();
-                let ask = CopiesAsk { project_key, whose: None, unread_only: true, after, limit: STEP };
-                let deliveries = office.open_copies(ask).await?;
+                let request = DeliveriesRequest { project_key, whose: None, unread_only: true, after, limit: STEP };
+                let deliveries = office.open_deliveries(request).await?;
                 let Some(last) = deliveries.last() else { break };
                 self.seen.insert(project_key.clone(), (last.message.id, last.place));
                 for one in &deliveries {
@@ -87,7 +87,7 @@ impl Answering {
     }
 }
 
-async fn answer(office: &Office, project: &str, delivery: &RecipientCopy) -> anyhow::Result<()> {
+async fn answer(office: &Office, project: &str, delivery: &DeliveredMessage) -> anyhow::Result<()> {
     let (message, agent) = (&delivery.message, Claim::of(&delivery.recipient));
     match message.ack_required {
         true => office.acknowledge(project, agent, message.id, "Seen, by a script.").await?,

@@ -12,7 +12,7 @@ use anyhow::Context;
 use api::{Ask, ListWork};
 use mail::Office;
 use mail::office::Claim;
-use relay::wake::Bells;
+use relay::wake::WakeUps;
 use serde::Deserialize;
 use tokio::time::timeout;
 use toml::Table;
@@ -126,12 +126,12 @@ impl Play {
         Ok(play)
     }
 
-    /// Plays until the bells are closed, or it has lasted long enough.
-    pub(super) async fn go_on(mut self, bells: Arc<Bells>) {
+    /// Plays until the office closes, or it has lasted long enough.
+    pub(super) async fn go_on(mut self, wake_ups: Arc<WakeUps>) {
         let begun = Instant::now();
         while begun.elapsed() < LONGEST {
             let pause = Duration::from_millis(800 + self.steps * 389 % 1100);
-            if timeout(pause, bells.closed()).await.is_ok() {
+            if timeout(pause, wake_ups.closed()).await.is_ok() {
                 return;
             }
             self.step().await;

@@ -93,15 +93,15 @@ impl Happening<'_> {
         if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
             return Ok(None);
         }
-        let letters = provider.check(agent).await?;
+        let deliveries = provider.check(agent).await?;
         if self.event == Event::SessionStart {
-            let unread: Vec<String> = letters.into_iter().rev().map(|one| News::from(one).headline()).collect();
+            let unread: Vec<String> = deliveries.into_iter().rev().map(|one| News::from(one).headline()).collect();
             let unread = [DigestPart::of("Unread", unread)];
             return Ok(Some(Reply::Context(digest::text(agent, project, Door::Shell, &unread))));
         }
         self.last_moment()?;
-        let older = letters.len().saturating_sub(session::MOST_TOLD);
-        let mut news: Vec<News> = letters.into_iter().skip(older).map(News::from).collect();
+        let older = deliveries.len().saturating_sub(session::MOST_TOLD);
+        let mut news: Vec<News> = deliveries.into_iter().skip(older).map(News::from).collect();
         let ids: Vec<String> = news.iter().map(|one| one.id.clone()).collect();
         let untold = self.session.untold(&ids)?;
         news.retain(|one| untold.contains(&one.id));

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use api::answers::MessageAnswer;
 use mail::agents::signed;
 use mail::messages::Vouched;
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 use relay::fence;
 
 /// How many messages are told with their text.
@@ -79,9 +79,9 @@ impl News {
     }
 }
 
-impl From<Letter> for News {
-    fn from(letter: Letter) -> Self {
-        let Letter { id, from, is_human, subject, body, .. } = letter;
+impl From<ProviderDelivery> for News {
+    fn from(delivery: ProviderDelivery) -> Self {
+        let ProviderDelivery { id, from, is_human, subject, body, .. } = delivery;
         Self { id, from, is_human, subject, body, ..Self::default() }
     }
 }

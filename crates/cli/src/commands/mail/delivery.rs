@@ -1,15 +1,15 @@
-//! How letters look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
+//! How deliveries look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
 
 use anstyle::{AnsiColor, Style};
-use api::answers::{CopyAnswer, FollowedAnswer, ReceivedAnswer};
+use api::answers::{RecipientAnswer, FollowedAnswer, ReceivedAnswer};
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::channels::SIGN;
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 use serde_json::{Value, json};
 
 use super::ago::{ago, at, briefly};
-use super::lists::{copy_to_value, state};
+use super::lists::{recipient_to_value, state};
 use super::word;
 use crate::output::Screen;
 use crate::output::grid::{Cell, Layout};
@@ -20,48 +20,48 @@ const TABLE: Layout<6> = Layout {
     // Who gives way where there is no room, and how far: the subject, the sender, the flags, and the subject once more.
     giving: &[(3, 16), (2, 6), (5, 6), (3, 8)],
 };
-/// Where there are fewer columns, times and flags are said in a few letters.
+/// Where there are fewer columns, times and flags are said in a few characters.
 const NARROW: usize = 70;
-/// What stands before a letter that was not read.
+/// What stands before a delivery that was not read.
 const UNREAD: &str = "*";
 /// How wide the names of a header are.
 const LABEL: usize = 9;
 
-/// A letter as programs read it.
-pub fn to_value(letter: &Letter) -> Value {
-    let mut answer = ReceivedAnswer::new(letter.clone());
+/// A delivery as programs read it.
+pub fn to_value(delivery: &ProviderDelivery) -> Value {
+    let mut answer = ReceivedAnswer::new(delivery.clone());
     if answer.addressed == [answer.to.as_str()] {
         answer.addressed.clear();
     }
     let mut value = json!(answer);
-    value["thread_id"] = json!(letter.thread);
-    value["awaits_ack"] = json!(letter.awaits_ack);
+    value["thread_id"] = json!(delivery.thread);
+    value["awaits_ack"] = json!(delivery.awaits_ack);
     value
 }
 
-/// Letters as a table, a line each, in the order in which they come.
-pub fn table(letters: &[Letter], now: Timestamp, screen: &Screen) -> String {
+/// Deliveries as a table, a line each, in the order in which they come.
+pub fn table(deliveries: &[ProviderDelivery], now: Timestamp, screen: &Screen) -> String {
     let is_narrow = screen.width < NARROW;
-    TABLE.text(letters.iter().map(|letter| row(letter, now, is_narrow)), screen)
+    TABLE.text(deliveries.iter().map(|delivery| row(delivery, now, is_narrow)), screen)
 }
 
-fn row(letter: &Letter, now: Timestamp, is_narrow: bool) -> [Cell; 6] {
-    let style = if letter.read { Style::new() } else { Style::new().bold() };
-    let importance = importance(letter.priority);
+fn row(delivery: &ProviderDelivery, now: Timestamp, is_narrow: bool) -> [Cell; 6] {
+    let style = if delivery.read { Style::new() } else { Style::new().bold() };
+    let importance = importance(delivery.priority);
     let is_urgent = importance == Some("urgent");
-    let wants_ack = |words: &'static str| letter.awaits_ack.then_some(words);
+    let wants_ack = |words: &'static str| delivery.awaits_ack.then_some(words);
     let (when, flags) = if is_narrow {
-        (briefly(letter.created_at, now), [importance.map(|_| "!"), wants_ack("ack")])
+        (briefly(delivery.created_at, now), [importance.map(|_| "!"), wants_ack("ack")])
     } else {
-        (ago(letter.created_at, now), [importance, wants_ack("wants ack")])
+        (ago(delivery.created_at, now), [importance, wants_ack("wants ack")])
     };
     let flags: Vec<&str> = flags.into_iter().flatten().collect();
     let urgent = Style::new().fg_color(Some(AnsiColor::Red.into()));
     [
-        if letter.read { Cell::default() } else { UNREAD.to_owned().into() },
-        letter.id.clone().into(),
-        signed(&letter.from, letter.is_human).into(),
-        Cell { text: letter.subject.clone(), style },
+        if delivery.read { Cell::default() } else { UNREAD.to_owned().into() },
+        delivery.id.clone().into(),
+        signed(&delivery.from, delivery.is_human).into(),
+        Cell { text: delivery.subject.clone(), style },
         when.into(),
         Cell { text: flags.join(", "), style: if is_urgent { urgent } else { Style::new() } },
     ]
@@ -76,98 +76,98 @@ fn importance(priority: Option<i64>) -> Option<&'static str> {
     }
 }
 
-/// A letter as somebody sees it.
+/// A delivery as somebody sees it.
 pub struct Seen {
-    /// The letter.
-    pub letter: Letter,
+    /// The delivery.
+    pub delivery: ProviderDelivery,
     /// What the recipients did with it, which its sender sees.
     pub sent: Option<FollowedAnswer>,
-    /// Whether it is the reader's own copy.
+    /// Whether it is the reader's own delivery.
     pub is_own: bool,
 }
 
 impl Seen {
     /// As programs read it.
     pub fn to_value(&self) -> Value {
-        let mut value = to_value(&self.letter);
-        if !self.copies().is_empty() {
-            value["recipients"] = self.copies().iter().map(copy_to_value).collect();
+        let mut value = to_value(&self.delivery);
+        if !self.recipients().is_empty() {
+            value["recipients"] = self.recipients().iter().map(recipient_to_value).collect();
         }
         value
     }
 
     /// In full: its header, and its body.
     pub fn whole(&self, now: Timestamp) -> String {
-        let letter = &self.letter;
+        let delivery = &self.delivery;
         let mut lines = Vec::new();
         let mut say = |label: &str, value: &str| lines.push(format!("{label:LABEL$} {}", text::unbroken(value)));
-        say("Id:", &letter.id);
-        say("From:", &signed(&letter.from, letter.is_human));
-        let everybody = std::iter::once(&letter.to).chain(&letter.cc);
-        if letter.addressed.is_empty() {
+        say("Id:", &delivery.id);
+        say("From:", &signed(&delivery.from, delivery.is_human));
+        let everybody = std::iter::once(&delivery.to).chain(&delivery.cc);
+        if delivery.addressed.is_empty() {
             say("To:", &self.named(everybody));
         } else {
-            say("To:", &self.named(&letter.addressed));
-            let copied = self.named(everybody.filter(|name| !letter.addressed.contains(name)));
+            say("To:", &self.named(&delivery.addressed));
+            let copied = self.named(everybody.filter(|name| !delivery.addressed.contains(name)));
             if !copied.is_empty() {
                 say("Cc:", &copied);
             }
         }
-        say("Sent:", &format!("{} ({})", ago(letter.created_at, now), at(letter.created_at)));
-        say("Subject:", &format!("{}{}", letter.subject, archived(letter)));
-        if !letter.thread.is_empty() {
-            say("Thread:", &letter.thread);
+        say("Sent:", &format!("{} ({})", ago(delivery.created_at, now), at(delivery.created_at)));
+        say("Subject:", &format!("{}{}", delivery.subject, archived(delivery)));
+        if !delivery.thread.is_empty() {
+            say("Thread:", &delivery.thread);
         }
-        if let Some(reply_to) = &letter.reply_to {
+        if let Some(reply_to) = &delivery.reply_to {
             say("Answers:", reply_to);
         }
-        if let Some(importance) = importance(letter.priority) {
+        if let Some(importance) = importance(delivery.priority) {
             say("Priority:", importance);
         }
-        if letter.awaits_ack && self.is_own {
-            say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&letter.id)));
+        if delivery.awaits_ack && self.is_own {
+            say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&delivery.id)));
         }
-        format!("{}\n\n{}", lines.join("\n"), text::lines(&letter.body))
+        format!("{}\n\n{}", lines.join("\n"), text::lines(&delivery.body))
     }
 
     /// Within its conversation: who wrote to whom, whether it was read, and what it says, below that.
     pub fn in_thread(&self, now: Timestamp) -> String {
-        let letter = &self.letter;
-        let mut to = self.named([&letter.to]);
-        let is_nobodys = letter.to.starts_with(SIGN);
-        if self.copies().is_empty() && !is_nobodys {
-            to.push_str(if letter.read { " (read)" } else { " (unread)" });
+        let delivery = &self.delivery;
+        let mut to = self.named([&delivery.to]);
+        let is_nobodys = delivery.to.starts_with(SIGN);
+        if self.recipients().is_empty() && !is_nobodys {
+            to.push_str(if delivery.read { " (read)" } else { " (unread)" });
         }
-        if !letter.cc.is_empty() {
-            to.push_str(&format!(", {}", self.named(&letter.cc)));
+        if !delivery.cc.is_empty() {
+            to.push_str(&format!(", {}", self.named(&delivery.cc)));
         }
-        let way = text::unbroken(&format!("{} → {to}", signed(&letter.from, letter.is_human)));
-        let (id, when) = (text::unbroken(&letter.id), ago(letter.created_at, now) + archived(letter));
-        let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&letter.subject));
-        for line in text::lines(&letter.body).lines() {
+        let way = text::unbroken(&format!("{} → {to}", signed(&delivery.from, delivery.is_human)));
+        let (id, when) = (text::unbroken(&delivery.id), ago(delivery.created_at, now) + archived(delivery));
+        let mut told = format!("{id}  {way}  {when}\n{}", text::unbroken(&delivery.subject));
+        for line in text::lines(&delivery.body).lines() {
             told.push_str(format!("\n    {line}").trim_end_matches(' '));
         }
         told
     }
 
-    /// Names, each with what it did with its copy, as far as that is known.
+    /// Names, each with what it did with its delivery, as far as that is known.
     fn named<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> String {
         let wants_ack = self.sent.as_ref().is_some_and(|sent| sent.message.ack_required);
-        let named = |name: &String| match self.copies().iter().find(|copy| copy.name == *name) {
-            Some(copy) => format!("{name} ({})", state(copy, wants_ack)),
+        let named = |name: &String| match self.recipients().iter().find(|recipient| recipient.name == *name) {
+            Some(recipient) => format!("{name} ({})", state(recipient, wants_ack)),
             None => name.clone(),
         };
         names.into_iter().map(named).collect::<Vec<_>>().join(", ")
     }
 
-    fn copies(&self) -> &[CopyAnswer] {
+    fn recipients(&self) -> &[RecipientAnswer] {
         self.sent.as_ref().map_or(&[], |sent| &sent.recipients)
     }
 }
 
-/// What is said of a letter that was put away.
-fn archived(letter: &Letter) -> &'static str {
-    if letter.archived { " (archived)" } else { "" }
+/// What is said of a delivery that was put away.
+fn archived(delivery: &ProviderDelivery) -> &'static str {
+    if delivery.archived { " (archived)" } else { "" }
 }
 
 #[cfg(test)]
@@ -180,12 +180,12 @@ mod tests {
         "2026-01-11T16:30:00Z".parse().unwrap()
     }
 
-    fn seen(letter: Letter) -> Seen {
-        Seen { letter, sent: None, is_own: true }
+    fn seen(delivery: ProviderDelivery) -> Seen {
+        Seen { delivery, sent: None, is_own: true }
     }
 
-    fn letter(id: &str) -> Letter {
-        Letter {
+    fn delivery(id: &str) -> ProviderDelivery {
+        ProviderDelivery {
             id: id.to_owned(),
             from: "GreenDog".to_owned(),
             is_human: false,
@@ -205,18 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_has_one_shape_for_programs_and_leaves_out_what_is_not_there() {
+    fn a_delivery_has_one_shape_for_programs_and_leaves_out_what_is_not_there() {
         let bare = json!({
             "id": "17", "from": "GreenDog", "to": "BlueLake", "subject": "Who takes the parser?",
             "body": "I would.\n\nReally.", "created_at": "2026-01-11T16:27:59.5Z", "read": false, "thread_id": "T-1",
             "awaits_ack": false,
         });
-        assert_eq!(to_value(&letter("17")), bare);
-        let full = Letter {
+        assert_eq!(to_value(&delivery("17")), bare);
+        let full = ProviderDelivery {
             reply_to: Some("12".to_owned()),
             priority: Some(1),
             cc: vec!["RedFox".to_owned()],
-            ..letter("17")
+            ..delivery("17")
         };
         let told = to_value(&full);
         assert_eq!((&told["reply_to"], &told["priority"], &told["cc"]), (&json!("12"), &json!(1), &json!(["RedFox"])));
@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_list_marks_what_is_unread_urgent_or_to_be_acknowledged() {
-        let read = Letter { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..letter("3") };
-        let urgent = Letter { priority: Some(1), awaits_ack: true, ..letter("17.2") };
+        let read = ProviderDelivery { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..delivery("3") };
+        let urgent = ProviderDelivery { priority: Some(1), awaits_ack: true, ..delivery("17.2") };
         let table = table(&[read, urgent], now(), &WIDE);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(
@@ -239,15 +239,15 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_in_full_tells_its_whole_header_and_body() {
-        let full = Letter {
+    fn a_delivery_in_full_tells_its_whole_header_and_body() {
+        let full = ProviderDelivery {
             reply_to: Some("12".to_owned()),
             priority: Some(2),
             cc: vec!["RedFox".to_owned()],
             awaits_ack: true,
             addressed: Vec::new(),
             archived: false,
-            ..letter("17")
+            ..delivery("17")
         };
         let text = seen(full).whole(now());
         let head = "Id:       17\nFrom:     GreenDog\nTo:       BlueLake, RedFox\n\
@@ -261,18 +261,18 @@ mod tests {
     fn whom_it_is_written_to_is_told_apart_from_who_got_a_copy() {
         let addressed = vec!["GrayOwl".to_owned(), "RedFox".to_owned()];
         let cc = vec!["GrayOwl".to_owned(), "RedFox".to_owned(), "PinkCat".to_owned()];
-        let copied = Letter { addressed, cc, ..letter("17.3") };
+        let copied = ProviderDelivery { addressed, cc, ..delivery("17.3") };
         assert_eq!(to_value(&copied)["addressed"], json!(["GrayOwl", "RedFox"]));
         let text = seen(copied).whole(now());
         assert!(text.contains("\nTo:       GrayOwl, RedFox\nCc:       BlueLake, PinkCat\n"), "{text}");
-        let only = Letter { addressed: vec!["BlueLake".to_owned()], ..letter("17") };
+        let only = ProviderDelivery { addressed: vec!["BlueLake".to_owned()], ..delivery("17") };
         assert_eq!(to_value(&only).get("addressed"), None, "it says no more than 'to'");
         assert!(!seen(only).whole(now()).contains("Cc:"));
     }
 
     #[test]
     fn what_a_person_wrote_is_shown_so() {
-        let human = Letter { from: "Anna".to_owned(), is_human: true, ..letter("17") };
+        let human = ProviderDelivery { from: "Anna".to_owned(), is_human: true, ..delivery("17") };
         assert_eq!(to_value(&human)["vouched"], "human");
         assert!(table(std::slice::from_ref(&human), now(), &WIDE).contains("  Anna (human)  Who takes"));
         let human = seen(human);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_was_put_away_is_shown_so() {
-        let away = Letter { archived: true, ..letter("17") };
+        let away = ProviderDelivery { archived: true, ..delivery("17") };
         assert_eq!(to_value(&away)["archived"], true);
         let away = seen(away);
         assert!(away.whole(now()).contains("\nSubject:  Who takes the parser? (archived)\n"));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn on_a_narrow_screen_times_and_flags_are_short_and_names_are_whole() {
-        let urgent = Letter { priority: Some(1), awaits_ack: true, ..letter("17.2") };
+        let urgent = ProviderDelivery { priority: Some(1), awaits_ack: true, ..delivery("17.2") };
         let narrow = table(&[urgent], now(), &Screen { width: 50, ..WIDE });
         let lines: Vec<&str> = narrow.lines().collect();
         assert_eq!(
@@ -301,17 +301,17 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_in_its_thread_tells_whose_copy_was_read() {
-        let read = Letter { read: true, cc: vec!["RedFox".to_owned()], ..letter("17.1") };
+    fn a_delivery_in_its_thread_tells_whose_delivery_was_read() {
+        let read = ProviderDelivery { read: true, cc: vec!["RedFox".to_owned()], ..delivery("17.1") };
         let told =
             "17.1  GreenDog → BlueLake (read), RedFox  2 min ago\nWho takes the parser?\n    I would.\n\n    Really.";
         assert_eq!(seen(read).in_thread(now()), told);
     }
 
     #[test]
-    fn no_part_of_a_letter_can_steer_the_terminal() {
+    fn no_part_of_a_delivery_can_steer_the_terminal() {
         let evil = "\x1b[2J\u{9b}1m\u{202e}\r".to_owned();
-        let letter = Letter {
+        let delivery = ProviderDelivery {
             id: evil.clone(),
             from: evil.clone(),
             to: evil.clone(),
@@ -323,12 +323,12 @@ mod tests {
             awaits_ack: true,
             addressed: Vec::new(),
             archived: false,
-            ..letter("1")
+            ..delivery("1")
         };
-        let table = table(std::slice::from_ref(&letter), now(), &WIDE);
-        let seen = seen(letter);
+        let table = table(std::slice::from_ref(&delivery), now(), &WIDE);
+        let seen = seen(delivery);
         for text in [seen.whole(now()), seen.in_thread(now()), table] {
-            let steers = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+            let steers = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
             assert!(!text.chars().any(steers), "{text:?}");
         }
     }

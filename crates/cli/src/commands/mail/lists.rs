@@ -3,16 +3,16 @@
 
 use std::process::ExitCode;
 
-use api::answers::{CopyAnswer, FollowedAnswer, FoundAnswer};
+use api::answers::{RecipientAnswer, FollowedAnswer, FoundAnswer};
 use api::{ReadMessage, ReadOutbox, SearchMessages};
 use clap::Args;
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
-use mail::mailboxes::CopyId;
+use mail::mailboxes::DeliveryId;
 use mail::messages::Vouched;
-use mail::provider::{Count, Letter};
+use mail::provider::{Count, ProviderDelivery};
 use serde_json::{Value, json};
 
 use super::ago::ago;
@@ -89,19 +89,19 @@ impl Inbox {
         if self.all {
             return all(visit, &self.limit).await;
         }
-        let letters = visit.provider().inbox(&visit.who.name).await?;
-        Ok(list(visit, &self.limit, &letters, "No unread mail."))
+        let deliveries = visit.provider().inbox(&visit.who.name).await?;
+        Ok(list(visit, &self.limit, &deliveries, "No unread mail."))
     }
 }
 
 /// Prints all that is open.
 pub async fn all(visit: &Visit<'_>, limit: &Limit) -> anyhow::Result<ExitCode> {
-    let letters = visit.provider().all(&visit.who.name).await?;
-    Ok(list(visit, limit, &letters, "No mail."))
+    let deliveries = visit.provider().all(&visit.who.name).await?;
+    Ok(list(visit, limit, &deliveries, "No mail."))
 }
 
-fn list(visit: &Visit<'_>, limit: &Limit, letters: &[Letter], nothing: &str) -> ExitCode {
-    let newest = limit.of(letters);
+fn list(visit: &Visit<'_>, limit: &Limit, deliveries: &[ProviderDelivery], nothing: &str) -> ExitCode {
+    let newest = limit.of(deliveries);
     let json: Vec<Value> = newest.iter().map(delivery::to_value).collect();
     output::answer_or(visit.as_json, newest.is_empty().then_some(nothing), &json.into(), || {
         delivery::table(newest, SystemClock.now(), &Screen::of_stdout())
@@ -212,13 +212,13 @@ impl Outbox {
     }
 }
 
-/// A letter as whoever asks sees it.
-pub async fn seen(visit: &Visit<'_>, letter: Letter) -> anyhow::Result<Seen> {
-    let sent = match (visit.mailbox.post_office(), CopyId::parse(&letter.id)) {
-        (Some(office), Some(id)) if letter.from == visit.who.name => Some(sent(visit, office, id.message.0).await?),
+/// A delivery as whoever asks sees it.
+pub async fn seen(visit: &Visit<'_>, delivery: ProviderDelivery) -> anyhow::Result<Seen> {
+    let sent = match (visit.mailbox.post_office(), DeliveryId::parse(&delivery.id)) {
+        (Some(office), Some(id)) if delivery.from == visit.who.name => Some(sent(visit, office, id.message.0).await?),
         _ => None,
     };
-    Ok(Seen { is_own: letter.to == visit.who.name, letter, sent })
+    Ok(Seen { is_own: delivery.to == visit.who.name, delivery, sent })
 }
 
 /// A message, and what its recipients did with it. Blind copies are not among them.
@@ -227,7 +227,7 @@ pub async fn sent(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Re
 }
 
 fn followed_to_value(FollowedAnswer { message, recipients }: &FollowedAnswer) -> Value {
-    let recipients: Vec<Value> = recipients.iter().map(copy_to_value).collect();
+    let recipients: Vec<Value> = recipients.iter().map(recipient_to_value).collect();
     let mut value = json!({
         "id": message.id.to_string(), "subject": message.subject, "created_at": message.created_ts.0.to_string(),
         "thread_id": message.thread_id, "ack_required": message.ack_required, "recipients": recipients,
@@ -245,8 +245,8 @@ fn rows(FollowedAnswer { message, recipients }: &FollowedAnswer, now: Timestamp)
     for channel in message.to.iter().filter(|name| name.starts_with(SIGN)) {
         rows.push([blank(), channel.clone().into(), blank(), blank(), blank()]);
     }
-    for copy in recipients {
-        rows.push([blank(), copy.name.clone().into(), state(copy, message.ack_required).into(), blank(), blank()]);
+    for recipient in recipients {
+        rows.push([blank(), recipient.name.clone().into(), state(recipient, message.ack_required).into(), blank(), blank()]);
     }
     if let Some([id, _, _, subject, when]) = rows.first_mut() {
         *id = message.id.to_string().into();
@@ -257,23 +257,23 @@ fn rows(FollowedAnswer { message, recipients }: &FollowedAnswer, now: Timestamp)
 }
 
 /// What one recipient did with a message, as programs read it.
-pub fn copy_to_value(copy: &CopyAnswer) -> Value {
-    let mut value = json!({ "name": copy.name, "role": copy.role, "read": copy.read_ts.is_some() });
-    if let Some(at) = copy.ack_ts {
+pub fn recipient_to_value(recipient: &RecipientAnswer) -> Value {
+    let mut value = json!({ "name": recipient.name, "role": recipient.role, "read": recipient.read_ts.is_some() });
+    if let Some(at) = recipient.ack_ts {
         value["acknowledged_at"] = json!(at.0.to_string());
     }
-    if !copy.ack_body.is_empty() {
-        value["note"] = json!(copy.ack_body);
+    if !recipient.ack_body.is_empty() {
+        value["note"] = json!(recipient.ack_body);
     }
     value
 }
 
 /// What one recipient did with a message, as people are told. `wants_ack` says whether the sender waits for an
 /// acknowledgement.
-pub fn state(copy: &CopyAnswer, wants_ack: bool) -> String {
-    match (copy.ack_ts, copy.read_ts) {
-        (Some(_), _) if copy.ack_body.is_empty() => "acknowledged".to_owned(),
-        (Some(_), _) => format!("acknowledged: {}", copy.ack_body),
+pub fn state(recipient: &RecipientAnswer, wants_ack: bool) -> String {
+    match (recipient.ack_ts, recipient.read_ts) {
+        (Some(_), _) if recipient.ack_body.is_empty() => "acknowledged".to_owned(),
+        (Some(_), _) => format!("acknowledged: {}", recipient.ack_body),
         (None, Some(_)) if wants_ack => "read, not acknowledged".to_owned(),
         (None, Some(_)) => "read".to_owned(),
         (None, None) => "unread".to_owned(),

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use api::AcknowledgeMessage;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
-use mail::mailboxes::CopyId;
-use mail::provider::{Letter, ProviderError};
+use mail::mailboxes::DeliveryId;
+use mail::provider::{ProviderDelivery, ProviderError};
 use serde_json::{Value, json};
 
 use super::delivery::Seen;
@@ -18,7 +18,7 @@ use super::{ALL, Ids, Visit, advised};
 use crate::output::{self, text};
 use crate::post_office::Refused;
 
-/// What stands between two letters.
+/// What stands between two deliveries.
 const BETWEEN: &str = "\n\n----------------------------------------\n\n";
 
 /// What stands below the help of `read`.
@@ -50,8 +50,8 @@ pub async fn read(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode>
     let (mut asked, mut unread) = (Vec::with_capacity(ids.len()), Vec::new());
     for id in ids {
         let got = visit.own(id).await;
-        unread.extend(got.iter().filter(|letter| !letter.read).map(|_| id));
-        asked.push((id.as_str(), got.map(|letter| Letter { read: true, ..letter })));
+        unread.extend(got.iter().filter(|delivery| !delivery.read).map(|_| id));
+        asked.push((id.as_str(), got.map(|delivery| ProviderDelivery { read: true, ..delivery })));
     }
     let (code, is_shown) = show(visit, asked).await?;
     // What nobody could see stays unread.
@@ -73,31 +73,31 @@ pub async fn peek(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode>
 impl Thread {
     /// Prints the conversation; exit code 1 if there is none.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        let mut letters = Vec::new();
-        for letter in visit.provider().thread(&self.id).await? {
-            letters.push(seen(visit, letter).await?);
+        let mut deliveries = Vec::new();
+        for delivery in visit.provider().thread(&self.id).await? {
+            deliveries.push(seen(visit, delivery).await?);
         }
-        if letters.is_empty() {
+        if deliveries.is_empty() {
             let id = mail::error::shown(&self.id);
             let message = format!("There is no thread '{id}', and no message '{id}' in one");
             return Err(Refused::new("THREAD_NOT_FOUND", &message, ALL).into());
         }
-        let json: Vec<Value> = letters.iter().map(Seen::to_value).collect();
+        let json: Vec<Value> = deliveries.iter().map(Seen::to_value).collect();
         Ok(output::answer(visit.as_json, &json.into(), || {
             let now = SystemClock.now();
-            letters.iter().map(|letter| letter.in_thread(now)).collect::<Vec<_>>().join("\n\n")
+            deliveries.iter().map(|delivery| delivery.in_thread(now)).collect::<Vec<_>>().join("\n\n")
         }))
     }
 }
 
-/// Prints the letters. Returns the exit code, and whether all that could be got was shown.
-async fn show(visit: &Visit<'_>, asked: Vec<(&str, Result<Letter, Refused>)>) -> anyhow::Result<(ExitCode, bool)> {
+/// Prints the deliveries. Returns the exit code, and whether all that could be got was shown.
+async fn show(visit: &Visit<'_>, asked: Vec<(&str, Result<ProviderDelivery, Refused>)>) -> anyhow::Result<(ExitCode, bool)> {
     let is_list = asked.len() > 1;
     let (mut json, mut texts, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for (id, got) in asked {
         match got {
-            Ok(letter) => {
-                let seen = seen(visit, letter).await?;
+            Ok(delivery) => {
+                let seen = seen(visit, delivery).await?;
                 json.push(seen.to_value());
                 texts.push(seen.whole(SystemClock.now()));
             }
@@ -157,11 +157,11 @@ impl Ack {
 
     async fn acknowledge(&self, visit: &Visit<'_>, id: &str) -> Result<(), Refused> {
         let office = visit.mailbox.office("ack")?;
-        let copy = CopyId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
-        // The office acknowledges messages: that a copy of somebody else was named, it cannot know.
+        let named = DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
+        // The office acknowledges messages: that a delivery of somebody else was named, it cannot know.
         visit.own(id).await?;
         let (project_key, agent_name, registration_token) = visit.caller();
-        let (message_id, ack_body) = (copy.message.0, self.message.clone());
+        let (message_id, ack_body) = (named.message.0, self.message.clone());
         let request = AcknowledgeMessage { project_key, agent_name, message_id, ack_body, registration_token };
         office.ask(request).await.map(drop)
     }

@@ -1,7 +1,7 @@
 //! What is told of a message that was sent: the receipt, and the answer if that is waited for.
 //!
 //! An answer is a message that answers the one that was sent, else one in its thread from somebody who got it. An
-//! acknowledgement that was asked for ends the wait too. Our office rings when mail arrives; acknowledgements, and other
+//! acknowledgement that was asked for ends the wait too. Our office wakes us when mail arrives; acknowledgements, and other
 //! backends, are asked for once a second.
 
 use std::process::ExitCode;
@@ -9,28 +9,28 @@ use std::time::Duration;
 
 use anyhow::Context;
 use api::FetchInbox;
-use api::answers::{CopyAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
+use api::answers::{RecipientAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
-use mail::provider::Letter;
+use mail::provider::ProviderDelivery;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::delivery::Seen;
-use super::lists::{copy_to_value, state};
+use super::lists::{recipient_to_value, state};
 use super::sending::Afterwards;
 use super::{Visit, lists};
 use crate::output::{self, text};
 use crate::post_office::{PostOffice, Refused, resource};
 
-/// How late a look is at most that no ring brought about.
+/// How late a look is at most that no wake-up brought about.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// How often a backend is asked that does not ring.
+/// How often a backend is asked that does not wake us.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How many of the newest messages in the thread are looked at.
 const LOOKED_AT: u32 = 100;
 
-/// What was sent: one message of our own office, or a letter for each recipient elsewhere.
+/// What was sent: one message of our own office, or a delivery for each recipient elsewhere.
 pub struct Sent {
     /// The id of each; never empty.
     pub ids: Vec<String>,
@@ -63,12 +63,12 @@ impl From<SentAnswer> for Sent {
 }
 
 impl Sent {
-    pub fn of_letters(letters: &[Letter]) -> Self {
+    pub fn of_deliveries(deliveries: &[ProviderDelivery]) -> Self {
         Self {
-            ids: letters.iter().map(|letter| letter.id.clone()).collect(),
-            to: letters.iter().map(|letter| letter.to.clone()).collect(),
-            threads: letters.iter().map(|letter| letter.thread.clone()).collect(),
-            created_at: letters.first().map(|letter| letter.created_at.to_string()).unwrap_or_default(),
+            ids: deliveries.iter().map(|delivery| delivery.id.clone()).collect(),
+            to: deliveries.iter().map(|delivery| delivery.to.clone()).collect(),
+            threads: deliveries.iter().map(|delivery| delivery.thread.clone()).collect(),
+            created_at: deliveries.first().map(|delivery| delivery.created_at.to_string()).unwrap_or_default(),
             wants_ack: false,
             warnings: Vec::new(),
             problems: Vec::new(),
@@ -95,16 +95,16 @@ impl Sent {
         match answer_to(visit, &self, seconds).await? {
             Some(Arrived::Answer(id)) => {
                 let answer = visit.provider().get(&id).await?;
-                let answer = Seen { letter: Letter { read: true, ..answer }, sent: None, is_own: true };
+                let answer = Seen { delivery: ProviderDelivery { read: true, ..answer }, sent: None, is_own: true };
                 json["answer"] = answer.to_value();
                 if output::answered(visit.as_json, &json, || answer.whole(SystemClock.now())) {
                     visit.provider().read(&id).await?;
                 }
             }
-            Some(Arrived::Acknowledgement(copy)) => {
-                json["acknowledged"] = copy_to_value(&copy);
+            Some(Arrived::Acknowledgement(recipient)) => {
+                json["acknowledged"] = recipient_to_value(&recipient);
                 output::answer(visit.as_json, &json, || {
-                    text::unbroken(&format!("{}: {}", copy.name, state(&copy, true)))
+                    text::unbroken(&format!("{}: {}", recipient.name, state(&recipient, true)))
                 });
             }
             None => {
@@ -177,14 +177,14 @@ pub fn warn(warnings: &[WarningAnswer], problems: &[ProblemAnswer]) {
 enum Arrived {
     /// The id of the delivery.
     Answer(String),
-    Acknowledgement(CopyAnswer),
+    Acknowledgement(RecipientAnswer),
 }
 
 /// Waits for the answer; none if nothing comes in time.
 async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Result<Option<Arrived>> {
     let wait = async {
         match visit.mailbox.post_office() {
-            Some(office) => rung(visit, office, sent).await,
+            Some(office) => woken(visit, office, sent).await,
             None => asked(visit, sent).await,
         }
     };
@@ -192,7 +192,7 @@ async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Resu
 }
 
 /// The answer, looked for whenever mail arrives.
-async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
+async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
     let (project_key, agent_name, registration_token) = visit.caller();
@@ -213,9 +213,9 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
                     return Ok(Arrived::Answer(id.to_string()));
                 }
                 if sent.wants_ack
-                    && let Some(copy) = acknowledged(visit, office, message_id).await?
+                    && let Some(recipient) = acknowledged(visit, office, message_id).await?
                 {
-                    return Ok(Arrived::Acknowledgement(copy));
+                    return Ok(Arrived::Acknowledgement(recipient));
                 }
             }
             // A server that is being started again comes back.
@@ -227,10 +227,10 @@ async fn rung(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Re
     }
 }
 
-/// The first copy that was acknowledged.
-async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<CopyAnswer>, Refused> {
-    let copies = lists::sent(visit, office, message_id).await?.recipients;
-    Ok(copies.into_iter().filter(|copy| copy.ack_ts.is_some()).min_by_key(|copy| copy.ack_ts))
+/// The first delivery that was acknowledged.
+async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<RecipientAnswer>, Refused> {
+    let recipients = lists::sent(visit, office, message_id).await?.recipients;
+    Ok(recipients.into_iter().filter(|recipient| recipient.ack_ts.is_some()).min_by_key(|recipient| recipient.ack_ts))
 }
 
 /// The answer to message `sent`, in an inbox that has the newest first: the first that answers it, else the first that
@@ -247,8 +247,8 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
         let next = Instant::now() + ASK_AGAIN;
         for (id, thread) in sent.ids.iter().zip(&sent.threads) {
             let thread = if thread.is_empty() { id } else { thread };
-            let letters = visit.provider().thread(thread).await?;
-            if let Some(answer) = letter_among(&letters, id, &visit.who.name) {
+            let deliveries = visit.provider().thread(thread).await?;
+            if let Some(answer) = delivery_among(&deliveries, id, &visit.who.name) {
                 return Ok(Arrived::Answer(answer.to_owned()));
             }
         }
@@ -256,13 +256,13 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
     }
 }
 
-/// The answer to letter `sent` in its thread, which has the oldest first.
-fn letter_among<'a>(thread: &'a [Letter], sent: &str, me: &str) -> Option<&'a str> {
-    let at = thread.iter().position(|letter| letter.id == sent);
+/// The answer to delivery `sent` in its thread, which has the oldest first.
+fn delivery_among<'a>(thread: &'a [ProviderDelivery], sent: &str, me: &str) -> Option<&'a str> {
+    let at = thread.iter().position(|delivery| delivery.id == sent);
     let to = at.map(|at| thread[at].to.as_str());
-    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|letter| letter.id != sent && letter.to == me);
-    let answer = later().find(|letter| letter.reply_to.as_deref() == Some(sent));
-    answer.or_else(|| later().find(|letter| Some(letter.from.as_str()) == to)).map(|letter| letter.id.as_str())
+    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|delivery| delivery.id != sent && delivery.to == me);
+    let answer = later().find(|delivery| delivery.reply_to.as_deref() == Some(sent));
+    answer.or_else(|| later().find(|delivery| Some(delivery.from.as_str()) == to)).map(|delivery| delivery.id.as_str())
 }
 
 #[cfg(test)]
@@ -294,8 +294,8 @@ mod tests {
         assert_eq!(answer_among(&[received(17, "BlueLake", None)], 17, &to), None, "what was sent is no answer");
     }
 
-    fn letter(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> Letter {
-        Letter {
+    fn delivery(id: &str, from: &str, to: &str, reply_to: Option<&str>) -> ProviderDelivery {
+        ProviderDelivery {
             is_human: false,
             id: id.to_owned(),
             from: from.to_owned(),
@@ -315,17 +315,17 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_the_answer_is_a_letter_to_me_in_the_thread() {
+    fn elsewhere_the_answer_is_a_delivery_to_me_in_the_thread() {
         let thread = [
-            letter("a", "Blue", "Me", None),
-            letter("b", "Me", "Blue", None),
-            letter("c", "Blue", "Red", Some("b")),
-            letter("d", "Blue", "Me", None),
-            letter("e", "Red", "Me", Some("b")),
+            delivery("a", "Blue", "Me", None),
+            delivery("b", "Me", "Blue", None),
+            delivery("c", "Blue", "Red", Some("b")),
+            delivery("d", "Blue", "Me", None),
+            delivery("e", "Red", "Me", Some("b")),
         ];
-        assert_eq!(letter_among(&thread, "b", "Me"), Some("e"));
-        assert_eq!(letter_among(&thread[..4], "b", "Me"), Some("d"));
-        assert_eq!(letter_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
-        assert_eq!(letter_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
+        assert_eq!(delivery_among(&thread, "b", "Me"), Some("e"));
+        assert_eq!(delivery_among(&thread[..4], "b", "Me"), Some("d"));
+        assert_eq!(delivery_among(&thread[..3], "b", "Me"), None, "what came before and what others got is no answer");
+        assert_eq!(delivery_among(&thread[4..], "b", "Me"), Some("e"), "a backend may not show what was sent");
     }
 }

@@ -1,7 +1,7 @@
 //! Sending and answering.
 //!
-//! Our own office takes one message for all recipients; other backends take a letter for each, and refuse what they do
-//! not know. What is told afterwards is in `receipt`.
+//! Our own office takes one message for all recipients; other backends take a delivery for each, and refuse what they
+//! do not know. What is told afterwards is in `receipt`.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use anyhow::bail;
 use api::{ReplyMessage, SendMessage};
 use clap::Args;
 use mail::agents::EVERYONE;
-use mail::mailboxes::CopyId;
+use mail::mailboxes::DeliveryId;
 use mail::messages::Importance;
 use mail::provider::{ProviderError, Words};
 
@@ -155,20 +155,20 @@ impl Send {
         if let Some(verb) = self.unknown_elsewhere() {
             return Err(ProviderError::Unsupported { verb }.into());
         }
-        let mut letters = Vec::new();
+        let mut deliveries = Vec::new();
         for name in self.recipients() {
             let words = Words { from: &visit.who.name, subject: &self.subject, body };
             match visit.provider().send(&name, words).await {
-                Ok(letter) => letters.push(letter),
+                Ok(delivery) => deliveries.push(delivery),
                 Err(error) => {
-                    if !letters.is_empty() {
-                        output::note(&text::lines(&Sent::of_letters(&letters).receipt()));
+                    if !deliveries.is_empty() {
+                        output::note(&text::lines(&Sent::of_deliveries(&deliveries).receipt()));
                     }
                     return Err(error.into());
                 }
             }
         }
-        Ok(Sent::of_letters(&letters))
+        Ok(Sent::of_deliveries(&deliveries))
     }
 
     /// Says what was meant, where that is easy to guess.
@@ -215,14 +215,14 @@ impl Reply {
     }
 
     async fn request(&self, visit: &Visit<'_>, body: &str) -> Result<ReplyMessage, ProviderError> {
-        let copy = CopyId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
-        if copy.place.is_some() {
-            // The office answers messages: that there is no such copy, it cannot know.
+        let named = DeliveryId::parse(&self.id).ok_or_else(|| ProviderError::NotFound { id: self.id.clone() })?;
+        if named.place.is_some() {
+            // The office answers messages: that there is no such delivery, it cannot know.
             visit.provider().get(&self.id).await?;
         }
         Ok(ReplyMessage {
             project_key: visit.project.to_owned(),
-            message_id: copy.message.0,
+            message_id: named.message.0,
             sender_name: visit.who.name.clone(),
             body_md: body.to_owned(),
             subject: self.subject.clone(),
@@ -241,7 +241,7 @@ impl Reply {
             None => answer_to(&visit.provider().get(&self.id).await?.subject),
         };
         let words = Words { from: &visit.who.name, subject: &subject, body };
-        Ok(Sent::of_letters(&[visit.provider().reply(&self.id, words).await?]))
+        Ok(Sent::of_deliveries(&[visit.provider().reply(&self.id, words).await?]))
     }
 }
 

@@ -272,12 +272,12 @@ mod tests {
     use super::*;
 
     fn line() -> Value {
-        let copy = json!({ "name": "bob", "role": "to", "shown_ts": null, "read_ts": null, "ack_ts": null,
+        let delivery = json!({ "name": "bob", "role": "to", "shown_ts": null, "read_ts": null, "ack_ts": null,
             "ack_body": "", "archived_ts": null });
         json!({ "id": 1, "project": "/data/app", "project_slug": "data-app", "from": "alice", "to": ["bob"], "cc": [],
             "subject": "Hello", "body_md": "Tab\t, bell \u{7} and line\n", "created_ts": "2026-01-11T16:00:00Z",
             "thread_id": "1", "reply_to": null, "importance": "normal", "ack_required": false, "kind": null,
-            "work_id": null, "door": "mcp", "vouched": "claimed", "deliveries": [copy] })
+            "work_id": null, "door": "mcp", "vouched": "claimed", "deliveries": [delivery] })
     }
 
     fn read(line: Value) -> anyhow::Result<Record> {

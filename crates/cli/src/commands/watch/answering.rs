@@ -24,12 +24,12 @@ use crate::post_office::Refused;
 const ANSWERED_BEFORE: &str = "IDEMPOTENCY_CONFLICT";
 
 /// What came of asking the office, and of running the command.
-type Asked<T> = Result<T, Refused>;
+type OfficeResult<T> = Result<T, Refused>;
 type Ran<T> = Result<T, RunError>;
 
 impl Watching<'_> {
     /// Deals with a message that was met for the first time.
-    pub(super) async fn meet(&mut self, source: &WatchSource, said: &Heard) -> Asked<()> {
+    pub(super) async fn meet(&mut self, source: &WatchSource, said: &Heard) -> OfficeResult<()> {
         match decide(said, self.agent()) {
             Decision::Answer if source.is_mailbox() && self.is_met_in_a_channel(said) => {}
             Decision::Answer => return self.answer(source, said, false).await,
@@ -43,7 +43,7 @@ impl Watching<'_> {
     }
 
     /// Takes a message on and answers it. What a person wants tried again is not held up by the breaker.
-    pub(super) async fn answer(&mut self, source: &WatchSource, said: &Heard, by_hand: bool) -> Asked<()> {
+    pub(super) async fn answer(&mut self, source: &WatchSource, said: &Heard, by_hand: bool) -> OfficeResult<()> {
         let said = &self.counted(source, said).await?;
         let verdict = if by_hand { Judgement::Answer } else { self.judge(said) };
         if let Judgement::Wait(until) = verdict {
@@ -69,7 +69,7 @@ impl Watching<'_> {
     }
 
     /// The message with the count of its chain, which one in a mailbox does not tell.
-    async fn counted(&self, source: &WatchSource, said: &Heard) -> Asked<Heard> {
+    async fn counted(&self, source: &WatchSource, said: &Heard) -> OfficeResult<Heard> {
         let mut said = said.clone();
         if source.is_mailbox() {
             said.hops = self.ask(CountHops { actor: self.plan.actor.clone(), message_id: said.id }).await?;
@@ -100,7 +100,7 @@ impl Watching<'_> {
     }
 
     /// Runs the command, and goes on saying that the watcher is there.
-    async fn run_command(&self, source: &WatchSource, said: &Heard) -> Asked<Ran<String>> {
+    async fn run_command(&self, source: &WatchSource, said: &Heard) -> OfficeResult<Ran<String>> {
         let around = self.around(source, said).await?;
         let prompt = Prompt {
             agent: self.agent(),
@@ -124,7 +124,7 @@ impl Watching<'_> {
     }
 
     /// Posts what the command printed, and notes what became of the message.
-    async fn settle(&mut self, source: &WatchSource, said: &Heard, ran: Ran<String>, begun: Instant) -> Asked<()> {
+    async fn settle(&mut self, source: &WatchSource, said: &Heard, ran: Ran<String>, begun: Instant) -> OfficeResult<()> {
         let posted = match ran {
             Ok(answer) if !answer.is_empty() => self.post(source, said, &answer).await?.map(Some),
             ran => ran.map(|_| None),
@@ -145,7 +145,7 @@ impl Watching<'_> {
     }
 
     /// Posts an answer. Returns its number, none if the message was answered before, or why the office will not have it.
-    async fn post(&self, source: &WatchSource, said: &Heard, answer: &str) -> Asked<Ran<Option<i64>>> {
+    async fn post(&self, source: &WatchSource, said: &Heard, answer: &str) -> OfficeResult<Ran<Option<i64>>> {
         let key = answer_key(self.agent(), MessageId(said.id));
         // What was said in the open is answered there, wherever it was met.
         let channel = if source.is_mailbox() { channel_of(said) } else { Some(source.channel.as_str()) };
@@ -165,14 +165,14 @@ impl Watching<'_> {
     }
 
     /// Answers a message in the mailbox; returns the number of the answer.
-    async fn reply(&self, said: &Heard, answer: &str, key: String) -> Asked<i64> {
+    async fn reply(&self, said: &Heard, answer: &str, key: String) -> OfficeResult<i64> {
         let (body_md, idempotency_key) = (answer.to_owned(), Some(key));
         let reply = ReplyMessage { message_id: said.id, body_md, idempotency_key, ..ReplyMessage::default() };
         Ok(self.ask(reply.by(self.plan.actor.clone())).await?.message.id)
     }
 
     /// The same in a channel.
-    async fn say(&self, channel: &str, said: &Heard, answer: &str, key: String) -> Asked<i64> {
+    async fn say(&self, channel: &str, said: &Heard, answer: &str, key: String) -> OfficeResult<i64> {
         let post = PostToChannel {
             channel: channel.to_owned(),
             to: vec![said.from.clone()],
@@ -185,7 +185,7 @@ impl Watching<'_> {
         Ok(self.ask(post.by(self.plan.actor.clone())).await?.sent.message.id)
     }
 
-    async fn failed(&mut self, source: &WatchSource, said: &Heard, error: &RunError) -> Asked<()> {
+    async fn failed(&mut self, source: &WatchSource, said: &Heard, error: &RunError) -> OfficeResult<()> {
         self.has_failed = true;
         self.finish(said.id, &Outcome::Failed(error.reason.clone())).await?;
         let words = format!("failed to answer {} from {}: {}", said.id, said.from, error.reason);
@@ -198,7 +198,7 @@ impl Watching<'_> {
         self.plan.log.tell(event, source.facts_of(said, more), words, "");
     }
 
-    /// The agent has dealt with its copy, if it has one.
+    /// The agent has dealt with its delivery, if it has one.
     async fn mark_read(&self, said: &Heard) {
         let mark = MarkMessageRead { message_id: said.id, ..MarkMessageRead::default() };
         if let Err(refused) = self.ask(mark.by(self.plan.actor.clone())).await {
@@ -206,14 +206,14 @@ impl Watching<'_> {
         }
     }
 
-    /// Whether a letter is a post of a channel that is watched, too, and is met there.
+    /// Whether a message is a post of a channel that is watched, too, and is met there.
     fn is_met_in_a_channel(&self, said: &Heard) -> bool {
         let channel = channel_of(said);
         self.sources.iter().any(|source| channel == Some(source.channel.as_str()) && said.id > source.first)
     }
 }
 
-/// The channel that a letter was posted in.
+/// The channel that a message was posted in.
 fn channel_of(said: &Heard) -> Option<&str> {
     said.to.iter().find_map(|name| name.strip_prefix('#'))
 }

@@ -1,6 +1,6 @@
 //! The watcher itself: takes its places, looks whenever something may have come, and goes when it is asked to.
 //!
-//! A ring of the office brings a look at once; a look every few seconds finds what no ring told of. The place is held by
+//! A wake-up of the office brings a look at once; a look every few seconds finds what no wake-up told of. The place is held by
 //! a word every half minute, also while a command runs.
 
 use std::cell::Cell;
@@ -171,7 +171,7 @@ impl<'a> Watching<'a> {
 
     /// Looks, and looks again. Ends only when the office refuses, or when once was enough.
     async fn go_on(&mut self) -> Result<(), Refused> {
-        let rings: Vec<Watch> = self.sources.iter().map(|source| self.listen(source)).collect();
+        let watches: Vec<Watch> = self.sources.iter().map(|source| self.listen(source)).collect();
         loop {
             self.answer_late().await?;
             for at in 0..self.sources.len() {
@@ -185,13 +185,13 @@ impl<'a> Watching<'a> {
                 self.next_beat = Instant::now() + BEAT;
             }
             tokio::select! {
-                _ = timeout(self.pause(), any(&rings)) => {}
+                _ = timeout(self.pause(), any(&watches)) => {}
                 refused = self.keep_holding("IDLE") => return Err(refused),
             }
         }
     }
 
-    /// How long there is nothing to do, unless a ring comes.
+    /// How long there is nothing to do, unless a wake-up comes.
     fn pause(&self) -> Duration {
         let until = |due: Timestamp| Duration::try_from(due.duration_since(SystemClock.now())).unwrap_or_default();
         self.put_off.next_due().map_or(self.plan.options.poll, |due| until(due).min(self.plan.options.poll))
@@ -276,12 +276,12 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// Waits until one of them rings.
-async fn any(rings: &[Watch]) {
-    let mut rings: Vec<_> = rings.iter().map(|ring| Box::pin(ring.changed())).collect();
-    let ringing = poll_fn(|cx| {
-        let has_rung = rings.iter_mut().any(|ring| ring.as_mut().poll(cx).is_ready());
-        if has_rung { Poll::Ready(()) } else { Poll::Pending }
+/// Waits until one of them tells of a change.
+async fn any(watches: &[Watch]) {
+    let mut changes: Vec<_> = watches.iter().map(|watch| Box::pin(watch.changed())).collect();
+    let changed = poll_fn(|cx| {
+        let is_changed = changes.iter_mut().any(|change| change.as_mut().poll(cx).is_ready());
+        if is_changed { Poll::Ready(()) } else { Poll::Pending }
     });
-    pin!(ringing).await;
+    pin!(changed).await;
 }

@@ -244,7 +244,7 @@ impl Office {
         draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
     }
 
-    /// Finds everybody that the draft names. Who is named twice gets one copy, under the most open role.
+    /// Finds everybody that the draft names. Who is named twice gets one delivery, under the most open role.
     async fn address(
         &self,
         draft: &Draft<'_>,
@@ -285,7 +285,7 @@ impl Office {
     async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
         let message = self.known_message(project, id).await?;
         let deliveries = self.store.deliveries(id).await?;
-        let bcc = deliveries.into_iter().filter(|copy| copy.role == Role::Bcc).map(|copy| copy.recipient).collect();
+        let bcc = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc).map(|delivery| delivery.recipient).collect();
         Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
     }
 }

@@ -4,7 +4,7 @@
 use formats::{Typed, secrets};
 use jiff::Timestamp;
 use mail::messages::Importance;
-use mail::office::{Claim, Draft, InboxAsk, Registration, WorkAsk};
+use mail::office::{Claim, Draft, InboxRequest, Registration, WorkRequest};
 
 use super::*;
 use crate::commands::demo::sample::Sample;
@@ -38,8 +38,8 @@ async fn scene_after_scene_is_played_to_its_end() {
     assert!(!play.tracks.iter().any(is_opening), "what the sample left open went on");
     assert!(play.next_work > FIRST_WORK + 10, "{}", play.next_work);
     assert!(most_waiting < 40, "what is sent is read soon: {most_waiting}");
-    let ask = WorkAsk { project_key: MAIN, state: Some("overdue"), agent: None, before: None, limit: 100 };
-    let overdue = post.office.work(ask).await.unwrap().items;
+    let request = WorkRequest { project_key: MAIN, state: Some("overdue"), agent: None, before: None, limit: 100 };
+    let overdue = post.office.work(request).await.unwrap().items;
     assert_eq!(overdue.len(), 1, "the question that a person may answer stays open");
 }
 
@@ -76,7 +76,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
         post.office.send(draft).await.unwrap();
         play.step().await;
     }
-    let ask = InboxAsk {
+    let request = InboxRequest {
         project_key: MAIN,
         agent: Claim::of("Visitor"),
         unread_only: true,
@@ -87,7 +87,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
         limit: 100,
         with_bodies: true,
     };
-    let answers = post.office.inbox(ask).await.unwrap();
+    let answers = post.office.inbox(request).await.unwrap();
     assert_eq!(answers.len(), 3);
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use formats::{Typed, secrets};
-use mail::office::WorkAsk;
+use mail::office::WorkRequest;
 
 use super::*;
 use crate::commands::demo::step::{Deed, filled as worded};
@@ -91,8 +91,8 @@ fn every_step_has_all_that_its_request_has_and_no_more() {
 #[tokio::test]
 async fn the_board_shows_work_in_every_state_and_a_question_that_is_overdue() {
     let (_home, post) = filled().await;
-    let ask = WorkAsk { project_key: MAIN, state: None, agent: None, before: None, limit: 100 };
-    let items = post.office.work(ask).await.unwrap().items;
+    let request = WorkRequest { project_key: MAIN, state: None, agent: None, before: None, limit: 100 };
+    let items = post.office.work(request).await.unwrap().items;
     let states: BTreeMap<&str, &str> = items.iter().map(|item| (item.id.as_str(), item.state.name())).collect();
     for (work, state) in [
         ("ws-21", "done"),
@@ -109,7 +109,7 @@ async fn the_board_shows_work_in_every_state_and_a_question_that_is_overdue() {
     ] {
         assert_eq!(states.get(work), Some(&state), "{work}");
     }
-    let overdue = post.office.work(WorkAsk { state: Some("overdue"), ..ask }).await.unwrap().items;
+    let overdue = post.office.work(WorkRequest { state: Some("overdue"), ..request }).await.unwrap().items;
     assert_eq!(overdue.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["ws-33"]);
     assert!(items.iter().filter(|item| !item.open_acks.is_empty()).count() >= 3);
 }

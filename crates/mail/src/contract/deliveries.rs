@@ -1,4 +1,4 @@
-//! What every store promises of mailboxes copy by copy: what is open, taking back, putting away and bringing back.
+//! What every store promises of mailboxes delivery by delivery: what is open, taking back, putting away and bringing back.
 
 use std::time::{Duration, Instant};
 
@@ -8,35 +8,35 @@ use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
 use crate::events::EventKind;
 use crate::ids::MessageId;
-use crate::mailboxes::{CopyQuery, Count};
+use crate::mailboxes::{DeliveryQuery, Count};
 use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
 
 async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Option<bool> {
     store.archive(team.agent(name), id, team.agent(name), at("16:05:00")).await.unwrap()
 }
 
-fn query(team: &Team, name: Option<&str>) -> CopyQuery {
+fn query(team: &Team, name: Option<&str>) -> DeliveryQuery {
     let agent = name.map(|name| team.agent(name));
-    CopyQuery { project: team.id(), agent, unread_only: false, after: None, limit: PLENTY }
+    DeliveryQuery { project: team.id(), agent, unread_only: false, after: None, limit: PLENTY }
 }
 
-async fn open(store: &Shared, query: &CopyQuery) -> Vec<(String, String)> {
-    let copies = store.open_copies(query).await.unwrap();
-    copies.into_iter().map(|copy| (copy.id().to_string(), copy.recipient)).collect()
+async fn open(store: &Shared, query: &DeliveryQuery) -> Vec<(String, String)> {
+    let deliveries = store.open_deliveries(query).await.unwrap();
+    deliveries.into_iter().map(|delivery| (delivery.id().to_string(), delivery.recipient)).collect()
 }
 
-pub async fn open_copies_are_oldest_first_and_each_has_its_place(store: &Shared) {
+pub async fn open_deliveries_are_oldest_first_and_each_has_its_place(store: &Shared) {
     let mut team = team(store).await;
     team.join("dave").await;
     let first = team.send(draft("alice", &["bob"])).await;
     let second = team.send(draft("alice", &["bob", "carol"]).bcc(&["dave"])).await;
-    let copies = store.open_copies(&query(&team, Some("bob"))).await.unwrap();
-    assert_eq!(copies.iter().map(|copy| (copy.message.id, copy.place)).collect::<Vec<_>>(), [(first, 1), (second, 1)]);
-    assert_eq!(copies[0].message, team.message(first).await);
+    let deliveries = store.open_deliveries(&query(&team, Some("bob"))).await.unwrap();
+    assert_eq!(deliveries.iter().map(|delivery| (delivery.message.id, delivery.place)).collect::<Vec<_>>(), [(first, 1), (second, 1)]);
+    assert_eq!(deliveries[0].message, team.message(first).await);
     assert_eq!(open(store, &query(&team, Some("dave"))).await, [(format!("{second}.3"), "dave".to_owned())]);
 }
 
-pub async fn everybodys_open_copies_are_told_with_their_recipients(store: &Shared) {
+pub async fn everybodys_open_deliveries_are_told_with_their_recipients(store: &Shared) {
     let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
     let id = shop.send(draft("alice", &["carol"]).cc(&["bob"])).await;
     bank.send(draft("alice", &["bob"])).await;
@@ -44,16 +44,16 @@ pub async fn everybodys_open_copies_are_told_with_their_recipients(store: &Share
     assert_eq!(all, [(format!("{id}.1"), "carol".to_owned()), (format!("{id}.2"), "bob".to_owned())]);
 }
 
-pub async fn unread_copies_are_told_alone(store: &Shared) {
+pub async fn unread_deliveries_are_told_alone(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob", "carol"])).await;
     store.mark(team.agent("bob"), id, &Mark::Read, at("16:05:00")).await.unwrap();
-    let unread = |name| CopyQuery { unread_only: true, ..query(&team, name) };
+    let unread = |name| DeliveryQuery { unread_only: true, ..query(&team, name) };
     assert_eq!(open(store, &unread(Some("bob"))).await, []);
     assert_eq!(open(store, &unread(None)).await, [(format!("{id}.2"), "carol".to_owned())]);
 }
 
-pub async fn pages_of_copies_meet_without_gap_or_repeat(store: &Shared) {
+pub async fn pages_of_deliveries_meet_without_gap_or_repeat(store: &Shared) {
     let team = team(store).await;
     for _ in 0..5 {
         team.send(draft("alice", &["bob", "carol"])).await;
@@ -61,22 +61,22 @@ pub async fn pages_of_copies_meet_without_gap_or_repeat(store: &Shared) {
     for name in [None, Some("carol")] {
         let (mut after, mut told) = (None, Vec::new());
         loop {
-            let page = store.open_copies(&CopyQuery { after, limit: 3, ..query(&team, name) }).await.unwrap();
+            let page = store.open_deliveries(&DeliveryQuery { after, limit: 3, ..query(&team, name) }).await.unwrap();
             let Some(last) = page.last() else { break };
             assert!(page.len() <= 3);
             after = Some((last.message.id, last.place));
-            told.extend(page.into_iter().map(|copy| (copy.id().to_string(), copy.recipient)));
+            told.extend(page.into_iter().map(|delivery| (delivery.id().to_string(), delivery.recipient)));
         }
         assert_eq!(told, open(store, &query(&team, name)).await, "{name:?}");
     }
 }
 
-pub async fn open_copies_with_long_bodies_are_read_in_short_pages(store: &Shared) {
+pub async fn open_deliveries_with_long_bodies_are_read_in_short_pages(store: &Shared) {
     let team = team(store).await;
     for _ in 0..3 {
         team.send(draft("alice", &["bob"]).body(&"x".repeat(PAGE_BYTES / 2 + 1))).await;
     }
-    assert_eq!(store.open_copies(&query(&team, Some("bob"))).await.unwrap().len(), 2);
+    assert_eq!(store.open_deliveries(&query(&team, Some("bob"))).await.unwrap().len(), 2);
 }
 
 pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) {
@@ -88,7 +88,7 @@ pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) 
     assert_eq!(team.take("bob", 1, at("16:06:00")).await, []);
     assert_eq!(open(store, &query(&team, None)).await, [(format!("{id}.2"), "carol".to_owned())]);
     let state = DeliveryState { archived_at: Some(at("16:05:00")), ..DeliveryState::default() };
-    assert_eq!(team.copy(id, "bob").await.state, state, "it was not read, and is not gone");
+    assert_eq!(team.delivery(id, "bob").await.state, state, "it was not read, and is not gone");
 }
 
 pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared) {
@@ -96,7 +96,7 @@ pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared)
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
     assert_eq!(archived(store, &team, "bob", id).await, Some(true));
     assert_eq!(store.archive(bob, id, bob, at("16:09:00")).await.unwrap(), Some(false));
-    assert_eq!(team.copy(id, "bob").await.state.archived_at, Some(at("16:05:00")));
+    assert_eq!(team.delivery(id, "bob").await.state.archived_at, Some(at("16:05:00")));
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
 
@@ -113,7 +113,7 @@ pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
 
-pub async fn who_has_no_copy_puts_nothing_away(store: &Shared) {
+pub async fn who_has_no_delivery_puts_nothing_away(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"])).await;
     let before = team.events().await;
@@ -122,7 +122,7 @@ pub async fn who_has_no_copy_puts_nothing_away(store: &Shared) {
     assert_eq!(team.events().await, before);
 }
 
-pub async fn who_puts_a_copy_away_or_brings_it_back_is_told(store: &Shared) {
+pub async fn who_puts_a_delivery_away_or_brings_it_back_is_told(store: &Shared) {
     let team = team(store).await;
     let (alice, bob, carol) = (team.agent("alice"), team.agent("bob"), team.agent("carol"));
     let id = team.send(draft("alice", &["bob"])).await;
@@ -154,7 +154,7 @@ pub async fn what_was_put_away_comes_back_as_it_was(store: &Shared) {
         assert_eq!(store.bring_back(bob, id, bob, at("16:06:00")).await.unwrap(), Some(true));
     }
     assert_eq!(team.inbox("bob").await, before);
-    assert_eq!(team.copy(read, "carol").await.state.archived_at, Some(at("16:05:00")), "each for itself");
+    assert_eq!(team.delivery(read, "carol").await.state.archived_at, Some(at("16:05:00")), "each for itself");
     assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [unread], "what was not seen is new still");
     assert_eq!(archived(store, &team, "bob", read).await, Some(true), "and can be put away again");
 }
@@ -225,7 +225,7 @@ pub async fn nothing_is_taken_for_who_has_gone(store: &Shared) {
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
     let past = Instant::now();
     assert!(store.take_unseen(bob, None, 1, at("16:05:00"), Some(past)).await.unwrap().is_empty());
-    assert_eq!(team.copy(id, "bob").await.state, DeliveryState::default(), "it was not shown");
+    assert_eq!(team.delivery(id, "bob").await.state, DeliveryState::default(), "it was not shown");
     let later = Some(Instant::now() + Duration::from_secs(60));
     assert_eq!(store.take_unseen(bob, None, 1, at("16:05:00"), later).await.unwrap().len(), 1);
 }
