@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use jiff::Timestamp;
-use mail::ids::{AgentId, ReservationId, ProjectId};
+use mail::ids::{AgentId, ProjectId, ReservationId};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{Decision, Reservation, ReservationSet, Request as Wish};
+use mail::reservations::{Decision, Request as Wish, Reservation, ReservationSet};
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -32,7 +32,8 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     over_http(setting, report)?;
     let now = Timestamp::now();
     for (name, held) in [("files", &file as &dyn Fn(usize) -> String), ("mixed globs", &mixed)] {
-        let held: Vec<Pattern> = (0..RESERVATIONS).map(|number| Pattern::parse(&held(number))).collect::<Result<_, _>>()?;
+        let held: Vec<Pattern> =
+            (0..RESERVATIONS).map(|number| Pattern::parse(&held(number))).collect::<Result<_, _>>()?;
         let book = book(&held, now)?;
         for (wish, paths) in wishes() {
             let durations = decide(&book, &paths, &held, now)?;

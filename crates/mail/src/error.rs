@@ -8,7 +8,7 @@ pub use formats::json::Rejection;
 use jiff::Timestamp;
 
 pub use crate::clock::rfc3339;
-use crate::ids::{ReservationId, MessageId};
+use crate::ids::{MessageId, ReservationId};
 use crate::office::Secret;
 use crate::reservations::Conflict;
 use crate::reservations::pattern::PatternError;

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::clock::after_seconds;
 use crate::error::{StoreError, rfc3339};
-use crate::ids::{AgentId, ReservationId, ProjectId, TicketId};
+use crate::ids::{AgentId, ProjectId, ReservationId, TicketId};
 use pattern::Pattern;
 pub use set::{Decision, ReservationSet};
 
@@ -181,7 +181,11 @@ impl Request {
 }
 
 /// The reservations `held` with their new end, or the first of the wanted patterns that is not among them.
-pub fn renewed(mut held: Vec<Reservation>, wanted: Option<&[Pattern]>, ends_at: Timestamp) -> Result<Vec<Reservation>, Pattern> {
+pub fn renewed(
+    mut held: Vec<Reservation>,
+    wanted: Option<&[Pattern]>,
+    ends_at: Timestamp,
+) -> Result<Vec<Reservation>, Pattern> {
     let patterns: HashSet<&str> = held.iter().map(|reservation| reservation.pattern.as_str()).collect();
     if let Some(missing) = wanted.unwrap_or_default().iter().find(|wanted| !patterns.contains(wanted.as_str())) {
         return Err(missing.clone());
@@ -281,7 +285,10 @@ mod tests {
     }
 
     fn patterns<'a>(held: &'a [Reservation], me: Option<&str>, paths: &[&str]) -> Vec<Option<&'a str>> {
-        paths.iter().map(|path| held_by_another(held, me, path).map(|reservation| reservation.pattern.as_str())).collect()
+        paths
+            .iter()
+            .map(|path| held_by_another(held, me, path).map(|reservation| reservation.pattern.as_str()))
+            .collect()
     }
 
     #[test]
@@ -295,8 +302,11 @@ mod tests {
 
     #[test]
     fn of_several_reservations_of_a_path_the_one_that_ends_last_is_told() {
-        let held =
-            [reservation("Ann", "src/**", true, 30), reservation("Ann", "src/a.rs", true, 50), reservation("Ann", "*/a.rs", true, 40)];
+        let held = [
+            reservation("Ann", "src/**", true, 30),
+            reservation("Ann", "src/a.rs", true, 50),
+            reservation("Ann", "*/a.rs", true, 40),
+        ];
         assert_eq!(patterns(&held, None, &["src/a.rs"]), [Some("src/a.rs")]);
     }
 
@@ -324,7 +334,8 @@ mod tests {
 
     #[test]
     fn a_reservation_that_is_asked_for_again_keeps_its_number_and_never_becomes_weaker() {
-        let first = Reservation { id: ReservationId(3), ..request(true, None).granted(&pattern("src/**"), None, at(100)) };
+        let first =
+            Reservation { id: ReservationId(3), ..request(true, None).granted(&pattern("src/**"), None, at(100)) };
         assert_eq!((first.granted_at, first.ends_at, first.exclusive), (at(100), at(160), true));
         let again = request(false, None).granted(&pattern("src/**"), Some(&first), at(130));
         assert_eq!(again, Reservation { reason: "again".into(), ends_at: at(190), ..first.clone() });
@@ -336,7 +347,8 @@ mod tests {
     fn only_what_is_held_is_renewed_and_all_of_it_or_nothing() {
         let held = |text| request(false, None).granted(&pattern(text), None, at(100));
         let both = vec![held("a"), held("b")];
-        let ends: Vec<_> = renewed(both.clone(), None, at(500)).unwrap().iter().map(|reservation| reservation.ends_at).collect();
+        let ends: Vec<_> =
+            renewed(both.clone(), None, at(500)).unwrap().iter().map(|reservation| reservation.ends_at).collect();
         assert_eq!(ends, [at(500), at(500)]);
         assert_eq!(renewed(both, Some(&[pattern("b"), pattern("c")]), at(500)), Err(pattern("c")));
         assert_eq!(renewed(Vec::new(), None, at(500)), Ok(Vec::new()));

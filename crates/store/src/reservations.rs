@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use mail::ids::{ReservationId, TicketId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{
-    Decision, Reservation, ReservationSet, Request, ReservationStore, Reserved, Waiter, place_held_until, renewed,
+    Decision, Request, Reservation, ReservationSet, ReservationStore, Reserved, Waiter, place_held_until, renewed,
 };
 
 use crate::ledger::CachedReservations;
@@ -54,7 +54,8 @@ impl ReservationStore for Engine {
                 nothing => return Ok(nothing),
             };
             prolong(tx, reservations.iter()).await?;
-            let version = tx.record_reservations(project, EventKind::ReservationGranted, &reservations, agent, now).await?;
+            let version =
+                tx.record_reservations(project, EventKind::ReservationGranted, &reservations, agent, now).await?;
             let set = cached_at(tx, project, version);
             reservations.iter().for_each(|reservation| set.hold(reservation.clone()));
             Ok(Ok(reservations))
@@ -262,7 +263,8 @@ async fn insert(tx: &mut Tx<'_>, project: ProjectId, reservations: &mut [Reserva
 /// Writes the new end, mode and reason of reservations.
 async fn prolong<'l>(tx: &mut Tx<'_>, reservations: impl Iterator<Item = &'l Reservation> + Send) -> Outcome<()> {
     let sql = "UPDATE reservation SET ends_at = ?2, exclusive = ?3, reason = ?4 WHERE id = ?1";
-    let reservations = reservations.map(|reservation| *values![reservation.id, reservation.ends_at, reservation.exclusive, &reservation.reason]);
+    let reservations = reservations
+        .map(|reservation| *values![reservation.id, reservation.ends_at, reservation.exclusive, &reservation.reason]);
     tx.execute_many(sql, reservations).await
 }
 

@@ -5,7 +5,7 @@
 use bytes::BytesMut;
 use jiff::Timestamp;
 use mail::clock::from_micros;
-use mail::ids::{AgentId, ReservationId, MessageId, ProjectId, TicketId};
+use mail::ids::{AgentId, MessageId, ProjectId, ReservationId, TicketId};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 

@@ -11,7 +11,7 @@ use mail::reservations::Reservation;
 
 use crate::error::{Outcome, SqlError};
 use crate::events::EVENT;
-use crate::ledger::{ReservationCache, Ledger, Numbers};
+use crate::ledger::{Ledger, Numbers, ReservationCache};
 use crate::postgres::{MAKING, PostgresTx};
 use crate::row::{FromRow, Row, Value, values};
 use crate::sqlite::SqliteTx;

@@ -32,8 +32,15 @@ async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
 async fn reserve(shop: &Shop, name: &str, path: &str) -> Reservation {
     let paths = [path.to_owned()];
     let (agent, wait) = (Claim::of(name), Duration::ZERO);
-    let request =
-        ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds: 60, exclusive: true, reason: "", wait };
+    let request = ReserveRequest {
+        project_key: PROJECT,
+        agent,
+        paths: &paths,
+        ttl_seconds: 60,
+        exclusive: true,
+        reason: "",
+        wait,
+    };
     shop.office.for_person().reserve(request).await.unwrap().remove(0)
 }
 
@@ -137,8 +144,7 @@ async fn what_a_person_does_for_an_agent_is_no_sign_of_its_life() {
 async fn a_person_puts_anybodys_mail_away_and_brings_it_back() {
     let shop = shop(strict()).await;
     let anna = welcome(&shop).await;
-    let id =
-        shop.office.for_person().send(draft("agent-0", None)).await.unwrap().message.id;
+    let id = shop.office.for_person().send(draft("agent-0", None)).await.unwrap().message.id;
     let (office, agent) = (&shop.office, "agent-1");
     shop.heard.mail.lock().unwrap().clear();
     assert!(office.archive_for(PROJECT, "Anna", agent, id).await.unwrap());

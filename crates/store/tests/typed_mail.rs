@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::Message;
-use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkRequest};
+use mail::office::{Draft, ReplyDraft, Rules, Secrets, Sent, WorkRequest};
 use mail::work::{State, WorkItem, WorkQuery, WorkStore};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};

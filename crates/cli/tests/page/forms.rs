@@ -50,7 +50,8 @@ fn office() -> Server {
     let server = Place::new().serve();
     server.register(&["GreenDog", "BlueLake"]);
     server.mail("GreenDog", "BlueLake", "Hello");
-    let reservation = json!({ "project_key": PROJECT, "agent_name": "GreenDog", "paths": ["src/**"], "ttl_seconds": 3600 });
+    let reservation =
+        json!({ "project_key": PROJECT, "agent_name": "GreenDog", "paths": ["src/**"], "ttl_seconds": 3600 });
     server.call("file_reservation_paths", reservation);
     server
 }

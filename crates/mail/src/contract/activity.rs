@@ -71,13 +71,13 @@ pub async fn the_audit_tells_who_did_what_to_what(store: &Shared) {
     let (a, b, c, t) = (Some("alice"), Some("bob"), Some("carol"), Some("T"));
     let (parser, reservation) = (Some("Parser"), Some("src/**"));
     let expected = [
-        (a, b, None),     // retired
+        (a, b, None),           // retired
         (a, reservation, None), // its reservation given back
         (b, reservation, None), // granted
-        (a, parser, t),   // put away for bob
-        (b, parser, t),   // read
-        (a, parser, t),   // sent
-        (c, c, None),     // registered
+        (a, parser, t),         // put away for bob
+        (b, parser, t),         // read
+        (a, parser, t),         // sent
+        (c, c, None),           // registered
         (b, b, None),
         (a, a, None),
     ];

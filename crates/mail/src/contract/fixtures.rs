@@ -19,7 +19,7 @@ use crate::messages::{
 };
 use crate::projects::Project;
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Reservation, Request, Reserved};
+use crate::reservations::{Request, Reservation, Reserved};
 
 /// More than any list of these suites holds.
 pub(super) const PLENTY: usize = 1000;

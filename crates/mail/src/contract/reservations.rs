@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::fixtures::{PLENTY, at, parsed, patterns, team, team_at};
 use crate::events::EventKind;
-use crate::reservations::{Conflict, Reservation, MOST_CONFLICTS, Request, Reserved};
+use crate::reservations::{Conflict, MOST_CONFLICTS, Request, Reservation, Reserved};
 
 pub async fn a_grant_is_one_reservation_for_each_pattern_in_the_order_asked(store: &Shared) {
     let team = team(store).await;
@@ -230,7 +230,8 @@ pub async fn renewing_all_moves_every_active_reservation_of_ones_own(store: &Sha
         .unwrap()
         .expect("nothing was named that is not held");
     renewed.sort_by_key(|reservation| reservation.id);
-    let longer: Vec<_> = held.iter().map(|reservation| Reservation { ends_at: at("17:00:00"), ..reservation.clone() }).collect();
+    let longer: Vec<_> =
+        held.iter().map(|reservation| Reservation { ends_at: at("17:00:00"), ..reservation.clone() }).collect();
     assert_eq!(renewed, longer);
     assert_eq!(team.reservations(at("16:05:00")).await, [longer, bobs].concat());
     let nothing = store.renew(team.id(), team.agent("carol"), None, at("17:00:00"), at("16:05:00")).await.unwrap();

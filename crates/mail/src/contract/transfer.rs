@@ -303,7 +303,11 @@ pub async fn counts_tell_how_much_there_is(store: &Shared, _: &Shared) {
     shop.granted(&shop.request("alice", &["b.txt"]), at("16:00:00")).await;
     let full = Counts { projects: 2, agents: 6, messages: 2, deliveries: 3, reservations: 2, events: 10 };
     assert_eq!(store.counts(at("16:00:59.999999")).await.unwrap(), full);
-    assert_eq!(store.counts(at("16:01:00")).await.unwrap(), Counts { reservations: 1, ..full }, "only active reservations count");
+    assert_eq!(
+        store.counts(at("16:01:00")).await.unwrap(),
+        Counts { reservations: 1, ..full },
+        "only active reservations count"
+    );
     store.release(shop.id(), shop.agent("alice"), None, shop.agent("alice"), at("16:01:00")).await.unwrap();
     assert_eq!(store.counts(at("16:01:00")).await.unwrap(), Counts { reservations: 0, events: 11, ..full });
 }

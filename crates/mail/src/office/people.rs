@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{Claim, Draft, Known, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking};
 use crate::error::{Error, shown};
-use crate::ids::{ReservationId, MessageId};
+use crate::ids::{MessageId, ReservationId};
 use crate::messages::Importance;
 use crate::projects::Project;
 use crate::reservations::Reservation;
@@ -81,12 +81,18 @@ impl Office {
     }
 
     /// Gives back somebody's active reservation, and writes to its holder that it was.
-    pub async fn release_for(&self, project_key: &str, person: &str, reservation: ReservationId) -> Result<Reservation, Error> {
+    pub async fn release_for(
+        &self,
+        project_key: &str,
+        person: &str,
+        reservation: ReservationId,
+    ) -> Result<Reservation, Error> {
         let project = self.project(project_key).await?;
         let person = self.agents_called(&project, &[person]).await?.remove(0);
         let now = self.clock.now();
         let after = Some(ReservationId(reservation.0.saturating_sub(1)));
-        let found = self.store.reservations(project.id, after, 1, now).await?.pop().filter(|found| found.id == reservation);
+        let found =
+            self.store.reservations(project.id, after, 1, now).await?.pop().filter(|found| found.id == reservation);
         let held = found.ok_or(Error::ReservationOver(reservation))?;
         let patterns = [held.pattern.clone()];
         let mut released = self.store.release(project.id, held.holder, Some(&patterns), person.id, now).await?;

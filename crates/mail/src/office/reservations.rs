@@ -8,7 +8,7 @@ use crate::error::{Error, check_text, shown};
 use crate::ids::ReservationId;
 use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Reservation, Request, Reserved, TTL_SECONDS, held_by_another};
+use crate::reservations::{Request, Reservation, Reserved, TTL_SECONDS, held_by_another};
 
 /// The most paths in one request.
 pub const MOST_PATHS: usize = 1_000;

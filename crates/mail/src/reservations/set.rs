@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::pattern::Pattern;
 use super::pattern_index::PatternIndex;
-use super::{Conflict, Reservation, MOST_CONFLICTS, Request, Waiter};
+use super::{Conflict, MOST_CONFLICTS, Request, Reservation, Waiter};
 use crate::ids::{AgentId, ReservationId, TicketId};
 
 /// What is to be done with a request.
@@ -74,7 +74,9 @@ impl ReservationSet {
 
     /// The reservation that `agent` holds on exactly this pattern.
     pub fn own<'a>(&'a self, agent: AgentId, pattern: &'a Pattern, now: Timestamp) -> Option<&'a Reservation> {
-        let same = move |reservation: &Reservation| reservation.holder == agent && now < reservation.ends_at && reservation.pattern == *pattern;
+        let same = move |reservation: &Reservation| {
+            reservation.holder == agent && now < reservation.ends_at && reservation.pattern == *pattern
+        };
         self.held.meeting(pattern, same).map(|(_, reservation)| reservation).next()
     }
 
@@ -83,8 +85,9 @@ impl ReservationSet {
     /// Not so if another holds what it forbids: who waited long for its turn to renew comes with an old `now`, and the
     /// reservation may have ended and gone to another meanwhile.
     pub fn stands(&self, reservation: &Reservation, now: Timestamp) -> bool {
-        let forbids =
-            |other: &Reservation| now < other.ends_at && other.holder != reservation.holder && (other.exclusive || reservation.exclusive);
+        let forbids = |other: &Reservation| {
+            now < other.ends_at && other.holder != reservation.holder && (other.exclusive || reservation.exclusive)
+        };
         self.held.meeting(&reservation.pattern, forbids).next().is_none()
     }
 
@@ -138,7 +141,9 @@ impl ReservationSet {
             now < until && whose != agent && (theirs_exclusive || exclusive)
         };
         patterns.iter().flat_map(move |wanted| {
-            let relevant = move |reservation: &Reservation| forbids(reservation.holder, reservation.exclusive, reservation.ends_at);
+            let relevant = move |reservation: &Reservation| {
+                forbids(reservation.holder, reservation.exclusive, reservation.ends_at)
+            };
             let held = self.held.meeting(wanted, relevant).map(move |(theirs, reservation)| InTheWay {
                 wanted,
                 theirs,

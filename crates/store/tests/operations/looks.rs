@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::channels::PostQuery;
-use mail::ids::{AgentId, ReservationId, MessageId, ProjectId};
+use mail::ids::{AgentId, MessageId, ProjectId, ReservationId};
 use mail::mailboxes::DeliveryQuery;
 use mail::messages::{About, InboxQuery};
 use mail::projects::ProjectKey;

@@ -31,14 +31,19 @@ fn a_reservation_blocks_others_until_the_moment_it_ends() {
 #[test]
 fn a_reservation_stands_while_nobody_holds_what_it_forbids() {
     let mine = reservation(1, "alice", "src/**");
-    let stands = |other: Reservation| ReservationSet::new(vec![mine.clone(), other], vec![]).stands(&mine, at("16:09:59"));
+    let stands =
+        |other: Reservation| ReservationSet::new(vec![mine.clone(), other], vec![]).stands(&mine, at("16:09:59"));
     assert!(!stands(reservation(2, "bob", "src/lib.rs")));
     assert!(!stands(Reservation { exclusive: false, ..reservation(2, "bob", "src/lib.rs") }));
-    assert!(stands(Reservation { ends_at: at("16:09:59"), ..reservation(2, "bob", "src/lib.rs") }), "that one has ended");
+    assert!(
+        stands(Reservation { ends_at: at("16:09:59"), ..reservation(2, "bob", "src/lib.rs") }),
+        "that one has ended"
+    );
     assert!(stands(reservation(2, "bob", "docs/**")));
     assert!(stands(reservation(2, "alice", "src/lib.rs")));
     let shared = Reservation { exclusive: false, ..mine.clone() };
-    let set = ReservationSet::new(vec![Reservation { exclusive: false, ..reservation(2, "bob", "src/lib.rs") }], vec![]);
+    let set =
+        ReservationSet::new(vec![Reservation { exclusive: false, ..reservation(2, "bob", "src/lib.rs") }], vec![]);
     assert!(set.stands(&shared, at("16:09:59")), "who shares forbids nobody to share");
 }
 
@@ -47,7 +52,8 @@ fn two_reservations_conflict_when_either_is_exclusive() {
     for (held, wanted, granted) in
         [(true, true, false), (true, false, false), (false, true, false), (false, false, true)]
     {
-        let set = ReservationSet::new(vec![Reservation { exclusive: held, ..reservation(1, "alice", "src/**") }], vec![]);
+        let set =
+            ReservationSet::new(vec![Reservation { exclusive: held, ..reservation(1, "alice", "src/**") }], vec![]);
         let wanted = Request { exclusive: wanted, ..request("bob", &["src/lib.rs"]) };
         assert_eq!(set.decide(&wanted, at("16:00:00")) == Decision::Grant, granted, "{held} {}", wanted.exclusive);
     }
@@ -126,7 +132,10 @@ fn conflicts_are_told_up_to_a_limit() {
 
 #[test]
 fn a_circle_of_two_is_told_from_the_asker_back_to_it() {
-    let set = ReservationSet::new(vec![reservation(1, "alice", "a"), reservation(2, "bob", "b")], vec![waiter(1, "alice", &["b"])]);
+    let set = ReservationSet::new(
+        vec![reservation(1, "alice", "a"), reservation(2, "bob", "b")],
+        vec![waiter(1, "alice", &["b"])],
+    );
     let wanted = patient("bob", &["a"], "16:30:00");
     assert_eq!(set.decide(&wanted, at("16:00:00")), circle(&["bob", "alice", "bob"]));
     let impatient = request("bob", &["a"]);
@@ -135,7 +144,12 @@ fn a_circle_of_two_is_told_from_the_asker_back_to_it() {
 
 #[test]
 fn a_circle_over_others_is_found() {
-    let held = vec![reservation(1, "alice", "a"), reservation(2, "bob", "b"), reservation(3, "carol", "c"), reservation(4, "dave", "d")];
+    let held = vec![
+        reservation(1, "alice", "a"),
+        reservation(2, "bob", "b"),
+        reservation(3, "carol", "c"),
+        reservation(4, "dave", "d"),
+    ];
     let line = vec![waiter(1, "alice", &["b"]), waiter(2, "bob", &["c"]), waiter(3, "carol", &["d"])];
     let set = ReservationSet::new(held, line);
     let closing = patient("dave", &["a"], "16:30:00");
@@ -158,7 +172,8 @@ fn a_chain_is_not_a_circle() {
 
 #[test]
 fn what_ended_closes_no_circle() {
-    let held = vec![Reservation { ends_at: at("16:20:00"), ..reservation(1, "alice", "a") }, reservation(2, "bob", "b")];
+    let held =
+        vec![Reservation { ends_at: at("16:20:00"), ..reservation(1, "alice", "a") }, reservation(2, "bob", "b")];
     let line = vec![Waiter { until: at("16:05:00"), ..waiter(1, "alice", &["b"]) }];
     let set = ReservationSet::new(held.clone(), line);
     let wanted = patient("bob", &["a"], "16:30:00");
@@ -171,9 +186,13 @@ fn what_ended_closes_no_circle() {
 
 #[test]
 fn ones_own_reservation_is_found_by_its_exact_pattern_while_it_lasts() {
-    let set = ReservationSet::new(vec![reservation(1, "bob", "a*"), reservation(2, "alice", "a*"), reservation(3, "alice", "ab")], vec![]);
-    let own =
-        |name: &str, text: &str, time: &str| set.own(agent(name), &pattern(text), at(time)).map(|reservation| reservation.id.0);
+    let set = ReservationSet::new(
+        vec![reservation(1, "bob", "a*"), reservation(2, "alice", "a*"), reservation(3, "alice", "ab")],
+        vec![],
+    );
+    let own = |name: &str, text: &str, time: &str| {
+        set.own(agent(name), &pattern(text), at(time)).map(|reservation| reservation.id.0)
+    };
     assert_eq!(own("alice", "a*", "16:09:59.999999"), Some(2));
     assert_eq!(own("alice", "a*", "16:10:00"), None);
     assert_eq!(own("alice", "ab", "16:00:00"), Some(3));
