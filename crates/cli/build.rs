@@ -1,25 +1,34 @@
 //! How the binary is linked.
 
+use std::path::Path;
 use std::process::Command;
 
-/// The first C library that understands packed relocations.
-const KNOWS_PACKED: (u32, u32) = (2, 36);
+/// Packs relocations: 1 MB less on disk and, since no page has to be read for them at the start, 1.4 MB less in memory.
+/// Keeps one of functions that are the same to the byte: half a MB less.
+const WANTED: [&str; 2] = ["-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
 
-/// Relocations of the binary are packed where the C library of this machine can unpack them: it has 1 MB less on disk and,
-/// since no page has to be read for them at the start, 1.4 MB less in memory.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let of_target = |name: &str| std::env::var(name).unwrap_or_default();
-    let is_native = of_target("TARGET") == of_target("HOST");
-    let is_gnu = of_target("CARGO_CFG_TARGET_OS") == "linux" && of_target("CARGO_CFG_TARGET_ENV") == "gnu";
-    if is_native && is_gnu && version_of_libc().is_some_and(|version| version >= KNOWS_PACKED) {
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    println!("cargo::rerun-if-env-changed=RUSTFLAGS");
+    if env("TARGET") == env("HOST") && env("CARGO_CFG_TARGET_OS") == "linux" {
+        for flag in WANTED.into_iter().filter(|flag| works(flag)) {
+            println!("cargo::rustc-link-arg-bins={flag}");
+        }
     }
 }
 
-/// As `getconf` says it: `glibc 2.36`.
-fn version_of_libc() -> Option<(u32, u32)> {
-    let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
-    let (major, minor) = std::str::from_utf8(&said.stdout).ok()?.trim().strip_prefix("glibc ")?.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+/// Whether a program that is linked so runs here: not every linker knows the flags, nor every C library what they make.
+fn works(flag: &str) -> bool {
+    let folder = env("OUT_DIR");
+    let (source, program) = (Path::new(&folder).join("probe.rs"), Path::new(&folder).join("probe"));
+    let written = std::fs::write(&source, "fn main() {}").is_ok();
+    let mut rustc = Command::new(env("RUSTC"));
+    rustc.args(env("CARGO_ENCODED_RUSTFLAGS").split('\u{1f}').filter(|flag| !flag.is_empty()));
+    rustc.arg(&source).arg("-o").arg(&program).arg("-Clink-arg=".to_owned() + flag);
+    let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    written && runs(&mut rustc) && runs(&mut Command::new(&program))
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
 }
