@@ -10,7 +10,7 @@ mod events;
 mod input;
 mod inquiry;
 mod marks;
-mod news;
+mod new_mail;
 mod objection;
 mod paths;
 mod session;

@@ -97,8 +97,8 @@ impl Question for ListAgents {
         text
     }
 
-    /// That somebody was seen again is no news.
-    fn news(&self, answer: &ListedAgents) -> Value {
+    /// That somebody was seen again does not count.
+    fn compared(&self, answer: &ListedAgents) -> Value {
         let mut json = json!(answer);
         for agent in json["agents"].as_array_mut().into_iter().flatten() {
             agent["last_active_ts"].take();

@@ -199,8 +199,8 @@ fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
     if result["isError"] == true {
         let refused = Refused::of_content(result["structuredContent"].clone());
         // Every program asks with what it knows: what the server does not know came later.
-        let is_news = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
-        return Err(if is_news { Refused::older_server(verb) } else { refused.in_our_words() });
+        let is_newer_request = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
+        return Err(if is_newer_request { Refused::older_server(verb) } else { refused.in_our_words() });
     }
     // The text is the bare answer; the structured content wraps a list.
     let text = result["content"][0]["text"].as_str().ok_or_else(|| Refused::unreadable(UNREADABLE))?;

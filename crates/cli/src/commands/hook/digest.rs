@@ -5,7 +5,7 @@
 
 use relay::fence;
 
-use super::news::Door;
+use super::new_mail::Door;
 
 /// How many bytes the digest may take: 300 tokens, if a token is as short as three bytes.
 const LONGEST: usize = 900;

@@ -17,7 +17,7 @@ use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::marks::Marks;
-use super::news::{self, Door, News};
+use super::new_mail::{self, Door, NewMail};
 use super::objection::objection;
 use super::paths;
 use super::session::{self, Kept, Session};
@@ -79,9 +79,9 @@ impl Happening<'_> {
             Event::SessionStart => self.digest(post_office).await.map(Some),
             Event::Prompt | Event::AfterTool => {
                 let not_after = self.last_moment()?;
-                Ok(news::text(&inquiry.news(not_after).await?, Door::Tools).map(Reply::Context))
+                Ok(new_mail::text(&inquiry.new_mail(not_after).await?, Door::Tools).map(Reply::Context))
             }
-            Event::Stop => Ok(news::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
+            Event::Stop => Ok(new_mail::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
             Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
         }
@@ -95,17 +95,17 @@ impl Happening<'_> {
         }
         let deliveries = provider.check(agent).await?;
         if self.event == Event::SessionStart {
-            let unread: Vec<String> = deliveries.into_iter().rev().map(|one| News::from(one).headline()).collect();
+            let unread: Vec<String> = deliveries.into_iter().rev().map(|one| NewMail::from(one).headline()).collect();
             let unread = [DigestPart::of("Unread", unread)];
             return Ok(Some(Reply::Context(digest::text(agent, project, Door::Shell, &unread))));
         }
         self.last_moment()?;
         let older = deliveries.len().saturating_sub(session::MOST_TOLD);
-        let mut news: Vec<News> = deliveries.into_iter().skip(older).map(News::from).collect();
-        let ids: Vec<String> = news.iter().map(|one| one.id.clone()).collect();
+        let mut new_mail: Vec<NewMail> = deliveries.into_iter().skip(older).map(NewMail::from).collect();
+        let ids: Vec<String> = new_mail.iter().map(|one| one.id.clone()).collect();
         let untold = self.session.untold(&ids)?;
-        news.retain(|one| untold.contains(&one.id));
-        Ok(news::text(&news, Door::Shell).map(Reply::Context))
+        new_mail.retain(|one| untold.contains(&one.id));
+        Ok(new_mail::text(&new_mail, Door::Shell).map(Reply::Context))
     }
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.

@@ -229,11 +229,11 @@ impl<'a> Watching<'a> {
             }
         }
         loop {
-            let news = self.next(&source).await?;
-            if news.is_empty() {
+            let messages = self.next(&source).await?;
+            if messages.is_empty() {
                 return Ok(());
             }
-            for said in &news {
+            for said in &messages {
                 self.meet(&source, said).await?;
                 source.position = said.id;
             }
