@@ -143,7 +143,7 @@ pub struct Nats {
     pub prefix: Option<String>,
     /// A file with credentials.
     pub credentials: Option<PathBuf>,
-    /// A file with the certificates of those who may vouch for the server.
+    /// A file with the certificates of the authorities that the certificate of the server may come from.
     pub ca: Option<PathBuf>,
 }
 

@@ -107,7 +107,7 @@ pub struct Claim<'a> {
     pub name: &'a str,
     /// The registration token.
     pub token: Option<&'a str>,
-    /// Whether a person vouches for it. Only the page says so, which knows who looks at it.
+    /// Whether it comes from a person. Only the page says so, which knows who looks at it.
     pub is_person: bool,
 }
 

@@ -163,7 +163,7 @@ pub async fn a_chain_of_answers_is_counted_where_watchers_gave_them(store: &Shar
     }
     assert_eq!((hops(asked).await, hops(MessageId(99)).await), (0, 0));
     let by_hand = team.send(answer("alice", last)).await;
-    assert_eq!(hops(by_hand).await, 0, "who speaks for itself starts anew");
+    assert_eq!(hops(by_hand).await, 0, "who speaks for itself starts again");
     let other = team.send(answer("alice", last).key("watch:alice:1", 9)).await;
     assert_eq!(hops(other).await, 0, "the key is that of another answer");
     let post = NewPost { hops: 4, ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
@@ -282,7 +282,7 @@ pub async fn failed_runs_are_taken_on_again_when_somebody_wants_it(store: &Share
     assert_eq!(store.retry_runs(bob, &wanted, at("16:30:00")).await.unwrap(), [ids[1]], "only what failed");
     assert!(!finish(store, &team, ids[1], Outcome::Answered).await, "nobody has it yet");
     assert_eq!(take(store, &team, ids[1]).await, Taken::Again);
-    assert_eq!(runs(store, &team).await[1].tries, 1, "tries are counted anew");
+    assert_eq!(runs(store, &team).await[1].tries, 1, "tries are counted from the start");
     assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), [ids[0], ids[2], ids[3]]);
     assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), []);
 }

@@ -154,7 +154,7 @@ impl Keeper for Program {
         self.ask(id, &arguments, None).await.map(drop)
     }
 
-    /// Of two who put the same delivery away at one moment, both may be told that they did it.
+    /// Of two who archive the same delivery at one moment, both may be told that they did it.
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
         if self.get(id).await?.delivery.archived {
             return Err(already_archived(id));

@@ -12,12 +12,12 @@ use mail::overview::{EXCERPT, Listed, Listing};
 use crate::messages::COLUMNS;
 use crate::prelude::*;
 
-/// What is true of a delivery that is neither read nor put away, and the index that holds such deliveries alone.
+/// What is true of a delivery that is neither read nor archived, and the index that holds such deliveries alone.
 const UNREAD: (&str, &str) = ("delivery_unread", "{d}.read_at IS NULL AND {d}.archived_at IS NULL");
 /// The same of one that lacks an acknowledgement.
 const ACK_DUE: (&str, &str) =
     ("delivery_ack_due", "{d}.ack_required = 1 AND {d}.acked_at IS NULL AND {d}.archived_at IS NULL");
-/// The same of one that is put away.
+/// The same of one that is archived.
 const ARCHIVED: (&str, &str) = ("delivery_archived", "{d}.archived_at IS NOT NULL");
 
 /// Messages at a glance, newest first.

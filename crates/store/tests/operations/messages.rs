@@ -1,4 +1,4 @@
-//! Messages and leases, drawn by lot.
+//! Messages and leases, chosen at random.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who is there, who watches for whom, and how far a sink has come, drawn by lot.
+//! Who is there, who watches for whom, and how far a sink has come, chosen at random.
 
 use std::sync::Arc;
 

@@ -208,7 +208,7 @@ impl Play {
         let other = (worker + 1 + turn % (workers.len() - 1)) % workers.len();
         let hash = blake3::hash(format!("{turn} {}", self.next_work).as_bytes()).to_hex();
         let mut words = topic[turn % topic.len()].clone();
-        let drawn = [
+        let chosen = [
             ("worker", workers[worker].clone()),
             ("other", workers[other].clone()),
             ("tests", (180 + turn % 60).to_string()),
@@ -218,7 +218,7 @@ impl Play {
             ("commit2", hash[7..14].to_owned()),
             ("work", format!("{WORK}{}", self.next_work)),
         ];
-        words.extend(drawn.map(|(name, text)| (name.to_owned(), text)));
+        words.extend(chosen.map(|(name, text)| (name.to_owned(), text)));
         self.next_work += 1;
         let scene = scene[turn % scene.len()].clone();
         Track { worker, scene, at: 0, words, labels: Labels::new() }

@@ -16,7 +16,7 @@ pub const MOST_TOLD: usize = 5;
 /// How many bytes the whole may take in an answer, and what the answer itself needs of them.
 const LONGEST: usize = 4_000;
 const ANSWER: usize = 150;
-/// Room for the words that say that a body was cut.
+/// Bytes for the words that say that a body was cut.
 const NOTE: usize = 100;
 
 /// A message, as far as it is told.
@@ -116,12 +116,12 @@ pub fn text(new_mail: &[NewMail], door: Door) -> Option<String> {
     let last = format!("{more}\n{}", door.advice());
     let heads: Vec<String> = told.iter().map(NewMail::headline).collect();
     let fixed: usize = heads.iter().map(|head| fence::cost(head) + NOTE).sum();
-    let mut room = (LONGEST - ANSWER).saturating_sub(fence::frame() + fence::cost(&first) + fence::cost(&last) + fixed);
+    let mut budget = (LONGEST - ANSWER).saturating_sub(fence::frame() + fence::cost(&first) + fence::cost(&last) + fixed);
     let mut parts = Vec::new();
     for (at, (head, one)) in heads.iter().zip(told).enumerate() {
         let body = quoted(&one.body);
-        let cut = fence::beginning(&body, room / (told.len() - at));
-        room -= fence::cost(cut);
+        let cut = fence::beginning(&body, budget / (told.len() - at));
+        budget -= fence::cost(cut);
         let note = if cut.len() < body.len() {
             format!("\n[cut here; the whole message has {} bytes]", one.body.len())
         } else {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_fits_is_whole_and_the_room_of_short_ones_goes_to_long_ones() {
+    fn a_body_that_fits_is_whole_and_the_budget_of_short_ones_goes_to_long_ones() {
         let (short, long) = (new_mail(1, "a", "hello"), new_mail(2, "b", &"x".repeat(2_500)));
         let told = text(&[short, long], Door::Tools).unwrap();
         assert!(told.contains(&"x".repeat(2_500)) && !told.contains("cut here"), "{told}");

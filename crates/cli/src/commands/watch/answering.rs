@@ -84,7 +84,7 @@ impl Watching<'_> {
             None => self.breaker.judge(said, SystemClock.now()),
         };
         match verdict {
-            Judgement::Wait(_) if !self.put_off.has_room_for(said.id) => {
+            Judgement::Wait(_) if !self.put_off.may_hold(said.id) => {
                 Judgement::Refuse(format!("{MOST_WAITING} messages wait for an answer already"))
             }
             verdict => verdict,

@@ -93,7 +93,7 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
 }
 
 fn words_of(topic: &Phrases) -> Phrases {
-    let drawn = [
+    let chosen = [
         ("worker", "GreenDog"),
         ("other", "BlueLake"),
         ("work", "ws-41"),
@@ -104,7 +104,7 @@ fn words_of(topic: &Phrases) -> Phrases {
         ("commit2", "4567def"),
     ];
     let mut words = words_at(Timestamp::now(), "seed");
-    words.extend(drawn.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    words.extend(chosen.map(|(name, text)| (name.to_owned(), text.to_owned())));
     words.extend(topic.clone());
     words
 }
