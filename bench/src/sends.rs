@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::disk::fdatasync;
 use crate::group_commit;
 use crate::load::{Outcome, Pace};
-use crate::mailboxes::{DATABASE, SampleMessage, PROJECT, agents, messages};
+use crate::mailboxes::{DATABASE, PROJECT, SampleMessage, agents, messages};
 use crate::process::Server;
 use crate::report::{Line, Report, Target, Unit};
 use crate::samples::{median, micros, millis};

@@ -16,7 +16,7 @@ use store::{Engine, Postgres, PostgresOptions};
 use tokio::task::JoinSet;
 
 use crate::cluster::{Cluster, Session};
-use crate::mailboxes::{SampleMessage, PROJECT, accepted, agents, messages};
+use crate::mailboxes::{PROJECT, SampleMessage, accepted, agents, messages};
 use crate::text::Chance;
 use crate::wire::Request;
 

@@ -17,7 +17,7 @@ pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
-    RecipientAnswer, DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, SentAnswer,
+    DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, RecipientAnswer, SentAnswer,
     WarningAnswer,
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};

@@ -13,7 +13,7 @@ use api::{
     MarkDelivery, ReadDelivery,
 };
 use async_trait::async_trait;
-use mail::provider::{Count, ProviderDelivery, Provider, ProviderError, ProviderRefusal, Words};
+use mail::provider::{Count, Provider, ProviderDelivery, ProviderError, ProviderRefusal, Words};
 use store::{Beads, Exec};
 
 use crate::config::Config;
@@ -160,14 +160,21 @@ impl Deliveries {
         self.ask(MarkDelivery { reader: self.reader.clone(), id: id.to_owned(), mark }).await.map(drop)
     }
 
-    async fn open_deliveries(&self, recipient: &str, unread_only: bool) -> Result<Vec<ProviderDelivery>, ProviderError> {
+    async fn open_deliveries(
+        &self,
+        recipient: &str,
+        unread_only: bool,
+    ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let (reader, recipient) = (self.reader.clone(), recipient.to_owned());
         let request = ListDeliveries { reader, recipient, unread_only, after: None, limit: None };
         self.pages(|after| ListDeliveries { after, ..request.clone() }).await
     }
 
     /// All pages of a list; `request` gets the cursor of the next.
-    async fn pages<V>(&self, request: impl Fn(Option<String>) -> V + Send) -> Result<Vec<ProviderDelivery>, ProviderError>
+    async fn pages<V>(
+        &self,
+        request: impl Fn(Option<String>) -> V + Send,
+    ) -> Result<Vec<ProviderDelivery>, ProviderError>
     where
         V: Ask<Answer = DeliveriesAnswer>,
     {

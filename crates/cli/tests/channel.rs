@@ -92,7 +92,9 @@ fn names_are_understood_as_people_write_them_and_none_is_empty() {
             ran.stderr
         );
     }
-    for (words, to) in [(&script[..], "--to="), (&script, "--to=BlueLake,"), (&mail_send, "--to= "), (&mail_send, "--cc=@")] {
+    for (words, to) in
+        [(&script[..], "--to="), (&script, "--to=BlueLake,"), (&mail_send, "--to= "), (&mail_send, "--cc=@")]
+    {
         let words = [words, &[to, "--project", PROJECT]].concat();
         let ran = Ran::from(server.place.command(&words).output().expect("it runs"));
         assert_eq!((ran.code, ran.stderr.contains("a name is missing")), (Some(1), true), "{words:?} {}", ran.stderr);

@@ -57,7 +57,8 @@ fn every_event_is_told_once_and_in_order_on_its_subject() {
     let first_payload = published[0].json();
     assert_eq!(first_payload["message"]["body_md"], "Hello, in more words.");
     assert_eq!((&first_payload["project"], &first_payload["seq"]), (&json!(PROJECT), &json!(published[0].seq)));
-    let (first, second) = (published[0].id.split(':').collect::<Vec<_>>(), published[1].id.split(':').collect::<Vec<_>>());
+    let (first, second) =
+        (published[0].id.split(':').collect::<Vec<_>>(), published[1].id.split(':').collect::<Vec<_>>());
     assert_eq!((first[0], first[1], first[2]), (slug, &*published[0].office, published[0].seq.to_string().as_str()));
     assert_eq!(second, [first[0], first[1], &format!("{}.2", first[2]), first[3]]);
     let document = held.iter().find(|one| one.subject.ends_with("channel.dev")).unwrap();

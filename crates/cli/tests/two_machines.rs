@@ -48,7 +48,8 @@ fn an_agent_calls_one_on_the_other_machine_and_has_its_watchers_answer_once() {
         both(&machines, "question and answer", &wanted, said);
     }
     let deliveries = first.json(&["mail", "all", "--as", "claude", "--project", PROJECT]);
-    let subjects: Vec<_> = deliveries.as_array().expect("a list of deliveries").iter().map(|one| &one["subject"]).collect();
+    let subjects: Vec<_> =
+        deliveries.as_array().expect("a list of deliveries").iter().map(|one| &one["subject"]).collect();
     assert_eq!(subjects, ["Yes to: Are you there?", "Yes to: Still?"], "each answer is mail of who asked, once");
     let state = || presence(first, "codex")["presence"]["state"].clone();
     until("it is seen that the watcher is there", || (state() == "AWAKE").then_some(()));

@@ -98,7 +98,8 @@ impl DeliveredMessage {
 
     /// The delivery at `place`, from 1, of a message with those deliveries. What is nobody's mail can be looked at as if it had one.
     pub fn at(message: &Message, deliveries: &[Delivery], place: usize) -> Option<Self> {
-        let delivery = deliveries.get(place.checked_sub(1)?).map(|delivery| (delivery.recipient.clone(), delivery.state.clone()));
+        let delivery =
+            deliveries.get(place.checked_sub(1)?).map(|delivery| (delivery.recipient.clone(), delivery.state.clone()));
         let channel = message.to.first().filter(|to| place == 1 && deliveries.is_empty() && to.starts_with(SIGN));
         let (recipient, state) = delivery.or_else(|| Some((channel?.clone(), DeliveryState::default())))?;
         Some(Self { message: message.clone(), recipient, place, state })

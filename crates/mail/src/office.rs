@@ -39,9 +39,9 @@ pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
 pub use reservations::{MOST_PATHS, ReserveRequest};
-pub use threads::{Found, SearchRequest, ThreadRequest, ThreadPage};
+pub use threads::{Found, SearchRequest, ThreadPage, ThreadRequest};
 pub use watches::Watcher;
-pub use work::{WorkRequest, WorkPage, WorkStory};
+pub use work::{WorkPage, WorkRequest, WorkStory};
 
 /// How many names or projects are looked at when a near miss is to be suggested.
 const NEAR_MISS_POOL: usize = 10_000;

@@ -110,7 +110,8 @@ impl WakeUps {
         match concerned {
             Concerned::Everybody => self.wake_all(),
             Concerned::These { agents, projects } => {
-                let of_project = |id: &ProjectId| [WakeTopic::Reservations(*id), WakeTopic::Work(*id), WakeTopic::Events(*id)];
+                let of_project =
+                    |id: &ProjectId| [WakeTopic::Reservations(*id), WakeTopic::Work(*id), WakeTopic::Events(*id)];
                 self.wake(agents.iter().copied().map(WakeTopic::Mail).chain(projects.iter().flat_map(of_project)));
             }
         }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use mail::Error;
 use mail::error::shown;
-use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
+use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
 
 use crate::times::set_apart;
 use bead::{Bead, BeadFilter};
@@ -85,7 +85,9 @@ impl Beads {
         let Words { from, subject, body } = words;
         let [from, to, subject, body] = [from, to, subject, body].map(str::to_owned);
         // The keeper gives it an id and a time.
-        self.keeper.create(ProviderDelivery { from, to, subject, body, thread, reply_to, ..ProviderDelivery::default() }).await
+        self.keeper
+            .create(ProviderDelivery { from, to, subject, body, thread, reply_to, ..ProviderDelivery::default() })
+            .await
     }
 
     async fn set_read(&self, id: &str, read: bool) -> Result<ProviderDelivery, ProviderError> {

@@ -13,7 +13,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mail::provider::{Count, ProviderDelivery, Provider, ProviderError, Words};
+use mail::provider::{Count, Provider, ProviderDelivery, ProviderError, Words};
 use process::{Limits, Trouble};
 use tokio::process::Command;
 use tokio::sync::OnceCell;

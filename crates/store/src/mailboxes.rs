@@ -1,6 +1,6 @@
 //! Mailboxes: the deliveries that are open in one, or in all of a project.
 
-use mail::mailboxes::{DeliveryQuery, Count, MailboxStore, DeliveredMessage};
+use mail::mailboxes::{Count, DeliveredMessage, DeliveryQuery, MailboxStore};
 use mail::messages::{InboxEntry, PAGE_BYTES};
 
 use crate::messages::{BODY, COLUMNS, STATE, size_of};

@@ -101,7 +101,11 @@ async fn a_message_to_a_channel_is_a_post() {
     }
     let (cc, bcc) = (vec!["all".into(), "gemini".into()], vec!["ALL".into()]);
     let copied = shop.office.send(Draft { cc, bcc, ..to(&["#dev"], "claude") }).await.unwrap().message;
-    assert_eq!(deliveries(&shop, &copied).await, [("gemini".to_owned(), Role::Cc)], "who reads along is called by nobody");
+    assert_eq!(
+        deliveries(&shop, &copied).await,
+        [("gemini".to_owned(), Role::Cc)],
+        "who reads along is called by nobody"
+    );
     let hidden = Draft { bcc: vec!["#ops".into()], ..to(&["codex"], "claude") };
     assert!(matches!(shop.office.send(hidden).await, Err(Error::Invalid { what: "to", .. })));
 }

@@ -8,7 +8,7 @@ use mail::messages::{Importance, NewMessage};
 use mail::office::{Claim, Draft, Identity, Rules};
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
-use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
+use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
 use crate::team::send;

@@ -142,8 +142,15 @@ async fn a_request_stands_for_a_bounded_number_of_globs() {
     let reserve = async |paths: Vec<String>| {
         let agent = Claim::of("agent-0");
         let (ttl_seconds, wait) = (60, Duration::ZERO);
-        let request =
-            ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
+        let request = ReserveRequest {
+            project_key: PROJECT,
+            agent,
+            paths: &paths,
+            ttl_seconds,
+            exclusive: true,
+            reason: "",
+            wait,
+        };
         shop.office.reserve(request).await
     };
     let full: Vec<String> = (0..16).map(braces).collect();
@@ -174,7 +181,8 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
     assert_eq!(leases(), 0, "nothing was given back");
     let (agent, paths) = (Claim::of("agent-0"), ["src/**".to_owned()]);
     let (ttl_seconds, wait) = (60, Duration::ZERO);
-    let request = ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
+    let request =
+        ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
     shop.office.reserve(request).await.unwrap();
     let granted = leases();
     shop.office.release(PROJECT, agent, None).await.unwrap();

@@ -44,9 +44,13 @@ async fn mail_of_all_projects_is_listed_together_newest_first() {
     assert_eq!(listed(ListingRequest { limit: 3, ..request() }).await, all[..3]);
     assert_eq!(listed(ListingRequest { before: Some(sent[3]), limit: 2, ..request() }).await, all[1..3]);
     assert_eq!(listed(ListingRequest { agent: Some("codex"), ..request() }).await, [all[2].clone(), all[3].clone()]);
-    assert_eq!(listed(ListingRequest { project_key: Some("projects-bank"), urgent_only: true, ..request() }).await.len(), 2);
+    assert_eq!(
+        listed(ListingRequest { project_key: Some("projects-bank"), urgent_only: true, ..request() }).await.len(),
+        2
+    );
     assert_eq!(listed(ListingRequest { agent: Some("nobody"), ..request() }).await, []);
-    let unknown = shop.office.listing(ListingRequest { project_key: Some(bank), agent: Some("gemini"), ..request() }).await;
+    let unknown =
+        shop.office.listing(ListingRequest { project_key: Some(bank), agent: Some("gemini"), ..request() }).await;
     assert!(matches!(unknown, Err(Error::UnknownAgent { another: true, .. })), "{unknown:?}");
     shop.office.mark_read(bank, Claim::of("codex"), sent[1]).await.unwrap();
     let unread = ListingRequest { agent: Some("codex"), unread_only: true, ..request() };

@@ -32,8 +32,15 @@ async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
 async fn reserve(shop: &Shop, name: &str, path: &str) -> Lease {
     let paths = [path.to_owned()];
     let (agent, wait) = (Claim::person(name), Duration::ZERO);
-    let request =
-        ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds: 60, exclusive: true, reason: "", wait };
+    let request = ReserveRequest {
+        project_key: PROJECT,
+        agent,
+        paths: &paths,
+        ttl_seconds: 60,
+        exclusive: true,
+        reason: "",
+        wait,
+    };
     shop.office.reserve(request).await.unwrap().remove(0)
 }
 

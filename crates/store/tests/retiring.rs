@@ -103,7 +103,8 @@ async fn what_was_said_outside_is_kept_for_a_retired_agent() {
     take_in(&shop, "msg-2", &said("gemini", "codex", "from NATS"), NATS).await;
     for id in [2, 3] {
         let deliveries = shop.store.deliveries(mail::ids::MessageId(id)).await.unwrap();
-        let deliveries: Vec<_> = deliveries.iter().map(|delivery| (delivery.recipient.as_str(), delivery.role)).collect();
+        let deliveries: Vec<_> =
+            deliveries.iter().map(|delivery| (delivery.recipient.as_str(), delivery.role)).collect();
         assert_eq!(deliveries, [("codex", Role::To)]);
     }
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use api::answers::ReceivedAnswer;
 use clap::{Args, CommandFactory};
-use mail::provider::{ProviderDelivery, Provider, ProviderError, Words};
+use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
 use serde::Deserialize;
 
 use super::Cli;

@@ -250,7 +250,11 @@ pub async fn an_answer_tells_the_name_of_what_it_answers(store: &Shared) {
     assert_eq!(store.post(answer).await.unwrap().unwrap().in_reply_to.as_deref(), Some("msg-1"));
     let direct = team.send(draft("alice", &["bob"])).await;
     let in_the_open = team.send(Draft { reply_to: Some(direct), ..said("Yes.") }).await;
-    assert_eq!(store.post(in_the_open).await.unwrap().unwrap().in_reply_to, None, "a message to an agent has no name outside");
+    assert_eq!(
+        store.post(in_the_open).await.unwrap().unwrap().in_reply_to,
+        None,
+        "a message to an agent has no name outside"
+    );
 }
 
 pub async fn a_post_that_stands_outside_goes_by_its_name_there(store: &Shared) {

@@ -8,7 +8,7 @@ use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, team, team_at};
 use crate::events::EventKind;
 use crate::ids::MessageId;
-use crate::mailboxes::{DeliveryQuery, Count};
+use crate::mailboxes::{Count, DeliveryQuery};
 use crate::messages::{DeliveryState, Mark, PAGE_BYTES};
 
 async fn archived(store: &Shared, team: &Team, name: &str, id: MessageId) -> Option<bool> {
@@ -31,7 +31,10 @@ pub async fn open_deliveries_are_oldest_first_and_each_has_its_place(store: &Sha
     let first = team.send(draft("alice", &["bob"])).await;
     let second = team.send(draft("alice", &["bob", "carol"]).bcc(&["dave"])).await;
     let deliveries = store.open_deliveries(&query(&team, Some("bob"))).await.unwrap();
-    assert_eq!(deliveries.iter().map(|delivery| (delivery.message.id, delivery.place)).collect::<Vec<_>>(), [(first, 1), (second, 1)]);
+    assert_eq!(
+        deliveries.iter().map(|delivery| (delivery.message.id, delivery.place)).collect::<Vec<_>>(),
+        [(first, 1), (second, 1)]
+    );
     assert_eq!(deliveries[0].message, team.message(first).await);
     assert_eq!(open(store, &query(&team, Some("dave"))).await, [(format!("{second}.3"), "dave".to_owned())]);
 }

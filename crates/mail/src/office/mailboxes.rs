@@ -3,7 +3,7 @@
 use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
-use crate::mailboxes::{DeliveryId, DeliveryQuery, Count, DeliveredMessage, open_to_all, place_of};
+use crate::mailboxes::{Count, DeliveredMessage, DeliveryId, DeliveryQuery, open_to_all, place_of};
 use crate::messages::{Delivery, Message};
 use crate::projects::Project;
 
@@ -37,7 +37,12 @@ impl Office {
     }
 
     /// The delivery that somebody who looks means: the one at that place, else the reader's own, else the first.
-    pub async fn delivery(&self, project_key: &str, id: DeliveryId, reader: Option<&str>) -> Result<DeliveredMessage, Error> {
+    pub async fn delivery(
+        &self,
+        project_key: &str,
+        id: DeliveryId,
+        reader: Option<&str>,
+    ) -> Result<DeliveredMessage, Error> {
         let (message, deliveries) = self.message(project_key, id.message).await?;
         let place = id.place.or_else(|| place_of(&deliveries, reader?)).unwrap_or(1);
         DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))
@@ -103,7 +108,7 @@ impl Office {
 fn several_deliveries(message: &Message, deliveries: &[Delivery]) -> Error {
     let open = open_to_all(deliveries).count();
     let named = open_to_all(deliveries).zip(1..);
-    let deliveries =
-        named.map(|(delivery, place)| (DeliveryId::shown(message.id, open, place).to_string(), delivery.recipient.clone()));
+    let deliveries = named
+        .map(|(delivery, place)| (DeliveryId::shown(message.id, open, place).to_string(), delivery.recipient.clone()));
     Error::SeveralDeliveries { id: message.id, deliveries: deliveries.collect() }
 }

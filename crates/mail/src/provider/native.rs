@@ -9,11 +9,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::{Count, ProviderDelivery, Provider, ProviderError, Words};
+use super::{Count, Provider, ProviderDelivery, ProviderError, Words};
 use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
-use crate::mailboxes::{DeliveryId, DeliveredMessage, open_to_all, place_of};
+use crate::mailboxes::{DeliveredMessage, DeliveryId, open_to_all, place_of};
 use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
 use crate::office::{Claim, DeliveriesRequest, Draft, Office, ReplyDraft, ThreadRequest};
 
@@ -83,7 +83,12 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
 
     /// A part of a thread, oldest first, behind the delivery `after`: each message once, as the reader's delivery or the
     /// first. An empty part is the last.
-    pub async fn thread_page(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Vec<ProviderDelivery>, ProviderError> {
+    pub async fn thread_page(
+        &self,
+        id: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         self.check_reader().await?;
         // By its name, or by the number of a message in it; of a delivery's id the message counts, if there is one.
         let named = DeliveryId::parse(id).filter(|id| id.place.is_some());
@@ -152,7 +157,9 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         let created_at = delivered.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
         // The blind do not learn of each other by their places.
         let id = match self.names {
-            Names::Known if delivered.is_blind() => DeliveryId { message: delivered.message.id, place: Some(delivered.open() + 1) },
+            Names::Known if delivered.is_blind() => {
+                DeliveryId { message: delivered.message.id, place: Some(delivered.open() + 1) }
+            }
             _ => delivered.id(),
         };
         let DeliveredMessage { message, recipient, state, .. } = delivered;
@@ -198,7 +205,9 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// What a caller calls a delivery: who got a blind one is told another place than it has.
     async fn meant(&self, id: &str) -> Result<DeliveryId, ProviderError> {
         let mut named = parsed(id)?;
-        let (Some(place), Some(reader), Names::Known) = (named.place, &self.reader, self.names) else { return Ok(named) };
+        let (Some(place), Some(reader), Names::Known) = (named.place, &self.reader, self.names) else {
+            return Ok(named);
+        };
         let deliveries = self.office.store().deliveries(named.message).await.map_err(Error::from)?;
         let open = open_to_all(&deliveries).count();
         if let Some(own) = place_of(&deliveries, reader).filter(|own| *own > open && place == open + 1) {
@@ -210,7 +219,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// The delivery that the caller does something with, and may.
     async fn delivery_to_act_on(&self, id: &str) -> Result<DeliveredMessage, ProviderError> {
         self.check_reader().await?;
-        let found = self.office.delivery_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let found =
+            self.office.delivery_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
         let delivered = match (found, &self.reader) {
             (Err(Error::SeveralDeliveries { id, .. }), Some(reader)) if self.names == Names::Known => {
                 return Err(Error::NotARecipient { id, agent: reader.clone() }.into());
@@ -228,8 +238,10 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// A delivery that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
     async fn known(&self, delivered: DeliveredMessage, id: &str) -> Result<DeliveredMessage, ProviderError> {
         let owns_all = self.names == Names::Any && !self.office.is_strict();
-        let is_theirs =
-            self.reader.as_ref().is_some_and(|reader| [&delivered.recipient, &delivered.message.from].contains(&reader));
+        let is_theirs = self
+            .reader
+            .as_ref()
+            .is_some_and(|reader| [&delivered.recipient, &delivered.message.from].contains(&reader));
         if delivered.is_blind() && !owns_all && !(is_theirs && self.is_proved().await) {
             return Err(ProviderError::NotFound { id: id.to_owned() });
         }
@@ -349,7 +361,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
 
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {
         let delivered = self.delivery_to_act_on(id).await?;
-        let is_new = self.office.archive(&self.project_key, self.claim(&delivered.recipient), delivered.message.id).await?;
+        let is_new =
+            self.office.archive(&self.project_key, self.claim(&delivered.recipient), delivered.message.id).await?;
         if is_new { Ok(()) } else { Err(ProviderError::AlreadyArchived { id: id.to_owned() }) }
     }
 

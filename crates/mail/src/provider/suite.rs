@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Count, ProviderDelivery, Provider, ProviderError, Words};
+use super::{Count, Provider, ProviderDelivery, ProviderError, Words};
 
 /// A provider as the promises get it: some of them use it from several tasks at once.
 pub type Shared = Arc<dyn Provider>;
@@ -255,7 +255,8 @@ pub async fn an_unknown_id_is_not_found(provider: &Shared) {
 
 pub async fn somebody_unknown_has_no_mail(provider: &Shared) {
     for _ in ["nobody has mail", "somebody else has"] {
-        for deliveries in [provider.inbox("nobody").await, provider.check("nobody").await, provider.all("nobody").await] {
+        for deliveries in [provider.inbox("nobody").await, provider.check("nobody").await, provider.all("nobody").await]
+        {
             assert_eq!(deliveries.unwrap(), []);
         }
         assert_eq!(provider.count("nobody").await.unwrap(), Count::default());

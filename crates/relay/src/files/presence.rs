@@ -16,7 +16,7 @@ use mail::presence::{Present, Source};
 
 use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
-use super::{CHANNELS, FolderContext, ENDING, FilesError, NotMounted, off_thread};
+use super::{CHANNELS, ENDING, FilesError, FolderContext, NotMounted, off_thread};
 
 const SIGNALS: &str = "signals";
 const PRESENCE: &str = "presence";
@@ -125,7 +125,12 @@ impl Presence {
     }
 
     /// Takes what a file says. One that cannot be used is told of once, and stops no other.
-    async fn hear_file(&mut self, name: String, found: io::Result<FolderEntry>, context: &FolderContext) -> Result<(), FilesError> {
+    async fn hear_file(
+        &mut self,
+        name: String,
+        found: io::Result<FolderEntry>,
+        context: &FolderContext,
+    ) -> Result<(), FilesError> {
         let (bytes, stamp) = match found {
             Ok(FolderEntry::Whole(bytes, stamp)) => (bytes, stamp),
             Ok(FolderEntry::Gone) => return Ok(()),

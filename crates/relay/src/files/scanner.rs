@@ -15,7 +15,7 @@ use mail::office::Arrival;
 
 use super::folder::{Folder, FolderEntry, Stamp};
 use super::glance::Glance;
-use super::{FolderContext, ENDING, FilesError, off_thread};
+use super::{ENDING, FilesError, FolderContext, off_thread};
 
 /// How often a folder is read whatever its stamp says.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
@@ -88,7 +88,12 @@ impl Scanner {
 
     /// Takes in what is new. A file that cannot be read is tried again at the next look, and holds up no other; when the
     /// office cannot take one in, it is tried again with all that comes behind it.
-    pub(super) async fn look(&mut self, folder: &Arc<Folder>, context: &FolderContext, now: Instant) -> Result<(), FilesError> {
+    pub(super) async fn look(
+        &mut self,
+        folder: &Arc<Folder>,
+        context: &FolderContext,
+        now: Instant,
+    ) -> Result<(), FilesError> {
         let (mut glance, folder_too) = (self.glance, folder.clone());
         let passed_over: Vec<String> = self.passed_over.keys().cloned().collect();
         let (glance, listed) = off_thread(move || {

@@ -165,6 +165,9 @@ mod tests {
         let (deliveries, end) = told(NatsError::Refused).await;
         assert!(matches!((&deliveries[..], end), ([1, 3], Err(NatsError::Refused(_)))), "{deliveries:?}");
         let (deliveries, end) = told(NatsError::Publish).await;
-        assert!(matches!((&deliveries[..], end), ([1], Err(NatsError::Publish(_)))), "they stay in order: {deliveries:?}");
+        assert!(
+            matches!((&deliveries[..], end), ([1], Err(NatsError::Publish(_)))),
+            "they stay in order: {deliveries:?}"
+        );
     }
 }

@@ -78,7 +78,8 @@ impl EventWriter<'_> {
         let mut deliveries = self.store.deliveries(id).await?;
         deliveries.retain(|delivery| delivery.role != Role::Bcc);
         let whole = self.message_event(event, &message);
-        let numbered = deliveries.iter().enumerate().map(|(index, delivery)| (self.delivery_id(event, index), delivery));
+        let numbered =
+            deliveries.iter().enumerate().map(|(index, delivery)| (self.delivery_id(event, index), delivery));
         let budget = self.budget(event, &self.delivery_id(event, deliveries.len()));
         let payload = match whole.to_string() {
             text if text.len() <= budget => text,

@@ -31,7 +31,13 @@ struct WakeNotice {
 }
 
 /// Tells other servers of the office whom to wake, and wakes those of whom they tell, for as long as it is polled.
-pub(super) async fn exchange(settings: &Settings, office_id: &str, own: &str, wake_ups: &WakeUps, line: &mut LinkHandle) {
+pub(super) async fn exchange(
+    settings: &Settings,
+    office_id: &str,
+    own: &str,
+    wake_ups: &WakeUps,
+    line: &mut LinkHandle,
+) {
     let subject = settings.subjects.waking(office_id);
     let mut backoff = Backoff::default();
     loop {

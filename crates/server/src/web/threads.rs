@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use mail::ids::MessageId;
 use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
-use mail::office::{ThreadRequest, ThreadPage};
+use mail::office::{ThreadPage, ThreadRequest};
 use mail::projects::Project;
 use mail::{Error, Office};
 use serde::Deserialize;

@@ -155,8 +155,7 @@ mod tests {
         let delivery = Bead::read(&bare).unwrap().delivery;
         assert_eq!((delivery.from.as_str(), delivery.subject.as_str(), delivery.thread.as_str()), ("", "", "gc-1"));
         assert_eq!(delivery.created_at, Timestamp::UNIX_EPOCH);
-        for not_mail in [json!({ "issue_type": "message" }), json!({ "id": "gc-1", "issue_type": "task" }), json!([])]
-        {
+        for not_mail in [json!({ "issue_type": "message" }), json!({ "id": "gc-1", "issue_type": "task" }), json!([])] {
             assert!(Bead::read(&not_mail).is_none(), "{not_mail}");
         }
     }

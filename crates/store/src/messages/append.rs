@@ -104,7 +104,10 @@ impl<'a> Placed<'a> {
         seq: i64,
     ) -> Self {
         let message = &record.message;
-        let deliveries = record.deliveries.iter().map(|delivery| (agents[&delivery.recipient], delivery.role, delivery.state.clone()));
+        let deliveries = record
+            .deliveries
+            .iter()
+            .map(|delivery| (agents[&delivery.recipient], delivery.role, delivery.state.clone()));
         Placed {
             id: message.id,
             project,

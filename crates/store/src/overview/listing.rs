@@ -88,7 +88,8 @@ impl Walk {
     pub(super) fn of(listing: &Listing) -> Self {
         let wanted =
             [(listing.ack_due_only, ACK_DUE), (listing.unread_only, UNREAD), (listing.archived_only, ARCHIVED)];
-        let wanted: Vec<(&str, &str)> = wanted.into_iter().filter(|(is, _)| *is).map(|(_, condition)| condition).collect();
+        let wanted: Vec<(&str, &str)> =
+            wanted.into_iter().filter(|(is, _)| *is).map(|(_, condition)| condition).collect();
         match (wanted.first(), listing.agent) {
             (Some((index, _)), Some(_)) => Self::along_deliveries(listing, index, &own(listing, &wanted)),
             // Urgent and typed messages are few, and have indexes of their own.

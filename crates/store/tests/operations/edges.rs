@@ -196,7 +196,8 @@ async fn write_long_words(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
         for (what, message) in odd {
             answers.push((format!("{what} of {length}"), told(store.append(&message).await.map(drop))));
         }
-        answers.push((format!("path of {length}"), told(store.ensure_project(&format!("/{long}"), now).await.map(drop))));
+        answers
+            .push((format!("path of {length}"), told(store.ensure_project(&format!("/{long}"), now).await.map(drop))));
         answers.push((format!("sink of {length}"), told(store.advance_cursor(&long, HOME, 1).await)));
     }
     answers

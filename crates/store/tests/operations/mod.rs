@@ -4,8 +4,8 @@
 
 mod edges;
 mod glances;
-mod messages;
 mod looks;
+mod messages;
 mod moving;
 mod nul;
 mod posts;

@@ -87,7 +87,8 @@ impl Inquiry<'_> {
     pub async fn parts(&self) -> Result<Vec<DigestPart>, Refused> {
         let unread = self.unread().await?;
         let at_least = unread.len() == MOST_UNREAD as usize;
-        let unread = DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(NewMail::headline).collect()) };
+        let unread =
+            DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(NewMail::headline).collect()) };
         let mine = self.reservations().await?;
         let held = mine.iter().map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
         Ok(vec![

@@ -116,7 +116,8 @@ pub fn text(new_mail: &[NewMail], door: Door) -> Option<String> {
     let last = format!("{more}\n{}", door.advice());
     let heads: Vec<String> = told.iter().map(NewMail::headline).collect();
     let fixed: usize = heads.iter().map(|head| fence::cost(head) + NOTE).sum();
-    let mut budget = (LONGEST - ANSWER).saturating_sub(fence::frame() + fence::cost(&first) + fence::cost(&last) + fixed);
+    let mut budget =
+        (LONGEST - ANSWER).saturating_sub(fence::frame() + fence::cost(&first) + fence::cost(&last) + fixed);
     let mut parts = Vec::new();
     for (at, (head, one)) in heads.iter().zip(told).enumerate() {
         let body = quoted(&one.body);
@@ -197,8 +198,11 @@ mod tests {
     fn whatever_the_mail_the_answer_stays_small() {
         let long = "\"\\\n漢".repeat(5_000);
         for count in [1, 2, 5, 6, 20] {
-            let one =
-                NewMail { from: long.clone(), kind: Some("HELP_REQUEST".to_owned()), ..new_mail(i64::MAX, &long, &long) };
+            let one = NewMail {
+                from: long.clone(),
+                kind: Some("HELP_REQUEST".to_owned()),
+                ..new_mail(i64::MAX, &long, &long)
+            };
             let size = printed(&vec![one; count]);
             assert!(size <= LONGEST, "{count}: {size}");
             let size = printed(&vec![new_mail(7, "s", &long); count]);

@@ -1,7 +1,7 @@
 //! How deliveries look: as JSON, as a line in a list, and in full. Nothing is asked for here, and `now` is handed in.
 
 use anstyle::{AnsiColor, Style};
-use api::answers::{RecipientAnswer, FollowedAnswer, ReceivedAnswer};
+use api::answers::{FollowedAnswer, ReceivedAnswer, RecipientAnswer};
 use jiff::Timestamp;
 use mail::agents::signed;
 use mail::channels::SIGN;
@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_list_marks_what_is_unread_urgent_or_to_be_acknowledged() {
-        let read = ProviderDelivery { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..delivery("3") };
+        let read =
+            ProviderDelivery { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..delivery("3") };
         let urgent = ProviderDelivery { priority: Some(1), awaits_ack: true, ..delivery("17.2") };
         let table = table(&[read, urgent], now(), &WIDE);
         let lines: Vec<&str> = table.lines().collect();

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use api::answers::{RecipientAnswer, FollowedAnswer, FoundAnswer};
+use api::answers::{FollowedAnswer, FoundAnswer, RecipientAnswer};
 use api::{ReadMessage, ReadOutbox, SearchMessages};
 use clap::Args;
 use jiff::Timestamp;
@@ -246,7 +246,13 @@ fn rows(FollowedAnswer { message, recipients }: &FollowedAnswer, now: Timestamp)
         rows.push([blank(), channel.clone().into(), blank(), blank(), blank()]);
     }
     for recipient in recipients {
-        rows.push([blank(), recipient.name.clone().into(), state(recipient, message.ack_required).into(), blank(), blank()]);
+        rows.push([
+            blank(),
+            recipient.name.clone().into(),
+            state(recipient, message.ack_required).into(),
+            blank(),
+            blank(),
+        ]);
     }
     if let Some([id, _, _, subject, when]) = rows.first_mut() {
         *id = message.id.to_string().into();

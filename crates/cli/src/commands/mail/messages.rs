@@ -91,7 +91,10 @@ impl Thread {
 }
 
 /// Prints the deliveries. Returns the exit code, and whether all that could be got was shown.
-async fn show(visit: &Visit<'_>, asked: Vec<(&str, Result<ProviderDelivery, Refused>)>) -> anyhow::Result<(ExitCode, bool)> {
+async fn show(
+    visit: &Visit<'_>,
+    asked: Vec<(&str, Result<ProviderDelivery, Refused>)>,
+) -> anyhow::Result<(ExitCode, bool)> {
     let is_list = asked.len() > 1;
     let (mut json, mut texts, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for (id, got) in asked {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use api::FetchInbox;
-use api::answers::{RecipientAnswer, MessageAnswer, ProblemAnswer, SentAnswer, WarningAnswer};
+use api::answers::{MessageAnswer, ProblemAnswer, RecipientAnswer, SentAnswer, WarningAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::ProviderDelivery;
@@ -228,7 +228,11 @@ async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::R
 }
 
 /// The first delivery that was acknowledged.
-async fn acknowledged(visit: &Visit<'_>, office: &PostOffice, message_id: i64) -> Result<Option<RecipientAnswer>, Refused> {
+async fn acknowledged(
+    visit: &Visit<'_>,
+    office: &PostOffice,
+    message_id: i64,
+) -> Result<Option<RecipientAnswer>, Refused> {
     let recipients = lists::sent(visit, office, message_id).await?.recipients;
     Ok(recipients.into_iter().filter(|recipient| recipient.ack_ts.is_some()).min_by_key(|recipient| recipient.ack_ts))
 }
@@ -260,7 +264,8 @@ async fn asked(visit: &Visit<'_>, sent: &Sent) -> anyhow::Result<Arrived> {
 fn delivery_among<'a>(thread: &'a [ProviderDelivery], sent: &str, me: &str) -> Option<&'a str> {
     let at = thread.iter().position(|delivery| delivery.id == sent);
     let to = at.map(|at| thread[at].to.as_str());
-    let later = || thread[at.map_or(0, |at| at + 1)..].iter().filter(|delivery| delivery.id != sent && delivery.to == me);
+    let later =
+        || thread[at.map_or(0, |at| at + 1)..].iter().filter(|delivery| delivery.id != sent && delivery.to == me);
     let answer = later().find(|delivery| delivery.reply_to.as_deref() == Some(sent));
     answer.or_else(|| later().find(|delivery| Some(delivery.from.as_str()) == to)).map(|delivery| delivery.id.as_str())
 }

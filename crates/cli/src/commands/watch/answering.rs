@@ -124,7 +124,13 @@ impl Watching<'_> {
     }
 
     /// Posts what the command printed, and notes what became of the message.
-    async fn settle(&mut self, source: &WatchSource, said: &Heard, ran: Ran<String>, begun: Instant) -> OfficeResult<()> {
+    async fn settle(
+        &mut self,
+        source: &WatchSource,
+        said: &Heard,
+        ran: Ran<String>,
+        begun: Instant,
+    ) -> OfficeResult<()> {
         let posted = match ran {
             Ok(answer) if !answer.is_empty() => self.post(source, said, &answer).await?.map(Some),
             ran => ran.map(|_| None),

@@ -285,7 +285,11 @@ impl Office {
     async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
         let message = self.known_message(project, id).await?;
         let deliveries = self.store.deliveries(id).await?;
-        let bcc = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc).map(|delivery| delivery.recipient).collect();
+        let bcc = deliveries
+            .into_iter()
+            .filter(|delivery| delivery.role == Role::Bcc)
+            .map(|delivery| delivery.recipient)
+            .collect();
         Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
     }
 }

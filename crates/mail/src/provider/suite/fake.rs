@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use super::super::{ProviderDelivery, Provider, ProviderError, Words};
+use super::super::{Provider, ProviderDelivery, ProviderError, Words};
 use crate::clock::from_micros;
 
 /// A provider that forgets everything when it is dropped.
@@ -19,7 +19,12 @@ impl Fake {
         self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(deliveries: &mut Vec<ProviderDelivery>, to: &str, words: Words<'_>, parent: Option<ProviderDelivery>) -> ProviderDelivery {
+    fn keep(
+        deliveries: &mut Vec<ProviderDelivery>,
+        to: &str,
+        words: Words<'_>,
+        parent: Option<ProviderDelivery>,
+    ) -> ProviderDelivery {
         let id = format!("fake-{}", deliveries.len() + 1);
         let delivery = ProviderDelivery {
             thread: parent.as_ref().map_or_else(|| format!("thread-{id}"), |parent| parent.thread.clone()),
@@ -42,7 +47,11 @@ impl Fake {
         delivery
     }
 
-    fn open(&self, recipient: &str, wanted: impl Fn(&ProviderDelivery) -> bool) -> Result<Vec<ProviderDelivery>, ProviderError> {
+    fn open(
+        &self,
+        recipient: &str,
+        wanted: impl Fn(&ProviderDelivery) -> bool,
+    ) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let deliveries = self.deliveries();
         let open = deliveries.iter().filter(|delivery| !delivery.archived);
         let theirs = open.filter(|delivery| recipient.is_empty() || delivery.to == recipient);
@@ -78,7 +87,8 @@ impl Provider for Fake {
 
     async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
         let deliveries = self.deliveries();
-        let named = deliveries.iter().find(|delivery| delivery.id == id).map_or(id, |delivery| delivery.thread.as_str());
+        let named =
+            deliveries.iter().find(|delivery| delivery.id == id).map_or(id, |delivery| delivery.thread.as_str());
         Ok(deliveries.iter().filter(|delivery| delivery.thread == named).cloned().collect())
     }
 
