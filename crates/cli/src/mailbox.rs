@@ -36,8 +36,8 @@ pub enum Mailbox {
     Elsewhere(Box<dyn Provider>),
 }
 
-/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the operation. What
-/// another backend refused is a refusal like those of the office.
+/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the
+/// operation. What another backend refused is a refusal like those of the office.
 pub fn visit(
     config: Config,
     project: String,

@@ -1,8 +1,8 @@
 //! What a person asks who looks after many agents: all mail of a project at a glance, and who did what.
 //!
-//! A glance shows how it stands with all deliveries of a message, and a beginning of its text; what is read in full, and acted
-//! on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and counts nowhere
-//! else.
+//! A glance shows how it stands with all deliveries of a message, and a beginning of its text; what is read in full,
+//! and acted on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and
+//! counts nowhere else.
 
 use async_trait::async_trait;
 use formats::Kind;
@@ -23,8 +23,8 @@ pub const MOST_COUNTED: usize = 50_000;
 pub struct Listing {
     /// The project.
     pub project: ProjectId,
-    /// Only mail of which this agent has a delivery that is not archived, or is where `archived_only` asks for that. Without
-    /// one, all mail that was sent in the project, archived or not.
+    /// Only mail of which this agent has a delivery that is not archived, or is where `archived_only` asks for that.
+    /// Without one, all mail that was sent in the project, archived or not.
     pub agent: Option<AgentId>,
     /// Only mail of which some delivery (the agent's, if there is one) is neither read nor archived.
     pub unread_only: bool,
@@ -106,8 +106,8 @@ pub trait OverviewStore: Send + Sync {
     /// Messages at a glance, newest first. Changes nothing.
     async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError>;
 
-    /// How many deliveries are neither read nor archived, of one agent or of all, counted up to `most`. Blind copies count for
-    /// their own agent alone.
+    /// How many deliveries are neither read nor archived, of one agent or of all, counted up to `most`. Blind copies
+    /// count for their own agent alone.
     async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError>;
 
     /// How many messages were sent in each `step` of time from `since` on, oldest first; as many numbers as `steps`. Looks

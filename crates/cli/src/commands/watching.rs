@@ -1,7 +1,8 @@
 //! A table that stays: drawn again when something changed it, or when time did.
 //!
-//! The office wakes whoever watches when something may have changed. That somebody has waited too long for help, or was silent for too long, comes
-//! without a wake-up, so there is a look now and then as well. What did not change is not drawn again.
+//! The office wakes whoever watches when something may have changed. That somebody has waited too long for help, or was
+//! silent for too long, comes without a wake-up, so there is a look now and then as well. What did not change is not
+//! drawn again.
 
 use std::io;
 use std::process::ExitCode;

@@ -235,7 +235,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         }
     }
 
-    /// A delivery that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
+    /// A delivery that the reader may know of: a blind one is for its recipient and the sender alone, and not there for
+    /// others.
     async fn known(&self, delivered: DeliveredMessage, id: &str) -> Result<DeliveredMessage, ProviderError> {
         let owns_all = self.names == Names::Any && !self.office.is_strict();
         let is_theirs = self

@@ -124,8 +124,8 @@ impl Walk {
         Self::along(listing, from, ("m", "m.id"), wanted, Along::Agents)
     }
 
-    /// Along the messages themselves; what else is `wanted` of them may be told of their deliveries. Of each sender, where nothing
-    /// narrows them.
+    /// Along the messages themselves; what else is `wanted` of them may be told of their deliveries. Of each sender,
+    /// where nothing narrows them.
     fn along_messages(listing: &Listing, wanted: &str) -> Self {
         let (index, whose, along) = match (listing.urgent_only, listing.kind) {
             (true, _) => ("message_urgent", "m.project_id = ?1 AND m.importance >= 2", Along::Project),

@@ -14,8 +14,8 @@ const MOST_EXAMPLES: usize = 3;
 /// The longest example, in characters.
 const LONGEST_EXAMPLE: usize = 100;
 
-/// What an agent is told instead where names have to be proved and it has nothing to prove one with. A name that is generated
-/// for it would be of no use: the proof would be known to hooks alone.
+/// What an agent is told instead where names have to be proved and it has nothing to prove one with. A name that is
+/// generated for it would be of no use: the proof would be known to hooks alone.
 pub const NO_TOKEN: &str = "You have no mail here: acting in a name takes its registration token, and this session has \
                             none. Tell the user to set POSTRIDER_AGENT and POSTRIDER_REGISTRATION_TOKEN (`postrider join \
                             NAME` gives a token) and to start the session anew.";

@@ -1,7 +1,7 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after `end_session` the
-//! agent is gone. What becomes of the answers is for `events`.
+//! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after
+//! `end_session` the agent is gone. What becomes of the answers is for `events`.
 
 use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{

@@ -1,7 +1,7 @@
 //! The watcher itself: takes its places, looks whenever something may have come, and goes when it is asked to.
 //!
-//! A wake-up of the office brings a look at once; a look every few seconds finds what no wake-up told of. The place is held by
-//! a word every half minute, also while a command runs.
+//! A wake-up of the office brings a look at once; a look every few seconds finds what no wake-up told of. The place is
+//! held by a word every half minute, also while a command runs.
 
 use std::cell::Cell;
 use std::collections::HashSet;
