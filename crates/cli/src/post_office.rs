@@ -110,12 +110,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::File;
+    use crate::config::SettingsFile;
 
     const PROJECT: &str = "/data/p";
 
     fn config(home: &tempfile::TempDir) -> Config {
-        Config { home: home.path().to_owned(), source: None, file: File::default() }
+        Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() }
     }
 
     async fn with_an_agent(home: &tempfile::TempDir) -> PostOffice {

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::config::Config;
 use crate::output::{self, text};
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// How long a command waits for a folder. A disk on another machine may not answer at all; then it is left alone.
 const LONGEST_OPERATION: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
 pub struct Relays {
-    post: Post,
+    post: LocalOffice,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
@@ -45,7 +45,7 @@ struct Due {
 
 impl Relays {
     /// The bridges that the settings ask for.
-    pub fn new(config: &Config, post: &Post) -> Self {
+    pub fn new(config: &Config, post: &LocalOffice) -> Self {
         let folders = config.file.channels.clone().into_iter().collect();
         Self { post: post.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
     }
@@ -116,7 +116,7 @@ impl Relays {
     }
 }
 
-async fn open(post: &Post, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
+async fn open(post: &LocalOffice, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
     Bridge::open(post.office.clone(), post.engine.store(), project, folder, longest).await
 }
 
@@ -136,8 +136,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("shared");
         std::fs::create_dir(&folder).unwrap();
-        let config = Config { home: home.path().to_owned(), source: None, file: crate::config::File::default() };
-        let mut relays = Relays::new(&config, &Post::open(&config).await.unwrap());
+        let config =
+            Config { home: home.path().to_owned(), source: None, file: crate::config::SettingsFile::default() };
+        let mut relays = Relays::new(&config, &LocalOffice::open(&config).await.unwrap());
         relays.folders =
             vec![("no path".to_owned(), home.path().join("bad")), ("/data/app".to_owned(), folder.clone())];
         for _ in 0..2 {

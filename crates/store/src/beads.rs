@@ -53,7 +53,7 @@ trait Keeper: Send + Sync {
 impl Beads {
     /// The beads in the file of the city in that folder.
     pub fn file(city: &Path) -> Self {
-        Self { keeper: Box::new(file::File::of(city)) }
+        Self { keeper: Box::new(file::FileKeeper::of(city)) }
     }
 
     /// The beads that the program `bd` keeps for that folder.

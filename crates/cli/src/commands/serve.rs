@@ -26,7 +26,7 @@ use crate::logging;
 use crate::nats;
 use crate::output;
 use crate::relays::Relays;
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// Where a server listens unless it is told another port.
 pub(super) const DEFAULT_PORT: u16 = 8765;
@@ -95,7 +95,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
 /// A server that has its database and its port. Whoever connects waits until it runs.
 pub(super) struct Listening {
     /// The office that is served.
-    pub(super) post: Post,
+    pub(super) post: LocalOffice,
     listener: TcpListener,
     pub(super) address: SocketAddr,
     door: Door,
@@ -121,7 +121,7 @@ impl Listening {
             format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free")
         })?;
         let address = listener.local_addr()?;
-        let post = Post::open(config).await?;
+        let post = LocalOffice::open(config).await?;
         let relays = Relays::new(config, &post).run();
         let nats = nats::start(config, &post)?;
         let metrics = Arc::new(Metrics::default());

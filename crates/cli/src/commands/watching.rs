@@ -26,7 +26,7 @@ const SHOWN_AGAIN: &str = "The table is shown again as soon as there is an answe
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A question whose answer is a table that can stay.
-pub trait Question {
+pub trait WatchedTable {
     /// The answer, as programs are shown it.
     type Answer: Serialize;
 
@@ -55,7 +55,12 @@ pub struct Staying {
 
 impl Staying {
     /// Shows the table.
-    pub async fn show(&self, office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub async fn show(
+        &self,
+        office: &PostOffice,
+        question: &impl WatchedTable,
+        as_json: bool,
+    ) -> anyhow::Result<ExitCode> {
         if self.watch {
             let mut drawing = Drawing { question, as_json, drawn: None, complaint: Complaint::default() };
             return until_closed(drawing.go_on(office)).await;
@@ -115,7 +120,7 @@ struct Drawing<'a, Q> {
     complaint: Complaint,
 }
 
-impl<Q: Question> Drawing<'_, Q> {
+impl<Q: WatchedTable> Drawing<'_, Q> {
     async fn go_on(&mut self, post_office: &PostOffice) -> anyhow::Result<()> {
         let mut answer = self.question.ask(post_office).await?;
         let watch = post_office.watch(&self.question.watched());
@@ -176,7 +181,7 @@ mod tests {
     /// A table of one line: what is answered, and how many minutes ago it began.
     struct OneLine;
 
-    impl Question for OneLine {
+    impl WatchedTable for OneLine {
         type Answer = Value;
 
         async fn ask(&self, _: &PostOffice) -> Result<Value, Refused> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::mail::ago::ago;
-use super::watching::{Question, Staying};
+use super::watching::{Staying, WatchedTable};
 use crate::config::Config;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Layout};
@@ -68,7 +68,7 @@ pub struct ListedAgents {
     has_more: bool,
 }
 
-impl Question for ListAgents {
+impl WatchedTable for ListAgents {
     type Answer = ListedAgents;
 
     async fn ask(&self, post_office: &PostOffice) -> Result<ListedAgents, Refused> {

@@ -162,12 +162,12 @@ impl std::error::Error for Refused {}
 #[derive(Deserialize)]
 struct RpcAnswer {
     result: Option<Value>,
-    error: Option<Fault>,
+    error: Option<RpcFault>,
 }
 
 /// A refusal of the protocol, which has no code that programs match on.
 #[derive(Deserialize)]
-struct Fault {
+struct RpcFault {
     #[serde(default)]
     code: i64,
     #[serde(default)]
@@ -187,7 +187,7 @@ fn cannot_be_read(verb: &str, error: &serde_json::Error) -> Refused {
 /// The text of the answer to a call.
 fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
     let result = match serde_json::from_str(line.ok_or_else(Refused::unanswered)?) {
-        Ok(RpcAnswer { error: Some(Fault { code: INVALID_PARAMS, message }), .. })
+        Ok(RpcAnswer { error: Some(RpcFault { code: INVALID_PARAMS, message }), .. })
             if message.starts_with("Unknown tool") =>
         {
             return Err(Refused::older_server(verb));

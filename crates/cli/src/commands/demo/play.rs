@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use toml::Table;
 
-use super::members::{Answering, Members};
+use super::members::{Answering, ProjectMembers};
 use super::sample::MAIN;
 use super::step::{Labels, Phrases, Reaction, Step, words_at};
 use crate::output;
@@ -78,7 +78,7 @@ struct Track {
 
 pub(super) struct Play {
     office: Arc<Office>,
-    members: Members,
+    members: ProjectMembers,
     script: Script,
     tracks: VecDeque<Track>,
     /// What is done with mail that was sent, by and by.
@@ -100,7 +100,7 @@ impl Script {
 
 impl Play {
     /// Gets ready to play in an office that holds the sample; `is_new` if nobody played there before.
-    pub(super) async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
+    pub(super) async fn begin(office: Arc<Office>, members: ProjectMembers, is_new: bool) -> anyhow::Result<Self> {
         let request = ListWork { project_key: MAIN.to_owned(), limit: Some(MOST_ITEMS), ..ListWork::default() };
         let taken = request.ask(&office).await?.items;
         let numbers = taken.iter().filter_map(|item| item.work_id.strip_prefix(WORK)?.parse::<u32>().ok());

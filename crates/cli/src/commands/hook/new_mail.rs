@@ -160,7 +160,7 @@ fn quoted(body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::{GEMINI, Reply};
+    use crate::clients::{GEMINI, HookReply};
 
     fn new_mail(id: i64, subject: &str, body: &str) -> NewMail {
         let (from, subject, body) = ("BlueLake".to_owned(), subject.to_owned(), body.to_owned());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn printed(new_mail: &[NewMail]) -> usize {
-        let reply = Reply::Context(text(new_mail, Door::Tools).expect("there is new mail"));
+        let reply = HookReply::Context(text(new_mail, Door::Tools).expect("there is new mail"));
         (GEMINI.reply)(&reply, "BeforeAgent").to_string().len()
     }
 

@@ -33,7 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The channel of one client.
-pub struct Channel {
+pub struct ClaudeChannel {
     connection: Arc<Connection>,
     /// The agent that the settings name.
     preset: Option<Actor>,
@@ -51,7 +51,7 @@ struct State {
     watcher: JoinSet<()>,
 }
 
-impl Channel {
+impl ClaudeChannel {
     /// A channel that nobody was offered yet. It speaks through `connection`, for `preset` until another agent registers.
     pub fn new(connection: Arc<Connection>, preset: Option<Actor>) -> Self {
         Self { connection, preset, state: Mutex::default() }

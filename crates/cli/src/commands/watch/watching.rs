@@ -15,7 +15,7 @@ use anyhow::bail;
 use api::{Actor, BeginWatch, BegunAnswer, EndWatch, TakenAnswer};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use mail::watches::{Outcome, RunState};
+use mail::watches::{RunOutcome, RunState};
 use relay::watch::{Breaker, Invocation, Template};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -223,7 +223,7 @@ impl<'a> Watching<'a> {
                 Some(said) => self.answer(&source, &said, run.tries == 0).await?,
                 None if self.take(&source.channel, run.message_id).await? == TakenAnswer::Already => {}
                 None => {
-                    let outcome = Outcome::Failed("the message is not there any more".to_owned());
+                    let outcome = RunOutcome::Failed("the message is not there any more".to_owned());
                     self.finish(run.message_id, &outcome).await?;
                 }
             }

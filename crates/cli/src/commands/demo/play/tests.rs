@@ -9,13 +9,13 @@ use mail::office::{Claim, Draft, InboxRequest, Registration, WorkRequest};
 use super::*;
 use crate::commands::demo::sample::Sample;
 use crate::commands::demo::step::filled;
-use crate::config::{Config, File};
-use crate::wiring::Post;
+use crate::config::{Config, SettingsFile};
+use crate::wiring::LocalOffice;
 
-async fn begun() -> (tempfile::TempDir, Post, Play) {
+async fn begun() -> (tempfile::TempDir, LocalOffice, Play) {
     let home = tempfile::tempdir().unwrap();
-    let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-    let post = Post::open(&config).await.unwrap();
+    let config = Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() };
+    let post = LocalOffice::open(&config).await.unwrap();
     let sample = Sample::read().unwrap();
     sample.fill(&post).await.unwrap();
     sample.stand_in_line(&post.office).await.unwrap();
@@ -62,7 +62,7 @@ fn message_to(name: &str, body: &'static str) -> Draft<'static> {
     }
 }
 
-async fn visit(post: &Post) {
+async fn visit(post: &LocalOffice) {
     let person = Registration { project_key: MAIN, name: Some("Visitor"), ..Registration::default() };
     post.office.register(person).await.unwrap();
 }

@@ -8,7 +8,7 @@ use mail::office::WorkRequest;
 
 use super::*;
 use crate::commands::demo::step::{Deed, filled as worded};
-use crate::config::{Config, File};
+use crate::config::{Config, SettingsFile};
 
 /// A text of a step; empty if it has none.
 fn text<'s>(step: &'s Table, name: &str) -> &'s str {
@@ -24,10 +24,10 @@ fn messages(sample: &Sample) -> impl Iterator<Item = (&str, &Told)> {
     sample.steps().filter(|(_, told)| told.does("send") || told.does("reply"))
 }
 
-async fn filled() -> (tempfile::TempDir, Post) {
+async fn filled() -> (tempfile::TempDir, LocalOffice) {
     let home = tempfile::tempdir().unwrap();
-    let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-    let post = Post::open(&config).await.unwrap();
+    let config = Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() };
+    let post = LocalOffice::open(&config).await.unwrap();
     Sample::read().unwrap().fill(&post).await.unwrap();
     (home, post)
 }
