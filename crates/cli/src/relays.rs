@@ -24,7 +24,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
 pub struct Relays {
-    post: LocalOffice,
+    local: LocalOffice,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
@@ -45,24 +45,24 @@ struct Due {
 
 impl Relays {
     /// The bridges that the settings ask for.
-    pub fn new(config: &Config, post: &LocalOffice) -> Self {
+    pub fn new(config: &Config, local: &LocalOffice) -> Self {
         let folders = config.file.channels.clone().into_iter().collect();
-        Self { post: post.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
+        Self { local: local.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
     }
 
     /// Runs all of them until the office closes, or what is returned is dropped.
     pub fn run(&self) -> JoinSet<()> {
         let mut running = JoinSet::new();
         for (project, folder) in self.folders.clone() {
-            let (post, longest) = (self.post.clone(), self.longest);
+            let (local, longest) = (self.local.clone(), self.longest);
             running.spawn(async move {
                 let mut backoff = Backoff::default();
                 loop {
-                    match open(&post, &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run(post.wake_ups).await,
+                    match open(&local, &project, &folder, longest).await {
+                        Ok(bridge) => return bridge.run(local.wake_ups).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    if timeout(backoff.failed(), post.wake_ups.closed()).await.is_ok() {
+                    if timeout(backoff.failed(), local.wake_ups.closed()).await.is_ok() {
                         return;
                     }
                 }
@@ -106,7 +106,7 @@ impl Relays {
             if due.bridges.contains_key(project) {
                 continue;
             }
-            match open(&self.post, project, folder, self.longest).await {
+            match open(&self.local, project, folder, self.longest).await {
                 Ok(bridge) => _ = due.bridges.insert(project.clone(), bridge),
                 Err(error) => {
                     tell(&mut due.told, format!("cannot begin with the folder '{}': {error}", folder.display()));
@@ -116,8 +116,8 @@ impl Relays {
     }
 }
 
-async fn open(post: &LocalOffice, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
-    Bridge::open(post.office.clone(), post.engine.store(), project, folder, longest).await
+async fn open(local: &LocalOffice, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
+    Bridge::open(local.office.clone(), local.engine.store(), project, folder, longest).await
 }
 
 fn tell(told: &mut HashSet<String>, what: String) {

@@ -71,9 +71,9 @@ impl Demo {
         let mut server = Listening::open(config, None, None).await?;
         let sample = Sample::read()?;
         let members = sample.members();
-        let (office, wake_ups) = (server.post.office.clone(), server.post.wake_ups.clone());
+        let (office, wake_ups) = (server.local.office.clone(), server.local.wake_ups.clone());
         if home.is_new {
-            sample.fill(&server.post).await?;
+            sample.fill(&server.local).await?;
             home.mark()?;
         } else {
             home.check_projects(&office, &members).await?;

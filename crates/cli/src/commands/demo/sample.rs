@@ -89,9 +89,9 @@ impl Sample {
     }
 
     /// Fills an empty office with all of it.
-    pub(super) async fn fill(&self, post: &LocalOffice) -> anyhow::Result<()> {
+    pub(super) async fn fill(&self, local: &LocalOffice) -> anyhow::Result<()> {
         let clock = Arc::new(ManualClock::at(Timestamp::now() - TWO_DAYS));
-        let office = Arc::new(post.office_by(clock.clone()));
+        let office = Arc::new(local.office_by(clock.clone()));
         let (mut labels, mut now) = (Labels::new(), 0);
         for (at, project, written) in self.agenda() {
             clock.advance_seconds(at - now);
