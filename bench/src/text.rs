@@ -100,8 +100,8 @@ impl Language {
     }
 
     fn any(&self, chance: &mut Chance) -> &str {
-        let drawn = chance.next() >> 32;
-        self.word(self.shares.partition_point(|share| *share <= drawn))
+        let random = chance.next() >> 32;
+        self.word(self.shares.partition_point(|share| *share <= random))
     }
 }
 

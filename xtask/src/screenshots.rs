@@ -20,7 +20,7 @@ const LARGEST: u64 = 150_000;
 /// What the person of the page is called.
 const PERSON: &str = "Ada";
 
-/// Builds the binary, takes every picture anew, and checks that none is too big.
+/// Builds the binary, takes every picture again, and checks that none is too big.
 pub fn run(root: &Path) -> Result<()> {
     npm::provide_referees(root)?;
     step(Command::new(cargo()).args(["build", "--locked", "-p", "cli"]).current_dir(root))?;

@@ -1,6 +1,6 @@
 //! Notes how a watcher's run ended: what became of a message that it took on. Answers false if it was not running.
 
-use mail::watches::{Outcome, RunState};
+use mail::watches::{RunOutcome, RunState};
 
 use crate::prelude::*;
 
@@ -18,7 +18,7 @@ declare! {
 }
 
 impl FinishRun {
-    pub fn new(actor: Actor, message_id: i64, outcome: &Outcome) -> Self {
+    pub fn new(actor: Actor, message_id: i64, outcome: &RunOutcome) -> Self {
         Self { actor, message_id, outcome: outcome.state().as_str().into(), note: outcome.note().to_owned() }
     }
 }
@@ -29,9 +29,9 @@ impl Verb for FinishRun {
     async fn run(self, office: &Office) -> Result<bool, Error> {
         let Self { actor, message_id, outcome, note } = self;
         let outcome = match RunState::parse(&outcome) {
-            Some(RunState::Answered) => Outcome::Answered,
-            Some(RunState::Silent) => Outcome::Silent,
-            _ => Outcome::Failed(note),
+            Some(RunState::Answered) => RunOutcome::Answered,
+            Some(RunState::Silent) => RunOutcome::Silent,
+            _ => RunOutcome::Failed(note),
         };
         office.finish_run(&actor.project_key, actor.claim(), MessageId(message_id), &outcome).await
     }

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub(crate) use claude::CLAUDE;
 pub(crate) use codex::CODEX;
 pub(crate) use gemini::GEMINI;
-pub(crate) use reply::Reply;
+pub(crate) use reply::HookReply;
 
 /// Every client, in the order in which they are listed.
 pub(crate) const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
@@ -39,7 +39,7 @@ pub(crate) struct Client {
     /// The tools that write files.
     pub writes: &'static [WritingTool],
     /// What we say of an event, in the JSON that the client accepts.
-    pub reply: fn(&Reply, &'static str) -> Value,
+    pub reply: fn(&HookReply, &'static str) -> Value,
     /// The environment variable that names a file of settings for the shells of a session.
     pub shell_settings: Option<&'static str>,
     /// The environment variable that moves its own folder.

@@ -143,14 +143,14 @@ pub struct Nats {
     pub prefix: Option<String>,
     /// A file with credentials.
     pub credentials: Option<PathBuf>,
-    /// A file with the certificates of those who may vouch for the server.
+    /// A file with the certificates of the authorities that the certificate of the server may come from.
     pub ca: Option<PathBuf>,
 }
 
 /// What a settings file may say. Some of it is secret, so none of it can be shown for debugging.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct SettingsFile {
     /// The address to listen on.
     pub host: Option<IpAddr>,
     /// The port to listen on.
@@ -206,7 +206,7 @@ pub struct Config {
     /// The settings file that was read, if there was one.
     pub source: Option<PathBuf>,
     /// What it says.
-    pub file: File,
+    pub file: SettingsFile,
 }
 
 impl Config {
@@ -222,7 +222,7 @@ impl Config {
             Some(named) => Some(named.clone()),
             None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
-        let mut file = source.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        let mut file = source.as_deref().map_or_else(|| Ok(SettingsFile::default()), read)?;
         file.database = database_of_environment().or(file.database);
         let config = Self { home, source, file };
         config.check_channels()?;
@@ -319,7 +319,7 @@ pub fn endpoint_of(url: &str) -> String {
     if rest.contains('/') { url.to_owned() } else { format!("{trimmed}/mcp") }
 }
 
-fn read(path: &Path) -> anyhow::Result<File> {
+fn read(path: &Path) -> anyhow::Result<SettingsFile> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))?;
     toml::from_str(&text).map_err(|error| {
         anyhow!("'{}' has a setting that is wrong, in {}", path.display(), place_and_fault(&text, &error))
@@ -349,13 +349,13 @@ mod tests {
 
     #[test]
     fn an_unknown_setting_is_an_error() {
-        let error = toml::from_str::<File>("prot = 1").err().expect("an error").to_string();
+        let error = toml::from_str::<SettingsFile>("prot = 1").err().expect("an error").to_string();
         assert!(error.contains("prot"), "{error}");
     }
 
     #[test]
     fn what_is_wrong_with_a_settings_file_is_told_without_any_secret_in_it() {
-        let fault = |text: &str| place_and_fault(text, &toml::from_str::<File>(text).err().expect("an error"));
+        let fault = |text: &str| place_and_fault(text, &toml::from_str::<SettingsFile>(text).err().expect("an error"));
         for wrong in [
             "log = 'warn'\ndatabase = postgres://me:s3cret@db/mail",
             "log = 'warn'\ntoken = s3cret",
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn a_body_at_its_limit_fits_into_a_request_however_it_is_written() {
         let of = |max_body_bytes| {
-            let file = File { max_body_bytes, ..File::default() };
+            let file = SettingsFile { max_body_bytes, ..SettingsFile::default() };
             Config { home: PathBuf::new(), source: None, file }.largest_request()
         };
         let body = serde_json::to_string(&"\u{1}".repeat(1000)).unwrap();

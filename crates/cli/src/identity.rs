@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::config::{Config, EVERYWHERE};
-use crate::mailbox::Who;
+use crate::mailbox::Caller;
 use crate::post_office::InProject;
 
 /// Who acts, and where.
@@ -27,10 +27,10 @@ pub struct Acting {
 
 impl Acting {
     /// Who acts, if a flag or the environment says so.
-    pub fn said(&self) -> Option<Who> {
+    pub fn said(&self) -> Option<Caller> {
         // An empty variable of the environment is not set.
         let name = self.name.clone().filter(|name| !name.is_empty())?;
-        Some(Who { name, token: self.token() })
+        Some(Caller { name, token: self.token() })
     }
 
     /// What proves the name.
@@ -39,13 +39,13 @@ impl Acting {
     }
 
     /// Who acts, if anybody said so.
-    pub fn opt_who(&self, config: &Config) -> Option<Who> {
+    pub fn opt_who(&self, config: &Config) -> Option<Caller> {
         let in_file = config.file.agent.clone().filter(|name| !name.is_empty());
-        self.said().or_else(|| in_file.map(|name| Who { name, token: self.token() }))
+        self.said().or_else(|| in_file.map(|name| Caller { name, token: self.token() }))
     }
 
     /// Who acts.
-    pub fn who(&self, config: &Config) -> anyhow::Result<Who> {
+    pub fn who(&self, config: &Config) -> anyhow::Result<Caller> {
         self.opt_who(config)
             .context("nobody said who you are; pass --as NAME, set POSTRIDER_AGENT, or set agent in postrider.toml")
     }

@@ -21,7 +21,7 @@ use crate::post_office::{self, PostOffice, Refused};
 
 /// Who acts.
 #[derive(Clone, Debug)]
-pub struct Who {
+pub struct Caller {
     /// The name.
     pub name: String,
     /// What proves it, where names have to be proved.
@@ -36,12 +36,12 @@ pub enum Mailbox {
     Elsewhere(Box<dyn Provider>),
 }
 
-/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the operation. What
-/// another backend refused is a refusal like those of the office.
+/// Opens the mailbox, runs `operation` with it, and closes it, whatever became of the operation. Ctrl-C ends the
+/// operation. What another backend refused is a refusal like those of the office.
 pub fn visit(
     config: Config,
     project: String,
-    who: Option<Who>,
+    who: Option<Caller>,
     operation: impl AsyncFnOnce(&Mailbox) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     post_office::run(async {
@@ -67,7 +67,7 @@ pub fn visit(
 
 impl Mailbox {
     /// Opens the mailbox at the backend that the settings name.
-    pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
+    pub async fn open(config: Config, project: String, who: Option<Caller>) -> anyhow::Result<Self> {
         let named = config.file.mail.as_ref().and_then(|mail| mail.provider.clone());
         let name = named.as_deref().unwrap_or("native");
         match (name, name.strip_prefix("exec:")) {
@@ -129,7 +129,7 @@ pub struct Deliveries {
 
 impl Deliveries {
     /// Opens the office that is there now.
-    pub async fn open(config: Config, project: String, who: Option<Who>) -> anyhow::Result<Self> {
+    pub async fn open(config: Config, project: String, who: Option<Caller>) -> anyhow::Result<Self> {
         let post_office = PostOffice::open(config.about(&project)).await?;
         let (agent_name, registration_token) = who.map(|who| (who.name, who.token)).unzip();
         let registration_token = registration_token.flatten();
@@ -255,12 +255,13 @@ impl Provider for Deliveries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{File, Mail};
+    use crate::config::{Mail, SettingsFile};
 
     #[tokio::test]
     async fn a_backend_is_one_that_there_is_and_never_a_guess() {
         for wrong in ["", "Native", "exec", "exec:", "beadmail", "fake"] {
-            let file = File { mail: Some(Mail { provider: Some(wrong.to_owned()) }), ..File::default() };
+            let file =
+                SettingsFile { mail: Some(Mail { provider: Some(wrong.to_owned()) }), ..SettingsFile::default() };
             let config = Config { home: "/nowhere".into(), source: None, file };
             let error = Mailbox::open(config, "/data/app".to_owned(), None).await.err().expect(wrong).to_string();
             assert!(error.contains(&format!("'{wrong}'")) && error.contains("exec:PROGRAM"), "{error}");

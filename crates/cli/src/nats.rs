@@ -4,20 +4,20 @@ use anyhow::bail;
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// Tells NATS what happens here and takes in what others say there, if there is a setting for it.
 ///
 /// Has to run inside a runtime. A wrong setting is an error; a server that is away is not. It ends once the office closes.
-pub fn start(config: &Config, post: &Post) -> anyhow::Result<Option<JoinHandle<()>>> {
+pub fn start(config: &Config, local: &LocalOffice) -> anyhow::Result<Option<JoinHandle<()>>> {
     #[cfg(feature = "nats")]
     if let Some(settings) = settings(config)? {
-        let run = relay::nats::run(settings, post.engine.store(), post.office.clone(), post.wake_ups.clone());
+        let run = relay::nats::run(settings, local.engine.store(), local.office.clone(), local.wake_ups.clone());
         return Ok(Some(tokio::spawn(run)));
     }
     #[cfg(not(feature = "nats"))]
     {
-        let _ = post;
+        let _ = local;
         refuse(config)?;
     }
     Ok(None)

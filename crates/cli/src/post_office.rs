@@ -34,8 +34,8 @@ const INTERRUPTED: u8 = 130;
 /// Where a command asks the post office: a connection with nobody behind it who would read other lines than answers.
 pub struct PostOffice(Arc<Connection>);
 
-/// Opens the post office for something about a project, runs `operation` with it, and closes it, whatever became of the operation.
-/// Ctrl-C ends the operation.
+/// Opens the post office for something about a project, runs `operation` with it, and closes it, whatever became of the
+/// operation. Ctrl-C ends the operation.
 pub fn visit(
     config: Config,
     project: &str,
@@ -110,12 +110,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::File;
+    use crate::config::SettingsFile;
 
     const PROJECT: &str = "/data/p";
 
     fn config(home: &tempfile::TempDir) -> Config {
-        Config { home: home.path().to_owned(), source: None, file: File::default() }
+        Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() }
     }
 
     async fn with_an_agent(home: &tempfile::TempDir) -> PostOffice {

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::config::Config;
 use crate::output::{self, text};
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// How long a command waits for a folder. A disk on another machine may not answer at all; then it is left alone.
 const LONGEST_OPERATION: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(30);
 
 /// The bridges of an office.
 pub struct Relays {
-    post: Post,
+    local: LocalOffice,
     /// The projects, and the folder of each.
     folders: Vec<(String, PathBuf)>,
     /// The longest file that is read.
@@ -45,24 +45,24 @@ struct Due {
 
 impl Relays {
     /// The bridges that the settings ask for.
-    pub fn new(config: &Config, post: &Post) -> Self {
+    pub fn new(config: &Config, local: &LocalOffice) -> Self {
         let folders = config.file.channels.clone().into_iter().collect();
-        Self { post: post.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
+        Self { local: local.clone(), folders, longest: config.largest_request(), due: Mutex::default() }
     }
 
     /// Runs all of them until the office closes, or what is returned is dropped.
     pub fn run(&self) -> JoinSet<()> {
         let mut running = JoinSet::new();
         for (project, folder) in self.folders.clone() {
-            let (post, longest) = (self.post.clone(), self.longest);
+            let (local, longest) = (self.local.clone(), self.longest);
             running.spawn(async move {
                 let mut backoff = Backoff::default();
                 loop {
-                    match open(&post, &project, &folder, longest).await {
-                        Ok(bridge) => return bridge.run(post.wake_ups).await,
+                    match open(&local, &project, &folder, longest).await {
+                        Ok(bridge) => return bridge.run(local.wake_ups).await,
                         Err(error) => tracing::warn!(project, %error, "cannot begin with a folder of channels"),
                     }
-                    if timeout(backoff.failed(), post.wake_ups.closed()).await.is_ok() {
+                    if timeout(backoff.failed(), local.wake_ups.closed()).await.is_ok() {
                         return;
                     }
                 }
@@ -106,7 +106,7 @@ impl Relays {
             if due.bridges.contains_key(project) {
                 continue;
             }
-            match open(&self.post, project, folder, self.longest).await {
+            match open(&self.local, project, folder, self.longest).await {
                 Ok(bridge) => _ = due.bridges.insert(project.clone(), bridge),
                 Err(error) => {
                     tell(&mut due.told, format!("cannot begin with the folder '{}': {error}", folder.display()));
@@ -116,8 +116,8 @@ impl Relays {
     }
 }
 
-async fn open(post: &Post, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
-    Bridge::open(post.office.clone(), post.engine.store(), project, folder, longest).await
+async fn open(local: &LocalOffice, project: &str, folder: &Path, longest: usize) -> Result<Bridge, mail::Error> {
+    Bridge::open(local.office.clone(), local.engine.store(), project, folder, longest).await
 }
 
 fn tell(told: &mut HashSet<String>, what: String) {
@@ -136,8 +136,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("shared");
         std::fs::create_dir(&folder).unwrap();
-        let config = Config { home: home.path().to_owned(), source: None, file: crate::config::File::default() };
-        let mut relays = Relays::new(&config, &Post::open(&config).await.unwrap());
+        let config =
+            Config { home: home.path().to_owned(), source: None, file: crate::config::SettingsFile::default() };
+        let mut relays = Relays::new(&config, &LocalOffice::open(&config).await.unwrap());
         relays.folders =
             vec![("no path".to_owned(), home.path().join("bad")), ("/data/app".to_owned(), folder.clone())];
         for _ in 0..2 {

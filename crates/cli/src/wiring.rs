@@ -15,14 +15,14 @@ use crate::config::{Config, Identity, Secrets};
 
 /// An office over a database of our own.
 #[derive(Clone)]
-pub struct Post {
+pub struct LocalOffice {
     pub office: Arc<Office>,
     /// Its store.
     pub engine: Engine,
     pub wake_ups: Arc<WakeUps>,
 }
 
-impl Post {
+impl LocalOffice {
     /// Opens the office over the database of this configuration, and makes it if there is none.
     ///
     /// Has to run inside a runtime: somebody has to listen for what other processes commit.
@@ -44,14 +44,14 @@ impl Post {
             },
             help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
         };
-        let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(Dice), rules);
+        let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules);
         Ok(Self { office: Arc::new(office), engine, wake_ups })
     }
 
     /// Another office over the same mail and with the same rules, which goes by another clock.
     pub fn office_by(&self, clock: Arc<dyn Clock>) -> Office {
         let rules = self.office.rules().clone();
-        Office::new(self.engine.store(), clock, self.wake_ups.clone(), Arc::new(Dice), rules)
+        Office::new(self.engine.store(), clock, self.wake_ups.clone(), Arc::new(OsRandom), rules)
     }
 }
 
@@ -74,9 +74,9 @@ pub async fn open_engine(location: &Location) -> anyhow::Result<Engine> {
 }
 
 /// Chance, from the operating system.
-struct Dice;
+struct OsRandom;
 
-impl Chance for Dice {
+impl Chance for OsRandom {
     fn token(&self) -> String {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).expect("the operating system has randomness");

@@ -1,5 +1,5 @@
 //! A database that goes away, hangs, or breaks in the middle: everybody is told at once and may try again, what was
-//! accepted is there afterwards, and no server has to be started anew.
+//! accepted is there afterwards, and no server has to be restarted.
 
 use std::thread;
 use std::time::{Duration, Instant};

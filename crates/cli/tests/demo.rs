@@ -177,8 +177,8 @@ fn it_moves_by_itself_and_leaves_nothing_behind() {
     let (server, said) = demo(&place, &[]);
     let newest = server.call("fetch_inbox", asked_by("Orchestrator", json!({ "limit": 1 })))[0]["id"].clone();
     let later = asked_by("Orchestrator", json!({ "timeout_seconds": LONGEST, "after_id": newest }));
-    let news = server.call("wait_for_mail", later);
-    assert!(news.as_array().is_some_and(|news| !news.is_empty()), "somebody writes to the orchestrator");
+    let arrived = server.call("wait_for_mail", later);
+    assert!(arrived.as_array().is_some_and(|arrived| !arrived.is_empty()), "somebody writes to the orchestrator");
     assert_eq!(names_in(temporary(&place)).len(), 1, "the mail is in a temporary folder");
     assert!(PathBuf::from(said["home"].as_str().unwrap()).starts_with(temporary(&place)));
     server.stop();

@@ -79,7 +79,7 @@ fn whoever_sits_at_the_terminal_is_not_every_agent_that_works_there() {
 }
 
 #[test]
-fn where_names_are_proved_no_name_is_drawn_and_what_is_missing_is_said() {
+fn where_names_are_proved_no_name_is_generated_and_what_is_missing_is_said() {
     let place = Place::with_settings("identity = \"strict\"");
     for name in [None, Some("GreenDog")] {
         let told = Agent::new(&place, "claude", name).told("SessionStart").expect("an agent is told what is missing");

@@ -39,7 +39,7 @@ fn inbox_uri(name: &str) -> String {
 }
 
 /// Sends to `to` until `watcher` is told. A server begins to watch a moment after it has answered, so the first message
-/// may come too early to be news.
+/// may come too early to count.
 fn send_until_told(sender: &mut Client, from: &str, to: &str, watcher: &mut Client, uri: &str) -> Value {
     let is_notice =
         |message: &Value| message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri;

@@ -172,7 +172,7 @@ pub struct PostQuery {
 /// in before adds nothing.
 #[async_trait]
 pub trait ChannelStore: Send + Sync {
-    /// Which post office this is: a name that was drawn when the store was made, and never changes.
+    /// Which post office this is: a name that was generated when the store was made, and never changes.
     async fn office_id(&self) -> Result<String, StoreError>;
 
     /// The channels of a project, by name.

@@ -40,7 +40,7 @@ formats::named! {
         MessageAcknowledged = "message.acknowledged",
         /// A recipient took back that it had read a message.
         MessageUnread = "message.unread",
-        /// A recipient put its delivery of a message away.
+        /// A recipient archived its delivery.
         MessageArchived = "message.archived",
         /// A reservation was granted, or its end moved.
         ReservationGranted = "lease.granted",
@@ -50,7 +50,7 @@ formats::named! {
         PresenceChanged = "presence.changed",
         /// A person retired an agent: nobody writes to it any more.
         AgentRetired = "agent.retired",
-        /// A delivery of a message that had been put away was brought back.
+        /// A delivery that was archived was brought back.
         MessageBroughtBack = "message.restored",
     }
 }

@@ -1,10 +1,10 @@
 //! Mailboxes: one recipient's delivery of a message, and what is open.
 //!
-//! A message is written once, and each recipient has a delivery. Where deliveries are named one by one, a message to a single
-//! recipient goes by its number, `17`, and the deliveries of one to several by number and place, `17.1`, `17.2`: an id that is
-//! shown in one mailbox then means nothing in another. A blind copy always has a place, so that the others' ids do not
-//! tell of it; which one is told to those who own all mailboxes alone, so that the blind do not learn of each other. What is
-//! put away is hidden here, and never gone.
+//! A message is written once, and each recipient has a delivery. Where deliveries are named one by one, a message to a
+//! single recipient goes by its number, `17`, and the deliveries of one to several by number and place, `17.1`, `17.2`:
+//! an id that is shown in one mailbox then means nothing in another. A blind copy always has a place, so that the
+//! others' ids do not tell of it; which one is told to those who own all mailboxes alone, so that the blind do not
+//! learn of each other. What is archived is hidden here, and never gone.
 
 use std::fmt;
 
@@ -96,7 +96,8 @@ impl DeliveredMessage {
         self.recipient.starts_with(SIGN)
     }
 
-    /// The delivery at `place`, from 1, of a message with those deliveries. What is nobody's mail can be looked at as if it had one.
+    /// The delivery at `place`, from 1, of a message with those deliveries. What is nobody's mail can be looked at as
+    /// if it had one.
     pub fn at(message: &Message, deliveries: &[Delivery], place: usize) -> Option<Self> {
         let delivery =
             deliveries.get(place.checked_sub(1)?).map(|delivery| (delivery.recipient.clone(), delivery.state.clone()));
@@ -143,7 +144,7 @@ pub struct Count {
 /// What keeps mailboxes.
 #[async_trait]
 pub trait MailboxStore: Send + Sync {
-    /// Deliveries that are not put away, oldest first, with bodies. Changes nothing.
+    /// Deliveries that are not archived, oldest first, with bodies. Changes nothing.
     ///
     /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); an empty page is the last.
     async fn open_deliveries(&self, query: &DeliveryQuery) -> Result<Vec<DeliveredMessage>, StoreError>;
@@ -151,9 +152,9 @@ pub trait MailboxStore: Send + Sync {
     /// How much is open, of one agent or of everybody.
     async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
 
-    /// Puts the agent's delivery away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
-    /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was. Whether this call did
-    /// it; `None` if the agent has no delivery.
+    /// Archives the agent's delivery. Of many who do so at once one does; only that writes an event
+    /// (`MessageArchived`), which tells who did it: `by`, who may be another than the agent. Whether it was read stays
+    /// as it was. Whether this call did it; `None` if the agent has no delivery.
     async fn archive(
         &self,
         agent: AgentId,
@@ -162,8 +163,9 @@ pub trait MailboxStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<bool>, StoreError>;
 
-    /// Brings back the agent's delivery that was put away, as it was before. Of many who do so at once one does; only that
-    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no delivery.
+    /// Brings back the agent's archived delivery, as it was before. Of many who do so at once one does; only that
+    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no
+    /// delivery.
     async fn bring_back(
         &self,
         agent: AgentId,

@@ -132,7 +132,7 @@ pub struct DeliveryState {
     pub acked_at: Option<Timestamp>,
     /// What was said with the acknowledgement; empty if nothing.
     pub ack_note: String,
-    /// When it was put away.
+    /// When it was archived.
     pub archived_at: Option<Timestamp>,
 }
 
@@ -347,7 +347,7 @@ pub trait MessageStore: Send + Sync {
         with_bodies: bool,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// Takes mail that the agent has neither read nor been shown nor put away, oldest first, and notes that it was
+    /// Takes mail that the agent has neither read nor been shown nor archived, oldest first, and notes that it was
     /// shown: of many who take at once, each message goes to one. With `after`, mail with a higher number that is
     /// unread, whether it was shown or not. Being shown again keeps the first time.
     ///

@@ -1,8 +1,8 @@
 //! What a person asks who looks after many agents: all mail of a project at a glance, and who did what.
 //!
-//! A glance shows how it stands with all deliveries of a message, and a beginning of its text; what is read in full, and acted
-//! on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and counts nowhere
-//! else.
+//! A glance shows how it stands with all deliveries of a message, and a beginning of its text; what is read in full,
+//! and acted on, is read as a message. A blind copy is shown to whoever looks into the mailbox that it lies in, and
+//! counts nowhere else.
 
 use async_trait::async_trait;
 use formats::Kind;
@@ -23,16 +23,16 @@ pub const MOST_COUNTED: usize = 50_000;
 pub struct Listing {
     /// The project.
     pub project: ProjectId,
-    /// Only mail of which this agent has a delivery that is not put away, or is where `archived_only` asks for that. Without
-    /// one, all mail that was sent in the project, put away or not.
+    /// Only mail of which this agent has a delivery that is not archived, or is where `archived_only` asks for that.
+    /// Without one, all mail that was sent in the project, archived or not.
     pub agent: Option<AgentId>,
-    /// Only mail of which some delivery (the agent's, if there is one) is neither read nor put away.
+    /// Only mail of which some delivery (the agent's, if there is one) is neither read nor archived.
     pub unread_only: bool,
-    /// Only mail that wants an acknowledgement which some delivery (the agent's) lacks that is not put away.
+    /// Only mail that wants an acknowledgement which some delivery (the agent's) lacks that is not archived.
     pub ack_due_only: bool,
     /// Only mail of high importance, or urgent.
     pub urgent_only: bool,
-    /// Only mail of which some delivery (the agent's) is put away.
+    /// Only mail of which some delivery (the agent's) is archived.
     pub archived_only: bool,
     /// Only mail of this kind.
     pub kind: Option<Kind>,
@@ -66,11 +66,11 @@ pub struct Listed {
     pub message: Message,
     /// How many deliveries there are.
     pub deliveries: usize,
-    /// How many of them are neither read nor put away.
+    /// How many of them are neither read nor archived.
     pub unread: usize,
-    /// How many lack an acknowledgement that is wanted, and are not put away.
+    /// How many lack an acknowledgement that is wanted, and are not archived.
     pub acks_due: usize,
-    /// How many are put away.
+    /// How many are archived.
     pub archived: usize,
 }
 
@@ -106,8 +106,8 @@ pub trait OverviewStore: Send + Sync {
     /// Messages at a glance, newest first. Changes nothing.
     async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError>;
 
-    /// How many deliveries are neither read nor put away, of one agent or of all, counted up to `most`. Blind copies count for
-    /// their own agent alone.
+    /// How many deliveries are neither read nor archived, of one agent or of all, counted up to `most`. Blind copies
+    /// count for their own agent alone.
     async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError>;
 
     /// How many messages were sent in each `step` of time from `since` on, oldest first; as many numbers as `steps`. Looks

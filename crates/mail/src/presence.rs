@@ -160,7 +160,7 @@ pub struct Next {
 
 /// What is known after a word about an agent; none if that is not newer than what is known.
 ///
-/// Only what is said elsewhere can be old news. Whoever speaks for itself speaks of now, also when its clock was put back.
+/// Only what is said elsewhere can be outdated. Whoever speaks for itself speaks of now, also when its clock was put back.
 pub fn after_word(known: Option<&Presence>, told: &NewPresence) -> Option<Next> {
     if told.source.is_elsewhere() && known.is_some_and(|known| told.seen_at <= known.seen_at) {
         return None;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_said_elsewhere_is_old_news_and_nobody_moves_back_in_time() {
+    fn only_what_is_said_elsewhere_is_outdated_and_nobody_moves_back_in_time() {
         let idle = known(AWAKE, Some("IDLE"), Source::Activity, 10);
         for (second, source) in [(9, Source::File), (10, Source::File), (10, Source::Nats)] {
             assert_eq!(after_word(Some(&idle), &told(OFFLINE, None, source, second)), None);

@@ -44,7 +44,7 @@ pub struct ProviderDelivery {
     pub cc: Vec<String>,
     /// Whom it is written to, where the backend knows more than the recipient of this delivery.
     pub addressed: Vec<String>,
-    /// Whether it was put away, where the backend says so.
+    /// Whether it is archived, where the backend says so.
     pub archived: bool,
     /// Whether whoever wrote it waits for an acknowledgement that was not given yet.
     pub awaits_ack: bool,
@@ -64,7 +64,7 @@ pub struct Words<'a> {
 /// Why a backend did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// The delivery was put away before. Whoever puts away what is away has nothing to worry about.
+    /// The delivery is archived already. To archive it again does no harm.
     #[error("'{id}' is already archived")]
     AlreadyArchived {
         /// The delivery.
@@ -162,19 +162,19 @@ pub trait Provider: Send + Sync {
     /// Every delivery of a thread, by the thread's id or that of any delivery in it; nothing if there is none.
     async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError>;
 
-    /// One delivery, put away or not. Changes nothing.
+    /// One delivery, archived or not. Changes nothing.
     async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError>;
 
     /// One delivery, which is read from now on. Twice is fine.
     async fn read(&self, id: &str) -> Result<ProviderDelivery, ProviderError>;
 
-    /// Notes that a delivery was read. Twice is fine; one that was put away stays there.
+    /// Notes that a delivery was read. Twice is fine; one that is archived stays so.
     async fn mark_read(&self, id: &str) -> Result<(), ProviderError>;
 
-    /// Takes that back. Twice is fine; one that was put away stays there.
+    /// Takes that back. Twice is fine; one that is archived stays so.
     async fn mark_unread(&self, id: &str) -> Result<(), ProviderError>;
 
-    /// Puts a delivery away for good; a second time is [`ProviderError::AlreadyArchived`].
+    /// Archives a delivery; a second time is [`ProviderError::AlreadyArchived`].
     async fn archive(&self, id: &str) -> Result<(), ProviderError>;
 
     /// The same: nothing is destroyed.

@@ -99,7 +99,7 @@ pub enum Taken {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// With an answer, which is kept.
     Answered,
     /// With nothing to say.
@@ -108,7 +108,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-impl Outcome {
+impl RunOutcome {
     /// How the run stands then.
     pub fn state(&self) -> RunState {
         match self {
@@ -198,7 +198,7 @@ pub trait WatchStore: Send + Sync {
         &self,
         agent: AgentId,
         message: MessageId,
-        outcome: &Outcome,
+        outcome: &RunOutcome,
         now: Timestamp,
     ) -> Result<bool, StoreError>;
 

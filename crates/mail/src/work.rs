@@ -33,7 +33,7 @@ pub enum State {
     /// A worker is stuck, and nobody has answered yet.
     HelpWanted(Question),
     /// It is complete.
-    Done(Outcome),
+    Done(WorkOutcome),
     /// It failed.
     Failed(Failure),
     /// A worker stopped halfway and left notes.
@@ -118,7 +118,7 @@ pub struct Question {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct WorkOutcome {
     /// The commit; empty if none was named.
     pub commit: String,
     /// Whether the tests passed, if it says.
@@ -198,7 +198,7 @@ impl WorkItem {
             State::Mentioned | State::Assigned | State::Accepted => vec![],
             State::InProgress(Progress { step, status, .. }) => vec![step, status],
             State::HelpWanted(Question { issue, problem, question, .. }) => vec![issue, problem, question],
-            State::Done(Outcome { commit, summary, .. }) => vec![commit, summary],
+            State::Done(WorkOutcome { commit, summary, .. }) => vec![commit, summary],
             State::Failed(Failure { failure_type, reason, recommendation, commit }) => {
                 vec![failure_type, reason, recommendation, commit]
             }

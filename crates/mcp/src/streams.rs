@@ -170,7 +170,7 @@ impl SessionStream {
         resources: Arc<dyn Resources>,
         closing: watch::Receiver<bool>,
     ) -> SessionStream {
-        // What was subscribed before the stream opened is news to the stream.
+        // What was subscribed before the stream opened is new to the stream.
         wanted.mark_changed();
         SessionStream { number, wanted, watching: Watching::new(resources), closing, keep_alive: keep_alive() }
     }

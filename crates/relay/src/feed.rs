@@ -156,14 +156,14 @@ impl Feed {
         if self.position - self.noted.unwrap_or(0) >= MOST_UNNOTED { self.note().await } else { Ok(()) }
     }
 
-    /// Puts an event off until there is what it waits for, so that those behind it need not wait too; whether there was
-    /// room. Until it is done, the store does not learn of more than what came before it.
+    /// Puts an event off until there is what it waits for, so that those behind it need not wait too; whether it
+    /// was accepted. Until it is done, the store does not learn of more than what came before it.
     pub fn put_off(&mut self, event: &Event, waits_for: &str) -> bool {
-        let has_room = self.put_off.len() < MOST_PUT_OFF;
-        if has_room {
+        let is_accepted = self.put_off.len() < MOST_PUT_OFF;
+        if is_accepted {
             self.put_off.insert(event.seq, (event.clone(), waits_for.to_owned()));
         }
-        has_room
+        is_accepted
     }
 
     /// The events that were put off, in order, and what each waits for.

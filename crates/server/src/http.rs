@@ -38,7 +38,7 @@ pub(crate) use admission::Admitted;
 pub use admission::Trust;
 pub(crate) use problem::HttpProblem;
 use readiness::Readiness;
-use request_body::Room;
+use request_body::BodyBudget;
 
 /// Connections at once. More wait until one ends.
 const MOST_CONNECTIONS: usize = 10_000;
@@ -67,7 +67,7 @@ pub struct Door {
     endpoint: Endpoint,
     metrics: Arc<Metrics>,
     pub(crate) admission: Admission,
-    pub(crate) room: Room,
+    pub(crate) body_budget: BodyBudget,
     readiness: Readiness<Result<(), Unready>>,
     pub(crate) web: Web,
 }
@@ -81,11 +81,11 @@ impl Door {
         settings: Settings,
         pace: Option<Arc<dyn RateLimitStore>>,
     ) -> Self {
-        let room = Room::new(settings.largest_request);
+        let body_budget = BodyBudget::new(settings.largest_request);
         let trust = &settings.trust;
         let web = Web::new(&office, trust.page_token.clone().or_else(|| trust.token.clone()), settings.person.clone());
         let admission = Admission::new(settings, metrics.clone(), pace);
-        Self { office, endpoint, metrics, admission, room, readiness: Readiness::default(), web }
+        Self { office, endpoint, metrics, admission, body_budget, readiness: Readiness::default(), web }
     }
 
     /// Answers requests until `shutdown`; those under way then are finished before this returns.
@@ -138,9 +138,9 @@ impl Door {
         let admitted = self.admission.admit(&parts.headers, peer.ip()).await?;
         match parts.method {
             Method::POST => {
-                let body = self.room.read(&parts.headers, body).await;
+                let body = self.body_budget.read(&parts.headers, body).await;
                 let body = body.inspect_err(|problem| self.metrics.refused(problem.status()))?;
-                // The room of the body is held until the call is answered, because its arguments are.
+                // The share of the body is held until the call is answered, because its arguments are.
                 let reply = self.endpoint.post(&parts.headers, body.bytes.clone()).await;
                 Ok(respond(reply, Some(admitted)))
             }

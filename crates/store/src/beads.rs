@@ -1,7 +1,7 @@
 //! Deliveries as beads: mail that a city keeps among its work, where its other programs read and write it as well.
 //!
-//! A delivery is a bead of type `message`. Its thread, what it answers and whether it was read are labels; putting it
-//! away closes the bead. Two keepers hold beads: the `file` of a city, and the `bd` `program`. What both share is here:
+//! A delivery is a bead of type `message`. Its thread, what it answers and whether it was read are labels; archiving
+//! it closes the bead. Two keepers hold beads: the `file` of a city, and the `bd` `program`. What both share is here:
 //! the verbs, what a thread is, and the order of lists. Beads that are no messages are never shown nor changed. There
 //! are no agents and no registration: a recipient is any text.
 //!
@@ -37,7 +37,7 @@ trait Keeper: Send + Sync {
     /// Keeps a new open delivery, and returns it with the id and the time that it got.
     async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError>;
 
-    /// One delivery, put away or not.
+    /// One delivery, archived or not.
     async fn get(&self, id: &str) -> Result<Bead, ProviderError>;
 
     /// The deliveries that are wanted, in any order.
@@ -46,14 +46,14 @@ trait Keeper: Send + Sync {
     /// Notes that the delivery was read, or was not.
     async fn mark(&self, bead: &Bead, read: bool) -> Result<(), ProviderError>;
 
-    /// Puts a delivery away; a second time is [`ProviderError::AlreadyArchived`].
+    /// Archives a delivery; a second time is [`ProviderError::AlreadyArchived`].
     async fn close(&self, id: &str) -> Result<(), ProviderError>;
 }
 
 impl Beads {
     /// The beads in the file of the city in that folder.
     pub fn file(city: &Path) -> Self {
-        Self { keeper: Box::new(file::File::of(city)) }
+        Self { keeper: Box::new(file::FileKeeper::of(city)) }
     }
 
     /// The beads that the program `bd` keeps for that folder.

@@ -18,7 +18,7 @@ use process::{Limits, Trouble};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use complaint::{Complaint, passed_on};
+use complaint::{ScriptFailure, passed_on};
 
 /// How long a call may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -96,7 +96,7 @@ impl Exec {
             return Ok(ended.output);
         }
         let id = call.takes_id.then_some(argument);
-        Err(Complaint { verb, id, status: ended.status, stderr: &ended.complaint }.meaning(&self.shown(verb)))
+        Err(ScriptFailure { verb, id, status: ended.status, stderr: &ended.complaint }.meaning(&self.shown(verb)))
     }
 
     /// Runs the script and reads what it printed.

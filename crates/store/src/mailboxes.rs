@@ -68,8 +68,9 @@ async fn open_deliveries(tx: &mut Tx<'_>, query: &DeliveryQuery) -> Outcome<Vec<
     Ok(page)
 }
 
-/// Which way to walk follows from the question: along one mailbox, where a message has one delivery, or along the messages of
-/// the project. Either way is in the order of the answer, so that nothing is sorted and a page costs what it holds.
+/// Which way to walk follows from the question: along one mailbox, where a message has one delivery, or along the
+/// messages of the project. Either way is in the order of the answer, so that nothing is sorted and a page costs what
+/// it holds.
 fn open_deliveries_sql(query: &DeliveryQuery) -> String {
     let (unread, index) = match query.unread_only {
         true => (" AND d.read_at IS NULL", "INDEXED BY delivery_unread "),
@@ -106,8 +107,8 @@ impl FromRow for DeliveredMessage {
     }
 }
 
-/// Archives a delivery, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the agent
-/// has none.
+/// Archives a delivery, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the
+/// agent has none.
 async fn set_archived(
     tx: &mut Tx<'_>,
     agent: AgentId,

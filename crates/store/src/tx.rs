@@ -83,11 +83,11 @@ impl Tx<'_> {
         bytes_of: impl Fn(&T) -> usize + Send,
     ) -> Outcome<Vec<T>> {
         let mut bytes = 0;
-        let has_room = move |one: &T| {
+        let fits = move |one: &T| {
             bytes += bytes_of(one);
             bytes <= PAGE_BYTES
         };
-        self.rows_while(sql, values, has_room).await
+        self.rows_while(sql, values, fits).await
     }
 
     async fn rows_while<T: FromRow + Send>(

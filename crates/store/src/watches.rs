@@ -2,8 +2,7 @@
 
 use mail::channels::WATCHER;
 use mail::watches::{
-    Begun, MOST_HOPS, NewWatch, Outcome as RunOutcome, Run, RunQuery, RunState, Taken, WatchStore, answer_key,
-    interrupted,
+    Begun, MOST_HOPS, NewWatch, Run, RunOutcome, RunQuery, RunState, Taken, WatchStore, answer_key, interrupted,
 };
 
 use crate::events::last_sent_before;

@@ -157,7 +157,7 @@ async fn watchers_that_answer_each_other_are_counted() {
     }
     let human = PostDraft { in_reply_to: Some(&id), ..post("claude", &[], "Stop.") };
     let human = shop.office.post(human).await.unwrap().message;
-    assert_eq!(kept(&shop, &human).await.hops, 0, "who speaks for itself starts anew");
+    assert_eq!(kept(&shop, &human).await.hops, 0, "who speaks for itself starts again");
 }
 
 #[tokio::test]

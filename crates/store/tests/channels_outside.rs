@@ -91,7 +91,7 @@ async fn another_offices_post_is_one_however_it_is_called() {
     assert_eq!(take_in(&here, "msg-20260111-163315-gemini-cafe", &written, FOLDER).await, TakenIn::Known(id));
     let names = ["msg-20260111-163315-gemini-cafe"];
     assert_eq!(here.store.known_keys(here.team.project, "dev", &names).await.unwrap(), names, "and noted");
-    // That office lost its newest mail, and gives the number anew.
+    // That office lost its newest mail, and gives the number again.
     let replaced = there.office.post(post("gemini", &["codex"], "Other")).await.unwrap().message;
     let mut post = kept(&there, &replaced).await;
     post.seq = kept(&there, &message).await.seq;

@@ -48,7 +48,7 @@ async fn send(store: &Arc<dyn Store>, message: &NewMessage) -> Appended {
     store.append(message).await.unwrap()
 }
 
-/// Whom the news after `stamp` concern, once they concern somebody.
+/// Whom the changes after `stamp` concern, once they concern somebody.
 async fn concerned(store: &Arc<dyn Store>, mut stamp: i64) -> Concerned {
     loop {
         let changes = store.changes(Some(stamp), LONG).await.unwrap();

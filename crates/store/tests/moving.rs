@@ -11,7 +11,7 @@ use mail::events::EventStore;
 use mail::messages::{About, Message};
 use mail::office::{Claim, Draft, InboxRequest, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
-use mail::watches::{NewWatch, Outcome, WatchStore};
+use mail::watches::{NewWatch, RunOutcome, WatchStore};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use store::TABLES;
@@ -76,7 +76,7 @@ async fn reservations_and_watches(shop: &Shop, question: &Message) {
     let watch = NewWatch { agent, channel: String::new(), holder: "w".into(), instead_of: None, since: now, until };
     shop.store.begin_watch(&watch, now).await.unwrap();
     shop.store.take_on(agent, "", question.id, now).await.unwrap();
-    shop.store.finish_run(agent, question.id, &Outcome::Failed("exit 1".into()), now).await.unwrap();
+    shop.store.finish_run(agent, question.id, &RunOutcome::Failed("exit 1".into()), now).await.unwrap();
 }
 
 fn file(shop: &Shop) -> PathBuf {

@@ -17,15 +17,15 @@ use crate::shop::{PROJECT, draft, named, shop};
 use crate::team::send;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_drawn_at_once_are_all_different() {
+async fn names_generated_at_once_are_all_different() {
     let shop = shop(Rules::default()).await;
     let mut tasks = JoinSet::new();
     for _ in 0..16 {
         let office = shop.office.clone();
         tasks.spawn(async move { office.register(named(None, None)).await.unwrap().agent.id });
     }
-    let drawn: HashSet<AgentId> = tasks.join_all().await.into_iter().collect();
-    assert_eq!(drawn.len(), 16);
+    let agents: HashSet<AgentId> = tasks.join_all().await.into_iter().collect();
+    assert_eq!(agents.len(), 16);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

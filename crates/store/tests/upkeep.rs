@@ -160,7 +160,7 @@ async fn a_backup_does_not_begin_anew_when_somebody_writes() {
     let mut steps = 0;
     upkeep::backup(&path, &folder.path().join("backup.db"), |_, total| {
         steps += 1;
-        assert!(steps <= total / 512 + 1, "it began anew");
+        assert!(steps <= total / 512 + 1, "it began again");
         writer.execute("UPDATE project SET created_at = created_at + 1", []).unwrap();
     })
     .unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// What we have to say about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum HookReply {
     /// The agent is told something, and goes on.
     Context(String),
     /// The tool must not be called, for this reason.
@@ -18,22 +18,22 @@ pub(crate) enum Reply {
 }
 
 /// The shape of Claude Code and Codex: most answers stand in an object that names the event.
-pub(crate) fn specific(reply: &Reply, event: &'static str) -> Value {
+pub(crate) fn specific(reply: &HookReply, event: &'static str) -> Value {
     match reply {
-        Reply::Context(text) | Reply::Warn(text) => context(text, event),
-        Reply::Refuse(reason) => json!({ "hookSpecificOutput": {
+        HookReply::Context(text) | HookReply::Warn(text) => context(text, event),
+        HookReply::Refuse(reason) => json!({ "hookSpecificOutput": {
             "hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason,
         } }),
-        Reply::GoOn(reason) => json!({ "decision": "block", "reason": reason }),
+        HookReply::GoOn(reason) => json!({ "decision": "block", "reason": reason }),
     }
 }
 
 /// The shape of Gemini: a decision and its reason. A warning has no way to the model here; the person is told.
-pub(crate) fn decision(reply: &Reply, event: &'static str) -> Value {
+pub(crate) fn decision(reply: &HookReply, event: &'static str) -> Value {
     match reply {
-        Reply::Context(text) => context(text, event),
-        Reply::Warn(text) => json!({ "systemMessage": text }),
-        Reply::Refuse(reason) | Reply::GoOn(reason) => json!({ "decision": "deny", "reason": reason }),
+        HookReply::Context(text) => context(text, event),
+        HookReply::Warn(text) => json!({ "systemMessage": text }),
+        HookReply::Refuse(reason) | HookReply::GoOn(reason) => json!({ "decision": "deny", "reason": reason }),
     }
 }
 
@@ -50,15 +50,15 @@ mod tests {
     use crate::clients::{ALL, CODEX, Event};
 
     /// Every answer that we can give, and to which event.
-    fn replies() -> Vec<(Event, Reply)> {
-        let (context, reason) = (Reply::Context("told".to_owned()), "why".to_owned());
+    fn replies() -> Vec<(Event, HookReply)> {
+        let (context, reason) = (HookReply::Context("told".to_owned()), "why".to_owned());
         vec![
             (Event::SessionStart, context.clone()),
             (Event::Prompt, context.clone()),
             (Event::AfterTool, context),
-            (Event::BeforeTool, Reply::Refuse(reason.clone())),
-            (Event::BeforeTool, Reply::Warn(reason.clone())),
-            (Event::Stop, Reply::GoOn(reason)),
+            (Event::BeforeTool, HookReply::Refuse(reason.clone())),
+            (Event::BeforeTool, HookReply::Warn(reason.clone())),
+            (Event::Stop, HookReply::GoOn(reason)),
         ]
     }
 

@@ -27,7 +27,7 @@ use crate::config::Config;
 use crate::output;
 use crate::output::text::{lines, unbroken};
 use crate::post_office::{self, InProject, PostOffice, Refused};
-use drafting::Draft;
+use drafting::TypedDraft;
 use kinds::Given;
 
 const EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ impl Compose {
     pub fn run(mut self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let now = SystemClock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let sender = self.sending.sender(&config)?;
-        let draft = Draft::new(self.given, &now)?;
+        let draft = TypedDraft::new(self.given, &now)?;
         if !draft.is_sound() {
             return refuse(&draft, as_json);
         }
@@ -66,7 +66,7 @@ impl Compose {
     }
 }
 
-fn refuse(draft: &Draft, as_json: bool) -> anyhow::Result<ExitCode> {
+fn refuse(draft: &TypedDraft, as_json: bool) -> anyhow::Result<ExitCode> {
     let name = draft.message.type_name();
     if as_json {
         let problems: Vec<Problem> = draft.all_problems().cloned().collect();
@@ -77,7 +77,7 @@ fn refuse(draft: &Draft, as_json: bool) -> anyhow::Result<ExitCode> {
 }
 
 /// What is wrong with the message on the whole.
-fn fault(draft: &Draft) -> &'static str {
+fn fault(draft: &TypedDraft) -> &'static str {
     let lacks_something = draft.problems.iter().any(|problem| problem.found.is_none());
     let is_wrong = draft.problems.iter().any(|problem| problem.found.is_some());
     match (lacks_something, is_wrong) {
@@ -89,7 +89,7 @@ fn fault(draft: &Draft) -> &'static str {
 }
 
 /// What to do about it.
-fn hint(draft: &Draft) -> String {
+fn hint(draft: &TypedDraft) -> String {
     let (missing, wrong): (Vec<&Problem>, Vec<&Problem>) =
         draft.all_problems().partition(|problem| problem.found.is_none());
     let sentences = [("Pass", missing), ("Correct", wrong)].into_iter().filter(|(_, problems)| !problems.is_empty());
@@ -100,7 +100,7 @@ fn hint(draft: &Draft) -> String {
     said.collect::<Vec<_>>().join(" ")
 }
 
-fn complaints(draft: &Draft) -> Vec<String> {
+fn complaints(draft: &TypedDraft) -> Vec<String> {
     let kind = draft.message.kind();
     let misread = draft.misread.iter().map(|problem| {
         let found = unbroken(problem.found.as_deref().unwrap_or_default());
@@ -140,7 +140,7 @@ fn flag(kind: Option<Kind>, field: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-fn to_value(draft: &Draft) -> Value {
+fn to_value(draft: &TypedDraft) -> Value {
     json!({
         "subject": draft.written.subject,
         "body": draft.written.body,
@@ -150,7 +150,7 @@ fn to_value(draft: &Draft) -> Value {
 }
 
 /// The text as it is, unless a terminal would obey it.
-fn to_text(draft: &Draft) -> String {
+fn to_text(draft: &TypedDraft) -> String {
     let text = format!("{}\n\n{}", draft.written.subject, draft.written.body);
     if io::stdout().is_terminal() { lines(&text) } else { text }
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::signal::unix::SignalKind;
 
 use crate::commands::serve::{DEFAULT_PORT, Listening, asked_to_stop};
-use crate::config::{Config, File, Global};
+use crate::config::{Config, Global, SettingsFile};
 use crate::logging;
 use crate::output;
 use home::Home;
@@ -46,7 +46,7 @@ impl Demo {
     /// Serves the sample until a signal says stop.
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let home = Home::choose(global.home.as_deref().filter(|_| global.names_home))?;
-        let file = File { port: Some(self.free_port()), ..File::default() };
+        let file = SettingsFile { port: Some(self.free_port()), ..SettingsFile::default() };
         let config = Config { home: home.path.clone(), source: None, file };
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -71,9 +71,9 @@ impl Demo {
         let mut server = Listening::open(config, None, None).await?;
         let sample = Sample::read()?;
         let members = sample.members();
-        let (office, wake_ups) = (server.post.office.clone(), server.post.wake_ups.clone());
+        let (office, wake_ups) = (server.local.office.clone(), server.local.wake_ups.clone());
         if home.is_new {
-            sample.fill(&server.post).await?;
+            sample.fill(&server.local).await?;
             home.mark()?;
         } else {
             home.check_projects(&office, &members).await?;

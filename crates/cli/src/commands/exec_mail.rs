@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Cli;
 use crate::config::{Config, Global, set};
-use crate::mailbox::{Deliveries, Who};
+use crate::mailbox::{Caller, Deliveries};
 use crate::output;
 use crate::post_office::{self, InProject, Refused};
 
@@ -125,7 +125,7 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>>
     };
     let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
     let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
-    let who = caller.map(|name| Who { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
+    let who = caller.map(|name| Caller { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
     let mut said = None;
     post_office::run(async {
         let deliveries = Deliveries::open(config, project, who.clone()).await?.for_any_name();
@@ -143,7 +143,7 @@ async fn perform(
     operation: &str,
     argument: &str,
     written: Option<&ExecInput>,
-    who: Option<&Who>,
+    who: Option<&Caller>,
 ) -> anyhow::Result<Option<String>> {
     let words = || written.context("there is nothing to send")?.words(who);
     match operation {
@@ -192,7 +192,7 @@ impl ExecInput {
         serde_json::from_slice(&text).context("standard input is not a JSON object with from, subject and body")
     }
 
-    fn words<'a>(&'a self, who: Option<&'a Who>) -> anyhow::Result<Words<'a>> {
+    fn words<'a>(&'a self, who: Option<&'a Caller>) -> anyhow::Result<Words<'a>> {
         let from = Some(self.from.as_str()).filter(|from| !from.is_empty()).or(who.map(|who| who.name.as_str()));
         let from = from.context("nobody is named as the sender; give 'from', or set GC_AGENT")?;
         Ok(Words { from, subject: &self.subject, body: &self.body })

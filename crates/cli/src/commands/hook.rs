@@ -10,7 +10,7 @@ mod events;
 mod input;
 mod inquiry;
 mod marks;
-mod news;
+mod new_mail;
 mod objection;
 mod paths;
 mod session;
@@ -27,7 +27,7 @@ use clap::Args;
 use mail::clock::{Clock, SystemClock};
 
 use super::nudge::sessions;
-use crate::clients::{self, Client, Reply};
+use crate::clients::{self, Client, HookReply};
 use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
@@ -171,7 +171,7 @@ impl Hook {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
             let reply = happening.reply(&mailbox).await;
             // No event tells that a call which was refused has ended.
-            if let (Some(marks), Ok(Some(Reply::Refuse(_)))) = (&happening.marks, &reply) {
+            if let (Some(marks), Ok(Some(HookReply::Refuse(_)))) = (&happening.marks, &reply) {
                 marks.end_call();
             }
             say(reply

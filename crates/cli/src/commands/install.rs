@@ -42,7 +42,7 @@ pub(crate) struct Install {
 
 /// What is wrong with a file, and where.
 #[derive(Debug, PartialEq, Eq)]
-struct Fault {
+struct ConfigFault {
     line: usize,
     column: usize,
     what: String,
@@ -114,7 +114,7 @@ fn carry_out(report: &Report, as_json: bool) -> anyhow::Result<ExitCode> {
     output::done(as_json, &report.json(), || report.text(&Screen::of_stdout()))
 }
 
-impl Fault {
+impl ConfigFault {
     /// What is wrong at a place in a text.
     fn at(text: &str, place: usize, what: String) -> Self {
         let before = text.get(..place).unwrap_or(text);

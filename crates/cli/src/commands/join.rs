@@ -1,6 +1,6 @@
 //! `postrider join`: gives somebody at a terminal a name that others can write to.
 //!
-//! Whether a name may be taken, and which one is drawn for somebody who has none, is for the office to say.
+//! Whether a name may be taken, and which one is generated for somebody who has none, is for the office to say.
 
 use std::path::Path;
 use std::process::ExitCode;

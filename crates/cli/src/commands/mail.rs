@@ -22,7 +22,7 @@ use super::given::MessageBody;
 use super::nudge::Notifier;
 use crate::config::Config;
 use crate::identity::Acting;
-use crate::mailbox::{self, Mailbox, Who};
+use crate::mailbox::{self, Caller, Mailbox};
 use crate::output;
 use crate::post_office::Refused;
 pub use receipt::warn;
@@ -174,7 +174,7 @@ impl Verb {
 struct Visit<'a> {
     mailbox: &'a Mailbox,
     project: &'a str,
-    who: &'a Who,
+    who: &'a Caller,
     acting: &'a Acting,
     notifier: &'a Notifier,
     as_json: bool,
@@ -208,7 +208,7 @@ impl Visit<'_> {
 }
 
 /// Says what somebody at a terminal can do about a refusal.
-fn advised(refused: Refused, who: &Who, acting: &Acting) -> Refused {
+fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
     let name = shown(&who.name);
     match refused.code.as_str() {
         "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {

@@ -11,10 +11,13 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Members as they are written, by the names under which a command knows them.
-pub(super) type Members<'t> = BTreeMap<&'static str, &'t RawValue>;
+pub(super) type RawMembers<'t> = BTreeMap<&'static str, &'t RawValue>;
 
 /// Reads the members of an object that `known` has a name for.
-pub(super) fn read<'t>(text: &'t str, known: impl Fn(&str) -> Option<&'static str>) -> serde_json::Result<Members<'t>> {
+pub(super) fn read<'t>(
+    text: &'t str,
+    known: impl Fn(&str) -> Option<&'static str>,
+) -> serde_json::Result<RawMembers<'t>> {
     let mut source = serde_json::Deserializer::from_str(text);
     let members = source.deserialize_map(KnownMembers(known))?;
     source.end()?;
@@ -28,14 +31,14 @@ pub(super) struct LenientText(pub(super) String);
 struct KnownMembers<F>(F);
 
 impl<'de, F: Fn(&str) -> Option<&'static str>> Visitor<'de> for KnownMembers<F> {
-    type Value = Members<'de>;
+    type Value = RawMembers<'de>;
 
     fn expecting(&self, told: &mut fmt::Formatter<'_>) -> fmt::Result {
         told.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members::new();
+        let mut members = RawMembers::new();
         while let Some(LenientText(name)) = object.next_key()? {
             match (self.0)(&name) {
                 Some(known) => drop(members.insert(known, object.next_value()?)),

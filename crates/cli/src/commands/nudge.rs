@@ -203,10 +203,10 @@ pub fn key(project: &str, agent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::File;
+    use crate::config::SettingsFile;
 
     fn way(settings: &str) -> anyhow::Result<Way> {
-        let file: File = toml::from_str(settings).unwrap();
+        let file: SettingsFile = toml::from_str(settings).unwrap();
         way_to(&Config { home: PathBuf::new(), source: None, file }, "bob")
     }
 

@@ -192,7 +192,7 @@ const NAMES: [&str; 5] = ["subject", "body", "timestamp", "ack_required", "acked
 const BODY_OF_MAIL: &str = "body_md";
 
 /// The members of a line that mean something.
-struct Parcel<'t>(members::Members<'t>);
+struct Parcel<'t>(members::RawMembers<'t>);
 
 impl<'t> Parcel<'t> {
     /// Reads a line, or says what stands there instead; none if it says in so many words that there is nothing.

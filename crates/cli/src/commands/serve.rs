@@ -26,7 +26,7 @@ use crate::logging;
 use crate::nats;
 use crate::output;
 use crate::relays::Relays;
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// Where a server listens unless it is told another port.
 pub(super) const DEFAULT_PORT: u16 = 8765;
@@ -95,7 +95,7 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
 /// A server that has its database and its port. Whoever connects waits until it runs.
 pub(super) struct Listening {
     /// The office that is served.
-    pub(super) post: Post,
+    pub(super) local: LocalOffice,
     listener: TcpListener,
     pub(super) address: SocketAddr,
     door: Door,
@@ -121,15 +121,15 @@ impl Listening {
             format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free")
         })?;
         let address = listener.local_addr()?;
-        let post = Post::open(config).await?;
-        let relays = Relays::new(config, &post).run();
-        let nats = nats::start(config, &post)?;
+        let local = LocalOffice::open(config).await?;
+        let relays = Relays::new(config, &local).run();
+        let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
-        let endpoint = server::endpoint(&post.office, &metrics, config.profile());
+        let endpoint = server::endpoint(&local.office, &metrics, config.profile());
         let settings = settings(config, host, token, page_token);
-        let door = Door::new(post.office.clone(), endpoint, metrics, settings, post.engine.pace());
+        let door = Door::new(local.office.clone(), endpoint, metrics, settings, local.engine.pace());
         ownership.announce(&reachable(address))?;
-        Ok(Self { post, listener, address, door, relays, nats, ownership })
+        Ok(Self { local, listener, address, door, relays, nats, ownership })
     }
 
     /// The address under which this machine reaches the server.
@@ -144,8 +144,8 @@ impl Listening {
 
     /// Serves until it is asked to stop and everything that was under way has ended.
     pub(super) async fn run(self, asked_to_stop: impl Future<Output = ()>) {
-        let Self { post, listener, door, relays, nats, ownership, .. } = self;
-        let wake_ups = post.wake_ups.clone();
+        let Self { local, listener, door, relays, nats, ownership, .. } = self;
+        let wake_ups = local.wake_ups.clone();
         let (told, mut stopping) = tokio::sync::watch::channel(false);
         let serving = door.serve(listener, async move {
             asked_to_stop.await;
@@ -168,7 +168,7 @@ impl Listening {
             let _ = nats.await;
         }
         // What waits for a database that does not answer is in doubt, and its callers were cut off.
-        if tokio::time::timeout(LONGEST_WRITING, post.engine.close()).await.is_err() {
+        if tokio::time::timeout(LONGEST_WRITING, local.engine.close()).await.is_err() {
             tracing::warn!("the store did not finish its writes in time");
         }
         drop(ownership);

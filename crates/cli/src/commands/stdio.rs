@@ -27,7 +27,7 @@ use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
-use channel::Channel;
+use channel::ClaudeChannel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
 const MOST_RUNNING: usize = 64;
@@ -84,7 +84,7 @@ async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> any
 /// The lines of a client, and the requests among them that are under way.
 struct ClientLines {
     connection: Arc<Connection>,
-    channel: Arc<Channel>,
+    channel: Arc<ClaudeChannel>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
     /// Those that can be cancelled.
@@ -94,7 +94,7 @@ struct ClientLines {
 impl ClientLines {
     fn new(connection: Arc<Connection>, agent: Option<Actor>) -> Self {
         Self {
-            channel: Arc::new(Channel::new(connection.clone(), agent)),
+            channel: Arc::new(ClaudeChannel::new(connection.clone(), agent)),
             connection,
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
@@ -167,7 +167,7 @@ impl ClientLines {
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(connection: &Arc<Connection>, channel: &Channel, message: &ClientMessage) {
+async fn attend(connection: &Arc<Connection>, channel: &ClaudeChannel, message: &ClientMessage) {
     let Some(answer) = connection.answer(message).await else { return };
     let answer = channel.overhear(message, answer).await;
     // A request that was taken back while it ran ends here and not one line later.

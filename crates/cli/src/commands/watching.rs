@@ -1,7 +1,8 @@
 //! A table that stays: drawn again when something changed it, or when time did.
 //!
-//! The office wakes whoever watches when there may be news. That somebody has waited too long for help, or was silent for too long, comes
-//! without a wake-up, so there is a look now and then as well. What did not change is not drawn again.
+//! The office wakes whoever watches when something may have changed. That somebody has waited too long for help, or was
+//! silent for too long, comes without a wake-up, so there is a look now and then as well. What did not change is not
+//! drawn again.
 
 use std::io;
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ const SHOWN_AGAIN: &str = "The table is shown again as soon as there is an answe
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A question whose answer is a table that can stay.
-pub trait Question {
+pub trait WatchedTable {
     /// The answer, as programs are shown it.
     type Answer: Serialize;
 
@@ -38,8 +39,8 @@ pub trait Question {
     /// The answer for people.
     fn text(&self, answer: &Self::Answer, now: Timestamp, screen: &Screen) -> String;
 
-    /// What of an answer is news when it changed, where one table is printed behind the other.
-    fn news(&self, answer: &Self::Answer) -> Value {
+    /// The part of an answer whose change counts, where one table is printed behind the other.
+    fn compared(&self, answer: &Self::Answer) -> Value {
         json!(answer)
     }
 }
@@ -54,7 +55,12 @@ pub struct Staying {
 
 impl Staying {
     /// Shows the table.
-    pub async fn show(&self, office: &PostOffice, question: &impl Question, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub async fn show(
+        &self,
+        office: &PostOffice,
+        question: &impl WatchedTable,
+        as_json: bool,
+    ) -> anyhow::Result<ExitCode> {
         if self.watch {
             let mut drawing = Drawing { question, as_json, drawn: None, complaint: Complaint::default() };
             return until_closed(drawing.go_on(office)).await;
@@ -86,7 +92,7 @@ pub struct Complaint(Option<String>);
 impl Complaint {
     /// Tells that there is no answer now, once; `meanwhile` is what a person may expect.
     pub fn tell(&mut self, refused: Refused, meanwhile: &str) {
-        if let Some(complaint) = self.news_of(refused, meanwhile) {
+        if let Some(complaint) = self.unless_told(refused, meanwhile) {
             output::note(&text::lines(&format!("postrider: {complaint}")));
         }
     }
@@ -97,10 +103,10 @@ impl Complaint {
     }
 
     /// What is to be complained of; none if that would say the same again.
-    fn news_of(&mut self, refused: Refused, meanwhile: &str) -> Option<String> {
+    fn unless_told(&mut self, refused: Refused, meanwhile: &str) -> Option<String> {
         let complaint = refused.hinted(meanwhile).to_string();
-        let is_news = self.0.as_ref() != Some(&complaint);
-        is_news.then(|| self.0.insert(complaint).clone())
+        let is_new = self.0.as_ref() != Some(&complaint);
+        is_new.then(|| self.0.insert(complaint).clone())
     }
 }
 
@@ -109,12 +115,12 @@ struct Drawing<'a, Q> {
     question: &'a Q,
     as_json: bool,
     /// In its place on a terminal the text, where every letter counts: ages go on, and windows change their size. Behind what
-    /// was printed before only what is news.
+    /// was printed before only what changed.
     drawn: Option<Value>,
     complaint: Complaint,
 }
 
-impl<Q: Question> Drawing<'_, Q> {
+impl<Q: WatchedTable> Drawing<'_, Q> {
     async fn go_on(&mut self, post_office: &PostOffice) -> anyhow::Result<()> {
         let mut answer = self.question.ask(post_office).await?;
         let watch = post_office.watch(&self.question.watched());
@@ -151,7 +157,7 @@ impl<Q: Question> Drawing<'_, Q> {
         };
         let is_in_place = self.is_in_place(screen);
         let covers_complaint = self.complaint.is_over() && is_in_place;
-        let drawing = if is_in_place { json!(text) } else { self.question.news(answer) };
+        let drawing = if is_in_place { json!(text) } else { self.question.compared(answer) };
         if self.drawn.as_ref() == Some(&drawing) && !covers_complaint {
             return None;
         }
@@ -175,7 +181,7 @@ mod tests {
     /// A table of one line: what is answered, and how many minutes ago it began.
     struct OneLine;
 
-    impl Question for OneLine {
+    impl WatchedTable for OneLine {
         type Answer = Value;
 
         async fn ask(&self, _: &PostOffice) -> Result<Value, Refused> {
@@ -191,7 +197,7 @@ mod tests {
             format!("{} {}m", answer["state"], (now.as_second() - began.as_second()) / 60)
         }
 
-        fn news(&self, answer: &Value) -> Value {
+        fn compared(&self, answer: &Value) -> Value {
             answer["state"].clone()
         }
     }
@@ -211,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn where_text_goes_on_only_news_is_printed() {
+    fn where_text_goes_on_only_changes_are_printed() {
         let seen_again = json!({ "state": "asked", "seen": "again" });
         let looks = [
             (answer("asked"), "2026-01-11T16:05:00Z"),
@@ -223,7 +229,7 @@ mod tests {
         assert_eq!(printed, expected.map(|text| text.map(str::to_owned)));
         let printed = drawn(true, &TERMINAL, &looks);
         assert_eq!(printed[1], None);
-        let line: Value = serde_json::from_str(printed[2].as_ref().expect("news")).unwrap();
+        let line: Value = serde_json::from_str(printed[2].as_ref().expect("a change")).unwrap();
         assert_eq!(line["state"], "overdue");
     }
 
@@ -242,12 +248,12 @@ mod tests {
         for (screen, is_covered) in [(TERMINAL, true), (PIPE, false)] {
             let mut drawing = new(false);
             assert!(drawing.next(&answer("asked"), now, &screen).is_some());
-            let told = drawing.complaint.news_of(gone(), SHOWN_AGAIN).expect("it is news");
+            let told = drawing.complaint.unless_told(gone(), SHOWN_AGAIN).expect("it is new");
             assert!(told.contains("as soon as there is an answer") && !told.contains("Try again"), "{told}");
-            assert_eq!(drawing.complaint.news_of(gone(), SHOWN_AGAIN), None, "it is no news any more");
+            assert_eq!(drawing.complaint.unless_told(gone(), SHOWN_AGAIN), None, "it was told");
             assert_eq!(drawing.next(&answer("asked"), now, &screen).is_some(), is_covered);
             assert_eq!(drawing.next(&answer("asked"), now, &screen), None);
-            assert!(drawing.complaint.news_of(gone(), SHOWN_AGAIN).is_some(), "it came back, and is gone again");
+            assert!(drawing.complaint.unless_told(gone(), SHOWN_AGAIN).is_some(), "it came back, and is gone again");
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::mail::ago::ago;
-use super::watching::{Question, Staying};
+use super::watching::{Staying, WatchedTable};
 use crate::config::Config;
 use crate::output::Screen;
 use crate::output::grid::{self, Cell, Layout};
@@ -68,7 +68,7 @@ pub struct ListedAgents {
     has_more: bool,
 }
 
-impl Question for ListAgents {
+impl WatchedTable for ListAgents {
     type Answer = ListedAgents;
 
     async fn ask(&self, post_office: &PostOffice) -> Result<ListedAgents, Refused> {
@@ -97,8 +97,8 @@ impl Question for ListAgents {
         text
     }
 
-    /// That somebody was seen again is no news.
-    fn news(&self, answer: &ListedAgents) -> Value {
+    /// That somebody was seen again does not count.
+    fn compared(&self, answer: &ListedAgents) -> Value {
         let mut json = json!(answer);
         for agent in json["agents"].as_array_mut().into_iter().flatten() {
             agent["last_active_ts"].take();

@@ -17,7 +17,7 @@ use mail::clock::{Clock, SystemClock};
 use serde::Serialize;
 use serde_json::json;
 
-use super::watching::{Question, Staying};
+use super::watching::{Staying, WatchedTable};
 use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::post_office::{InProject, PostOffice, Refused, pages, resource};
@@ -100,7 +100,7 @@ pub struct Board {
     has_more: bool,
 }
 
-impl Question for ListWork {
+impl WatchedTable for ListWork {
     type Answer = Board;
 
     async fn ask(&self, post_office: &PostOffice) -> Result<Board, Refused> {

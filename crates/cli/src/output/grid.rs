@@ -88,10 +88,10 @@ pub fn sum(noun: &str, states: impl ExactSizeIterator<Item = (usize, String)>) -
 }
 
 /// How wide each column is, so that all of them fit if they can.
-fn widths<const N: usize>(mut widths: [usize; N], giving: &[(usize, usize)], room: usize) -> [usize; N] {
+fn widths<const N: usize>(mut widths: [usize; N], giving: &[(usize, usize)], available: usize) -> [usize; N] {
     let gaps = GAP.len() * N.saturating_sub(1);
     for (at, least) in giving {
-        let too_much = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
+        let too_much = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
         let spare = widths[*at].saturating_sub(*least);
         widths[*at] -= too_much.min(spare);
     }

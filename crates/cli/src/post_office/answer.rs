@@ -162,12 +162,12 @@ impl std::error::Error for Refused {}
 #[derive(Deserialize)]
 struct RpcAnswer {
     result: Option<Value>,
-    error: Option<Fault>,
+    error: Option<RpcFault>,
 }
 
 /// A refusal of the protocol, which has no code that programs match on.
 #[derive(Deserialize)]
-struct Fault {
+struct RpcFault {
     #[serde(default)]
     code: i64,
     #[serde(default)]
@@ -187,7 +187,7 @@ fn cannot_be_read(verb: &str, error: &serde_json::Error) -> Refused {
 /// The text of the answer to a call.
 fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
     let result = match serde_json::from_str(line.ok_or_else(Refused::unanswered)?) {
-        Ok(RpcAnswer { error: Some(Fault { code: INVALID_PARAMS, message }), .. })
+        Ok(RpcAnswer { error: Some(RpcFault { code: INVALID_PARAMS, message }), .. })
             if message.starts_with("Unknown tool") =>
         {
             return Err(Refused::older_server(verb));
@@ -199,8 +199,8 @@ fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
     if result["isError"] == true {
         let refused = Refused::of_content(result["structuredContent"].clone());
         // Every program asks with what it knows: what the server does not know came later.
-        let is_news = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
-        return Err(if is_news { Refused::older_server(verb) } else { refused.in_our_words() });
+        let is_newer_request = refused.code == mcp::INVALID_ARGUMENT && refused.message.starts_with("Unknown argument");
+        return Err(if is_newer_request { Refused::older_server(verb) } else { refused.in_our_words() });
     }
     // The text is the bare answer; the structured content wraps a list.
     let text = result["content"][0]["text"].as_str().ok_or_else(|| Refused::unreadable(UNREADABLE))?;

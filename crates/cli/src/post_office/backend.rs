@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::config::{Config, endpoint_of};
 use crate::nats;
 use crate::relays::Relays;
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
 const PATIENCE_WITH_SERVERS: Duration = Duration::from_millis(1500);
@@ -48,7 +48,7 @@ impl Backend {
 pub struct Own {
     endpoint: Endpoint,
     peer: StdioPeer,
-    pub post: Post,
+    pub local: LocalOffice,
     /// What does what is due with the folders of channels.
     pub relays: Relays,
     /// What runs beside the office for as long as it is open. NATS does too, and notices by itself that the office closes.
@@ -57,15 +57,15 @@ pub struct Own {
 
 impl Own {
     async fn open(config: &Config, outgoing: mpsc::Sender<String>, stays: bool) -> anyhow::Result<Self> {
-        let post = Post::open(config).await?;
-        let endpoint = server::endpoint(&post.office, &Arc::new(Metrics::default()), config.profile());
-        let relays = Relays::new(config, &post);
+        let local = LocalOffice::open(config).await?;
+        let endpoint = server::endpoint(&local.office, &Arc::new(Metrics::default()), config.profile());
+        let relays = Relays::new(config, &local);
         let mut running = JoinSet::new();
         if stays {
-            nats::start(config, &post)?;
+            nats::start(config, &local)?;
             running = relays.run();
         }
-        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), post, relays, _running: running })
+        Ok(Self { endpoint, peer: StdioPeer::new(outgoing), local, relays, _running: running })
     }
 
     /// The line that answers a message.
@@ -81,7 +81,7 @@ impl Own {
     /// Ends the streams of notices, and answers whoever waits with what there is. Other requests are answered as before.
     pub fn close(&self) {
         self.endpoint.close();
-        self.post.wake_ups.close();
+        self.local.wake_ups.close();
     }
 }
 
@@ -156,10 +156,10 @@ mod tests {
     use store::ownership::Ownership;
 
     use super::*;
-    use crate::config::File;
+    use crate::config::SettingsFile;
 
     fn finder(home: &tempfile::TempDir, patience: Duration) -> Finder {
-        let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
+        let config = Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() };
         Finder { config, url: None, token: None, patience, stays: false }
     }
 

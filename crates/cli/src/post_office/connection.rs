@@ -128,7 +128,7 @@ impl Connection {
     pub fn close(&self) -> Option<Engine> {
         held(&self.followed).clear();
         match &*self.office() {
-            Backend::Own(own) => Some(own.post.engine.clone()),
+            Backend::Own(own) => Some(own.local.engine.clone()),
             Backend::Joined(_) => None,
         }
     }
@@ -140,7 +140,7 @@ impl Connection {
     /// Asks a verb: of an office of our own by calling it, of a server by `tools/call`.
     pub async fn ask<V: Ask>(self: &Arc<Self>, verb: V) -> Result<V::Answer, Refused> {
         if let Backend::Own(own) = &*self.office() {
-            return Ok(verb.ask(&own.post.office).await?);
+            return Ok(verb.ask(&own.local.office).await?);
         }
         answer::of_verb::<V>(self.call(json!({ "name": V::NAME, "arguments": &verb })).await.as_deref())
     }

@@ -48,8 +48,8 @@ impl InProject {
         }
     }
 
-    /// Opens the post office for something about the project, whose key the operation gets; see [`super::visit`]. That there is no
-    /// such project is told in words for somebody at a terminal.
+    /// Opens the post office for something about the project, whose key the operation gets; see [`super::visit`]. That
+    /// there is no such project is told in words for somebody at a terminal.
     pub fn visit(
         &self,
         config: Config,

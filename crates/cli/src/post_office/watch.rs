@@ -1,7 +1,7 @@
 //! Listening for changes of a resource, for as long as somebody wants to know. What is at an address is the office's to know.
 //!
-//! A wake-up says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again, at
-//! another office when the old one is gone.
+//! A wake-up says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened
+//! again, at another office when the old one is gone.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! A block `json call=TOOL` is a tool call over MCP. A block `console` has commands behind `$`, each with what it prints
 //! below it, and `[exit code N]` where that is not 0. With `UPDATE_DOCS=1` what is printed otherwise is written into the
-//! page. What differs from run to run (times, folders, names that were drawn) counts as the same.
+//! page. What differs from run to run (times, folders, names that were generated) counts as the same.
 
 use std::fs;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn without_times(text: &str) -> String {
     told + rest
 }
 
-/// A text without the times and the drawn ends of the names of posts, as in `msg-20260111-163315-claude-4c78`.
+/// A text without the times and the generated ends of the names of posts, as in `msg-20260111-163315-claude-4c78`.
 fn without_names(text: &str) -> String {
     let mut parts = text.split("msg-20");
     let mut told = parts.next().unwrap_or_default().to_owned();
@@ -107,17 +107,17 @@ fn without_names(text: &str) -> String {
     told
 }
 
-/// A text without the names of threads that were drawn by chance.
+/// A text without the names of threads that were generated.
 fn without_chance(text: &str) -> String {
-    const DRAWN: &str = "thread-";
-    let mut parts = text.split(DRAWN);
+    const GENERATED: &str = "thread-";
+    let mut parts = text.split(GENERATED);
     let mut told = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let name = part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit());
-        let is_drawn = part.len() - name.len() >= 12;
-        told.push_str(DRAWN);
-        told.push_str(if is_drawn { "…" } else { "" });
-        told.push_str(if is_drawn { name } else { part });
+        let is_generated = part.len() - name.len() >= 12;
+        told.push_str(GENERATED);
+        told.push_str(if is_generated { "…" } else { "" });
+        told.push_str(if is_generated { name } else { part });
     }
     told
 }

@@ -23,7 +23,7 @@ export async function mail_appears_in_the_inbox_without_a_reload({ office, open 
   });
 }
 
-export async function what_is_typed_and_where_one_is_outlives_news({ office, open }) {
+export async function what_is_typed_and_where_one_is_outlives_changes({ office, open }) {
   await office.join("GreenDog", "BlueLake");
   const first = await office.send("GreenDog", "BlueLake", "The plan", { thread_id: "plan" });
   const page = await listening(await open(`/p/${SLUG}/thread/plan`));

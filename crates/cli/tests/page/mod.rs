@@ -30,7 +30,7 @@ macro_rules! promises {
 promises! {
     live, OPEN: [
         mail_appears_in_the_inbox_without_a_reload,
-        what_is_typed_and_where_one_is_outlives_news,
+        what_is_typed_and_where_one_is_outlives_changes,
         counts_and_presence_turn_on_pages_that_are_open,
     ]
     stepping_in, OPEN: [

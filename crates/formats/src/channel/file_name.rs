@@ -1,7 +1,7 @@
 //! The name of a file with a message: `msg-{YYYYMMDD}-{HHMMSS}-{agent}-{hex4}.json`.
 //!
 //! Whatever is named otherwise is no message: temporary files, backups, what editors and NFS leave behind. Which names
-//! are new, and how one is drawn, is not told here.
+//! are new, and how one is generated, is not told here.
 
 use std::cmp::Ordering;
 

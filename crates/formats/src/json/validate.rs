@@ -122,11 +122,11 @@ impl Beginning {
 
 impl io::Write for Beginning {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = Self::ENOUGH.saturating_sub(self.0.len());
-        if room == 0 {
+        let left = Self::ENOUGH.saturating_sub(self.0.len());
+        if left == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        let taken = bytes.len().min(room);
+        let taken = bytes.len().min(left);
         self.0.extend_from_slice(&bytes[..taken]);
         Ok(taken)
     }

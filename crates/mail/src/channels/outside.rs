@@ -25,7 +25,7 @@ const MOST_NAMED: usize = 50;
 /// How much of a sender's name goes into the name of a post, in characters.
 const LONGEST_IN_ID: usize = 64;
 
-/// How many names are tried for a post of our own. Each that is taken was drawn for another in the same second.
+/// How many names are tried for a post of our own. Each that is taken was generated for another in the same second.
 pub const MOST_NAMES: u32 = 1_000;
 
 /// The name of a post of our own: `msg-{YYYYMMDD}-{HHMMSS}-{agent}-{hex4}`.

@@ -74,7 +74,7 @@ pub async fn the_audit_tells_who_did_what_to_what(store: &Shared) {
         (a, b, None),           // retired
         (a, reservation, None), // its reservation given back
         (b, reservation, None), // granted
-        (a, parser, t),         // put away for bob
+        (a, parser, t),         // archived for bob
         (b, parser, t),         // read
         (a, parser, t),         // sent
         (c, c, None),           // registered

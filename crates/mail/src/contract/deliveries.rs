@@ -1,4 +1,4 @@
-//! What every store promises of mailboxes delivery by delivery: what is open, taking back, putting away and bringing back.
+//! What every store promises of mailboxes delivery by delivery: what is open, taking back, archiving and bringing back.
 
 use std::time::{Duration, Instant};
 
@@ -82,7 +82,7 @@ pub async fn open_deliveries_with_long_bodies_are_read_in_short_pages(store: &Sh
     assert_eq!(store.open_deliveries(&query(&team, Some("bob"))).await.unwrap().len(), 2);
 }
 
-pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) {
+pub async fn what_is_archived_is_hidden_for_its_recipient_alone(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob", "carol"])).await;
     assert_eq!(archived(store, &team, "bob", id).await, Some(true));
@@ -94,7 +94,7 @@ pub async fn what_is_put_away_is_hidden_for_its_recipient_alone(store: &Shared) 
     assert_eq!(team.delivery(id, "bob").await.state, state, "it was not read, and is not gone");
 }
 
-pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared) {
+pub async fn archiving_twice_is_told_and_keeps_the_first_time(store: &Shared) {
     let team = team(store).await;
     let (id, bob) = (team.send(draft("alice", &["bob"])).await, team.agent("bob"));
     assert_eq!(archived(store, &team, "bob", id).await, Some(true));
@@ -103,7 +103,7 @@ pub async fn putting_away_twice_is_told_and_keeps_the_first_time(store: &Shared)
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
 
-pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
+pub async fn of_many_who_archive_at_once_one_does(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"])).await;
     let mut tasks = JoinSet::new();
@@ -116,7 +116,7 @@ pub async fn of_many_who_put_away_at_once_one_does(store: &Shared) {
     assert_eq!(team.count_events(EventKind::MessageArchived).await, 1);
 }
 
-pub async fn who_has_no_delivery_puts_nothing_away(store: &Shared) {
+pub async fn who_has_no_delivery_archives_nothing(store: &Shared) {
     let team = team(store).await;
     let id = team.send(draft("alice", &["bob"])).await;
     let before = team.events().await;
@@ -125,7 +125,7 @@ pub async fn who_has_no_delivery_puts_nothing_away(store: &Shared) {
     assert_eq!(team.events().await, before);
 }
 
-pub async fn who_puts_a_delivery_away_or_brings_it_back_is_told(store: &Shared) {
+pub async fn who_archives_a_delivery_or_brings_it_back_is_told(store: &Shared) {
     let team = team(store).await;
     let (alice, bob, carol) = (team.agent("alice"), team.agent("bob"), team.agent("carol"));
     let id = team.send(draft("alice", &["bob"])).await;
@@ -141,7 +141,7 @@ pub async fn who_puts_a_delivery_away_or_brings_it_back_is_told(store: &Shared) 
     assert_eq!(told, expected);
 }
 
-pub async fn what_was_put_away_comes_back_as_it_was(store: &Shared) {
+pub async fn what_was_archived_comes_back_as_it_was(store: &Shared) {
     let team = team(store).await;
     let bob = team.agent("bob");
     let (read, unread) =
@@ -159,7 +159,7 @@ pub async fn what_was_put_away_comes_back_as_it_was(store: &Shared) {
     assert_eq!(team.inbox("bob").await, before);
     assert_eq!(team.delivery(read, "carol").await.state.archived_at, Some(at("16:05:00")), "each for itself");
     assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [unread], "what was not seen is new still");
-    assert_eq!(archived(store, &team, "bob", read).await, Some(true), "and can be put away again");
+    assert_eq!(archived(store, &team, "bob", read).await, Some(true), "and can be archived again");
 }
 
 pub async fn bringing_back_what_is_not_away_changes_nothing(store: &Shared) {

@@ -55,7 +55,7 @@ pub async fn what_a_message_does_not_say_is_kept_as_not_said(store: &Shared) {
     assert_eq!(plain.cc, Vec::<String>::new());
 }
 
-pub async fn every_kind_importance_and_voucher_is_read_back(store: &Shared) {
+pub async fn every_kind_importance_and_vouched_is_read_back(store: &Shared) {
     let team = team(store).await;
     for kind in Kind::all() {
         let sent = team.sent(Draft { kind: Some(kind), ..draft("alice", &["bob"]) }).await;

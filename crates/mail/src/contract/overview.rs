@@ -30,7 +30,7 @@ async fn acknowledge(store: &Shared, team: &Team, name: &str, id: MessageId) {
     store.mark(team.agent(name), id, &mark, at("16:05:00")).await.unwrap();
 }
 
-async fn put_away(store: &Shared, team: &Team, name: &str, id: MessageId) {
+async fn archive(store: &Shared, team: &Team, name: &str, id: MessageId) {
     store.archive(team.agent(name), id, team.agent(name), at("16:05:00")).await.unwrap();
 }
 
@@ -73,8 +73,8 @@ pub async fn a_listing_tells_how_it_stands_with_all_deliveries(store: &Shared) {
     assert_eq!(stands().await, (2, 1, 2, 0));
     acknowledge(store, &team, "carol", id).await;
     assert_eq!(stands().await, (2, 0, 1, 0), "who acknowledged has read it");
-    put_away(store, &team, "bob", id).await;
-    assert_eq!(stands().await, (2, 0, 0, 1), "nothing is due of what is put away");
+    archive(store, &team, "bob", id).await;
+    assert_eq!(stands().await, (2, 0, 0, 1), "nothing is due of what is archived");
     let post = NewPost::chat(ChannelName::parse("dev").unwrap());
     team.send(draft("alice", &[]).posted(post)).await;
     assert_eq!(stands().await, (0, 0, 0, 0), "what is said to nobody in particular has no deliveries");
@@ -96,10 +96,10 @@ pub async fn a_listing_shows_the_beginning_of_a_body(store: &Shared) {
     }
 }
 
-pub async fn all_mail_is_listed_whether_it_is_put_away_or_not(store: &Shared) {
+pub async fn all_mail_is_listed_whether_it_is_archived_or_not(store: &Shared) {
     let team = team(store).await;
     let sent = team.send_many(2).await;
-    put_away(store, &team, "bob", sent[1]).await;
+    archive(store, &team, "bob", sent[1]).await;
     assert_eq!(listed(store, &all(&team)).await, [sent[1], sent[0]]);
     assert_eq!(listed(store, &of(&team, "bob")).await, [sent[0]], "an agent's own is what is open");
     let away = Listing { archived_only: true, ..of(&team, "bob") };
@@ -128,8 +128,8 @@ pub async fn a_listing_can_be_narrowed_to_what_is_unread(store: &Shared) {
     read(store, &team, "bob", sent[0]).await;
     read(store, &team, "carol", sent[0]).await;
     read(store, &team, "bob", sent[1]).await;
-    put_away(store, &team, "bob", sent[2]).await;
-    put_away(store, &team, "carol", sent[2]).await;
+    archive(store, &team, "bob", sent[2]).await;
+    archive(store, &team, "carol", sent[2]).await;
     assert_eq!(listed(store, &wanted(all(&team))).await, [sent[3], sent[1]], "carol has not read it");
     assert_eq!(listed(store, &wanted(of(&team, "bob"))).await, [sent[3]]);
     assert_eq!(listed(store, &wanted(of(&team, "carol"))).await, [sent[3], sent[1]]);
@@ -148,12 +148,12 @@ pub async fn a_listing_can_be_narrowed_to_what_lacks_an_acknowledgement(store: &
     acknowledge(store, &team, "bob", sent[1]).await;
     acknowledge(store, &team, "carol", sent[1]).await;
     acknowledge(store, &team, "bob", sent[2]).await;
-    put_away(store, &team, "carol", sent[3]).await;
+    archive(store, &team, "carol", sent[3]).await;
     read(store, &team, "bob", sent[4]).await;
     assert_eq!(listed(store, &wanted(all(&team))).await, [sent[4], sent[3], sent[2]]);
     assert_eq!(listed(store, &wanted(of(&team, "bob"))).await, [sent[4], sent[3]], "to have read it is not enough");
     assert_eq!(listed(store, &wanted(of(&team, "carol"))).await, [sent[4], sent[2]]);
-    put_away(store, &team, "bob", sent[3]).await;
+    archive(store, &team, "bob", sent[3]).await;
     assert_eq!(listed(store, &wanted(all(&team))).await, [sent[4], sent[2]]);
 }
 
@@ -171,7 +171,7 @@ pub async fn a_listing_can_be_narrowed_to_what_matters_or_is_of_a_kind(store: &S
         let draft = important(plain.clone(), importance);
         sent.push(team.send(kind.map_or(draft.clone(), |kind| of_kind(draft, kind))).await);
     }
-    put_away(store, &team, "bob", sent[4]).await;
+    archive(store, &team, "bob", sent[4]).await;
     let urgent = |listing: Listing| Listing { urgent_only: true, ..listing };
     let done = |listing: Listing| Listing { kind: kind_called("DONE"), ..listing };
     assert_eq!(listed(store, &urgent(all(&team))).await, [sent[4], sent[3], sent[2]]);
@@ -194,12 +194,12 @@ pub async fn each_condition_on_deliveries_is_met_by_some_delivery(store: &Shared
     let plain = team.send(of_kind(both.clone(), "HELP_REQUEST")).await;
     let kindless = team.send(important(both, Importance::High)).await;
     for id in [id, plain, kindless] {
-        put_away(store, &team, "carol", id).await;
+        archive(store, &team, "carol", id).await;
     }
     let open = team.send(wanted.clone()).await;
     let gone = team.send(wanted).await;
-    put_away(store, &team, "bob", gone).await;
-    put_away(store, &team, "carol", gone).await;
+    archive(store, &team, "bob", gone).await;
+    archive(store, &team, "carol", gone).await;
     let every = |listing| Listing {
         unread_only: true,
         ack_due_only: true,
@@ -208,7 +208,7 @@ pub async fn each_condition_on_deliveries_is_met_by_some_delivery(store: &Shared
         kind: kind_called("HELP_REQUEST"),
         ..listing
     };
-    assert_eq!(listed(store, &every(all(&team))).await, [id], "bob has not read it, and carol put it away");
+    assert_eq!(listed(store, &every(all(&team))).await, [id], "bob has not read it, and carol archived it");
     assert_eq!(listed(store, &every(of(&team, "bob"))).await, [], "one delivery cannot be both");
     let open_only = Listing { archived_only: false, ..every(of(&team, "carol")) };
     assert_eq!(listed(store, &open_only).await, [open]);
@@ -263,7 +263,7 @@ pub async fn a_blind_copy_is_listed_for_its_own_agent_alone(store: &Shared) {
     }
     let mine = &store.listing(&of(&team, "bob")).await.unwrap()[0];
     assert_eq!((mine.deliveries, mine.unread, mine.acks_due, mine.archived), (1, 0, 0, 0));
-    put_away(store, &team, "carol", id).await;
+    archive(store, &team, "carol", id).await;
     assert_eq!(listed(store, &Listing { archived_only: true, ..all(&team) }).await, []);
     let away = Listing { archived_only: true, ..of(&team, "carol") };
     assert_eq!(store.listing(&away).await.unwrap()[0].archived, 1);
@@ -306,6 +306,6 @@ pub async fn unread_deliveries_are_counted_up_to_a_number(store: &Shared) {
     assert_eq!(count(Some("carol"), PLENTY).await, 2, "a blind copy counts for its own agent");
     assert_eq!((count(None, 2).await, count(Some("bob"), 2).await, count(None, 0).await), (2, 2, 0));
     read(store, &team, "bob", first).await;
-    put_away(store, &team, "bob", second).await;
+    archive(store, &team, "bob", second).await;
     assert_eq!((count(None, PLENTY).await, count(Some("bob"), PLENTY).await), (2, 1));
 }

@@ -8,7 +8,7 @@ use super::fixtures::{Draft, PLENTY, Team, at, draft, team, team_at};
 use crate::channels::{CHAT, ChannelName, NewPost, WATCHER};
 use crate::ids::MessageId;
 use crate::presence::{AWAKE, NewPresence, OFFLINE, Source};
-use crate::watches::{Begun, MAILBOX, NewWatch, Outcome, Run, RunQuery, RunState, Taken, answer_key};
+use crate::watches::{Begun, MAILBOX, NewWatch, Run, RunOutcome, RunQuery, RunState, Taken, answer_key};
 
 fn watch(team: &Team, channel: &str, holder: &str) -> NewWatch {
     NewWatch {
@@ -37,7 +37,7 @@ async fn take(store: &Shared, team: &Team, message: MessageId) -> Taken {
     store.take_on(team.agent("bob"), "dev", message, at("16:10:00")).await.unwrap()
 }
 
-async fn finish(store: &Shared, team: &Team, message: MessageId, outcome: Outcome) -> bool {
+async fn finish(store: &Shared, team: &Team, message: MessageId, outcome: RunOutcome) -> bool {
     store.finish_run(team.agent("bob"), message, &outcome, at("16:20:00")).await.unwrap()
 }
 
@@ -123,9 +123,9 @@ pub async fn a_message_is_taken_on_once(store: &Shared) {
     let ids = team.send_many(2).await;
     assert_eq!(take(store, &team, ids[0]).await, Taken::New);
     assert_eq!(take(store, &team, ids[0]).await, Taken::Already);
-    assert!(finish(store, &team, ids[0], Outcome::Answered).await);
+    assert!(finish(store, &team, ids[0], RunOutcome::Answered).await);
     assert_eq!(take(store, &team, ids[0]).await, Taken::Already, "it is done");
-    assert!(!finish(store, &team, ids[1], Outcome::Silent).await, "it was never taken on");
+    assert!(!finish(store, &team, ids[1], RunOutcome::Silent).await, "it was never taken on");
     let carol = store.take_on(team.agent("carol"), "dev", ids[0], at("16:10:00")).await.unwrap();
     assert_eq!(carol, Taken::New, "another agent answers for itself");
 }
@@ -163,7 +163,7 @@ pub async fn a_chain_of_answers_is_counted_where_watchers_gave_them(store: &Shar
     }
     assert_eq!((hops(asked).await, hops(MessageId(99)).await), (0, 0));
     let by_hand = team.send(answer("alice", last)).await;
-    assert_eq!(hops(by_hand).await, 0, "who speaks for itself starts anew");
+    assert_eq!(hops(by_hand).await, 0, "who speaks for itself starts again");
     let other = team.send(answer("alice", last).key("watch:alice:1", 9)).await;
     assert_eq!(hops(other).await, 0, "the key is that of another answer");
     let post = NewPost { hops: 4, ..NewPost::chat(ChannelName::parse("dev").unwrap()) };
@@ -206,9 +206,9 @@ pub async fn runs_are_told_as_they_stand(store: &Shared) {
     for id in &ids {
         take(store, &team, *id).await;
     }
-    finish(store, &team, ids[1], Outcome::Answered).await;
-    finish(store, &team, ids[2], Outcome::Silent).await;
-    finish(store, &team, ids[3], Outcome::Failed("exit code 3".to_owned())).await;
+    finish(store, &team, ids[1], RunOutcome::Answered).await;
+    finish(store, &team, ids[2], RunOutcome::Silent).await;
+    finish(store, &team, ids[3], RunOutcome::Failed("exit code 3".to_owned())).await;
     let expected = [RunState::Running, RunState::Answered, RunState::Silent, RunState::Failed];
     assert_eq!(states(store, &team).await, expected);
     let bob = team.agent("bob");
@@ -275,14 +275,14 @@ pub async fn failed_runs_are_taken_on_again_when_somebody_wants_it(store: &Share
     let (ids, bob) = (team.send_many(4).await, team.agent("bob"));
     for id in &ids {
         take(store, &team, *id).await;
-        finish(store, &team, *id, Outcome::Failed("no".to_owned())).await;
+        finish(store, &team, *id, RunOutcome::Failed("no".to_owned())).await;
     }
-    assert!(!finish(store, &team, ids[1], Outcome::Answered).await, "whoever comes too late changes nothing");
+    assert!(!finish(store, &team, ids[1], RunOutcome::Answered).await, "whoever comes too late changes nothing");
     let wanted = [ids[1], MessageId(99)];
     assert_eq!(store.retry_runs(bob, &wanted, at("16:30:00")).await.unwrap(), [ids[1]], "only what failed");
-    assert!(!finish(store, &team, ids[1], Outcome::Answered).await, "nobody has it yet");
+    assert!(!finish(store, &team, ids[1], RunOutcome::Answered).await, "nobody has it yet");
     assert_eq!(take(store, &team, ids[1]).await, Taken::Again);
-    assert_eq!(runs(store, &team).await[1].tries, 1, "tries are counted anew");
+    assert_eq!(runs(store, &team).await[1].tries, 1, "tries are counted from the start");
     assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), [ids[0], ids[2], ids[3]]);
     assert_eq!(store.retry_runs(bob, &[], at("16:40:00")).await.unwrap(), []);
 }
@@ -293,6 +293,6 @@ pub async fn watching_tells_nothing_in_the_event_log(store: &Shared) {
     let before = team.events().await.len();
     begin(store, &watch(&team, "dev", "w1"), "16:00:00").await;
     take(store, &team, id).await;
-    finish(store, &team, id, Outcome::Silent).await;
+    finish(store, &team, id, RunOutcome::Silent).await;
     assert_eq!(team.events().await.len(), before);
 }

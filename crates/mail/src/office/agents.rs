@@ -6,8 +6,8 @@ use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
 
-/// How often a name is drawn for an agent that came without one.
-const DRAWS: u64 = 4096;
+/// How many names are generated at most for an agent that came without one.
+const MOST_GENERATED: u64 = 4096;
 /// The longest program, model or description, in bytes.
 const LONGEST_FIELD: usize = 16 * 1024;
 
@@ -52,7 +52,7 @@ impl Office {
         };
         let (agent, token) = match wanted {
             Some(name) => self.register_as(&project, &name, &registration).await?,
-            None => self.register_drawn(&project, &registration.profile).await?,
+            None => self.register_generated(&project, &registration.profile).await?,
         };
         self.sign_of_life(project.id, agent.id);
         Ok(Registered { project, agent, token })
@@ -83,11 +83,11 @@ impl Office {
         Ok((agent.ok_or_else(|| Error::Unproved { name: name.as_str().to_owned(), given })?, token))
     }
 
-    /// Registers under a name that nobody has; another is drawn when somebody else was faster.
-    async fn register_drawn(&self, project: &Project, profile: &Profile) -> Result<(Agent, String), Error> {
+    /// Registers under a name that nobody has; another is generated when somebody else was faster.
+    async fn register_generated(&self, project: &Project, profile: &Profile) -> Result<(Agent, String), Error> {
         let seed = self.chance.seed();
         let (token, hash) = self.new_token();
-        for attempt in 0..DRAWS {
+        for attempt in 0..MOST_GENERATED {
             let name = assigned_name(seed, attempt);
             if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
                 continue;

@@ -101,7 +101,7 @@ mod tests {
         directory.learn_agent(project, "alice", AgentId(7), now);
         assert_eq!([found(0), found(4_999), found(5_000)], [Some(AgentId(7)), Some(AgentId(7)), None]);
         directory.learn_agent(project, "alice", AgentId(7), now + Duration::from_secs(5));
-        assert_eq!(found(9_999), Some(AgentId(7)), "who is found again is remembered anew");
+        assert_eq!(found(9_999), Some(AgentId(7)), "who is found again is remembered again");
         directory.forget_agent(project, "alice");
         assert_eq!(found(5_000), None);
         assert_eq!(directory.agent(ProjectId(2), "alice", now), None);

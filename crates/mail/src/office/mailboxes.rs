@@ -1,4 +1,4 @@
-//! Mailboxes, delivery by delivery: what is open, finding one, and putting it away.
+//! Mailboxes, delivery by delivery: what is open, finding one, and archiving it.
 
 use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
@@ -64,14 +64,14 @@ impl Office {
         DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))
     }
 
-    /// Puts the agent's delivery away; whether this call did it.
+    /// Archives the agent's delivery; whether this call did it.
     pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let is_new = self.store.archive(agent.id, id, agent.id, self.clock.now()).await?;
         self.tell_moved(&project, &agent, id, is_new).await
     }
 
-    /// Wakes whoever waits for the mail of an agent whose delivery was put away or brought back; whether it was.
+    /// Wakes whoever waits for the mail of an agent whose delivery was archived or brought back; whether it was.
     pub(super) async fn tell_moved(
         &self,
         project: &Project,

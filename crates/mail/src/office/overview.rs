@@ -28,7 +28,7 @@ pub struct ListingRequest<'a> {
     pub ack_due_only: bool,
     /// Only what is of high importance, or urgent.
     pub urgent_only: bool,
-    /// Only what is put away.
+    /// Only what is archived.
     pub archived_only: bool,
     /// Only what is of this kind.
     pub kind: Option<Kind>,

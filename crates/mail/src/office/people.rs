@@ -1,6 +1,6 @@
 //! People, who write from the page and look after agents: who they are, and what they may do for an agent.
 //!
-//! A person has a name and a mailbox like an agent, and its mail is vouched for as a human's. It may put away and bring back
+//! A person has a name and a mailbox like an agent, and its mail is marked as a human's. It may archive and bring back
 //! anybody's mail, give back anybody's reservations, and retire agents; whatever it does so is told as its own doing.
 
 use jiff::Timestamp;
@@ -54,7 +54,7 @@ impl Office {
         Ok(agent)
     }
 
-    /// Puts a recipient's delivery away, as a person wants it; whether this call did it.
+    /// Archives a recipient's delivery, as a person wants it; whether this call did it.
     pub async fn archive_for(
         &self,
         project_key: &str,
@@ -67,7 +67,7 @@ impl Office {
         self.tell_moved(&project, &recipient, id, is_new).await
     }
 
-    /// Brings a recipient's delivery back that was put away, as a person wants it; whether it was.
+    /// Brings a recipient's archived delivery back, as a person wants it; whether it was.
     pub async fn bring_back_for(
         &self,
         project_key: &str,

@@ -102,7 +102,7 @@ impl Office {
     /// time of its last sign of life.
     ///
     /// What is known here and newer stays. A file without a time cannot be newer than anything that is known, and neither
-    /// can one that is dated so far ahead that no clock explains it: it would be news at every look.
+    /// can one that is dated so far ahead that no clock explains it: it would count as new at every look.
     pub async fn heard(&self, source: Source, project_key: &str, heartbeat: &Heartbeat) -> Result<bool, Error> {
         let state = heartbeat.state.as_deref().unwrap_or(UNKNOWN);
         check_state("state", state)?;

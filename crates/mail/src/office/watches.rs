@@ -6,7 +6,7 @@ use super::{Claim, Office};
 use crate::clock::after_seconds;
 use crate::error::{Error, check_text};
 use crate::ids::MessageId;
-use crate::watches::{Begun, NewWatch, Outcome, Run, RunQuery, Taken};
+use crate::watches::{Begun, NewWatch, Run, RunOutcome, RunQuery, Taken};
 
 /// How long a watcher is believed to be there after it last said so, in seconds. It says so every half minute.
 const HELD_FOR: i64 = 120;
@@ -96,7 +96,7 @@ impl Office {
         project_key: &str,
         agent: Claim<'_>,
         message: MessageId,
-        outcome: &Outcome,
+        outcome: &RunOutcome,
     ) -> Result<bool, Error> {
         check_text("note", outcome.note(), LONGEST_NOTE)?;
         let (_, agent, _) = self.acting(project_key, agent).await?;

@@ -28,8 +28,7 @@ pub enum Names {
     /// Those that are registered. One acts on one's own deliveries.
     #[default]
     Known,
-    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and act on all
-    /// deliveries.
+    /// Any: whoever writes or is written to has a mailbox from then on. Callers own their names, and all mail.
     Any,
 }
 
@@ -81,8 +80,8 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         Ok(deliveries)
     }
 
-    /// A part of a thread, oldest first, behind the delivery `after`: each message once, as the reader's delivery or the
-    /// first. An empty part is the last.
+    /// A part of a thread, oldest first, behind the delivery `after`: each message once; an empty part is the last.
+    /// A message is the reader's delivery, else the first.
     pub async fn thread_page(
         &self,
         id: &str,
@@ -151,8 +150,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     }
 
     fn delivery_with(&self, delivered: DeliveredMessage, reply_to: Option<String>) -> ProviderDelivery {
-        // Deliveries of one message were sent at one time. Here the later one has the later time, as
-        // long as it does not reach that of the next message.
+        // Of one message the later delivery has the later time, up to that of the next message.
         let apart = i64::try_from(delivered.place - 1).unwrap_or(MOST_APART).min(MOST_APART);
         let created_at = delivered.message.created_at.saturating_add(SignedDuration::from_nanos(apart));
         // The blind do not learn of each other by their places.
@@ -235,7 +233,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         }
     }
 
-    /// A delivery that the reader may know of: a blind one is for its recipient and the sender alone, and not there for others.
+    /// A delivery that the reader may know of: a blind one is there for its recipient and the sender alone.
     async fn known(&self, delivered: DeliveredMessage, id: &str) -> Result<DeliveredMessage, ProviderError> {
         let owns_all = self.names == Names::Any && !self.office.is_strict();
         let is_theirs = self

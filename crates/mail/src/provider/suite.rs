@@ -169,7 +169,7 @@ pub async fn what_was_archived_can_be_read(provider: &Shared) {
     let delivery = sent(provider, "bob").await;
     provider.archive(&delivery.id).await.unwrap();
     let read = provider.read(&delivery.id).await.unwrap();
-    // Not every backend says that it was put away.
+    // Not every backend says that it is archived.
     let delivery = ProviderDelivery { archived: read.archived, ..delivery };
     assert_eq!(read, ProviderDelivery { read: true, ..delivery.clone() });
     assert_eq!(provider.get(&delivery.id).await.unwrap(), read);

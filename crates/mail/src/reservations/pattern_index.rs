@@ -84,7 +84,7 @@ impl<T> PatternIndex<T> {
         wanted: &'a Pattern,
         relevant: impl Fn(&T) -> bool + 'a,
     ) -> impl Iterator<Item = (&'a Pattern, &'a T)> + 'a {
-        let questions: Arc<[Question]> = Sketch::of_each(wanted).iter().map(Question::new).collect();
+        let questions: Arc<[PatternProbe]> = Sketch::of_each(wanted).iter().map(PatternProbe::new).collect();
         let asked = Arc::clone(&questions);
         (0..self.held.len().div_ceil(BLOCK))
             .flat_map(move |block| {
@@ -112,13 +112,13 @@ impl<T> Default for PatternIndex<T> {
 }
 
 /// What a wanted sketch knows, the most telling facts first, without those it does not know.
-struct Question {
+struct PatternProbe {
     facts: Vec<(usize, Fact)>,
     fewest: u16,
     most: u16,
 }
 
-impl Question {
+impl PatternProbe {
     fn new(sketch: &Sketch) -> Self {
         let mut facts = Vec::new();
         for place in sketch.telling_first() {
@@ -153,7 +153,7 @@ impl Columns {
     /// The sketches of a block whose telling facts do not rule out a meeting, as bits.
     ///
     /// The loops have no branches, so that the compiler can compare several sketches at once.
-    fn ask(&self, question: &Question, block: usize) -> u64 {
+    fn ask(&self, question: &PatternProbe, block: usize) -> u64 {
         let from = block * BLOCK;
         let to = self.fewest.len().min(from + BLOCK);
         let mut alive = [0_u8; BLOCK];
@@ -175,7 +175,7 @@ impl Columns {
     }
 
     /// Whether no fact at all about the sketch at `place` rules out a meeting.
-    fn allow(&self, question: &Question, place: usize) -> bool {
+    fn allow(&self, question: &PatternProbe, place: usize) -> bool {
         question.facts.iter().all(|(fact, wanted)| {
             let column = &self.facts[*fact];
             (column.values[place] ^ wanted.value) & column.known[place] & wanted.known == 0

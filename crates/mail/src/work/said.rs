@@ -6,7 +6,7 @@ use formats::json::{self, Type};
 use formats::markdown::{self, Kind as Word};
 use formats::{Kind, Typed};
 
-use super::{Checkpoint, Failure, Outcome, Progress, State};
+use super::{Checkpoint, Failure, Progress, State, WorkOutcome};
 use crate::messages::Message;
 
 /// What a message says of the work.
@@ -86,7 +86,7 @@ impl Said {
                 Self::Asks { issue: text("issue_type"), problem: text("problem"), question: text("question") }
             }
             Some(Word::HelpResponse) => Self::Answers,
-            Some(kind @ (Word::OfferingReady | Word::Done)) => Self::becomes(State::Done(Outcome {
+            Some(kind @ (Word::OfferingReady | Word::Done)) => Self::becomes(State::Done(WorkOutcome {
                 commit: text("commit_sha"),
                 tests: message.flag("tests_pass"),
                 lint: message.flag("lint_pass"),
@@ -161,7 +161,7 @@ impl Said {
         match completion.text("status") {
             "complete" => {
                 let tests = tests_passed(completion);
-                Self::becomes(State::Done(Outcome { tests, summary, ..Outcome::default() }))
+                Self::becomes(State::Done(WorkOutcome { tests, summary, ..WorkOutcome::default() }))
             }
             "partial" => Self::becomes(State::Checkpointed(Checkpoint { progress: summary, ..Checkpoint::default() })),
             "blocked" => Self::Asks { issue: BLOCKED.to_owned(), problem: summary, question: String::new() },

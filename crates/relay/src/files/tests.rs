@@ -146,7 +146,7 @@ fn first(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_taken_name_is_left_alone_and_another_one_drawn() {
+async fn a_taken_name_is_left_alone_and_another_one_generated() {
     let (town, shared) = (town(), shared());
     let id = town.post("codex", "hello").await;
     let post = town.store.post(id).await.unwrap().unwrap();

@@ -10,7 +10,7 @@ const MOST_CALLED: usize = 32;
 const LONGEST_SUBJECT: usize = 200;
 
 /// A message without its body, in at most so many bytes if that can be.
-pub(super) fn of_message(mut event: Value, office: &str, resource: &str, room: usize) -> String {
+pub(super) fn of_message(mut event: Value, office: &str, resource: &str, budget: usize) -> String {
     event["reference"] = json!(resource);
     event["reference_office"] = json!(office);
     event["message"]["body_md"] = Value::Null;
@@ -20,7 +20,7 @@ pub(super) fn of_message(mut event: Value, office: &str, resource: &str, room: u
         event["message"]["subject"] = json!(cut);
     }
     let text = event.to_string();
-    if text.len() <= room {
+    if text.len() <= budget {
         return text;
     }
     event["message"]["to"] = Value::Null;
@@ -30,7 +30,7 @@ pub(super) fn of_message(mut event: Value, office: &str, resource: &str, room: u
 
 /// A document with as much of the post's text as fits, in at most so many bytes if that can be. Its last line says where
 /// the whole is, and calls whom the post called: their names may stand behind the cut.
-pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, called: &[String], room: usize) -> String {
+pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, called: &[String], budget: usize) -> String {
     said.id = whole.name();
     let text = std::mem::take(&mut said.text);
     said.code = None;
@@ -42,20 +42,20 @@ pub(super) fn of_post(mut said: ChannelMessage, whole: &Announcement, called: &[
         format!("\n[This is the beginning. The whole is {id} at the post office {office}: {resource}]{calls}");
     said.text.clone_from(&last_line);
     whole.put_on(&mut said);
-    if said.to_json().len() > room {
+    if said.to_json().len() > budget {
         // Its author filled it with other things.
         said.metadata = Map::new();
         whole.put_on(&mut said);
     }
-    let left = room.saturating_sub(said.to_json().len());
+    let left = budget.saturating_sub(said.to_json().len());
     said.text = format!("{}{last_line}", beginning(&text, left));
     whole.put_on(&mut said);
     said.to_json()
 }
 
 /// As much of a text as fits into so many bytes once it is written as JSON.
-fn beginning(text: &str, room: usize) -> &str {
-    let mut left = room;
+fn beginning(text: &str, budget: usize) -> &str {
+    let mut left = budget;
     for (index, letter) in text.char_indices() {
         let length = match letter {
             '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

@@ -80,10 +80,10 @@ impl EventWriter<'_> {
         let whole = self.message_event(event, &message);
         let numbered =
             deliveries.iter().enumerate().map(|(index, delivery)| (self.delivery_id(event, index), delivery));
-        let room = self.room(event, &self.delivery_id(event, deliveries.len()));
+        let budget = self.budget(event, &self.delivery_id(event, deliveries.len()));
         let payload = match whole.to_string() {
-            text if text.len() <= room => text,
-            _ => announcement::of_message(whole, self.office, &self.resource(id), room),
+            text if text.len() <= budget => text,
+            _ => announcement::of_message(whole, self.office, &self.resource(id), budget),
         };
         let payload = Bytes::from(payload);
         Ok(numbered
@@ -98,7 +98,7 @@ impl EventWriter<'_> {
         let mark = OfficeMark::of(&said).map(|mark| mark.key());
         let id = mark.as_ref().map_or_else(|| named(&post.external_id), |key| format!("{}:{key}", self.project.slug));
         let (text, topic) = (said.to_json(), Topic::Channel(&post.channel));
-        if text.len() <= self.room(event, &id) {
+        if text.len() <= self.budget(event, &id) {
             return self.publication(event, topic, &id, text);
         }
         let whole = Announcement {
@@ -110,7 +110,7 @@ impl EventWriter<'_> {
         let id = named(&whole.name());
         let called: Vec<String> = [&post.message.to[..], &post.message.cc[..]].concat();
         let called: Vec<String> = called.into_iter().filter(|name| !name.starts_with(SIGN)).collect();
-        let stub = announcement::of_post(said, &whole, &called, self.room(event, &id));
+        let stub = announcement::of_post(said, &whole, &called, self.budget(event, &id));
         self.publication(event, topic, &id, stub)
     }
 
@@ -197,7 +197,7 @@ impl EventWriter<'_> {
     }
 
     /// How many bytes are left beside the headers.
-    fn room(&self, event: &Event, id: &str) -> usize {
+    fn budget(&self, event: &Event, id: &str) -> usize {
         const FRAME: usize = "NATS/1.0\r\n\r\n".len();
         const AROUND: usize = ": \r\n".len();
         let length = |(name, values): (&HeaderName, &Vec<HeaderValue>)| -> usize {

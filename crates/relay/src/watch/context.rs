@@ -12,7 +12,7 @@ const LEFT_OUT: &str = "(older messages are left out)";
 
 /// The last `count` of what was said before `agent` answers `message`, the oldest first, each between marks of its own:
 /// what came before the message, and what the agent itself has said since, for it may have answered others meanwhile.
-/// Its own words take at most half, of the count and of the room, unless less came before. Where there is no room, the
+/// Its own words take at most half, of the count and of the budget, unless less came before. Beyond the budget, the
 /// oldest go first; the newest is cut rather than left out.
 pub fn context(said: &[Heard], message: &Heard, agent: &str, count: usize) -> String {
     let mut all: Vec<&Heard> = said.iter().collect();
@@ -31,21 +31,21 @@ fn newest<'a, 'b>(said: &'b [&'a Heard], count: usize) -> &'b [&'a Heard] {
     &said[said.len().saturating_sub(count)..]
 }
 
-/// The newest of them that there is room for.
-fn fitting(said: &[&Heard], mut room: usize) -> Vec<String> {
+/// The newest of them that fit the budget.
+fn fitting(said: &[&Heard], mut budget: usize) -> Vec<String> {
     let mut parts = Vec::new();
     for one in said.iter().rev() {
         let part = whole(one);
-        if part.len() > room {
+        if part.len() > budget {
             if parts.is_empty() {
-                parts.push(cut(one, room));
+                parts.push(cut(one, budget));
             }
             if parts.len() < said.len() {
                 parts.push(LEFT_OUT.to_owned());
             }
             break;
         }
-        room = room.saturating_sub(part.len() + 1);
+        budget = budget.saturating_sub(part.len() + 1);
         parts.push(part);
     }
     parts.reverse();
@@ -56,9 +56,9 @@ fn whole(said: &Heard) -> String {
     fence::marked(&format!("{}\n{}", head(said), said.text))
 }
 
-/// The message with less of its text. What is replaced in it may make it longer, so half the room is for that.
-fn cut(said: &Heard, room: usize) -> String {
-    let text = fence::beginning(&said.text, room / 2);
+/// The message with less of its text. What is replaced in it may make it longer, so half the budget is for that.
+fn cut(said: &Heard, budget: usize) -> String {
+    let text = fence::beginning(&said.text, budget / 2);
     let whole = said.text.len();
     fence::marked(&format!("{}\n{text}\n[cut here; the whole message has {whole} bytes]", head(said)))
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn many_answers_of_the_agent_leave_room_for_what_came_before() {
+    fn many_answers_of_the_agent_leave_some_for_what_came_before() {
         let before = (1..=9).map(|id| said(id, "claude", "asked"));
         let since = (20..=29).map(|id| said(id, "codex", "answered"));
         let all: Vec<Heard> = before.chain(since).collect();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn long_answers_of_the_agent_leave_room_for_what_came_before() {
+    fn long_answers_of_the_agent_leave_some_for_what_came_before() {
         let all = [said(1, "claude", "asked"), said(3, "codex", "early"), said(4, "codex", &"y".repeat(100_000))];
         let told = context(&all, &said(2, "claude", "now"), "codex", 10);
         assert_eq!(ids(&told), ["#1", "#4"]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_longer_than_all_room_is_cut() {
+    fn a_message_longer_than_the_whole_budget_is_cut() {
         let told = context(&[said(1, "claude", &"<".repeat(1_000_000))], &said(2, "claude", "now"), "codex", 10);
         assert_eq!(ids(&told), ["#1"]);
         assert!(told.contains("[cut here; the whole message has 1000000 bytes]"));

@@ -16,32 +16,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::problem::HttpProblem;
 
 /// What the bodies of all requests under way may take, in bytes.
-const ROOM_FOR_ALL: u32 = 256 * 1024 * 1024;
+const BUDGET: u32 = 256 * 1024 * 1024;
 /// How long a body may take to arrive.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
-/// The room for bodies.
-pub struct Room {
+/// How many bytes the bodies of all requests may take at once.
+pub struct BodyBudget {
     bytes: Arc<Semaphore>,
     largest_request: usize,
 }
 
-/// A body that was read. Its room is free again when it is dropped.
+/// A body that was read. Its share is free again when it is dropped.
 pub struct ReceivedBody {
     /// What it says.
     pub bytes: Bytes,
-    _room: OwnedSemaphorePermit,
+    _share: OwnedSemaphorePermit,
 }
 
-impl Room {
-    /// Room for requests of at most `largest_request` bytes each.
+impl BodyBudget {
+    /// A budget for requests of at most `largest_request` bytes each.
     pub fn new(largest_request: usize) -> Self {
-        Self { bytes: Arc::new(Semaphore::new(ROOM_FOR_ALL as usize)), largest_request }
+        Self { bytes: Arc::new(Semaphore::new(BUDGET as usize)), largest_request }
     }
 
     /// Reads a whole body.
     pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<ReceivedBody, HttpProblem> {
-        let mut room = self.make(told_length(headers))?;
+        let mut share = self.make(told_length(headers))?;
         let reading = axum::body::to_bytes(body, self.largest_request);
         let bytes = match tokio::time::timeout(SLOWEST_BODY, reading).await {
             Ok(Ok(bytes)) => bytes,
@@ -49,20 +49,20 @@ impl Room {
             Ok(Err(_)) => return Err(HttpProblem::malformed()),
             Err(_) => return Err(HttpProblem::too_slow()),
         };
-        // A body that did not say its length took the room of the largest, and may wait for mail with it.
-        drop(room.split(room.num_permits().saturating_sub(bytes.len())));
-        Ok(ReceivedBody { bytes, _room: room })
+        // A body that did not say its length took the share of the largest, and may wait for mail with it.
+        drop(share.split(share.num_permits().saturating_sub(bytes.len())));
+        Ok(ReceivedBody { bytes, _share: share })
     }
 
-    /// Room for a body that says to have `told` bytes; it may turn out to be shorter.
+    /// The share of a body that says to have `told` bytes; it may turn out to be shorter.
     fn make(&self, told: Option<u64>) -> Result<OwnedSemaphorePermit, HttpProblem> {
         let largest = self.largest_request as u64;
         let wanted = told.unwrap_or(largest);
         if wanted > largest {
             return Err(HttpProblem::too_large(self.largest_request));
         }
-        // One that alone is larger than the room has it all for itself.
-        let wanted = u32::try_from(wanted).unwrap_or(ROOM_FOR_ALL).min(ROOM_FOR_ALL);
+        // One that alone is larger than the budget has it all for itself.
+        let wanted = u32::try_from(wanted).unwrap_or(BUDGET).min(BUDGET);
         self.bytes.clone().try_acquire_many_owned(wanted).map_err(|_| HttpProblem::busy())
     }
 }
@@ -95,50 +95,50 @@ mod tests {
     }
 
     #[test]
-    fn bodies_take_the_room_that_they_say_and_the_largest_if_they_say_nothing() {
-        let room = Room::new(64 * MIB);
-        let three: Vec<_> = (0..3).map(|_| room.make(None).unwrap()).collect();
-        let rest = room.make(Some(64 * MIB as u64 - 1)).unwrap();
-        assert_eq!(status(room.make(Some(2))), 503);
-        assert_eq!(status(room.make(Some(1))), 200);
+    fn bodies_take_the_share_that_they_say_and_the_largest_if_they_say_nothing() {
+        let budget = BodyBudget::new(64 * MIB);
+        let three: Vec<_> = (0..3).map(|_| budget.make(None).unwrap()).collect();
+        let rest = budget.make(Some(64 * MIB as u64 - 1)).unwrap();
+        assert_eq!(status(budget.make(Some(2))), 503);
+        assert_eq!(status(budget.make(Some(1))), 200);
         drop(three);
-        assert_eq!(status(room.make(None)), 200, "what is done makes room");
+        assert_eq!(status(budget.make(None)), 200, "what is done frees its share");
         drop(rest);
-        assert_eq!(status(room.make(Some(64 * MIB as u64 + 1))), 413);
+        assert_eq!(status(budget.make(Some(64 * MIB as u64 + 1))), 413);
     }
 
     #[test]
-    fn a_body_larger_than_all_the_room_is_read_alone() {
-        let room = Room::new(usize::MAX);
-        let alone = room.make(None).unwrap();
-        assert_eq!(status(room.make(Some(1))), 503);
+    fn a_body_larger_than_the_whole_budget_is_read_alone() {
+        let budget = BodyBudget::new(usize::MAX);
+        let alone = budget.make(None).unwrap();
+        assert_eq!(status(budget.make(Some(1))), 503);
         drop(alone);
-        assert_eq!(status(room.make(Some(u64::MAX))), 200);
+        assert_eq!(status(budget.make(Some(u64::MAX))), 200);
     }
 
     #[tokio::test]
-    async fn a_body_that_was_read_keeps_no_more_room_than_it_has_bytes_and_that_until_it_is_dropped() {
-        let room = Room::new(256 * MIB);
-        let taken = room.read(&HeaderMap::new(), Body::from("twelve bytes")).await.unwrap();
-        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize - 12);
+    async fn a_body_that_was_read_keeps_no_larger_share_than_it_has_bytes_and_that_until_it_is_dropped() {
+        let budget = BodyBudget::new(256 * MIB);
+        let taken = budget.read(&HeaderMap::new(), Body::from("twelve bytes")).await.unwrap();
+        assert_eq!(budget.bytes.available_permits(), BUDGET as usize - 12);
         drop(taken);
-        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize);
+        assert_eq!(budget.bytes.available_permits(), BUDGET as usize);
     }
 
     #[tokio::test]
     async fn a_body_that_is_too_long_and_one_that_breaks_off_are_told_apart() {
-        let room = Room::new(4);
-        assert_eq!(status(room.read(&length(5), Body::from("12345")).await), 413);
-        assert_eq!(status(room.read(&HeaderMap::new(), Body::from("12345")).await), 413);
-        assert_eq!(status(room.read(&HeaderMap::new(), Body::from("1234")).await), 200);
+        let budget = BodyBudget::new(4);
+        assert_eq!(status(budget.read(&length(5), Body::from("12345")).await), 413);
+        assert_eq!(status(budget.read(&HeaderMap::new(), Body::from("12345")).await), 413);
+        assert_eq!(status(budget.read(&HeaderMap::new(), Body::from("1234")).await), 200);
         let parts = [Ok("12"), Err(io::Error::from(io::ErrorKind::UnexpectedEof))];
-        assert_eq!(status(room.read(&length(4), Body::from_stream(stream::iter(parts))).await), 400);
-        assert_eq!(room.bytes.available_permits(), ROOM_FOR_ALL as usize, "what failed keeps no room");
+        assert_eq!(status(budget.read(&length(4), Body::from_stream(stream::iter(parts))).await), 400);
+        assert_eq!(budget.bytes.available_permits(), BUDGET as usize, "what failed keeps no share");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_never_comes_is_given_up() {
         let never = Body::from_stream(stream::pending::<io::Result<Bytes>>());
-        assert_eq!(status(Room::new(4).read(&length(4), never).await), 408);
+        assert_eq!(status(BodyBudget::new(4).read(&length(4), never).await), 408);
     }
 }

@@ -99,7 +99,7 @@ impl Watcher {
                 // Every message signals, and one look sees what many of them changed.
                 tokio::time::sleep(AGENTS_PAUSE).await;
             }
-            if self.seen.is_news(newest(&self.office, &self.what).await) {
+            if self.seen.is_changed(newest(&self.office, &self.what).await) {
                 return;
             }
         }
@@ -112,7 +112,7 @@ struct Seen(Vec<i64>);
 
 impl Seen {
     /// Whether the client has to be told, and remembers what. A store that cannot answer changes nothing.
-    fn is_news(&mut self, newest: Result<Vec<i64>, StoreError>) -> bool {
+    fn is_changed(&mut self, newest: Result<Vec<i64>, StoreError>) -> bool {
         match newest {
             Ok(newest) if newest != self.0 => {
                 self.0 = newest;
@@ -162,12 +162,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_that_cannot_answer_is_no_news_and_makes_none_when_it_answers_again() {
+    fn a_store_that_cannot_answer_is_no_change_and_makes_none_when_it_answers_again() {
         let mut seen = Seen(vec![7]);
-        assert!(!seen.is_news(Err(StoreError::TooSlow)), "nothing is known to have changed");
-        assert!(!seen.is_news(Ok(vec![7])), "it is as it was");
-        assert!(seen.is_news(Ok(vec![8])));
-        assert!(!seen.is_news(Ok(vec![8])), "told once");
-        assert!(seen.is_news(Ok(vec![])), "the last one went");
+        assert!(!seen.is_changed(Err(StoreError::TooSlow)), "nothing is known to have changed");
+        assert!(!seen.is_changed(Ok(vec![7])), "it is as it was");
+        assert!(seen.is_changed(Ok(vec![8])));
+        assert!(!seen.is_changed(Ok(vec![8])), "told once");
+        assert!(seen.is_changed(Ok(vec![])), "the last one went");
     }
 }

@@ -20,7 +20,7 @@ use super::visit::Visit;
 const MOST_PAGES: usize = 512;
 /// How long the store is asked at a time.
 const ASKED_FOR: Duration = Duration::from_secs(1);
-/// How long news are gathered before a page is told: one look sees them all.
+/// How long changes are gathered before a page is told: one look sees them all.
 const GATHERED_FOR: Duration = Duration::from_millis(150);
 /// How often something is said, so that a connection that broke is noticed.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(20);
@@ -28,13 +28,13 @@ const AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 /// What pages that are open wait for.
 pub struct Live {
     office: Arc<Office>,
-    news: watch::Sender<News>,
+    notices: watch::Sender<PageNotice>,
     arrived: Notify,
     places: Arc<Semaphore>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct News {
+struct PageNotice {
     number: u64,
     is_over: bool,
 }
@@ -43,14 +43,14 @@ impl Live {
     /// Nobody listens yet.
     pub fn new(office: Arc<Office>) -> Arc<Self> {
         let places = Arc::new(Semaphore::new(MOST_PAGES));
-        Arc::new(Self { office, news: watch::Sender::default(), arrived: Notify::new(), places })
+        Arc::new(Self { office, notices: watch::Sender::default(), arrived: Notify::new(), places })
     }
 
     /// Tells those who listen of what is committed, until the office closes.
     pub async fn follow(self: Arc<Self>) {
         let mut last = None;
         while !self.office.wake().closing() {
-            if self.news.receiver_count() == 0 {
+            if self.notices.receiver_count() == 0 {
                 let _ = tokio::time::timeout(ASKED_FOR, self.arrived.notified()).await;
                 last = None;
                 continue;
@@ -60,7 +60,7 @@ impl Live {
                 Ok(changes) => {
                     // The first answer says only from where to count.
                     if last.replace(changes.stamp).is_some() {
-                        self.news.send_modify(|news| news.number += 1);
+                        self.notices.send_modify(|notice| notice.number += 1);
                     }
                 }
                 Err(error) => {
@@ -69,24 +69,24 @@ impl Live {
                 }
             }
         }
-        self.news.send_modify(|news| news.is_over = true);
+        self.notices.send_modify(|notice| notice.is_over = true);
     }
 }
 
 /// One page that listens.
 struct PageStream {
-    news: watch::Receiver<News>,
+    notices: watch::Receiver<PageNotice>,
     _place: OwnedSemaphorePermit,
 }
 
 impl PageStream {
     /// What to say next; nothing when it is over.
     async fn next(&mut self) -> Option<String> {
-        match tokio::time::timeout(AT_LEAST_EVERY, self.news.changed()).await {
+        match tokio::time::timeout(AT_LEAST_EVERY, self.notices.changed()).await {
             Ok(Ok(())) => {
                 tokio::time::sleep(GATHERED_FOR).await;
-                let news = *self.news.borrow_and_update();
-                (!news.is_over).then(|| format!("event: changed\ndata: {}\n\n", news.number))
+                let notice = *self.notices.borrow_and_update();
+                (!notice.is_over).then(|| format!("event: changed\ndata: {}\n\n", notice.number))
             }
             Ok(Err(_)) => None,
             Err(_) => Some(": still here\n\n".to_owned()),
@@ -101,10 +101,10 @@ pub async fn listen(visit: Visit) -> PageResult {
     drop(visit);
     let live = &door.web.live;
     let place = live.places.clone().try_acquire_owned().map_err(|_| Refused::too_many_pages())?;
-    let listener = PageStream { news: live.news.subscribe(), _place: place };
+    let listener = PageStream { notices: live.notices.subscribe(), _place: place };
     live.arrived.notify_one();
-    let news = stream::unfold(listener, |mut listener| async { Some((listener.next().await?, listener)) });
-    let said = stream::iter(["retry: 2000\n\n".to_owned()]).chain(news).map(Ok::<_, Infallible>);
+    let notices = stream::unfold(listener, |mut listener| async { Some((listener.next().await?, listener)) });
+    let said = stream::iter(["retry: 2000\n\n".to_owned()]).chain(notices).map(Ok::<_, Infallible>);
     // Without the last a proxy would gather what is said.
     let headers = [
         (CONTENT_TYPE.as_str(), "text/event-stream"),

@@ -19,7 +19,7 @@ use super::messages::{Tag, Unsent, address, names, subject, tags};
 use super::refused::PageResult;
 use super::visit::{Query, Visit, encoded, see};
 use super::who::Who;
-use super::work::Item;
+use super::work::WorkRow;
 
 /// How many messages a page shows, and how many bytes of HTML; at least one.
 const MESSAGES: usize = 40;
@@ -54,7 +54,7 @@ struct ConversationPage {
     subject: String,
     thread: String,
     total: usize,
-    work: Option<Item>,
+    work: Option<WorkRow>,
     earlier: Option<String>,
     later: Option<String>,
     messages: Vec<ShownMessage>,
@@ -225,10 +225,10 @@ fn answer(last: &Message, person: &str) -> Last {
 }
 
 /// How the work stands that a conversation is about.
-async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Result<Option<Item>, Error> {
+async fn work_of(office: &Office, project: &Project, page: &ThreadPage) -> Result<Option<WorkRow>, Error> {
     let Some(id) = office.store().work_of_thread(project.id, &page.thread).await? else { return Ok(None) };
     match office.work_story(&project.slug, &id, None, 1).await {
-        Ok(story) => Ok(Some(Item::new(story.item))),
+        Ok(story) => Ok(Some(WorkRow::new(story.item))),
         // It is named by mail that is no typed message, and so is on no board.
         Err(Error::UnknownWork { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -166,7 +166,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Door>> for Posted<T> {
             return Err(Refused::foreign_form());
         }
         let visit = Visit::from_request_parts(&mut parts, door).await?;
-        let body = door.room.read(&parts.headers, body).await?;
+        let body = door.body_budget.read(&parts.headers, body).await?;
         let origin: Origin = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
         if !door.web.keys(&door.office).await?.is_form_of(&visit.visitor, &origin.form) {
             return Err(Refused::old_form());
@@ -284,7 +284,7 @@ pub async fn sign_in(
         return Err(Refused::too_many_tries());
     }
     door.web.tries.retain_recent();
-    let body = door.room.read(&headers, body).await?;
+    let body = door.body_budget.read(&headers, body).await?;
     let given: Token = serde_urlencoded::from_bytes(&body.bytes).map_err(|_| Refused::odd_form())?;
     let keys = door.web.keys(&door.office).await?;
     if !keys.is_token(given.token.trim()) {

@@ -24,7 +24,7 @@ const COLUMNS: [(&str, &str, &[&str]); 5] = [
 ];
 
 /// A piece of work as pages show it.
-pub struct Item {
+pub struct WorkRow {
     pub work: WorkItem,
     /// What was said last.
     pub detail: String,
@@ -36,7 +36,7 @@ pub struct Item {
     pub question: Option<i64>,
 }
 
-impl Item {
+impl WorkRow {
     pub fn new(work: WorkItem) -> Self {
         let (detail, tone) = said(&work.state);
         let (percent, question) = match &work.state {
@@ -87,9 +87,9 @@ struct BoardColumn {
     name: &'static str,
     title: &'static str,
     count: usize,
-    items: Vec<Item>,
+    items: Vec<WorkRow>,
     /// Those that changed longer ago.
-    older: Vec<Item>,
+    older: Vec<WorkRow>,
 }
 
 #[derive(Template)]
@@ -107,10 +107,10 @@ pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visi
     let before = query.before.map(MessageId);
     let request = WorkRequest { project_key: &project.slug, state: None, agent: None, before, limit: ITEMS };
     let board = visit.office().work(request).await?;
-    let mut items: Vec<Item> = board.items.into_iter().map(Item::new).collect();
+    let mut items: Vec<WorkRow> = board.items.into_iter().map(WorkRow::new).collect();
     let is_empty = items.is_empty();
     let columns = COLUMNS.map(|(name, title, states)| {
-        let mut items: Vec<Item> = items.extract_if(.., |item| states.contains(&item.work.state.name())).collect();
+        let mut items: Vec<WorkRow> = items.extract_if(.., |item| states.contains(&item.work.state.name())).collect();
         let (count, older) = (items.len(), items.split_off(items.len().min(SHOWN)));
         BoardColumn { name, title, count, items, older }
     });

@@ -17,7 +17,7 @@ use crate::times;
 pub(super) const MESSAGE: &str = "message";
 /// The label of those who have read it.
 pub(super) const READ: &str = "read";
-/// The status of deliveries that were put away.
+/// The status of deliveries that are archived.
 pub(super) const CLOSED: &str = "closed";
 /// Where some programs note a second time whether a delivery was read. It is kept true, and never asked.
 pub(super) const READ_NOTE: &str = "mail.read";

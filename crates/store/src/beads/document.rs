@@ -86,7 +86,7 @@ impl Document {
         })
     }
 
-    /// Puts a delivery away.
+    /// Archives a delivery.
     pub fn close(&mut self, id: &str, now: Timestamp) -> Result<(), ProviderError> {
         self.change(id, now, |fields| set(fields, "status", CLOSED))
     }

@@ -26,7 +26,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
 /// The file of a city.
-pub(super) struct File {
+pub(super) struct FileKeeper {
     place: BeadsFile,
     /// Those of this process write one after the other, so that one thread at most waits for the lock.
     turn: Mutex<()>,
@@ -39,7 +39,7 @@ struct BeadsFile {
     longest_wait: Duration,
 }
 
-impl File {
+impl FileKeeper {
     /// The file of the city in that folder.
     pub fn of(city: &Path) -> Self {
         let place = BeadsFile { file: city.join(".gc").join("beads.json"), longest_wait: LONGEST_WAIT };
@@ -62,7 +62,7 @@ impl File {
 }
 
 #[async_trait]
-impl Keeper for File {
+impl Keeper for FileKeeper {
     async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
         self.change(|document, now| document.append(delivery, now).map_err(unwritable)).await
     }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_city_that_is_not_there_is_not_made() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::of(&folder.path().join("no-city"));
+        let file = FileKeeper::of(&folder.path().join("no-city"));
         assert!(file.place.change(|_, _| Ok(())).is_err());
         assert!(!folder.path().join("no-city").exists());
     }

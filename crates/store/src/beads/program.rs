@@ -154,7 +154,7 @@ impl Keeper for Program {
         self.ask(id, &arguments, None).await.map(drop)
     }
 
-    /// Of two who put the same delivery away at one moment, both may be told that they did it.
+    /// Of two who archive the same delivery at one moment, both may be told that they did it.
     async fn close(&self, id: &str) -> Result<(), ProviderError> {
         if self.get(id).await?.delivery.archived {
             return Err(already_archived(id));
@@ -164,19 +164,19 @@ impl Keeper for Program {
 }
 
 /// Why the program did not do it.
-struct Complaint(String);
+struct BdFailure(String);
 
 /// The program complains on standard error, or as JSON on standard output, or both.
-fn complaint(stdout: &[u8], stderr: &str) -> Complaint {
+fn complaint(stdout: &[u8], stderr: &str) -> BdFailure {
     let mut text = stderr.to_owned();
     if let Some(error) = json_in(stdout).as_ref().and_then(|said| said["error"].as_str()) {
         text.push('\n');
         text.push_str(error);
     }
-    Complaint(text)
+    BdFailure(text)
 }
 
-impl Complaint {
+impl BdFailure {
     /// Whether it says that there is no such bead. That a database or a program was not found is another matter.
     fn says_missing(&self, id: &str) -> bool {
         self.0.lines().any(|line| {
@@ -260,7 +260,7 @@ fn arguments(all: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn said(stdout: &str, stderr: &str) -> Complaint {
+    fn said(stdout: &str, stderr: &str) -> BdFailure {
         complaint(stdout.as_bytes(), stderr)
     }
 

@@ -19,7 +19,7 @@ const NEEDS: [&str; 7] = ["database", "store", "file", "directory", "command", "
 const LONGEST: usize = 300;
 
 /// A call that failed.
-pub struct Complaint<'a> {
+pub struct ScriptFailure<'a> {
     /// What was asked for.
     pub verb: &'static str,
     /// The id that it was asked for, if it takes one.
@@ -30,7 +30,7 @@ pub struct Complaint<'a> {
     pub stderr: &'a str,
 }
 
-impl Complaint<'_> {
+impl ScriptFailure<'_> {
     /// The error that it stands for. `call` is how the call is shown to a reader.
     pub fn meaning(&self, call: &str) -> ProviderError {
         if self.status.code() == Some(UNKNOWN_OPERATION) {
@@ -128,7 +128,7 @@ mod tests {
 
     fn meaning(verb: &'static str, id: Option<&str>, code: i32, stderr: &str) -> ProviderError {
         let status = ExitStatus::from_raw(code << 8);
-        Complaint { verb, id, status, stderr }.meaning("script verb")
+        ScriptFailure { verb, id, status, stderr }.meaning("script verb")
     }
 
     fn cause(error: ProviderError) -> String {
@@ -202,7 +202,7 @@ mod tests {
             "'script verb' ended with exit code 3: disk full"
         );
         assert!(cause(meaning("send", None, 3, "")).contains("exit code 3: it did not say why"));
-        let killed = Complaint { verb: "send", id: None, status: ExitStatus::from_raw(9), stderr: "" };
+        let killed = ScriptFailure { verb: "send", id: None, status: ExitStatus::from_raw(9), stderr: "" };
         assert!(cause(killed.meaning("script verb")).contains("signal: 9"));
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Own {
 }
 
 enum Store {
-    File(sqlite::moving::File),
+    File(sqlite::moving::SqliteFile),
     Database(Box<PostgresTx>),
 }
 
@@ -75,7 +75,7 @@ impl Side {
     async fn open(at: &Location, doing: &'static str, may_make: bool) -> Result<Self, MoveError> {
         let (store, own) = match at {
             Location::File(path) => {
-                (Store::File(sqlite::moving::File::open(path, doing, may_make)?), &sqlite::moving::OWN)
+                (Store::File(sqlite::moving::SqliteFile::open(path, doing, may_make)?), &sqlite::moving::OWN)
             }
             Location::Postgres(url) => {
                 (Store::Database(Box::new(postgres::moving::open(url, at).await?)), &postgres::moving::OWN)

@@ -12,12 +12,12 @@ use mail::overview::{EXCERPT, Listed, Listing};
 use crate::messages::COLUMNS;
 use crate::prelude::*;
 
-/// What is true of a delivery that is neither read nor put away, and the index that holds such deliveries alone.
+/// What is true of a delivery that is neither read nor archived, and the index that holds such deliveries alone.
 const UNREAD: (&str, &str) = ("delivery_unread", "{d}.read_at IS NULL AND {d}.archived_at IS NULL");
 /// The same of one that lacks an acknowledgement.
 const ACK_DUE: (&str, &str) =
     ("delivery_ack_due", "{d}.ack_required = 1 AND {d}.acked_at IS NULL AND {d}.archived_at IS NULL");
-/// The same of one that is put away.
+/// The same of one that is archived.
 const ARCHIVED: (&str, &str) = ("delivery_archived", "{d}.archived_at IS NOT NULL");
 
 /// Messages at a glance, newest first.
@@ -124,8 +124,8 @@ impl Walk {
         Self::along(listing, from, ("m", "m.id"), wanted, Along::Agents)
     }
 
-    /// Along the messages themselves; what else is `wanted` of them may be told of their deliveries. Of each sender, where nothing
-    /// narrows them.
+    /// Along the messages themselves; what else is `wanted` of them may be told of their deliveries. Of each sender,
+    /// where nothing narrows them.
     fn along_messages(listing: &Listing, wanted: &str) -> Self {
         let (index, whose, along) = match (listing.urgent_only, listing.kind) {
             (true, _) => ("message_urgent", "m.project_id = ?1 AND m.importance >= 2", Along::Project),

@@ -21,12 +21,12 @@ pub(crate) const OWN: Own = Own {
 };
 
 /// An open file.
-pub(crate) struct File {
+pub(crate) struct SqliteFile {
     pub(crate) connection: Connection,
     _ownership: Ownership,
 }
 
-impl File {
+impl SqliteFile {
     /// Opens the file, as its owner.
     pub(crate) fn open(path: &Path, doing: &'static str, may_make: bool) -> Result<Self, MoveError> {
         let path = absolute(path)?;

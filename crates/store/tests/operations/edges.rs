@@ -16,7 +16,7 @@ use mail::overview::Listing;
 use mail::presence::{NewPresence, Source};
 use mail::reservations::Request;
 use mail::reservations::pattern::Pattern;
-use mail::watches::{NewWatch, Outcome, RunQuery};
+use mail::watches::{NewWatch, RunOutcome, RunQuery};
 
 use super::told;
 
@@ -132,7 +132,7 @@ async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
             let what = |doing: &str| format!("{doing} {agent:?} {id}");
             note(what("hold"), told(store.hold_watch(agent, "nowhere", "one", id, now).await));
             note(what("take on"), told(store.take_on(agent, "nowhere", id, now).await));
-            note(what("finish"), told(store.finish_run(agent, id, &Outcome::Silent, now).await));
+            note(what("finish"), told(store.finish_run(agent, id, &RunOutcome::Silent, now).await));
             note(what("retry"), told(store.retry_runs(agent, &[id, id], now).await));
             note(what("mark"), told(store.mark(agent, id, &Mark::Read, now).await));
             note(what("archive"), told(store.archive(agent, id, agent, now).await));

@@ -1,4 +1,4 @@
-//! What a person asks who looks after many agents, drawn by lot.
+//! What a person asks who looks after many agents, chosen at random.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Questions that change nothing, drawn by lot.
+//! Questions that change nothing, chosen at random.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use mail::work::WorkQuery;
 use super::words::{NAMES, PROJECTS, QUERIES, THREADS, WORK};
 use super::{Dice, Known, glances, posts, told};
 
-/// What is asked, drawn by lot.
+/// What is asked, chosen at random.
 pub struct Question {
     pub project: ProjectId,
     pub agent: AgentId,

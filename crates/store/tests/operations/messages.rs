@@ -1,4 +1,4 @@
-//! Messages and reservations, drawn by lot.
+//! Messages and reservations, chosen at random.
 
 use std::sync::Arc;
 

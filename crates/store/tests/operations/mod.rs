@@ -1,4 +1,4 @@
-//! Operations of a store, drawn by lot: the same numbers make the same operations.
+//! Operations of a store, chosen at random: the same numbers make the same operations.
 //!
 //! What cannot be compared is left out: when somebody is told of a change (`changes`), and how fast one may ask (`take`).
 

@@ -1,4 +1,4 @@
-//! Mail that leaves a store whole, or enters one, drawn by lot.
+//! Mail that leaves a store whole, or enters one, chosen at random.
 
 use std::sync::Arc;
 

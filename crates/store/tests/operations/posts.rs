@@ -1,4 +1,4 @@
-//! What is known of posts outside, drawn by lot.
+//! What is known of posts outside, chosen at random.
 
 use std::sync::Arc;
 

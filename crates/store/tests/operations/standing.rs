@@ -1,4 +1,4 @@
-//! Who is there, who watches for whom, and how far a sink has come, drawn by lot.
+//! Who is there, who watches for whom, and how far a sink has come, chosen at random.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use mail::Store;
 use mail::clock::after_seconds;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::presence::{NewPresence, Source};
-use mail::watches::{NewWatch, Outcome, RunQuery};
+use mail::watches::{NewWatch, RunOutcome, RunQuery};
 
 use super::words::SINKS;
 use super::{Dice, told};
@@ -61,7 +61,8 @@ pub async fn watch(
         // One of few, so that it is taken on again and again.
         4 => told(store.take_on(agent, channel, MessageId(message.0.min(5)), now).await),
         5 => {
-            let outcome = [Outcome::Answered, Outcome::Silent, Outcome::Failed("no".to_owned())][dice.roll(3)].clone();
+            let outcome =
+                [RunOutcome::Answered, RunOutcome::Silent, RunOutcome::Failed("no".to_owned())][dice.roll(3)].clone();
             told(store.finish_run(agent, MessageId(message.0.min(5)), &outcome, now).await)
         }
         _ => {

@@ -75,7 +75,7 @@ pub fn draft<'a>(from: &'a str, token: Option<&'a str>) -> Draft<'a> {
     }
 }
 
-/// Tokens that differ, and always the same seed, so that all draw the same names.
+/// Tokens that differ, and always the same seed, so that all generate the same names.
 #[derive(Default)]
 struct Counting(AtomicU64);
 

@@ -13,7 +13,7 @@ use super::super::given::{recipient, text_of, written};
 use super::super::mail::warn;
 use crate::config::{Config, EVERYWHERE};
 use crate::identity::Acting;
-use crate::mailbox::Who;
+use crate::mailbox::Caller;
 use crate::output::{self, text};
 use crate::post_office::InProject;
 
@@ -127,7 +127,7 @@ impl SendMessage {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let agent = self.agent.or_else(|| config.file.agent.clone()).filter(|name| !name.is_empty());
         let name = agent.context("nobody said who says it; pass --agent NAME, or set agent in postrider.toml")?;
-        let who = Who { name, token: self.token.filter(|token| !token.is_empty()) };
+        let who = Caller { name, token: self.token.filter(|token| !token.is_empty()) };
         let words = PostToChannel {
             channel: self.channel,
             to: self.to,
@@ -142,7 +142,7 @@ impl SendMessage {
 fn say(
     config: Config,
     project: &InProject,
-    who: Who,
+    who: Caller,
     more: More,
     words: PostToChannel,
     as_json: bool,

@@ -1,7 +1,7 @@
 //! `postrider channel list`, `read` and `tail`: which channels there are, what was said last, and then whatever is said.
 //!
-//! The office wakes whoever watches when something is said. What comes from a folder may come without a wake-up, so `tail` looks every other
-//! second as well. Each message is shown once.
+//! The office wakes whoever watches when something is said. What comes from a folder may come without a wake-up, so
+//! `tail` looks every other second as well. Each message is shown once.
 
 use std::io;
 use std::process::ExitCode;

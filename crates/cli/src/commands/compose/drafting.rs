@@ -18,7 +18,7 @@ use crate::output::text;
 const SHOWN: usize = 80;
 
 /// A message as it was given, and what is wrong with it.
-pub struct Draft {
+pub struct TypedDraft {
     /// What it says.
     pub message: Message,
     /// Its text.
@@ -29,7 +29,7 @@ pub struct Draft {
     pub misread: Vec<Problem>,
 }
 
-impl Draft {
+impl TypedDraft {
     /// Makes the message that was given; a worker that does not say when it began, begins `now`.
     pub fn new(given: Given, now: &str) -> anyhow::Result<Self> {
         let mut builder = DraftBuilder { problems: Vec::new(), stdin_is_for: None };

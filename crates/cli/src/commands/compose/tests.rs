@@ -5,12 +5,12 @@ use formats::markdown::{self, Field, Message};
 
 use super::*;
 
-fn draft<T: AsRef<str> + std::fmt::Debug>(words: &[T]) -> Draft {
+fn draft<T: AsRef<str> + std::fmt::Debug>(words: &[T]) -> TypedDraft {
     let command = Given::augment_subcommands(clap::Command::new("compose").no_binary_name(true));
     let matches = command
         .try_get_matches_from(words.iter().map(AsRef::as_ref))
         .unwrap_or_else(|error| panic!("{words:?}: {error}"));
-    Draft::new(Given::from_arg_matches(&matches).unwrap(), "2026-01-31T10:00:00Z").unwrap()
+    TypedDraft::new(Given::from_arg_matches(&matches).unwrap(), "2026-01-31T10:00:00Z").unwrap()
 }
 
 /// The flags that are complained of.

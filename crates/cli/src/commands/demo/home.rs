@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow};
 use mail::Office;
 use tempfile::TempDir;
 
-use super::members::Members;
+use super::members::ProjectMembers;
 
 /// The file that tells that the demo made a home.
 const MARK: &str = "demo";
@@ -60,7 +60,7 @@ impl Home {
     }
 
     /// Fails when there is mail of other projects than the demo's.
-    pub(super) async fn check_projects(&self, office: &Office, ours: &Members) -> anyhow::Result<()> {
+    pub(super) async fn check_projects(&self, office: &Office, ours: &ProjectMembers) -> anyhow::Result<()> {
         let projects = office.projects(None, MOST_PROJECTS).await?;
         if projects.iter().any(|project| !ours.contains_key(&project.human_key)) {
             return Err(not_ours(&self.path));

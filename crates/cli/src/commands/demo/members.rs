@@ -27,10 +27,10 @@ const MOST_ANSWERS: u32 = 3;
 const STEP: usize = 500;
 
 /// The agents of the sample, by their projects.
-pub(super) type Members = BTreeMap<String, Vec<String>>;
+pub(super) type ProjectMembers = BTreeMap<String, Vec<String>>;
 
 /// Says again of every one of `members` who is awake that it is, until the office closes.
-pub(super) async fn keep_awake(office: Arc<Office>, wake_ups: Arc<WakeUps>, members: Members) {
+pub(super) async fn keep_awake(office: Arc<Office>, wake_ups: Arc<WakeUps>, members: ProjectMembers) {
     while timeout(EVERY, wake_ups.closed()).await.is_err() {
         if let Err(error) = beat(&office, &members).await {
             tracing::warn!(%error, "nobody could be kept awake");
@@ -38,7 +38,7 @@ pub(super) async fn keep_awake(office: Arc<Office>, wake_ups: Arc<WakeUps>, memb
     }
 }
 
-async fn beat(office: &Office, members: &Members) -> Result<(), mail::Error> {
+async fn beat(office: &Office, members: &ProjectMembers) -> Result<(), mail::Error> {
     for (project, names) in members {
         let (_, present) = office.present(project, None, MOST_AGENTS).await?;
         for one in present.iter().filter(|one| one.shown(office.now()).starts_with(AWAKE)) {
@@ -62,7 +62,7 @@ pub(super) struct Answering {
 
 impl Answering {
     /// Answers whoever wrote since the last look.
-    pub(super) async fn look(&mut self, office: &Office, members: &Members) -> anyhow::Result<()> {
+    pub(super) async fn look(&mut self, office: &Office, members: &ProjectMembers) -> anyhow::Result<()> {
         for (project_key, names) in members {
             loop {
                 let after = self.seen.get(project_key).copied();

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use toml::Table;
 
-use super::members::{Answering, Members};
+use super::members::{Answering, ProjectMembers};
 use super::sample::MAIN;
 use super::step::{Labels, Phrases, Reaction, Step, words_at};
 use crate::output;
@@ -78,7 +78,7 @@ struct Track {
 
 pub(super) struct Play {
     office: Arc<Office>,
-    members: Members,
+    members: ProjectMembers,
     script: Script,
     tracks: VecDeque<Track>,
     /// What is done with mail that was sent, by and by.
@@ -100,7 +100,7 @@ impl Script {
 
 impl Play {
     /// Gets ready to play in an office that holds the sample; `is_new` if nobody played there before.
-    pub(super) async fn begin(office: Arc<Office>, members: Members, is_new: bool) -> anyhow::Result<Self> {
+    pub(super) async fn begin(office: Arc<Office>, members: ProjectMembers, is_new: bool) -> anyhow::Result<Self> {
         let request = ListWork { project_key: MAIN.to_owned(), limit: Some(MOST_ITEMS), ..ListWork::default() };
         let taken = request.ask(&office).await?.items;
         let numbers = taken.iter().filter_map(|item| item.work_id.strip_prefix(WORK)?.parse::<u32>().ok());
@@ -208,7 +208,7 @@ impl Play {
         let other = (worker + 1 + turn % (workers.len() - 1)) % workers.len();
         let hash = blake3::hash(format!("{turn} {}", self.next_work).as_bytes()).to_hex();
         let mut words = topic[turn % topic.len()].clone();
-        let drawn = [
+        let chosen = [
             ("worker", workers[worker].clone()),
             ("other", workers[other].clone()),
             ("tests", (180 + turn % 60).to_string()),
@@ -218,7 +218,7 @@ impl Play {
             ("commit2", hash[7..14].to_owned()),
             ("work", format!("{WORK}{}", self.next_work)),
         ];
-        words.extend(drawn.map(|(name, text)| (name.to_owned(), text)));
+        words.extend(chosen.map(|(name, text)| (name.to_owned(), text)));
         self.next_work += 1;
         let scene = scene[turn % scene.len()].clone();
         Track { worker, scene, at: 0, words, labels: Labels::new() }

@@ -13,9 +13,9 @@ use mail::clock::{Clock, ManualClock};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::members::Members;
+use super::members::ProjectMembers;
 use super::step::{Labels, Phrases, Step, words_at};
-use crate::wiring::Post;
+use crate::wiring::LocalOffice;
 
 /// The project in which most happens.
 pub(super) const MAIN: &str = "/demo/weather-station";
@@ -70,8 +70,8 @@ impl Sample {
     }
 
     /// The agents.
-    pub(super) fn members(&self) -> Members {
-        let mut members = Members::new();
+    pub(super) fn members(&self) -> ProjectMembers {
+        let mut members = ProjectMembers::new();
         for (project, told) in self.steps().filter(|(_, told)| told.does("join")) {
             let name = told.step.get("name").and_then(Value::as_str).unwrap_or_default();
             members.entry(project.to_owned()).or_default().push(name.to_owned());
@@ -89,9 +89,9 @@ impl Sample {
     }
 
     /// Fills an empty office with all of it.
-    pub(super) async fn fill(&self, post: &Post) -> anyhow::Result<()> {
+    pub(super) async fn fill(&self, local: &LocalOffice) -> anyhow::Result<()> {
         let clock = Arc::new(ManualClock::at(Timestamp::now() - TWO_DAYS));
-        let office = Arc::new(post.office_by(clock.clone()));
+        let office = Arc::new(local.office_by(clock.clone()));
         let (mut labels, mut now) = (Labels::new(), 0);
         for (at, project, written) in self.agenda() {
             clock.advance_seconds(at - now);

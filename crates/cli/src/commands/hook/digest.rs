@@ -5,7 +5,7 @@
 
 use relay::fence;
 
-use super::news::Door;
+use super::new_mail::Door;
 
 /// How many bytes the digest may take: 300 tokens, if a token is as short as three bytes.
 const LONGEST: usize = 900;
@@ -14,8 +14,8 @@ const MOST_EXAMPLES: usize = 3;
 /// The longest example, in characters.
 const LONGEST_EXAMPLE: usize = 100;
 
-/// What an agent is told instead where names have to be proved and it has nothing to prove one with. A name that is drawn
-/// for it would be of no use: the proof would be known to hooks alone.
+/// What an agent is told instead where names have to be proved and it has nothing to prove one with. A name that is
+/// generated for it would be of no use: the proof would be known to hooks alone.
 pub const NO_TOKEN: &str = "You have no mail here: acting in a name takes its registration token, and this session has \
                             none. Tell the user to set POSTRIDER_AGENT and POSTRIDER_REGISTRATION_TOKEN (`postrider join \
                             NAME` gives a token) and to start the session anew.";
@@ -56,15 +56,15 @@ pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> Stri
     if parts.is_empty() || fixed > LONGEST {
         return head.to_owned();
     }
-    let mut room = LONGEST - fixed;
+    let mut budget = LONGEST - fixed;
     let mut lines = Vec::new();
     for part in parts {
         lines.push(part.head());
         for example in part.examples.iter().take(MOST_EXAMPLES) {
             let line = format!("- {}", fence::short_line(example, LONGEST_EXAMPLE));
             let cost = fence::cost(&line) + 2;
-            if cost <= room {
-                room -= cost;
+            if cost <= budget {
+                budget -= cost;
                 lines.push(line);
             }
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_example_makes_room_for_a_short_one_behind_it() {
+    fn a_long_example_gives_way_to_a_short_one_behind_it() {
         let parts = [part("Unread", &"漢".repeat(100), 3), part("Your reservations", "src/**", 1)];
         let told = told(&parts);
         assert!(told.contains("- src/**"), "{told}");

@@ -17,13 +17,13 @@ use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::marks::Marks;
-use super::news::{self, Door, News};
+use super::new_mail::{self, Door, NewMail};
 use super::objection::objection;
 use super::paths;
 use super::session::{self, Kept, Session};
-use crate::clients::{self, Client, Event, Reply};
+use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Reserved, set};
-use crate::mailbox::{Mailbox, Who};
+use crate::mailbox::{Caller, Mailbox};
 use crate::post_office::PostOffice;
 
 /// How much time there has to be before the deadline when mail is taken.
@@ -66,52 +66,52 @@ impl Happening<'_> {
     }
 
     /// Who the agent is to a backend, if it has a name.
-    pub fn who(&self) -> Option<Who> {
+    pub fn who(&self) -> Option<Caller> {
         let Kept { agent, token, .. } = &self.me;
-        (!agent.is_empty()).then(|| Who { name: agent.clone(), token: token.clone() })
+        (!agent.is_empty()).then(|| Caller { name: agent.clone(), token: token.clone() })
     }
 
     /// What there is to say about it.
-    pub async fn reply(&self, mailbox: &Mailbox) -> anyhow::Result<Option<Reply>> {
+    pub async fn reply(&self, mailbox: &Mailbox) -> anyhow::Result<Option<HookReply>> {
         let Some(post_office) = mailbox.post_office() else { return self.reply_from(mailbox.provider()).await };
         let inquiry = Inquiry { post_office, me: &self.me };
         match self.event {
             Event::SessionStart => self.digest(post_office).await.map(Some),
             Event::Prompt | Event::AfterTool => {
                 let not_after = self.last_moment()?;
-                Ok(news::text(&inquiry.news(not_after).await?, Door::Tools).map(Reply::Context))
+                Ok(new_mail::text(&inquiry.new_mail(not_after).await?, Door::Tools).map(HookReply::Context))
             }
-            Event::Stop => Ok(news::reason_to_go_on(&inquiry.unread().await?).map(Reply::GoOn)),
+            Event::Stop => Ok(new_mail::reason_to_go_on(&inquiry.unread().await?).map(HookReply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
             Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
         }
     }
 
     /// Nobody else's program keeps reservations, or knows what presses.
-    async fn reply_from(&self, provider: &dyn Provider) -> anyhow::Result<Option<Reply>> {
+    async fn reply_from(&self, provider: &dyn Provider) -> anyhow::Result<Option<HookReply>> {
         let Kept { agent, project, .. } = &self.me;
         if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
             return Ok(None);
         }
         let deliveries = provider.check(agent).await?;
         if self.event == Event::SessionStart {
-            let unread: Vec<String> = deliveries.into_iter().rev().map(|one| News::from(one).headline()).collect();
+            let unread: Vec<String> = deliveries.into_iter().rev().map(|one| NewMail::from(one).headline()).collect();
             let unread = [DigestPart::of("Unread", unread)];
-            return Ok(Some(Reply::Context(digest::text(agent, project, Door::Shell, &unread))));
+            return Ok(Some(HookReply::Context(digest::text(agent, project, Door::Shell, &unread))));
         }
         self.last_moment()?;
         let older = deliveries.len().saturating_sub(session::MOST_TOLD);
-        let mut news: Vec<News> = deliveries.into_iter().skip(older).map(News::from).collect();
-        let ids: Vec<String> = news.iter().map(|one| one.id.clone()).collect();
+        let mut new_mail: Vec<NewMail> = deliveries.into_iter().skip(older).map(NewMail::from).collect();
+        let ids: Vec<String> = new_mail.iter().map(|one| one.id.clone()).collect();
         let untold = self.session.untold(&ids)?;
-        news.retain(|one| untold.contains(&one.id));
-        Ok(news::text(&news, Door::Shell).map(Reply::Context))
+        new_mail.retain(|one| untold.contains(&one.id));
+        Ok(new_mail::text(&new_mail, Door::Shell).map(HookReply::Context))
     }
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.
-    async fn digest(&self, post_office: &PostOffice) -> anyhow::Result<Reply> {
+    async fn digest(&self, post_office: &PostOffice) -> anyhow::Result<HookReply> {
         if self.is_strict && self.me.token.is_none() {
-            return Ok(Reply::Context(digest::NO_TOKEN.to_owned()));
+            return Ok(HookReply::Context(digest::NO_TOKEN.to_owned()));
         }
         let mut me = self.me.clone();
         // Hooks of two configurations may begin one session at once.
@@ -129,18 +129,18 @@ impl Happening<'_> {
         drop(turn);
         tell_shells(&me.agent)?;
         let parts = Inquiry { post_office, me: &me }.parts().await?;
-        Ok(Reply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts)))
+        Ok(HookReply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts)))
     }
 
     /// What somebody else's reservation says about the files that are about to be written.
-    async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<Reply>> {
+    async fn objection(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Option<HookReply>> {
         let Some(root) = inquiry.root().await? else { return Ok(None) };
         let written = self.input.written(self.client).into_iter();
         let written = written.map(|path| paths::within(Path::new(&root), &self.input.cwd, &path));
         let written: Vec<Vec<String>> = written.filter(|names| !names.is_empty()).collect();
         Ok(objection(&inquiry.conflicts(&written).await?).map(|why| match self.reserved {
-            Reserved::Deny => Reply::Refuse(why),
-            Reserved::Warn => Reply::Warn(why),
+            Reserved::Deny => HookReply::Refuse(why),
+            Reserved::Warn => HookReply::Warn(why),
         }))
     }
 

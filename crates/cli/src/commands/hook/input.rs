@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use super::super::members::{self, LenientText, Members};
+use super::super::members::{self, LenientText, RawMembers};
 use crate::clients::{self, Client};
 
 /// The longest input that is read, in bytes.
@@ -78,11 +78,11 @@ impl Input {
 const MEMBERS: [&str; 7] = ["session_id", "cwd", "model", "tool_name", "tool_input", "stop_hook_active", "agent_id"];
 
 /// The member, if it is of the kind that is wanted.
-fn member<'t, T: Deserialize<'t>>(members: &Members<'t>, name: &str) -> Option<T> {
+fn member<'t, T: Deserialize<'t>>(members: &RawMembers<'t>, name: &str) -> Option<T> {
     serde_json::from_str(members.get(name)?.get()).ok()
 }
 
-fn text_of(members: &Members<'_>, name: &str) -> String {
+fn text_of(members: &RawMembers<'_>, name: &str) -> String {
     member::<LenientText>(members, name).unwrap_or_default().0
 }
 

@@ -1,7 +1,7 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `register`, `news` and `end_session` change anything: what `news` returns is not returned again, after `end_session` the
-//! agent is gone. What becomes of the answers is for `events`.
+//! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after
+//! `end_session` the agent is gone. What becomes of the answers is for `events`.
 
 use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use mail::clock::rfc3339;
 
 use super::digest::DigestPart;
-use super::news::News;
+use super::new_mail::NewMail;
 use super::session::Kept;
 use crate::commands::conflicts;
 use crate::commands::in_name::InName;
 use crate::post_office::{PostOffice, Refused, pages};
 
 /// How many new messages are taken at once. More stay for the next time.
-const MOST_NEWS: u32 = 100;
+const MOST_NEW: u32 = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
 const MOST_UNREAD: u32 = 1_000;
 const MOST_SENT: u32 = 100;
@@ -62,32 +62,33 @@ impl Inquiry<'_> {
 
     /// Unread mail that was never returned before, oldest first. Nothing is taken after `not_after`, however long the office
     /// is held up: nobody would tell it.
-    pub async fn news(&self, not_after: Timestamp) -> Result<Vec<News>, Refused> {
+    pub async fn new_mail(&self, not_after: Timestamp) -> Result<Vec<NewMail>, Refused> {
         let request = WaitForMail {
             timeout_seconds: Some(0),
-            limit: Some(MOST_NEWS),
+            limit: Some(MOST_NEW),
             not_after: Some(rfc3339(not_after)),
             ..WaitForMail::default()
         };
-        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(News::from).collect())
+        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(NewMail::from).collect())
     }
 
     /// Unread mail without its text, newest first.
-    pub async fn unread(&self) -> Result<Vec<News>, Refused> {
+    pub async fn unread(&self) -> Result<Vec<NewMail>, Refused> {
         let request = FetchInbox {
             limit: Some(MOST_UNREAD),
             unread_only: Some(true),
             include_bodies: Some(false),
             ..FetchInbox::default()
         };
-        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(News::from).collect())
+        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(NewMail::from).collect())
     }
 
     /// What waits for the agent when its session begins.
     pub async fn parts(&self) -> Result<Vec<DigestPart>, Refused> {
         let unread = self.unread().await?;
         let at_least = unread.len() == MOST_UNREAD as usize;
-        let unread = DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(News::headline).collect()) };
+        let unread =
+            DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(NewMail::headline).collect()) };
         let mine = self.reservations().await?;
         let held = mine.iter().map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
         Ok(vec![

@@ -61,7 +61,7 @@ impl Session {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Held by whoever finds out who the agent of the session is: of two who do so at once, one draws a name.
+    /// Held by whoever finds out who the agent of the session is: of two who do so at once, one gets a name generated.
     pub fn turn(&self) -> anyhow::Result<File> {
         self.locked(".turn").with_context(|| format!("cannot take a turn in '{}'", self.folder.display()))
     }

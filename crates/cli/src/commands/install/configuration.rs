@@ -8,7 +8,7 @@ use super::entries::{self, SERVER, Server};
 use super::files::{self, Change};
 use super::own_program::Program;
 use super::receipt::Receipt;
-use super::{Fault, refused, toml};
+use super::{ConfigFault, refused, toml};
 use crate::clients::{Client, ConfigPart, Folders, Scope};
 
 /// A file of a client's configuration, and what goes into it.
@@ -145,7 +145,11 @@ impl Configuration {
     }
 
     /// The text after an edit for each part. A byte order mark is no part of what is edited.
-    fn edited(&self, text: &str, edit: impl Fn(&str, ConfigPart) -> Result<String, Fault>) -> anyhow::Result<String> {
+    fn edited(
+        &self,
+        text: &str,
+        edit: impl Fn(&str, ConfigPart) -> Result<String, ConfigFault>,
+    ) -> anyhow::Result<String> {
         let (mark, body) = text.split_at(text.len() - unmarked(text).len());
         let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part));
         Ok(format!("{mark}{}", edited.map_err(|fault| self.unusable(&fault))?))
@@ -157,7 +161,7 @@ impl Configuration {
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
     }
 
-    fn unusable(&self, Fault { line, column, what }: &Fault) -> anyhow::Error {
+    fn unusable(&self, ConfigFault { line, column, what }: &ConfigFault) -> anyhow::Error {
         refused(
             "CONFIG_UNUSABLE",
             &format!("'{}', line {line}, column {column}: {what}", self.path.display()),

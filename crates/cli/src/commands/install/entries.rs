@@ -7,8 +7,8 @@
 
 use serde_json::Value;
 
-use super::Fault;
-use super::json::{self, New, Step, quoted};
+use super::ConfigFault;
+use super::json::{self, New, PathStep, quoted};
 use crate::clients::Client;
 
 /// The name of the MCP server.
@@ -38,7 +38,7 @@ struct HookPosition {
 
 /// The text with the hooks in it; `program` is how a shell calls it. Those of the events in `own` were there before us: none of
 /// them is taken out.
-pub(crate) fn install_hooks(text: &str, client: &Client, program: &str, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn install_hooks(text: &str, client: &Client, program: &str, own: &[String]) -> Result<String, ConfigFault> {
     expect_objects(text, "hooks")?;
     let mut text = without_hooks(text, |place, earlier| {
         let is_late = || earlier.iter().any(|other| other.event == place.event);
@@ -60,24 +60,24 @@ pub(crate) fn install_hooks(text: &str, client: &Client, program: &str, own: &[S
 
 /// The text without any hook of ours but those of the events in `own`. A list or object that has nothing else in it goes
 /// with it.
-pub(crate) fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, Fault> {
+pub(crate) fn uninstall_hooks(text: &str, own: &[String]) -> Result<String, ConfigFault> {
     without_hooks(text, |place, _| !own.contains(&place.event))
 }
 
 /// The events that a hook of ours is there for.
-pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, ConfigFault> {
     Ok(our_hooks(&json::read(text)?).into_iter().map(|hook| hook.event).collect())
 }
 
 /// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
-pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault> {
+pub(crate) fn install_server(text: &str, program: &str) -> Result<String, ConfigFault> {
     expect_objects(text, "mcpServers")?;
-    let servers = [Step::Member("mcpServers")];
+    let servers = [PathStep::Member("mcpServers")];
     match server(text)? {
         Server::Foreign => Ok(text.to_owned()),
         Server::Ours(called) if called == program => Ok(text.to_owned()),
         Server::Ours(_) => {
-            let path = [servers[0], Step::Member(SERVER), Step::Member("command")];
+            let path = [servers[0], PathStep::Member(SERVER), PathStep::Member("command")];
             json::replace(text, &path, &quoted(program))
         }
         Server::Missing => {
@@ -92,17 +92,17 @@ pub(crate) fn install_server(text: &str, program: &str) -> Result<String, Fault>
 }
 
 /// The text without the MCP server, and without the object of servers if there is no other.
-pub(crate) fn uninstall_server(text: &str) -> Result<String, Fault> {
+pub(crate) fn uninstall_server(text: &str) -> Result<String, ConfigFault> {
     if !matches!(server(text)?, Server::Ours(_)) {
         return Ok(text.to_owned());
     }
-    let path = [Step::Member("mcpServers"), Step::Member(SERVER)];
+    let path = [PathStep::Member("mcpServers"), PathStep::Member(SERVER)];
     let is_alone = size(&json::read(text)?["mcpServers"]) == 1;
     json::remove(text, if is_alone { &path[..1] } else { &path })
 }
 
 /// Which MCP server there is.
-pub(crate) fn server(text: &str) -> Result<Server, Fault> {
+pub(crate) fn server(text: &str) -> Result<Server, ConfigFault> {
     let value = json::read(text)?;
     let entry = &value["mcpServers"][SERVER];
     if entry.is_null() && value["mcpServers"].get(SERVER).is_none() {
@@ -127,21 +127,21 @@ fn group<'a>(client: &Client, command: &'a str) -> New<'a> {
 
 impl HookPosition {
     /// Where its command stands; a part of this leads to the hook, its group and its event.
-    fn path(&self) -> [Step<'_>; 6] {
+    fn path(&self) -> [PathStep<'_>; 6] {
         [
-            Step::Member("hooks"),
-            Step::Member(&self.event),
-            Step::Item(self.group),
-            Step::Member("hooks"),
-            Step::Item(self.hook),
-            Step::Member("command"),
+            PathStep::Member("hooks"),
+            PathStep::Member(&self.event),
+            PathStep::Item(self.group),
+            PathStep::Member("hooks"),
+            PathStep::Item(self.hook),
+            PathStep::Member("command"),
         ]
     }
 }
 
-fn with_hook(text: &str, event: &str, group: New<'_>) -> Result<String, Fault> {
+fn with_hook(text: &str, event: &str, group: New<'_>) -> Result<String, ConfigFault> {
     let value = json::read(text)?;
-    let path = [Step::Member("hooks"), Step::Member(event)];
+    let path = [PathStep::Member("hooks"), PathStep::Member(event)];
     match value["hooks"].get(event) {
         Some(Value::Array(_)) => json::append(text, &path, None, &group),
         Some(_) => Err(json::fault_at(text, &path, format!("'hooks.{event}' is no list"))),
@@ -154,7 +154,7 @@ fn with_hook(text: &str, event: &str, group: New<'_>) -> Result<String, Fault> {
 }
 
 /// The text without those hooks of ours that are to go; each is shown with those of ours that stand before it.
-fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bool) -> Result<String, Fault> {
+fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bool) -> Result<String, ConfigFault> {
     let mut text = text.to_owned();
     for _ in 0..=MOST_ENTRIES {
         let value = json::read(&text)?;
@@ -173,7 +173,7 @@ fn without_hooks(text: &str, goes: impl Fn(&HookPosition, &[HookPosition]) -> bo
         };
         text = json::remove(&text, &place.path()[..depth])?;
     }
-    Err(Fault::at(&text, 0, format!("it has more than {MOST_ENTRIES} hooks that run postrider")))
+    Err(ConfigFault::at(&text, 0, format!("it has more than {MOST_ENTRIES} hooks that run postrider")))
 }
 
 /// The hooks of a file that run something, in order.
@@ -226,14 +226,14 @@ fn size(value: &Value) -> usize {
 }
 
 /// Complains if the content, or what stands in it under `name`, is something else than an object; nothing at all is fine.
-fn expect_objects(text: &str, name: &str) -> Result<(), Fault> {
+fn expect_objects(text: &str, name: &str) -> Result<(), ConfigFault> {
     let value = json::read(text)?;
     if !value.is_object() {
         return Err(json::fault_at(text, &[], "the content is no object".to_owned()));
     }
     match value.get(name) {
         None | Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(json::fault_at(text, &[Step::Member(name)], format!("'{name}' is no object"))),
+        Some(_) => Err(json::fault_at(text, &[PathStep::Member(name)], format!("'{name}' is no object"))),
     }
 }
 

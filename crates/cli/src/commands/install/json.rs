@@ -13,13 +13,13 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::Fault;
+use super::ConfigFault;
 use style::Style;
 pub(crate) use style::{New, quoted};
 
 /// One step from a value to a value inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum PathStep<'a> {
     /// The member of an object.
     Member(&'a str),
     /// The item of a list.
@@ -27,25 +27,32 @@ pub(crate) enum Step<'a> {
 }
 
 /// What a text says. One that is empty, or has nothing but comments, stands for an empty object.
-pub(crate) fn read(text: &str) -> Result<Value, Fault> {
+pub(crate) fn read(text: &str) -> Result<Value, ConfigFault> {
     Ok(JsonText::read(text)?.root.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The fault that what stands at `path` is not what it should be.
-pub(crate) fn fault_at(text: &str, path: &[Step<'_>], what: String) -> Fault {
+pub(crate) fn fault_at(text: &str, path: &[PathStep<'_>], what: String) -> ConfigFault {
     let start = JsonText::read(text).ok().and_then(|page| page.find(path).map(|found| found.range.start));
-    Fault::at(text, start.unwrap_or(0), what)
+    ConfigFault::at(text, start.unwrap_or(0), what)
 }
 
 /// Puts `value` behind everything that is in the list or object at `path`; in an object it has a name.
-pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &New<'_>) -> Result<String, Fault> {
+pub(crate) fn append(
+    text: &str,
+    path: &[PathStep<'_>],
+    name: Option<&str>,
+    value: &New<'_>,
+) -> Result<String, ConfigFault> {
     let page = JsonText::read(text)?;
     let Some(root) = &page.root else {
         let ended = if text.trim().is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return append(&format!("{text}{ended}{{}}\n"), path, name, value);
     };
     let style = Style::of(text, root);
-    let Some(found) = page.find(path) else { return Err(Fault::at(text, 0, "there is no such place".to_owned())) };
+    let Some(found) = page.find(path) else {
+        return Err(ConfigFault::at(text, 0, "there is no such place".to_owned()));
+    };
     let close = found.range.end - 1;
     // Comments may stand before the bracket that closes.
     let content_end = text[..close].trim_end().len();
@@ -76,13 +83,13 @@ pub(crate) fn append(text: &str, path: &[Step<'_>], name: Option<&str>, value: &
 }
 
 /// Puts another value in the place of the one at `path`.
-pub(crate) fn replace(text: &str, path: &[Step<'_>], value: &str) -> Result<String, Fault> {
+pub(crate) fn replace(text: &str, path: &[PathStep<'_>], value: &str) -> Result<String, ConfigFault> {
     let page = JsonText::read(text)?;
     Ok(page.find(path).map_or_else(|| text.to_owned(), |found| spliced(text, &[(found.range, value)])))
 }
 
 /// Takes out what stands at `path`, with its name, its comma and the white space before it.
-pub(crate) fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Fault> {
+pub(crate) fn remove(text: &str, path: &[PathStep<'_>]) -> Result<String, ConfigFault> {
     let page = JsonText::read(text)?;
     let Some((last, outer)) = path.split_last() else { return Ok(text.to_owned()) };
     let Some(around) = page.find(outer) else { return Ok(text.to_owned()) };
@@ -123,7 +130,7 @@ struct JsonPosition<'v, 't> {
 }
 
 impl<'t> JsonText<'t> {
-    fn read(text: &'t str) -> Result<Self, Fault> {
+    fn read(text: &'t str) -> Result<Self, ConfigFault> {
         let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
         let options = ParseOptions {
             allow_comments: true,
@@ -138,11 +145,11 @@ impl<'t> JsonText<'t> {
             allow_extended_string_escapes: false,
         };
         let parsed = parse_to_ast(text, &collect, &options)
-            .map_err(|error| Fault::at(text, error.range().start, format!("it is no JSON: {}", error.kind())))?;
+            .map_err(|error| ConfigFault::at(text, error.range().start, format!("it is no JSON: {}", error.kind())))?;
         Ok(Self { root: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
     }
 
-    fn find(&self, path: &[Step<'_>]) -> Option<JsonPosition<'_, 't>> {
+    fn find(&self, path: &[PathStep<'_>]) -> Option<JsonPosition<'_, 't>> {
         let mut value = self.root.as_ref()?;
         for step in path {
             (_, value) = child(value, *step)?;
@@ -173,13 +180,13 @@ impl<'t> JsonText<'t> {
 }
 
 /// The value that one step leads to, and its place among its siblings.
-fn child<'v, 't>(value: &'v ast::Value<'t>, step: Step<'_>) -> Option<(usize, &'v ast::Value<'t>)> {
+fn child<'v, 't>(value: &'v ast::Value<'t>, step: PathStep<'_>) -> Option<(usize, &'v ast::Value<'t>)> {
     match (value, step) {
-        (ast::Value::Object(object), Step::Member(name)) => {
+        (ast::Value::Object(object), PathStep::Member(name)) => {
             let index = object.properties.iter().rposition(|member| member.name.as_str() == name)?;
             Some((index, &object.properties[index].value))
         }
-        (ast::Value::Array(list), Step::Item(index)) => Some((index, list.elements.get(index)?)),
+        (ast::Value::Array(list), PathStep::Item(index)) => Some((index, list.elements.get(index)?)),
         _ => None,
     }
 }

@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, Table};
 
-use super::Fault;
+use super::ConfigFault;
 use super::entries::{SERVER, Server, is_ours};
 
 /// The table of servers.
 const SERVERS: &str = "mcp_servers";
 
 /// The text with the server in it, called by `program`.
-pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
+pub(crate) fn install(text: &str, program: &str) -> Result<String, ConfigFault> {
     let written = toml_edit::Value::from(program).to_string();
     match find(&read(text)?) {
         Some(Some(TomlEntry { program: here, called, .. })) if called != program => {
@@ -30,14 +30,16 @@ pub(crate) fn install(text: &str, program: &str) -> Result<String, Fault> {
             // What was there may forbid a table behind it, and then the text is no TOML any more.
             match read(&whole).map(|document| matches!(find(&document), Some(Some(_)))) {
                 Ok(true) => Ok(whole),
-                _ => Err(Fault::at(text, place_of_servers(text), format!("'{SERVERS}' is not written as tables"))),
+                _ => {
+                    Err(ConfigFault::at(text, place_of_servers(text), format!("'{SERVERS}' is not written as tables")))
+                }
             }
         }
     }
 }
 
 /// The text without the server.
-pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
+pub(crate) fn uninstall(text: &str) -> Result<String, ConfigFault> {
     let Some(Some(TomlEntry { tables, .. })) = find(&read(text)?) else { return Ok(text.to_owned()) };
     let mut left = text.to_owned();
     for table in tables.into_iter().rev() {
@@ -54,7 +56,7 @@ pub(crate) fn uninstall(text: &str) -> Result<String, Fault> {
 }
 
 /// Which entry there is.
-pub(crate) fn server(text: &str) -> Result<Server, Fault> {
+pub(crate) fn server(text: &str) -> Result<Server, ConfigFault> {
     Ok(match find(&read(text)?) {
         None => Server::Missing,
         Some(Some(entry)) => Server::Ours(entry.called),
@@ -71,10 +73,10 @@ struct TomlEntry {
     called: String,
 }
 
-fn read(text: &str) -> Result<Document<&str>, Fault> {
+fn read(text: &str) -> Result<Document<&str>, ConfigFault> {
     Document::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
-        Fault::at(text, place, format!("it is no TOML: {}", error.message().replace('\n', ", ")))
+        ConfigFault::at(text, place, format!("it is no TOML: {}", error.message().replace('\n', ", ")))
     })
 }
 

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_little_room_a_few_letters_tell_the_age() {
+    fn where_space_is_short_a_few_letters_tell_the_age() {
         let now = "2026-03-01T16:30:00Z".parse().unwrap();
         for (then, told) in [
             ("2026-03-01T16:29:01Z", "now"),

@@ -165,7 +165,7 @@ impl Seen {
     }
 }
 
-/// What is said of a delivery that was put away.
+/// What is said of a delivery that is archived.
 fn archived(delivery: &ProviderDelivery) -> &'static str {
     if delivery.archived { " (archived)" } else { "" }
 }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_away_is_shown_so() {
+    fn what_is_archived_is_shown_so() {
         let away = ProviderDelivery { archived: true, ..delivery("17") };
         assert_eq!(to_value(&away)["archived"], true);
         let away = seen(away);

@@ -195,7 +195,7 @@ struct Tally<'a> {
     done_word: &'static str,
     done: Vec<String>,
     already: Vec<String>,
-    /// What was put away and stays there, though somebody may expect it in the inbox.
+    /// What is archived and stays so, though somebody may expect it in the inbox.
     archived: Vec<String>,
     failed: Vec<Value>,
 }

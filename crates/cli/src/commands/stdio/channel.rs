@@ -33,7 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The channel of one client.
-pub struct Channel {
+pub struct ClaudeChannel {
     connection: Arc<Connection>,
     /// The agent that the settings name.
     preset: Option<Actor>,
@@ -51,7 +51,7 @@ struct State {
     watcher: JoinSet<()>,
 }
 
-impl Channel {
+impl ClaudeChannel {
     /// A channel that nobody was offered yet. It speaks through `connection`, for `preset` until another agent registers.
     pub fn new(connection: Arc<Connection>, preset: Option<Actor>) -> Self {
         Self { connection, preset, state: Mutex::default() }
@@ -181,13 +181,13 @@ impl Mailbox {
         let Some(told) = *held(&self.told) else {
             return self.pass_over_what_is_there(connection).await;
         };
-        let Ok(mut news) = self.list(connection, self.newest(MOST_AT_ONCE as u32 + 1)).await else { return false };
-        news.retain(|mail| mail.id > told);
-        let has_more = news.len() > MOST_AT_ONCE;
-        news.truncate(MOST_AT_ONCE);
-        let Some(first) = news.last().map(|mail| mail.id) else { return true };
+        let Ok(mut unread) = self.list(connection, self.newest(MOST_AT_ONCE as u32 + 1)).await else { return false };
+        unread.retain(|mail| mail.id > told);
+        let has_more = unread.len() > MOST_AT_ONCE;
+        unread.truncate(MOST_AT_ONCE);
+        let Some(first) = unread.last().map(|mail| mail.id) else { return true };
         let more = if has_more { self.count_between(connection, told, first).await } else { String::new() };
-        for mail in news.into_iter().rev() {
+        for mail in unread.into_iter().rev() {
             let mail = self.with_body(connection, mail).await;
             connection.say(telling::of_mail(&mail)).await;
             *held(&self.told) = Some(mail.id);

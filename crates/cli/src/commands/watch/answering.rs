@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use mail::channels::WATCHER;
 use mail::clock::{Clock, SystemClock, rfc3339};
 use mail::ids::MessageId;
-use mail::watches::{Outcome, answer_key};
+use mail::watches::{RunOutcome, answer_key};
 use relay::watch::{Decision, Heard, Judgement, Prompt, RunError, context, decide};
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ impl Watching<'_> {
             None => self.breaker.judge(said, SystemClock.now()),
         };
         match verdict {
-            Judgement::Wait(_) if !self.put_off.has_room_for(said.id) => {
+            Judgement::Wait(_) if !self.put_off.may_hold(said.id) => {
                 Judgement::Refuse(format!("{MOST_WAITING} messages wait for an answer already"))
             }
             verdict => verdict,
@@ -138,8 +138,8 @@ impl Watching<'_> {
         let seconds = begun.elapsed().as_secs_f64();
         let (outcome, words, more) = match posted {
             // It may have answered by itself.
-            Ok(None) => (Outcome::Silent, "nothing to say to", json!({ "seconds": seconds })),
-            Ok(Some(id)) => (Outcome::Answered, "answered", json!({ "answer_id": id, "seconds": seconds })),
+            Ok(None) => (RunOutcome::Silent, "nothing to say to", json!({ "seconds": seconds })),
+            Ok(Some(id)) => (RunOutcome::Answered, "answered", json!({ "answer_id": id, "seconds": seconds })),
             Err(error) => return self.failed(source, said, &error).await,
         };
         self.breaker.note(&said.thread, &said.from, SystemClock.now());
@@ -193,7 +193,7 @@ impl Watching<'_> {
 
     async fn failed(&mut self, source: &WatchSource, said: &Heard, error: &RunError) -> OfficeResult<()> {
         self.has_failed = true;
-        self.finish(said.id, &Outcome::Failed(error.reason.clone())).await?;
+        self.finish(said.id, &RunOutcome::Failed(error.reason.clone())).await?;
         let words = format!("failed to answer {} from {}: {}", said.id, said.from, error.reason);
         let facts = source.facts_of(said, json!({ "reason": error.reason }));
         self.plan.log.tell("failed", facts, &words, &error.complaint);

@@ -12,7 +12,7 @@ use mail::agents::EVERYONE;
 use mail::channels::WATCHER;
 use mail::messages::Vouched;
 use mail::presence::AWAKE;
-use mail::watches::{Outcome, RunState};
+use mail::watches::{RunOutcome, RunState};
 use relay::watch::Heard;
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ impl<'a> Watching<'a> {
     }
 
     /// Notes how a run ended.
-    pub(super) async fn finish(&self, message: i64, outcome: &Outcome) -> Result<(), Refused> {
+    pub(super) async fn finish(&self, message: i64, outcome: &RunOutcome) -> Result<(), Refused> {
         self.ask(FinishRun::new(self.plan.actor.clone(), message, outcome)).await.map(drop)
     }
 

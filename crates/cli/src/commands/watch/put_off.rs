@@ -44,7 +44,7 @@ impl PutOff {
     }
 
     /// Whether the message waits, or may.
-    pub fn has_room_for(&self, message: i64) -> bool {
+    pub fn may_hold(&self, message: i64) -> bool {
         self.holds(message) || self.0.len() < MOST_WAITING
     }
 
@@ -123,9 +123,9 @@ mod tests {
     fn only_so_many_wait() {
         let mut put_off = PutOff::default();
         for id in 1..=1_000 {
-            assert!(put_off.has_room_for(id));
+            assert!(put_off.may_hold(id));
             put_off.add("dev", &said(id, "claude"), at("16:10:00"));
         }
-        assert!(put_off.has_room_for(1_000) && !put_off.has_room_for(1_001));
+        assert!(put_off.may_hold(1_000) && !put_off.may_hold(1_001));
     }
 }

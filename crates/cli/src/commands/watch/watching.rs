@@ -1,7 +1,7 @@
 //! The watcher itself: takes its places, looks whenever something may have come, and goes when it is asked to.
 //!
-//! A wake-up of the office brings a look at once; a look every few seconds finds what no wake-up told of. The place is held by
-//! a word every half minute, also while a command runs.
+//! A wake-up of the office brings a look at once; a look every few seconds finds what no wake-up told of. The place is
+//! held by a word every half minute, also while a command runs.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use anyhow::bail;
 use api::{Actor, BeginWatch, BegunAnswer, EndWatch, TakenAnswer};
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use mail::watches::{Outcome, RunState};
+use mail::watches::{RunOutcome, RunState};
 use relay::watch::{Breaker, Invocation, Template};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -223,17 +223,17 @@ impl<'a> Watching<'a> {
                 Some(said) => self.answer(&source, &said, run.tries == 0).await?,
                 None if self.take(&source.channel, run.message_id).await? == TakenAnswer::Already => {}
                 None => {
-                    let outcome = Outcome::Failed("the message is not there any more".to_owned());
+                    let outcome = RunOutcome::Failed("the message is not there any more".to_owned());
                     self.finish(run.message_id, &outcome).await?;
                 }
             }
         }
         loop {
-            let news = self.next(&source).await?;
-            if news.is_empty() {
+            let messages = self.next(&source).await?;
+            if messages.is_empty() {
                 return Ok(());
             }
-            for said in &news {
+            for said in &messages {
                 self.meet(&source, said).await?;
                 source.position = said.id;
             }

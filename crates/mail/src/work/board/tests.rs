@@ -2,7 +2,7 @@
 
 use formats::Typed;
 
-use super::super::{Checkpoint, Failure, Outcome};
+use super::super::{Checkpoint, Failure, WorkOutcome};
 use super::*;
 use crate::clock::from_micros;
 use crate::ids::ProjectId;
@@ -57,7 +57,7 @@ fn the_last_word_counts() {
     let at = Progress { percent: None, step: "2".into(), status: "busy".into(), context_usage: Some(45) };
     assert_eq!(state(&[accepted, progress]), State::InProgress(at));
     let item = item(&[accepted, progress, done]);
-    let outcome = Outcome { commit: "abc".into(), tests: Some(true), lint: Some(false), ..Outcome::default() };
+    let outcome = WorkOutcome { commit: "abc".into(), tests: Some(true), lint: Some(false), ..WorkOutcome::default() };
     assert_eq!(item.state, State::Done(outcome));
     assert_eq!((item.title.as_str(), item.agent.as_str(), item.changed_by), ("Parser", "w", MessageId(3)));
     assert_eq!(item.changed_at, from_micros(3));
@@ -236,7 +236,7 @@ fn every_state_has_a_name_in_the_list() {
         State::Assigned,
         State::Accepted,
         State::InProgress(Progress::default()),
-        State::Done(Outcome::default()),
+        State::Done(WorkOutcome::default()),
         State::Failed(Failure::default()),
         State::Checkpointed(Checkpoint::default()),
         State::SpawnRequested { orchestrator: String::new(), from_commit: String::new() },

@@ -9,23 +9,23 @@ use mail::office::{Claim, Draft, InboxRequest, Registration, WorkRequest};
 use super::*;
 use crate::commands::demo::sample::Sample;
 use crate::commands::demo::step::filled;
-use crate::config::{Config, File};
-use crate::wiring::Post;
+use crate::config::{Config, SettingsFile};
+use crate::wiring::LocalOffice;
 
-async fn begun() -> (tempfile::TempDir, Post, Play) {
+async fn begun() -> (tempfile::TempDir, LocalOffice, Play) {
     let home = tempfile::tempdir().unwrap();
-    let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-    let post = Post::open(&config).await.unwrap();
+    let config = Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() };
+    let local = LocalOffice::open(&config).await.unwrap();
     let sample = Sample::read().unwrap();
-    sample.fill(&post).await.unwrap();
-    sample.stand_in_line(&post.office).await.unwrap();
-    let play = Play::begin(post.office.clone(), sample.members(), true).await.unwrap();
-    (home, post, play)
+    sample.fill(&local).await.unwrap();
+    sample.stand_in_line(&local.office).await.unwrap();
+    let play = Play::begin(local.office.clone(), sample.members(), true).await.unwrap();
+    (home, local, play)
 }
 
 #[tokio::test]
 async fn scene_after_scene_is_played_to_its_end() {
-    let (_home, post, mut play) = begun().await;
+    let (_home, local, mut play) = begun().await;
     let mut most_waiting = 0;
     for _ in 0..700 {
         play.step().await;
@@ -39,7 +39,7 @@ async fn scene_after_scene_is_played_to_its_end() {
     assert!(play.next_work > FIRST_WORK + 10, "{}", play.next_work);
     assert!(most_waiting < 40, "what is sent is read soon: {most_waiting}");
     let request = WorkRequest { project_key: MAIN, state: Some("overdue"), agent: None, before: None, limit: 100 };
-    let overdue = post.office.work(request).await.unwrap().items;
+    let overdue = local.office.work(request).await.unwrap().items;
     assert_eq!(overdue.len(), 1, "the question that a person may answer stays open");
 }
 
@@ -62,18 +62,18 @@ fn message_to(name: &str, body: &'static str) -> Draft<'static> {
     }
 }
 
-async fn visit(post: &Post) {
+async fn visit(local: &LocalOffice) {
     let person = Registration { project_key: MAIN, name: Some("Visitor"), ..Registration::default() };
-    post.office.register(person).await.unwrap();
+    local.office.register(person).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_person_is_answered_and_a_program_not_for_ever() {
-    let (_home, post, mut play) = begun().await;
-    visit(&post).await;
+    let (_home, local, mut play) = begun().await;
+    visit(&local).await;
     for _ in 0..5 {
         let draft = Draft { thread: Some("hello"), ..message_to("GreenDog", "Are you there?") };
-        post.office.send(draft).await.unwrap();
+        local.office.send(draft).await.unwrap();
         play.step().await;
     }
     let request = InboxRequest {
@@ -87,13 +87,13 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
         limit: 100,
         with_bodies: true,
     };
-    let answers = post.office.inbox(request).await.unwrap();
+    let answers = local.office.inbox(request).await.unwrap();
     assert_eq!(answers.len(), 3);
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
 }
 
 fn words_of(topic: &Phrases) -> Phrases {
-    let drawn = [
+    let chosen = [
         ("worker", "GreenDog"),
         ("other", "BlueLake"),
         ("work", "ws-41"),
@@ -104,7 +104,7 @@ fn words_of(topic: &Phrases) -> Phrases {
         ("commit2", "4567def"),
     ];
     let mut words = words_at(Timestamp::now(), "seed");
-    words.extend(drawn.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    words.extend(chosen.map(|(name, text)| (name.to_owned(), text.to_owned())));
     words.extend(topic.clone());
     words
 }

@@ -8,7 +8,7 @@ use mail::office::WorkRequest;
 
 use super::*;
 use crate::commands::demo::step::{Deed, filled as worded};
-use crate::config::{Config, File};
+use crate::config::{Config, SettingsFile};
 
 /// A text of a step; empty if it has none.
 fn text<'s>(step: &'s Table, name: &str) -> &'s str {
@@ -24,12 +24,12 @@ fn messages(sample: &Sample) -> impl Iterator<Item = (&str, &Told)> {
     sample.steps().filter(|(_, told)| told.does("send") || told.does("reply"))
 }
 
-async fn filled() -> (tempfile::TempDir, Post) {
+async fn filled() -> (tempfile::TempDir, LocalOffice) {
     let home = tempfile::tempdir().unwrap();
-    let config = Config { home: home.path().to_owned(), source: None, file: File::default() };
-    let post = Post::open(&config).await.unwrap();
-    Sample::read().unwrap().fill(&post).await.unwrap();
-    (home, post)
+    let config = Config { home: home.path().to_owned(), source: None, file: SettingsFile::default() };
+    let local = LocalOffice::open(&config).await.unwrap();
+    Sample::read().unwrap().fill(&local).await.unwrap();
+    (home, local)
 }
 
 #[test]
@@ -90,9 +90,9 @@ fn every_step_has_all_that_its_request_has_and_no_more() {
 
 #[tokio::test]
 async fn the_board_shows_work_in_every_state_and_a_question_that_is_overdue() {
-    let (_home, post) = filled().await;
+    let (_home, local) = filled().await;
     let request = WorkRequest { project_key: MAIN, state: None, agent: None, before: None, limit: 100 };
-    let items = post.office.work(request).await.unwrap().items;
+    let items = local.office.work(request).await.unwrap().items;
     let states: BTreeMap<&str, &str> = items.iter().map(|item| (item.id.as_str(), item.state.name())).collect();
     for (work, state) in [
         ("ws-21", "done"),
@@ -109,15 +109,15 @@ async fn the_board_shows_work_in_every_state_and_a_question_that_is_overdue() {
     ] {
         assert_eq!(states.get(work), Some(&state), "{work}");
     }
-    let overdue = post.office.work(WorkRequest { state: Some("overdue"), ..request }).await.unwrap().items;
+    let overdue = local.office.work(WorkRequest { state: Some("overdue"), ..request }).await.unwrap().items;
     assert_eq!(overdue.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["ws-33"]);
     assert!(items.iter().filter(|item| !item.open_acks.is_empty()).count() >= 3);
 }
 
 #[tokio::test]
 async fn somebody_is_awake_working_idle_silent_or_gone() {
-    let (_home, post) = filled().await;
-    let (_, present) = post.office.present(MAIN, None, 100).await.unwrap();
+    let (_home, local) = filled().await;
+    let (_, present) = local.office.present(MAIN, None, 100).await.unwrap();
     let shown: BTreeMap<&str, String> =
         present.iter().map(|one| (one.agent.name.as_str(), one.shown(Timestamp::now()))).collect();
     let wanted = [
@@ -130,16 +130,16 @@ async fn somebody_is_awake_working_idle_silent_or_gone() {
         ("Reviewer", "AWAKE/IDLE"),
     ];
     assert_eq!(shown, wanted.map(|(name, state)| (name, state.to_owned())).into());
-    let (_, reservations) = post.office.reservations(MAIN, None, 100).await.unwrap();
+    let (_, reservations) = local.office.reservations(MAIN, None, 100).await.unwrap();
     assert_eq!(reservations.len(), 10, "{reservations:?}");
 }
 
 #[tokio::test]
 async fn mail_is_of_the_last_two_days_and_is_there_at_once() {
     let begun = Instant::now();
-    let (_home, post) = filled().await;
+    let (_home, local) = filled().await;
     // Two seconds where nobody else works; a machine that runs all tests at once may take longer.
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
-    let count = post.office.count_open(MAIN, None).await.unwrap();
+    let count = local.office.count_open(MAIN, None).await.unwrap();
     assert!(count.unread >= 10 && count.total > 2 * count.unread, "{count:?}");
 }

@@ -50,7 +50,8 @@ fn what_was_added_is_removed_without_a_trace() {
         "{}",
         "[1]",
     ] {
-        let (name, step) = if text.starts_with('[') { (None, Step::Item(1)) } else { (Some("k"), Step::Member("k")) };
+        let (name, step) =
+            if text.starts_with('[') { (None, PathStep::Item(1)) } else { (Some("k"), PathStep::Member("k")) };
         let added = append(text, &[], name, &entry()).unwrap();
         assert_eq!(remove(&added, &[step]).unwrap(), text);
     }
@@ -59,19 +60,19 @@ fn what_was_added_is_removed_without_a_trace() {
 #[test]
 fn a_removal_keeps_what_stands_around_it() {
     for (text, path, left) in [
-        ("{\"k\":1,\"a\":2}", &[Step::Member("k")][..], "{\"a\":2}"),
+        ("{\"k\":1,\"a\":2}", &[PathStep::Member("k")][..], "{\"a\":2}"),
         (
             "{\n  \"a\": 1,\n  \"k\": 2, // mine\n  \"b\": 3\n}",
-            &[Step::Member("k")],
+            &[PathStep::Member("k")],
             "{\n  \"a\": 1, // mine\n  \"b\": 3\n}",
         ),
-        ("{ // c\n\"k\":1, \"a\":2}", &[Step::Member("k")], "{ // c\n \"a\":2}"),
-        ("{\"l\": [1, 2, 3]}", &[Step::Member("l"), Step::Item(1)], "{\"l\": [1, 3]}"),
-        ("{\"l\": [1, 2, 3]}", &[Step::Member("l"), Step::Item(2)], "{\"l\": [1, 2]}"),
-        ("{\"l\": [ 1 ]}", &[Step::Member("l"), Step::Item(0)], "{\"l\": []}"),
-        ("{\"l\": [1]}", &[Step::Member("l"), Step::Item(7)], "{\"l\": [1]}"),
-        ("{\"l\": [1]}", &[Step::Member("no"), Step::Member("no")], "{\"l\": [1]}"),
-        ("{\"k\": 1, \"k\": 2}", &[Step::Member("k")], "{\"k\": 1}"),
+        ("{ // c\n\"k\":1, \"a\":2}", &[PathStep::Member("k")], "{ // c\n \"a\":2}"),
+        ("{\"l\": [1, 2, 3]}", &[PathStep::Member("l"), PathStep::Item(1)], "{\"l\": [1, 3]}"),
+        ("{\"l\": [1, 2, 3]}", &[PathStep::Member("l"), PathStep::Item(2)], "{\"l\": [1, 2]}"),
+        ("{\"l\": [ 1 ]}", &[PathStep::Member("l"), PathStep::Item(0)], "{\"l\": []}"),
+        ("{\"l\": [1]}", &[PathStep::Member("l"), PathStep::Item(7)], "{\"l\": [1]}"),
+        ("{\"l\": [1]}", &[PathStep::Member("no"), PathStep::Member("no")], "{\"l\": [1]}"),
+        ("{\"k\": 1, \"k\": 2}", &[PathStep::Member("k")], "{\"k\": 1}"),
     ] {
         assert_eq!(remove(text, path).unwrap(), left, "{text}");
     }
@@ -80,7 +81,7 @@ fn a_removal_keeps_what_stands_around_it() {
 #[test]
 fn a_value_is_replaced_and_nothing_else() {
     let text = "{ \"a\": [ { \"b\" : 1 /* c */ } ] }";
-    let path = [Step::Member("a"), Step::Item(0), Step::Member("b")];
+    let path = [PathStep::Member("a"), PathStep::Item(0), PathStep::Member("b")];
     assert_eq!(replace(text, &path, "2").unwrap(), "{ \"a\": [ { \"b\" : 2 /* c */ } ] }");
 }
 

@@ -17,7 +17,7 @@ const CAPABILITY: &str = "claude/channel";
 const REGISTERING: [&str; 3] = ["register_agent", "macro_start_session", "macro_prepare_thread"];
 
 /// An object of which one member is changed and the others are kept byte for byte.
-type Members = BTreeMap<String, Box<RawValue>>;
+type RawObject = BTreeMap<String, Box<RawValue>>;
 
 /// Whether a message that introduces its client says that it is Claude.
 pub fn is_claude(message: &ClientMessage) -> bool {
@@ -29,11 +29,11 @@ pub fn is_claude(message: &ClientMessage) -> bool {
 
 /// The answer to an introduction, with the channel among the capabilities; none if the answer is a refusal.
 pub fn with_channel(answer: &str) -> Option<String> {
-    let mut envelope: Members = serde_json::from_str(answer).ok()?;
+    let mut envelope: RawObject = serde_json::from_str(answer).ok()?;
     let mut result = members(envelope.get("result")?)?;
     let mut capabilities = members(result.get("capabilities")?)?;
     let mut experimental = capabilities.get("experimental").and_then(|member| members(member)).unwrap_or_default();
-    experimental.insert(CAPABILITY.to_owned(), to_raw_value(&Members::new()).ok()?);
+    experimental.insert(CAPABILITY.to_owned(), to_raw_value(&RawObject::new()).ok()?);
     capabilities.insert("experimental".to_owned(), to_raw_value(&experimental).ok()?);
     result.insert("capabilities".to_owned(), to_raw_value(&capabilities).ok()?);
     envelope.insert("result".to_owned(), to_raw_value(&result).ok()?);
@@ -56,7 +56,7 @@ pub fn registered(message: &ClientMessage, answer: &str) -> Option<Actor> {
     })
 }
 
-fn members(object: &RawValue) -> Option<Members> {
+fn members(object: &RawValue) -> Option<RawObject> {
     serde_json::from_str(object.get()).ok()
 }
 
