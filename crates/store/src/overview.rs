@@ -106,7 +106,7 @@ const AUDIT: &str = "
     ) e
     LEFT JOIN agent who ON who.id = e.agent_id
     LEFT JOIN message m ON m.id = e.reference AND e.kind LIKE 'message.%'
-    LEFT JOIN reservation r ON r.id = e.reference AND e.kind LIKE 'reservation.%'
+    LEFT JOIN reservation r ON r.id = e.reference AND e.kind LIKE 'lease.%'
     LEFT JOIN agent whom ON whom.id = e.reference AND (e.kind LIKE 'agent.%' OR e.kind LIKE 'presence.%')
     ORDER BY e.seq DESC";
 
