@@ -1,14 +1,15 @@
-//! Listening for changes of a resource, for as long as somebody wants to know. What is at an address is the office's to know.
+//! Listening for changes of resources, for as long as somebody wants to know. What is at an address is the office's to know.
 //!
 //! A ring says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened again, at
 //! another office when the old one is gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -18,30 +19,33 @@ use super::message::ClientMessage;
 /// How long after each other streams are opened.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A resource that is watched until this is dropped.
+/// Resources that are watched by one stream until this is dropped.
 pub struct Watch {
-    rung: Arc<Notify>,
+    changed: watch::Sender<BTreeSet<String>>,
     _listening: JoinSet<()>,
 }
 
 impl Watch {
-    /// Begins to watch. The first ring comes when the stream is open, for what changed before went unseen.
-    pub fn begin(connection: Arc<Connection>, uri: &str) -> Self {
-        let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-        let request = ClientMessage::inquiry("subscriptions/listen", wanted);
-        let rung = Arc::new(Notify::new());
+    /// Begins to watch. The first ring is for all of them and comes when the stream is open: what changed before went unseen.
+    pub fn begin(connection: Arc<Connection>, uris: BTreeSet<String>) -> Self {
+        let changed = watch::Sender::default();
         let mut listening = JoinSet::new();
-        listening.spawn(listen(connection, request, rung.clone()));
-        Self { rung, _listening: listening }
+        listening.spawn(listen(connection, uris, changed.clone()));
+        Self { changed, _listening: listening }
     }
 
-    /// Waits until the resource may have changed since the last time. Many changes may be one ring.
-    pub async fn changed(&self) {
-        self.rung.notified().await;
+    /// Waits for a ring, and returns what may have changed since the last time. Many changes may be one ring.
+    pub async fn changed(&self) -> BTreeSet<String> {
+        // It cannot fail: the sender is here.
+        let _ = self.changed.subscribe().wait_for(|changed| !changed.is_empty()).await;
+        self.changed.send_replace(BTreeSet::new())
     }
 }
 
-async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<Notify>) {
+async fn listen(connection: Arc<Connection>, uris: BTreeSet<String>, changed: watch::Sender<BTreeSet<String>>) {
+    let wanted = json!({ "notifications": { "resourceSubscriptions": uris } });
+    let request = ClientMessage::inquiry("subscriptions/listen", wanted);
+    let ring_for_all = || changed.send_modify(|changed| changed.extend(uris.iter().cloned()));
     loop {
         let next_stream = Instant::now() + SHORTEST_PAUSE;
         let (bell, mut notices) = mpsc::channel(1);
@@ -51,13 +55,17 @@ async fn listen(connection: Arc<Connection>, request: ClientMessage, rung: Arc<N
         let is_gone = loop {
             tokio::select! {
                 is_gone = &mut stream => break is_gone,
-                _ = notices.recv() => rung.notify_one(),
+                Some(notice) = notices.recv() => match ClientMessage::read(notice).uri {
+                    Some(uri) => changed.send_modify(|changed| changed.extend([uri])),
+                    // The stream is open.
+                    None => ring_for_all(),
+                },
             }
             was_open = true;
         };
         // Nobody knows what changes while nobody listens, nor where a server refuses to tell.
         if was_open || !is_gone {
-            rung.notify_one();
+            ring_for_all();
         }
         sleep_until(next_stream).await;
     }

@@ -5,10 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::process::ExitCode;
-use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -24,7 +21,7 @@ use super::asking::WatchSource;
 use super::holder;
 use super::log::Log;
 use super::put_off::PutOff;
-use crate::post_office::{PostOffice, Refused, Watch};
+use crate::post_office::{PostOffice, Refused};
 
 /// How often a watcher says that it is still there.
 const BEAT: Duration = Duration::from_secs(30);
@@ -171,7 +168,7 @@ impl<'a> Watching<'a> {
 
     /// Looks, and looks again. Ends only when the office refuses, or when once was enough.
     async fn go_on(&mut self) -> Result<(), Refused> {
-        let rings: Vec<Watch> = self.sources.iter().map(|source| self.listen(source)).collect();
+        let rings = self.post_office.watch(self.sources.iter().map(|source| self.watched(source)));
         loop {
             self.answer_late().await?;
             for at in 0..self.sources.len() {
@@ -185,7 +182,7 @@ impl<'a> Watching<'a> {
                 self.next_beat = Instant::now() + BEAT;
             }
             tokio::select! {
-                _ = timeout(self.pause(), any(&rings)) => {}
+                _ = timeout(self.pause(), rings.changed()) => {}
                 refused = self.keep_holding("IDLE") => return Err(refused),
             }
         }
@@ -274,14 +271,4 @@ impl<'a> Watching<'a> {
         self.leave().await;
         self.plan.log.tell("ended", json!({}), "ended", "");
     }
-}
-
-/// Waits until one of them rings.
-async fn any(rings: &[Watch]) {
-    let mut rings: Vec<_> = rings.iter().map(|ring| Box::pin(ring.changed())).collect();
-    let ringing = poll_fn(|cx| {
-        let has_rung = rings.iter_mut().any(|ring| ring.as_mut().poll(cx).is_ready());
-        if has_rung { Poll::Ready(()) } else { Poll::Pending }
-    });
-    pin!(ringing).await;
 }
