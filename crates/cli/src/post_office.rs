@@ -80,9 +80,9 @@ impl PostOffice {
         Ok(Self(Connection::open(Finder::new(config)?.staying(), mpsc::channel(1).0).await?))
     }
 
-    /// Watches a resource. Whether there is such a resource is told by reading it, not by watching.
-    pub fn watch(&self, uri: &str) -> Watch {
-        Watch::begin(self.0.clone(), uri)
+    /// Watches resources. Whether there is such a resource is told by reading it, not by watching.
+    pub fn watch(&self, uris: impl IntoIterator<Item = String>) -> Watch {
+        Watch::begin(self.0.clone(), uris.into_iter().collect())
     }
 
     /// Closes it. What is still being watched is over.
@@ -158,7 +158,7 @@ mod tests {
     async fn a_watch_rings_when_mail_comes() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let watch = post_office.watch("resource://inbox/Anna?project=%2Fdata%2Fp");
+        let watch = post_office.watch(["resource://inbox/Anna?project=%2Fdata%2Fp".to_owned()]);
         let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "Anna").await;
@@ -170,7 +170,7 @@ mod tests {
     async fn a_watched_channel_rings_when_something_is_said_there_and_not_elsewhere() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let watch = post_office.watch("resource://channel/dev?project=%2Fdata%2Fp");
+        let watch = post_office.watch(["resource://channel/dev?project=%2Fdata%2Fp".to_owned()]);
         let changes = || tokio::time::timeout(Duration::from_secs(30), watch.changed());
         changes().await.expect("the first wake-up says that somebody listens now");
         say(&post_office, "#ops").await;

@@ -57,6 +57,7 @@ mod resources;
 mod shell_support;
 mod stdio;
 mod stdio_settings;
+mod stdio_subscriptions;
 mod surface;
 mod transcripts;
 mod trust;

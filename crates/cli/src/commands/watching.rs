@@ -123,7 +123,7 @@ struct Drawing<'a, Q> {
 impl<Q: WatchedTable> Drawing<'_, Q> {
     async fn go_on(&mut self, post_office: &PostOffice) -> anyhow::Result<()> {
         let mut answer = self.question.ask(post_office).await?;
-        let watch = post_office.watch(&self.question.watched());
+        let watch = post_office.watch([self.question.watched()]);
         loop {
             let soonest = Instant::now() + SHORTEST_PAUSE;
             self.draw(&answer)?;

@@ -4,16 +4,18 @@
 //! The office is a server elsewhere if one is set, else the server that owns the database, else the database itself. A
 //! message goes to another office only if it surely never reached the first one.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use api::Ask;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use store::Engine;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use super::answer::{self, Refused};
 use super::backend::{Backend, Finder};
@@ -22,10 +24,8 @@ use super::watch::Watch;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
 const MOST_TRIES: usize = 3;
-/// How many resources are watched at a server for a client, and how long their names may be: as many as an office takes
-/// itself.
-const MOST_URIS: usize = 100;
-const LONGEST_URI: usize = 1_024;
+/// How soon after each other whoever subscribes to many resources does that.
+const SETTLING: Duration = Duration::from_millis(250);
 
 /// The connection of one client.
 pub struct Connection {
@@ -34,8 +34,10 @@ pub struct Connection {
     office: Mutex<Arc<Backend>>,
     /// Held by whoever looks for another office, so that one is found and not many.
     looking: tokio::sync::Mutex<()>,
-    /// What the client subscribed to while a server was there, and what passes on that it changed.
-    followed: Mutex<HashMap<String, JoinSet<()>>>,
+    /// What the client subscribed to while a server was there, and whether it is told of changes already.
+    followed: watch::Sender<BTreeMap<String, bool>>,
+    /// What tells it.
+    following: OnceLock<AbortHandle>,
     leaving: watch::Sender<bool>,
     /// Whether it was told that nobody answers.
     is_known_gone: AtomicBool,
@@ -50,7 +52,8 @@ impl Connection {
             outgoing,
             office: Mutex::new(Arc::new(office)),
             looking: tokio::sync::Mutex::default(),
-            followed: Mutex::default(),
+            followed: watch::Sender::default(),
+            following: OnceLock::new(),
             leaving: watch::Sender::new(false),
             is_known_gone: AtomicBool::new(false),
         }))
@@ -65,7 +68,7 @@ impl Connection {
     /// Carries a message to the office and returns the line that answers it.
     pub async fn answer(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
         if let Some(uri) = message.unsubscribes() {
-            held(&self.followed).remove(uri);
+            self.unfollow(uri);
         }
         if !message.is_listening() {
             return self.carry(message).await;
@@ -126,7 +129,7 @@ impl Connection {
 
     /// Closes the connection. Returns the store that is still open, if the connection was an office of its own.
     pub fn close(&self) -> Option<Engine> {
-        held(&self.followed).clear();
+        self.following.get().inspect(|following| following.abort());
         match &*self.office() {
             Backend::Own(own) => Some(own.local.engine.clone()),
             Backend::Joined(_) => None,
@@ -156,15 +159,21 @@ impl Connection {
         for _ in 0..MOST_TRIES {
             let office = self.office();
             let joined = match &*office {
-                Backend::Own(own) => return own.answer(message).await,
+                Backend::Own(own) => {
+                    let answer = own.answer(message).await;
+                    // From now on the office tells of it by itself.
+                    message.subscribes().inspect(|uri| self.unfollow(uri));
+                    return answer;
+                }
                 Backend::Joined(joined) => joined,
             };
-            if let Some(uri) = message.subscribes() {
-                self.follow(uri);
-            }
             match joined.ask(message, &self.outgoing).await {
                 Ok(answer) => {
                     self.is_known_gone.store(false, Ordering::Relaxed);
+                    let is_granted = |_: &&str| answer.as_deref().is_some_and(|answer| answer.contains(r#""result":"#));
+                    if let Some(uri) = message.subscribes().filter(is_granted) {
+                        self.follow(uri).await;
+                    }
                     return answer;
                 }
                 // Whoever waits for it asks again and again.
@@ -207,21 +216,45 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells the client from now on that `uri` changed. The first notice comes at once, for what changed before went unseen.
-    fn follow(self: &Arc<Self>, uri: &str) {
-        let mut followed = held(&self.followed);
-        if followed.contains_key(uri) || followed.len() >= MOST_URIS || uri.len() > LONGEST_URI {
-            return;
-        }
-        let (connection, watch) = (self.clone(), Watch::begin(self.clone(), uri));
-        let changed =
-            json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
-        followed.entry(uri.to_owned()).or_default().spawn(async move {
+    /// Tells the client from now on when `uri` changes. Returns when the stream that says so is open.
+    async fn follow(self: &Arc<Self>, uri: &str) {
+        self.followed.send_if_modified(|followed| !*followed.entry(uri.to_owned()).or_default());
+        self.following.get_or_init(|| tokio::spawn(self.clone().pass_on()).abort_handle());
+        let _ = self.followed.subscribe().wait_for(|followed| followed.get(uri) != Some(&false)).await;
+    }
+
+    fn unfollow(&self, uri: &str) {
+        self.followed.send_if_modified(|followed| followed.remove(uri).is_some());
+    }
+
+    /// Passes on what one stream says of all that the client follows. Another is opened when there is more to follow.
+    async fn pass_on(self: Arc<Self>) {
+        let mut followed = self.followed.subscribe();
+        let is_outdated = |followed: &BTreeMap<_, _>| followed.is_empty() || followed.values().any(|is_told| !is_told);
+        loop {
+            let uris = followed.wait_for(|followed| !followed.is_empty()).await;
+            let Ok(uris) = uris.map(|followed| followed.keys().cloned().collect()) else { return };
+            let watch = Watch::begin(self.clone(), uris);
+            let (mut changed, mut pause) = (watch.changed().await, SETTLING);
             loop {
-                watch.changed().await;
-                connection.say(changed.to_string()).await;
+                // Whoever is answered only now reads what is there now. Of the rest nobody knows what changed before the stream
+                // was open, so it is told.
+                self.followed.send_modify(|followed| {
+                    changed.retain(|uri| followed.get_mut(uri).is_some_and(|is_told| std::mem::replace(is_told, true)));
+                });
+                if timeout(std::mem::take(&mut pause), followed.wait_for(is_outdated)).await.is_ok() {
+                    break;
+                }
+                for uri in changed {
+                    let (method, params) = ("notifications/resources/updated", json!({ "uri": uri }));
+                    self.say(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()).await;
+                }
+                changed = tokio::select! {
+                    _ = followed.wait_for(is_outdated) => break,
+                    changed = watch.changed() => changed,
+                };
             }
-        });
+        }
     }
 }
 

@@ -29,7 +29,8 @@ pub struct ClientMessage {
     /// The revision that it says it speaks, which only messages since 2026-07-28 do.
     version: Option<String>,
     name: Option<String>,
-    uri: Option<String>,
+    /// The resource that it is about.
+    pub uri: Option<String>,
     request_id: Option<String>,
 }
 

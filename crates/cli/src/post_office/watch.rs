@@ -1,14 +1,15 @@
-//! Listening for changes of a resource, for as long as somebody wants to know. What is at an address is the office's to know.
+//! Listening for changes of resources, for as long as somebody wants to know. What is at an address is the office's to know.
 //!
 //! A wake-up says that it is worth a look, and nothing else: it may come for nothing. A stream that ends is opened
 //! again, at another office when the old one is gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -18,30 +19,33 @@ use super::message::ClientMessage;
 /// How long after each other streams are opened.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A resource that is watched until this is dropped.
+/// Resources that are watched by one stream until this is dropped.
 pub struct Watch {
-    changes: Arc<Notify>,
+    changed: watch::Sender<BTreeSet<String>>,
     _listening: JoinSet<()>,
 }
 
 impl Watch {
-    /// Begins to watch. The first wake-up comes when the stream is open, for what changed before went unseen.
-    pub fn begin(connection: Arc<Connection>, uri: &str) -> Self {
-        let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-        let request = ClientMessage::inquiry("subscriptions/listen", wanted);
-        let changes = Arc::new(Notify::new());
+    /// Begins to watch. The first wake-up is for all of them and comes when the stream is open: what changed before went unseen.
+    pub fn begin(connection: Arc<Connection>, uris: BTreeSet<String>) -> Self {
+        let changed = watch::Sender::default();
         let mut listening = JoinSet::new();
-        listening.spawn(listen(connection, request, changes.clone()));
-        Self { changes, _listening: listening }
+        listening.spawn(listen(connection, uris, changed.clone()));
+        Self { changed, _listening: listening }
     }
 
-    /// Waits until the resource may have changed since the last time. Many changes may be one wake-up.
-    pub async fn changed(&self) {
-        self.changes.notified().await;
+    /// Waits for a wake-up, and returns what may have changed since the last one. Many changes may be one wake-up.
+    pub async fn changed(&self) -> BTreeSet<String> {
+        // It cannot fail: the sender is here.
+        let _ = self.changed.subscribe().wait_for(|changed| !changed.is_empty()).await;
+        self.changed.send_replace(BTreeSet::new())
     }
 }
 
-async fn listen(connection: Arc<Connection>, request: ClientMessage, changes: Arc<Notify>) {
+async fn listen(connection: Arc<Connection>, uris: BTreeSet<String>, changed: watch::Sender<BTreeSet<String>>) {
+    let wanted = json!({ "notifications": { "resourceSubscriptions": uris } });
+    let request = ClientMessage::inquiry("subscriptions/listen", wanted);
+    let tell_all = || changed.send_modify(|changed| changed.extend(uris.iter().cloned()));
     loop {
         let next_stream = Instant::now() + SHORTEST_PAUSE;
         let (sender, mut notices) = mpsc::channel(1);
@@ -51,13 +55,17 @@ async fn listen(connection: Arc<Connection>, request: ClientMessage, changes: Ar
         let is_gone = loop {
             tokio::select! {
                 is_gone = &mut stream => break is_gone,
-                _ = notices.recv() => changes.notify_one(),
+                Some(notice) = notices.recv() => match ClientMessage::read(notice).uri {
+                    Some(uri) => changed.send_modify(|changed| changed.extend([uri])),
+                    // The stream is open.
+                    None => tell_all(),
+                },
             }
             was_open = true;
         };
         // Nobody knows what changes while nobody listens, nor where a server refuses to tell.
         if was_open || !is_gone {
-            changes.notify_one();
+            tell_all();
         }
         sleep_until(next_stream).await;
     }

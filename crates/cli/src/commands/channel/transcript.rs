@@ -177,7 +177,7 @@ impl Following {
         post_office.settle_channels().await;
         let first = post_office.ask(ReadChannel { limit: Some(before.max(1)), ..self.request.clone() }).await?;
         let ReadChannel { channel, project_key, .. } = &self.request;
-        let watch = post_office.watch(&resource("channel", channel, &[("project", Some(project_key))]));
+        let watch = post_office.watch([resource("channel", channel, &[("project", Some(project_key))])]);
         self.newest = first.newest.unwrap_or(0);
         if before > 0 {
             self.show(&first)?;

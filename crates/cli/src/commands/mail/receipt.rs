@@ -194,7 +194,7 @@ async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Resu
 /// The answer, looked for whenever mail arrives.
 async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
-    let watch = office.watch(&resource("inbox", &visit.who.name, &keys));
+    let watch = office.watch([resource("inbox", &visit.who.name, &keys)]);
     let (project_key, agent_name, registration_token) = visit.caller();
     let request = FetchInbox {
         project_key,

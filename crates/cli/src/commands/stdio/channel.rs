@@ -16,7 +16,7 @@ use api::answers::MessageAnswer;
 use api::{Actor, FetchInbox};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 use crate::commands::in_name::InName;
 use crate::post_office::connection::Connection;
@@ -29,7 +29,7 @@ const MOST_AT_ONCE: usize = 20;
 const MOST_COUNTED: u32 = 1_000;
 /// How long the stream of notices is relied on before a look without being called.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// How long after each other streams are opened, and how soon a look that failed is repeated.
+/// How soon a look that failed is repeated.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The channel of one client.
@@ -157,22 +157,21 @@ impl Mailbox {
 
     /// Tells of mail as it comes, until it is dropped.
     async fn watch(self: Arc<Self>, connection: Arc<Connection>) {
-        let mut pause = SHORTEST_PAUSE;
+        let (mut stream, mut pause) = (None, SHORTEST_PAUSE);
         loop {
-            while !self.look(&connection).await {
+            if !self.look(&connection).await {
+                stream = None;
                 let _ = timeout(pause, self.registered.notified()).await;
                 pause = (pause * 2).min(LOOK_AGAIN);
+                continue;
             }
             pause = SHORTEST_PAUSE;
-            let next_stream = Instant::now() + SHORTEST_PAUSE;
-            let watch = Watch::begin(connection.clone(), &self.address());
-            loop {
-                let _ = timeout(LOOK_AGAIN, watch.changed()).await;
-                if !self.look(&connection).await {
-                    break;
-                }
+            let watch = stream.get_or_insert_with(|| Watch::begin(connection.clone(), [self.address()].into()));
+            tokio::select! {
+                _ = timeout(LOOK_AGAIN, watch.changed()) => {}
+                // The token may be another.
+                () = self.registered.notified() => stream = None,
             }
-            sleep_until(next_stream).await;
         }
     }
 

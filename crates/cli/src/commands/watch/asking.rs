@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::super::in_name::InName;
 use super::watching::Watching;
-use crate::post_office::{Refused, Watch, resource};
+use crate::post_office::{Refused, resource};
 
 /// The code of the refusal that ends a watcher in whose place another watches.
 const REPLACED: &str = "WATCHER_REPLACED";
@@ -149,15 +149,14 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// Listens for what comes here.
-    pub(super) fn listen(&self, source: &WatchSource) -> Watch {
+    /// The resource that changes when something comes here.
+    pub(super) fn watched(&self, source: &WatchSource) -> String {
         let token = self.plan.actor.registration_token.as_deref().filter(|_| source.is_mailbox());
         let keys = [("project", Some(self.project())), ("registration_token", token)];
-        let uri = match source.is_mailbox() {
+        match source.is_mailbox() {
             true => resource("inbox", self.agent(), &keys),
             false => resource("channel", &source.channel, &keys),
-        };
-        self.post_office.watch(&uri)
+        }
     }
 
     /// The next messages behind the position, the oldest first; none if there are none.

@@ -5,10 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::process::ExitCode;
-use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -24,7 +21,7 @@ use super::asking::WatchSource;
 use super::holder;
 use super::log::Log;
 use super::put_off::PutOff;
-use crate::post_office::{PostOffice, Refused, Watch};
+use crate::post_office::{PostOffice, Refused};
 
 /// How often a watcher says that it is still there.
 const BEAT: Duration = Duration::from_secs(30);
@@ -171,7 +168,7 @@ impl<'a> Watching<'a> {
 
     /// Looks, and looks again. Ends only when the office refuses, or when once was enough.
     async fn go_on(&mut self) -> Result<(), Refused> {
-        let watches: Vec<Watch> = self.sources.iter().map(|source| self.listen(source)).collect();
+        let watch = self.post_office.watch(self.sources.iter().map(|source| self.watched(source)));
         loop {
             self.answer_late().await?;
             for at in 0..self.sources.len() {
@@ -185,7 +182,7 @@ impl<'a> Watching<'a> {
                 self.next_beat = Instant::now() + BEAT;
             }
             tokio::select! {
-                _ = timeout(self.pause(), any(&watches)) => {}
+                _ = timeout(self.pause(), watch.changed()) => {}
                 refused = self.keep_holding("IDLE") => return Err(refused),
             }
         }
@@ -274,14 +271,4 @@ impl<'a> Watching<'a> {
         self.leave().await;
         self.plan.log.tell("ended", json!({}), "ended", "");
     }
-}
-
-/// Waits until one of them tells of a change.
-async fn any(watches: &[Watch]) {
-    let mut changes: Vec<_> = watches.iter().map(|watch| Box::pin(watch.changed())).collect();
-    let changed = poll_fn(|cx| {
-        let is_changed = changes.iter_mut().any(|change| change.as_mut().poll(cx).is_ready());
-        if is_changed { Poll::Ready(()) } else { Poll::Pending }
-    });
-    pin!(changed).await;
 }
