@@ -1,7 +1,7 @@
 //! How each shape of value is written: what serde asks of whoever writes. Nothing here knows JSON's marks but for brackets.
 
 use serde::Serialize;
-use serde::ser::{Error as _, Impossible, Serializer};
+use serde::ser::{Error as _, Serializer};
 use serde_json::Error;
 use serde_json::ser::{CompactFormatter, Formatter};
 
@@ -226,7 +226,14 @@ impl serde::ser::SerializeMap for Members<'_> {
     type Error = Error;
 
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Error> {
-        key.serialize(Key(self))
+        self.begin_element();
+        let start = self.twin.plain.len();
+        key.serialize(&mut *self.twin)?;
+        self.twin.both(b":");
+        match self.twin.plain[start] {
+            b'"' => Ok(()),
+            _ => Err(Error::custom("the key of a member is no text")),
+        }
     }
 
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
@@ -235,69 +242,5 @@ impl serde::ser::SerializeMap for Members<'_> {
 
     fn end(self) -> Result<(), Error> {
         self.close()
-    }
-}
-
-/// Writes the name of a member.
-struct Key<'a, 'm>(&'a mut Members<'m>);
-
-macro_rules! no_keys {
-    ($($method:ident($($argument:ty),*) -> $made:ty),+ $(,)?) => {$(
-        fn $method(self, $(_: $argument),*) -> Result<$made, Error> {
-            Err(Error::custom("the key of a member is no text"))
-        }
-    )+};
-}
-
-type NoKey = Impossible<(), Error>;
-
-impl Serializer for Key<'_, '_> {
-    type Ok = ();
-    type Error = Error;
-    type SerializeSeq = NoKey;
-    type SerializeTuple = NoKey;
-    type SerializeTupleStruct = NoKey;
-    type SerializeTupleVariant = NoKey;
-    type SerializeMap = NoKey;
-    type SerializeStruct = NoKey;
-    type SerializeStructVariant = NoKey;
-
-    fn serialize_str(self, key: &str) -> Result<(), Error> {
-        self.0.begin_key(key);
-        Ok(())
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
-        self.serialize_str(variant)
-    }
-
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, key: &T) -> Result<(), Error> {
-        key.serialize(self)
-    }
-
-    fn serialize_some<T: ?Sized + Serialize>(self, key: &T) -> Result<(), Error> {
-        key.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: ?Sized + Serialize>(
-        self,
-        name: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<(), Error> {
-        self.serialize_unit_struct(name)
-    }
-
-    no_keys! {
-        serialize_bool(bool) -> (), serialize_char(char) -> (), serialize_bytes(&[u8]) -> (),
-        serialize_i8(i8) -> (), serialize_i16(i16) -> (), serialize_i32(i32) -> (), serialize_i64(i64) -> (),
-        serialize_u8(u8) -> (), serialize_u16(u16) -> (), serialize_u32(u32) -> (), serialize_u64(u64) -> (),
-        serialize_f32(f32) -> (), serialize_f64(f64) -> (),
-        serialize_none() -> (), serialize_unit() -> (), serialize_unit_struct(&'static str) -> (),
-        serialize_seq(Option<usize>) -> NoKey, serialize_tuple(usize) -> NoKey, serialize_map(Option<usize>) -> NoKey,
-        serialize_tuple_struct(&'static str, usize) -> NoKey, serialize_struct(&'static str, usize) -> NoKey,
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> NoKey,
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> NoKey,
     }
 }
