@@ -1,6 +1,7 @@
 //! What stands in for a message that is too large for the NATS server: who wrote it, how it begins, and where it is.
 
 use formats::channel::ChannelMessage;
+use formats::cut;
 use mail::announcements::Announcement;
 use serde_json::{Map, Value, json};
 
@@ -15,10 +16,7 @@ pub(super) fn of_letter(mut letter: Value, office: &str, resource: &str, room: u
     letter["reference_office"] = json!(office);
     letter["message"]["body_md"] = Value::Null;
     let subject = letter["message"]["subject"].as_str().unwrap_or_default();
-    if subject.chars().nth(LONGEST_SUBJECT).is_some() {
-        let cut: String = subject.chars().take(LONGEST_SUBJECT).chain(['…']).collect();
-        letter["message"]["subject"] = json!(cut);
-    }
+    letter["message"]["subject"] = json!(cut(subject.chars(), LONGEST_SUBJECT));
     let text = letter.to_string();
     if text.len() <= room {
         return text;
