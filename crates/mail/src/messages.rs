@@ -20,19 +20,20 @@ use crate::ids::{AgentId, MessageId, ProjectId};
 /// that holds fewer messages than were asked for was the last one.
 pub const PAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// How a recipient was addressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Written to.
-    To,
-    /// Given a copy.
-    Cc,
-    /// Given a copy that only the sender and this recipient know of.
-    Bcc,
+formats::named! {
+    /// How a recipient was addressed. A store keeps the number in this order.
+    pub enum Role {
+        /// Written to.
+        To = "to",
+        /// Given a copy.
+        Cc = "cc",
+        /// Given a copy that only the sender and this recipient know of.
+        Bcc = "bcc",
+    }
 }
 
 formats::named! {
-    /// How much a message matters to its sender.
+    /// How much a message matters to its sender. A store keeps the number in this order.
     #[derive(Default)]
     pub enum Importance {
         /// Read it when nothing else is to be done.
