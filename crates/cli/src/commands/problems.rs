@@ -34,6 +34,15 @@ pub fn malformed(type_name: &str, problems: &[Problem], hint: &str) -> Value {
     } })
 }
 
+/// A table of problems for people; `whole` is what one is called that is about the whole.
+pub fn table(problems: &[Problem], whole: &str) -> String {
+    let rows = problems.iter().map(|problem| {
+        let place = if problem.path.is_empty() { whole } else { &problem.path };
+        vec![place.to_owned(), unbroken(&problem.to_string())]
+    });
+    output::table(&["field", "problem"], rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,13 +58,4 @@ mod tests {
         assert_eq!(refusal["error"]["problems"][0], parts);
         assert_eq!(refusal["error"]["problems"][1]["found"], "[]");
     }
-}
-
-/// A table of problems for people; `whole` is what one is called that is about the whole.
-pub fn table(problems: &[Problem], whole: &str) -> String {
-    let rows = problems.iter().map(|problem| {
-        let place = if problem.path.is_empty() { whole } else { &problem.path };
-        vec![place.to_owned(), unbroken(&problem.to_string())]
-    });
-    output::table(&["field", "problem"], rows)
 }
