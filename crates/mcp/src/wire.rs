@@ -238,9 +238,46 @@ pub(crate) fn push_list<T>(
     json.push(']');
 }
 
-/// Appends a text as a JSON string.
+/// Appends `text` as a JSON string.
+///
+/// Every answer passes here once, as JSON within JSON, so it is either clean for long (a body) or full of quotes (its
+/// frame): whole clean chunks are copied, and others are written byte by byte, which needs no search.
 pub(crate) fn push_text(json: &mut String, text: &str) {
-    json.push_str(&serde_json::to_string(text).expect("text can be written"));
+    let mut escaped = Vec::with_capacity(text.len() + text.len() / 4 + 2);
+    escaped.push(b'"');
+    for chunk in text.as_bytes().chunks(32) {
+        if chunk.iter().fold(0, |dirty, byte| dirty | ESCAPES[usize::from(*byte)]) == 0 {
+            escaped.extend_from_slice(chunk);
+        } else {
+            chunk.iter().for_each(|byte| push_byte(&mut escaped, *byte));
+        }
+    }
+    escaped.push(b'"');
+    json.push_str(std::str::from_utf8(&escaped).expect("escapes are ASCII and the rest was text"));
+}
+
+/// What stands behind the backslash for each byte: 0 for a byte that needs none, `u` for the long form.
+const ESCAPES: [u8; 256] = {
+    let mut escapes = [0; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        escapes[control] = b'u';
+        control += 1;
+    }
+    escapes[b'\n' as usize] = b'n';
+    escapes[b'\r' as usize] = b'r';
+    escapes[b'\t' as usize] = b't';
+    escapes[b'"' as usize] = b'"';
+    escapes[b'\\' as usize] = b'\\';
+    escapes
+};
+
+fn push_byte(escaped: &mut Vec<u8>, byte: u8) {
+    match ESCAPES[usize::from(byte)] {
+        0 => escaped.push(byte),
+        b'u' => escaped.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        letter => escaped.extend_from_slice(&[b'\\', letter]),
+    }
 }
 
 /// Puts a caller's text in quotes, shortened so that an answer never grows with hostile input.
