@@ -126,7 +126,7 @@ impl Cli {
     /// Whether to answer in JSON. Mail that is exported to standard output has it for itself: what else there is to say
     /// goes to standard error, as for people.
     pub fn answers_json(&self) -> bool {
-        self.global.json && !matches!(&self.command, Command::Export(export) if export.goes_to_stdout())
+        self.global.json && !matches!(&self.command, Command::Export(export) if export.path().is_none())
     }
 }
 

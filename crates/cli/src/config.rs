@@ -223,7 +223,8 @@ impl Config {
             None => Some(home.join(FILE)).filter(|path| path.is_file()),
         };
         let mut file = source.as_deref().map_or_else(|| Ok(SettingsFile::default()), read)?;
-        file.database = database_of_environment().or(file.database);
+        let named = std::env::var_os("POSTRIDER_DATABASE").map(|named| named.into_string().unwrap_or_default());
+        file.database = named.or(file.database);
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
@@ -299,12 +300,6 @@ impl Config {
         }
         self.file.url.as_deref().map(endpoint_of)
     }
-}
-
-/// The database that `POSTRIDER_DATABASE` names. An empty variable is a mistake, not "none": a server with mail of its own
-/// among others would go unnoticed.
-fn database_of_environment() -> Option<String> {
-    std::env::var_os("POSTRIDER_DATABASE").map(|given| given.into_string().unwrap_or_default())
 }
 
 /// The value of an environment variable; an empty one is not set.

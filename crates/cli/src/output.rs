@@ -20,7 +20,7 @@ use crate::post_office::Refused;
 pub use screen::Screen;
 
 /// Moves to the upper left corner of an empty screen.
-const CLEAR: &str = "\x1b[2J\x1b[H";
+pub const CLEAR: &str = "\x1b[2J\x1b[H";
 
 /// Whether an answer could not be printed.
 static UNPRINTED: AtomicBool = AtomicBool::new(false);
@@ -74,11 +74,6 @@ pub fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     stdout.flush()
-}
-
-/// Prints text in place of all that the terminal shows.
-pub fn redraw(text: &str) -> io::Result<()> {
-    print(&format!("{CLEAR}{text}"))
 }
 
 /// Tells a person what is going on. Programs do not want to know.

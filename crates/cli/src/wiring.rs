@@ -42,7 +42,10 @@ impl LocalOffice {
                 Secrets::Warn => mail::office::Secrets::Warn,
                 Secrets::Refuse => mail::office::Secrets::Refuse,
             },
-            help_overdue: config.file.help_overdue_minutes.map_or(usual.help_overdue, minutes),
+            help_overdue: config
+                .file
+                .help_overdue_minutes
+                .map_or(usual.help_overdue, |minutes| Duration::from_secs(60 * u64::from(minutes))),
         };
         let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules);
         Ok(Self { office: Arc::new(office), engine, wake_ups })
@@ -53,10 +56,6 @@ impl LocalOffice {
         let rules = self.office.rules().clone();
         Office::new(self.engine.store(), clock, self.wake_ups.clone(), Arc::new(OsRandom), rules)
     }
-}
-
-fn minutes(count: u32) -> Duration {
-    Duration::from_secs(60 * u64::from(count))
 }
 
 /// Opens a store for reading and writing.

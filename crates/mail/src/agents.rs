@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::{Error, StoreError, shown};
+use crate::error::{Error, Stored, shown};
 use crate::ids::{AgentId, ProjectId};
 
 /// The longest name, in characters.
@@ -152,26 +152,25 @@ pub trait AgentStore: Send + Sync {
         token: Option<TokenHash>,
         taking: Taking,
         now: Timestamp,
-    ) -> Result<Option<Agent>, StoreError>;
+    ) -> Stored<Option<Agent>>;
 
     /// Retires an agent: nobody writes to it until it registers again. Its active reservations are given back, each with its
     /// event (`ReservationReleased`), and then it is told itself (`AgentRetired`), all of it as done by `by`. `false`, and nothing
     /// changed, if it was retired before or is none of the project.
-    async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp)
-    -> Result<bool, StoreError>;
+    async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Stored<bool>;
 
     /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
-    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;
+    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>>;
 
     /// Agents that are called one of `names` if the case of ASCII letters does not count, in the order they were registered,
     /// each once.
-    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError>;
+    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>>;
 
     /// Agents in the order they were registered, those with a number above `after`, at most `limit`.
-    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError>;
+    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Stored<Vec<Agent>>;
 
     /// The hashes of the tokens that prove this agent's name, newest first.
-    async fn token_hashes(&self, agent: AgentId) -> Result<Vec<TokenHash>, StoreError>;
+    async fn token_hashes(&self, agent: AgentId) -> Stored<Vec<TokenHash>>;
 }
 
 const ADJECTIVES: [&str; 32] = [

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use formats::channel::{ChannelMessage, Content};
 use jiff::Timestamp;
 
-use crate::error::{Error, StoreError, shown};
+use crate::error::{Error, Stored, shown};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, digest, is_thread_everywhere, named_in};
@@ -173,40 +173,35 @@ pub struct PostQuery {
 #[async_trait]
 pub trait ChannelStore: Send + Sync {
     /// Which post office this is: a name that was generated when the store was made, and never changes.
-    async fn office_id(&self) -> Result<String, StoreError>;
+    async fn office_id(&self) -> Stored<String>;
 
     /// The channels of a project, by name.
-    async fn channels(&self, project: ProjectId) -> Result<Vec<Channel>, StoreError>;
+    async fn channels(&self, project: ProjectId) -> Stored<Vec<Channel>>;
 
     /// Posts of a channel, always the oldest first. A page ends early once they hold more than
     /// [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
-    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError>;
+    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Stored<Vec<Post>>;
 
     /// The number of a channel's newest post.
-    async fn newest_post(&self, project: ProjectId, channel: &str) -> Result<Option<MessageId>, StoreError>;
+    async fn newest_post(&self, project: ProjectId, channel: &str) -> Stored<Option<MessageId>>;
 
     /// The post that a message is, if it is one.
-    async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError>;
+    async fn post(&self, message: MessageId) -> Stored<Option<Post>>;
 
     /// The post that goes by that name in a channel, or that its author called so, or that also stands outside under it.
-    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError>;
+    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Stored<Option<Post>>;
 
     /// The conversation of the first post in a channel that answers one of these names, and came before what it answers.
-    async fn thread_awaiting(
-        &self,
-        project: ProjectId,
-        channel: &str,
-        names: &[&str],
-    ) -> Result<Option<String>, StoreError>;
+    async fn thread_awaiting(&self, project: ProjectId, channel: &str, names: &[&str]) -> Stored<Option<String>>;
 
     /// Those of `keys` that were dealt with in that channel.
-    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Result<Vec<String>, StoreError>;
+    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Stored<Vec<String>>;
 
     /// Notes that a post stands outside under `name`, which is its name from now on, and is not taken in from there.
-    async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError>;
+    async fn name_post(&self, message: MessageId, name: &str) -> Stored<()>;
 
     /// Notes that a post also stands outside under `key`, and is not taken in from there. Its name stays.
-    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError>;
+    async fn note_key(&self, message: MessageId, key: &str) -> Stored<()>;
 }
 
 /// The door of what the office says by itself: every office that has to say it makes the same document.

@@ -240,6 +240,9 @@ impl Error {
     }
 }
 
+/// What a store answers.
+pub type Stored<T> = Result<T, StoreError>;
+
 /// Why a store could not do its work. Never the caller's fault.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{AgentId, ProjectId};
 
 /// One thing that happened.
@@ -100,13 +100,13 @@ impl Concerned {
 #[async_trait]
 pub trait EventStore: Send + Sync {
     /// The events of a project after `seq`, in order, at most `limit`.
-    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Result<Vec<Event>, StoreError>;
+    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Stored<Vec<Event>>;
 
     /// Notes that `sink` has dealt with everything up to `seq`. A cursor never moves back.
-    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Result<(), StoreError>;
+    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Stored<()>;
 
     /// Every cursor, by sink and project.
-    async fn cursors(&self) -> Result<Vec<Cursor>, StoreError>;
+    async fn cursors(&self) -> Stored<Vec<Cursor>>;
 
     /// Makes `holder` the one who does the work of `sink` in a project until `until`, and tells how far that has come;
     /// `None` while it is another's whose time is not over at `now`. Who holds it to `now` lets it go.
@@ -117,11 +117,11 @@ pub trait EventStore: Send + Sync {
         holder: &str,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Option<i64>, StoreError>;
+    ) -> Stored<Option<i64>>;
 
     /// Waits until anybody, in this process or another, commits something after the stamp `after`, at most for `at_most`,
     /// and tells whom that concerns, but for those whom this process knows of itself. Without a stamp it does not wait.
-    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError>;
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Stored<Changes>;
 }
 
 #[cfg(test)]

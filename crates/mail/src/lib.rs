@@ -30,7 +30,7 @@ pub mod wake;
 pub mod watches;
 pub mod work;
 
-pub use error::{Error, StoreError};
+pub use error::{Error, StoreError, Stored};
 pub use office::Office;
 
 /// Everything that a post office needs of a store.

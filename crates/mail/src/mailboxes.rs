@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::channels::SIGN;
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::{Delivery, DeliveryState, Message, Role};
 
@@ -147,32 +147,20 @@ pub trait MailboxStore: Send + Sync {
     /// Deliveries that are not archived, oldest first, with bodies. Changes nothing.
     ///
     /// A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES); an empty page is the last.
-    async fn open_deliveries(&self, query: &DeliveryQuery) -> Result<Vec<DeliveredMessage>, StoreError>;
+    async fn open_deliveries(&self, query: &DeliveryQuery) -> Stored<Vec<DeliveredMessage>>;
 
     /// How much is open, of one agent or of everybody.
-    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError>;
+    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Stored<Count>;
 
-    /// Archives the agent's delivery. Of many who do so at once one does; only that writes an event
-    /// (`MessageArchived`), which tells who did it: `by`, who may be another than the agent. Whether it was read stays
-    /// as it was. Whether this call did it; `None` if the agent has no delivery.
-    async fn archive(
-        &self,
-        agent: AgentId,
-        message: MessageId,
-        by: AgentId,
-        now: Timestamp,
-    ) -> Result<Option<bool>, StoreError>;
+    /// Puts the agent's copy away. Of many who do so at once one does; only that writes an event (`MessageArchived`), which
+    /// tells who did it: `by`, who may be another than the agent. Whether it was read stays as it was. Whether this call did
+    /// it; `None` if the agent has no copy.
+    async fn archive(&self, agent: AgentId, message: MessageId, by: AgentId, now: Timestamp) -> Stored<Option<bool>>;
 
-    /// Brings back the agent's archived delivery, as it was before. Of many who do so at once one does; only that
-    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no
-    /// delivery.
-    async fn bring_back(
-        &self,
-        agent: AgentId,
-        message: MessageId,
-        by: AgentId,
-        now: Timestamp,
-    ) -> Result<Option<bool>, StoreError>;
+    /// Brings back the agent's copy that was put away, as it was before. Of many who do so at once one does; only that
+    /// writes an event (`MessageBroughtBack`), as done by `by`. Whether this call did it; `None` if the agent has no copy.
+    async fn bring_back(&self, agent: AgentId, message: MessageId, by: AgentId, now: Timestamp)
+    -> Stored<Option<bool>>;
 }
 
 #[cfg(test)]

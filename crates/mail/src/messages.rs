@@ -10,7 +10,7 @@ use formats::Kind;
 use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
-use crate::error::{Error, StoreError, shown};
+use crate::error::{Error, Stored, shown};
 use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
 
@@ -20,19 +20,20 @@ use crate::ids::{AgentId, MessageId, ProjectId};
 /// that holds fewer messages than were asked for was the last one.
 pub const PAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// How a recipient was addressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Written to.
-    To,
-    /// Given a copy.
-    Cc,
-    /// Given a copy that only the sender and this recipient know of.
-    Bcc,
+formats::named! {
+    /// How a recipient was addressed. A store keeps the number in this order.
+    pub enum Role {
+        /// Written to.
+        To = "to",
+        /// Given a copy.
+        Cc = "cc",
+        /// Given a copy that only the sender and this recipient know of.
+        Bcc = "bcc",
+    }
 }
 
 formats::named! {
-    /// How much a message matters to its sender.
+    /// How much a message matters to its sender. A store keeps the number in this order.
     #[derive(Default)]
     pub enum Importance {
         /// Read it when nothing else is to be done.
@@ -327,16 +328,16 @@ pub trait MessageStore: Send + Sync {
     /// used before adds nothing, nor does a post whose first key was taken in before: that is `Repeated`, and its other
     /// keys are noted. A post of our own gets the name that [`external_id`](crate::channels::external_id) gives at its first
     /// attempt. The channel's name stands first among the recipients that are shown. The sender's `last_active_at` moves on.
-    async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError>;
+    async fn append(&self, message: &NewMessage) -> Stored<Appended>;
 
     /// The message of that number in that project, with its body.
-    async fn message(&self, project: ProjectId, id: MessageId) -> Result<Option<Message>, StoreError>;
+    async fn message(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>>;
 
     /// Every recipient's delivery, to, then cc, then bcc, each in the sender's order.
-    async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError>;
+    async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>>;
 
     /// One recipient's mail, newest first, archived mail left out. Changes nothing.
-    async fn inbox(&self, query: &InboxQuery) -> Result<Vec<InboxEntry>, StoreError>;
+    async fn inbox(&self, query: &InboxQuery) -> Stored<Vec<InboxEntry>>;
 
     /// What an agent sent, newest first, with a number below `before`.
     async fn outbox(
@@ -345,7 +346,7 @@ pub trait MessageStore: Send + Sync {
         before: Option<MessageId>,
         limit: usize,
         with_bodies: bool,
-    ) -> Result<Vec<Message>, StoreError>;
+    ) -> Stored<Vec<Message>>;
 
     /// Takes mail that the agent has neither read nor been shown nor archived, oldest first, and notes that it was
     /// shown: of many who take at once, each message goes to one. With `after`, mail with a higher number that is
@@ -360,7 +361,7 @@ pub trait MessageStore: Send + Sync {
         limit: usize,
         now: Timestamp,
         not_after: Option<Instant>,
-    ) -> Result<Vec<InboxEntry>, StoreError>;
+    ) -> Stored<Vec<InboxEntry>>;
 
     /// Notes what the agent did with its delivery, and returns its state; `None` if it has none.
     ///
@@ -372,7 +373,7 @@ pub trait MessageStore: Send + Sync {
         message: MessageId,
         mark: &Mark,
         now: Timestamp,
-    ) -> Result<Option<DeliveryState>, StoreError>;
+    ) -> Stored<Option<DeliveryState>>;
 }
 
 #[cfg(test)]

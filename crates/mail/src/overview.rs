@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use formats::Kind;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::events::Event;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::Message;
@@ -104,11 +104,11 @@ pub struct AuditEntry {
 #[async_trait]
 pub trait OverviewStore: Send + Sync {
     /// Messages at a glance, newest first. Changes nothing.
-    async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError>;
+    async fn listing(&self, listing: &Listing) -> Stored<Vec<Listed>>;
 
-    /// How many deliveries are neither read nor archived, of one agent or of all, counted up to `most`. Blind copies
-    /// count for their own agent alone.
-    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError>;
+    /// How many deliveries are neither read nor archived, of one agent or of all, counted up to `most`. Blind copies count for
+    /// their own agent alone.
+    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Stored<usize>;
 
     /// How many messages were sent in each `step` of time from `since` on, oldest first; as many numbers as `steps`. Looks
     /// at no more than the newest [`MOST_COUNTED`] events.
@@ -118,14 +118,13 @@ pub trait OverviewStore: Send + Sync {
         since: Timestamp,
         step: SignedDuration,
         steps: usize,
-    ) -> Result<Vec<u64>, StoreError>;
+    ) -> Stored<Vec<u64>>;
 
     /// Who wrote to whom how often, among the `newest` messages of a project: most first, then by names. What was said in a
     /// channel counts for those who have a delivery of it; blind copies do not count.
-    async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError>;
+    async fn correspondence(&self, project: ProjectId, newest: usize) -> Stored<Vec<Correspondence>>;
 
     /// What happened in a project, newest first, with a number below `before`. What somebody did with a blind copy is left
     /// out, because it would tell of the delivery.
-    async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize)
-    -> Result<Vec<AuditEntry>, StoreError>;
+    async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize) -> Stored<Vec<AuditEntry>>;
 }

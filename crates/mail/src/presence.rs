@@ -9,7 +9,7 @@ use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agents::Agent;
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{AgentId, ProjectId};
 
 /// What is known of an agent's presence.
@@ -114,7 +114,7 @@ pub trait PresenceStore: Send + Sync {
         agent: AgentId,
         told: &NewPresence,
         now: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Stored<bool>;
 
     /// Notes that an agent did something, as [`after_activity`] decides, before whatever is written later. Nothing is
     /// written when it was heard of within `not_within`. A change writes an event.
@@ -123,7 +123,7 @@ pub trait PresenceStore: Send + Sync {
     fn touch_soon(&self, project: ProjectId, agent: AgentId, now: Timestamp, not_within: SignedDuration);
 
     /// What is known of one agent.
-    async fn presence(&self, agent: AgentId) -> Result<Option<Presence>, StoreError>;
+    async fn presence(&self, agent: AgentId) -> Stored<Option<Presence>>;
 
     /// The agents of a project by their numbers, those above `after`, at most `limit`.
     async fn present(
@@ -132,7 +132,7 @@ pub trait PresenceStore: Send + Sync {
         after: Option<AgentId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Present>, StoreError>;
+    ) -> Stored<Vec<Present>>;
 
     /// Those of a project who gave a sign of life at `since` or later, elsewhere than on NATS: by their numbers, those above
     /// `after`, at most `limit`. Cheap enough to ask often.
@@ -142,11 +142,11 @@ pub trait PresenceStore: Send + Sync {
         since: Timestamp,
         after: Option<AgentId>,
         limit: usize,
-    ) -> Result<Vec<HeardOf>, StoreError>;
+    ) -> Stored<Vec<HeardOf>>;
 
     /// A number that changes with what [`present`](Self::present) tells of anybody in a project, and with nobody's mere
     /// sign of life; also when somebody has become stale. Cheap enough to ask often.
-    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError>;
+    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Stored<i64>;
 }
 
 /// What is known of an agent after somebody said or did something.

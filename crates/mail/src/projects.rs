@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::{Error, StoreError};
+use crate::error::{Error, Stored};
 use crate::ids::ProjectId;
 
 /// The longest path that names a project, in bytes.
@@ -101,13 +101,13 @@ pub trait ProjectStore: Send + Sync {
     ///
     /// The slug is [`slug_of`] the key, or [`slug_with_hash`] when another project has that slug. Ensuring a project
     /// again changes nothing.
-    async fn ensure_project(&self, human_key: &str, now: Timestamp) -> Result<Project, StoreError>;
+    async fn ensure_project(&self, human_key: &str, now: Timestamp) -> Stored<Project>;
 
     /// The project of that key, if it exists.
-    async fn project(&self, key: &ProjectKey) -> Result<Option<Project>, StoreError>;
+    async fn project(&self, key: &ProjectKey) -> Stored<Option<Project>>;
 
     /// Projects in the order they were made, those with a number above `after`, at most `limit`.
-    async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, StoreError>;
+    async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Stored<Vec<Project>>;
 }
 
 #[cfg(test)]

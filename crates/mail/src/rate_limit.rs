@@ -5,14 +5,14 @@
 
 use async_trait::async_trait;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 
 /// The requests that an address may send in a second, shared by servers.
 #[async_trait]
 pub trait RateLimitStore: Send + Sync {
     /// Takes up to `lot` requests of those that `address` may still send, and tells how many that is. An address may
     /// send `per_second` at once, and as many in each second that follows, at whichever servers.
-    async fn take(&self, address: &str, lot: u32, per_second: u32) -> Result<u32, StoreError>;
+    async fn take(&self, address: &str, lot: u32, per_second: u32) -> Stored<u32>;
 }
 
 /// How many requests a server takes at once. A few lots are under way at the other servers, so that it is a small part.

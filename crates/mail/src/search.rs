@@ -7,7 +7,7 @@ pub mod query;
 
 use async_trait::async_trait;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::{About, Message};
 use query::Query;
@@ -22,8 +22,8 @@ pub trait SearchStore: Send + Sync {
     /// `limit`.
     ///
     /// Words are compared without case and accents. `from:` compares the sender's whole name without ASCII case. Gives
-    /// up with [`StoreError::TooSlow`] rather than hold up other work. Bodies may be cut to their first 64 KiB. A page
-    /// ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
+    /// up with [`StoreError::TooSlow`](crate::StoreError::TooSlow) rather than hold up other work. Bodies may be cut to
+    /// their first 64 KiB. A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
     async fn search(
         &self,
         project: ProjectId,
@@ -31,7 +31,7 @@ pub trait SearchStore: Send + Sync {
         about: &About,
         before: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError>;
+    ) -> Stored<Vec<Message>>;
 }
 
 /// The words and phrases that a query looks for, in lower case; not those that it leaves out.

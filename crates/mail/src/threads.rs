@@ -6,7 +6,7 @@ pub mod summary;
 
 use async_trait::async_trait;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 
@@ -26,7 +26,7 @@ pub trait ThreadStore: Send + Sync {
         after: Option<MessageId>,
         limit: usize,
         with_bodies: bool,
-    ) -> Result<Vec<Message>, StoreError>;
+    ) -> Stored<Vec<Message>>;
 
     /// The newest messages of a thread with their bodies, those below `before`, at most `limit`, oldest first. Where the
     /// bodies exceed the bytes of a page, the newest are kept.
@@ -36,8 +36,8 @@ pub trait ThreadStore: Send + Sync {
         thread: &str,
         before: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError>;
+    ) -> Stored<Vec<Message>>;
 
     /// How many messages the thread has.
-    async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError>;
+    async fn thread_length(&self, project: ProjectId, thread: &str) -> Stored<usize>;
 }

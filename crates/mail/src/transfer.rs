@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::channels::NewPost;
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::MessageId;
 use crate::messages::{Delivery, Message};
 use crate::projects::{slug_of, slug_with_hash};
@@ -80,17 +80,17 @@ pub struct Counts {
 pub trait TransferStore: Send + Sync {
     /// Records with a number above `after`, in order, at most `limit`, over all projects. A page ends early once it
     /// holds more than [`PAGE_BYTES`](crate::messages::PAGE_BYTES); only an empty one is the end.
-    async fn export(&self, after: Option<MessageId>, limit: usize) -> Result<Vec<Record>, StoreError>;
+    async fn export(&self, after: Option<MessageId>, limit: usize) -> Stored<Vec<Record>>;
 
     /// Adds records under their own numbers and times, all in one transaction, and tells what became of each.
     ///
     /// Projects and agents are made as they are needed. Records come in rising order; after the first clash nothing of
     /// this call is kept and the clash is the last of the answers.
-    async fn import(&self, records: &[Record], now: Timestamp) -> Result<Vec<Imported>, StoreError>;
+    async fn import(&self, records: &[Record], now: Timestamp) -> Stored<Vec<Imported>>;
 
     /// How much there is.
-    async fn counts(&self, now: Timestamp) -> Result<Counts, StoreError>;
+    async fn counts(&self, now: Timestamp) -> Stored<Counts>;
 
     /// Succeeds when the store can read and write.
-    async fn check_ready(&self) -> Result<(), StoreError>;
+    async fn check_ready(&self) -> Stored<()>;
 }

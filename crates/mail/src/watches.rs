@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{AgentId, MessageId};
 
 /// The place of a watcher that looks at its agent's mailbox and at no channel.
@@ -163,7 +163,7 @@ pub trait WatchStore: Send + Sync {
     /// The position is where the last watcher left it. Runs of this place that are still running are those of a watcher
     /// that is gone: those whose answer was kept under its [`answer_key`] are answered, and [`interrupted`] says what
     /// becomes of the others.
-    async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Result<Begun, StoreError>;
+    async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Stored<Begun>;
 
     /// Holds the place longer and notes how far the watcher has looked, which never moves back. `false`, and nothing
     /// changed, if another holds it.
@@ -174,24 +174,18 @@ pub trait WatchStore: Send + Sync {
         holder: &str,
         position: MessageId,
         until: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Stored<bool>;
 
     /// Gives the place back; `false`, and nothing changed, if another holds it.
-    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError>;
+    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Stored<bool>;
 
-    /// How many watchers answered each other on the way to a message: what a post says, and of direct messages those in
-    /// a row that are kept under an [`answer_key`]. At most [`MOST_HOPS`].
-    async fn hops(&self, message: MessageId) -> Result<u32, StoreError>;
+    /// How many watchers answered each other on the way to a message: what a post says, and of direct messages those in a row
+    /// that are kept under an [`answer_key`]. At most [`MOST_HOPS`].
+    async fn hops(&self, message: MessageId) -> Stored<u32>;
 
     /// Takes a message on. Of many who try at once, one gets it. What a watcher of the agent has answered in the channel
     /// is answered, and nobody's: it may have done so at another post office.
-    async fn take_on(
-        &self,
-        agent: AgentId,
-        channel: &str,
-        message: MessageId,
-        now: Timestamp,
-    ) -> Result<Taken, StoreError>;
+    async fn take_on(&self, agent: AgentId, channel: &str, message: MessageId, now: Timestamp) -> Stored<Taken>;
 
     /// Notes how a run ended. `false`, and nothing changed, if it is not running.
     async fn finish_run(
@@ -200,18 +194,13 @@ pub trait WatchStore: Send + Sync {
         message: MessageId,
         outcome: &RunOutcome,
         now: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Stored<bool>;
 
     /// The agent's runs, by message, the oldest first.
-    async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Result<Vec<Run>, StoreError>;
+    async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Stored<Vec<Run>>;
 
     /// Has failed runs taken on again, their tries counted again: those of `messages`, or all. Returns which they are.
-    async fn retry_runs(
-        &self,
-        agent: AgentId,
-        messages: &[MessageId],
-        now: Timestamp,
-    ) -> Result<Vec<MessageId>, StoreError>;
+    async fn retry_runs(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Stored<Vec<MessageId>>;
 }
 
 #[cfg(test)]

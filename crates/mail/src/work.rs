@@ -10,7 +10,7 @@ mod story;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::StoreError;
+use crate::error::Stored;
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 
@@ -259,7 +259,7 @@ pub const MOST_ACKS: usize = 100;
 pub trait WorkStore: Send + Sync {
     /// The items that typed messages of the project name, those that changed last first. A page ends early once its
     /// bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
-    async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError>;
+    async fn work(&self, query: &WorkQuery) -> Stored<Vec<WorkRecord>>;
 
     /// Everything that was said about an item or in the thread of its name, typed or not, oldest first, with a number
     /// above `after`. A page ends early once its bodies exceed [`PAGE_BYTES`](crate::messages::PAGE_BYTES).
@@ -269,11 +269,11 @@ pub trait WorkStore: Send + Sync {
         id: &str,
         after: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError>;
+    ) -> Stored<Vec<Message>>;
 
     /// The work item that the newest message of a thread with one is about; looks at the newest 200 at least.
-    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError>;
+    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Stored<Option<String>>;
 
     /// A number that rises whenever mail of the project is sent or acknowledged.
-    async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError>;
+    async fn work_stamp(&self, project: ProjectId) -> Stored<i64>;
 }

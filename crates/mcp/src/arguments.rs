@@ -112,7 +112,8 @@ fn check(param: &Param, raw: &RawValue) -> Result<Value, Refusal> {
             choice => choice.ok().map(Value::String),
         },
     };
-    value.ok_or_else(|| misshapen(param, json))
+    let (name, wanted) = (param.name, wanted(param.kind));
+    value.ok_or_else(|| invalid(format!("Argument '{name}' must be {wanted}, not {}.", described(json))))
 }
 
 fn names(param: &Param, json: &str) -> Result<Option<Value>, Refusal> {
@@ -154,10 +155,6 @@ fn whole(json: &str) -> Option<i64> {
 
 fn invalid(message: String) -> Refusal {
     Refusal::new(INVALID_ARGUMENT, message)
-}
-
-fn misshapen(param: &Param, json: &str) -> Refusal {
-    invalid(format!("Argument '{}' must be {}, not {}.", param.name, wanted(param.kind), described(json)))
 }
 
 fn no_choice(param: &Param, choice: &str, choices: &'static [&'static str]) -> Refusal {

@@ -67,10 +67,6 @@ impl<'a> Meta<'a> {
     pub fn version(&self) -> Option<Cow<'a, str>> {
         self.version.and_then(text)
     }
-
-    fn has_capabilities(&self) -> bool {
-        self.capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{'))
-    }
 }
 
 /// Tells the era of a request. `header` is the revision that HTTP names beside the body, if it does.
@@ -101,7 +97,10 @@ pub(crate) fn check_version(meta: &Meta<'_>) -> Result<(), Fault> {
 
 /// Checks what every request of the modern era must say about its client.
 pub(crate) fn check_capabilities(meta: &Meta<'_>) -> Result<(), Fault> {
-    if meta.has_capabilities() { Ok(()) } else { Err(incomplete("io.modelcontextprotocol/clientCapabilities")) }
+    match meta.capabilities {
+        Some(capabilities) if capabilities.get().starts_with('{') => Ok(()),
+        _ => Err(incomplete("io.modelcontextprotocol/clientCapabilities")),
+    }
 }
 
 /// The revision that answers an `initialize`: the client's own if we speak it, else our newest.

@@ -66,18 +66,14 @@ impl Sessions {
         if is_full {
             return Err(NotTaken::TooMany);
         }
-        session.wanted.send_modify(|wanted| {
-            wanted.uris.insert(uri.into());
-        });
+        session.wanted.send_modify(|wanted| _ = wanted.uris.insert(uri.into()));
         Ok(())
     }
 
     /// Notes that the session no longer wants to hear of `uri`.
     pub fn unsubscribe(&self, id: &str, uri: &str) {
         if let Some(session) = self.memory().open.get(id) {
-            session.wanted.send_modify(|wanted| {
-                wanted.uris.remove(uri);
-            });
+            session.wanted.send_modify(|wanted| _ = wanted.uris.remove(uri));
         }
     }
 

@@ -131,13 +131,13 @@ impl Bridge {
             feed: Feed::new(store, SINK, &project),
             channels: Vec::new(),
             odd_names: HashSet::new(),
-            glance: Glance::new(CHANNELS_EVERY),
+            glance: Glance::default(),
             scanners: BTreeMap::new(),
             unread: BTreeMap::new(),
             unwritten: BTreeMap::new(),
             closed: BTreeMap::new(),
             put_off_until: None,
-            presence: Presence::new(),
+            presence: Presence::default(),
             context: FolderContext { office, project, longest },
         })
     }
@@ -263,7 +263,7 @@ impl Bridge {
         let (root, mut glance) = (self.root.clone(), self.glance);
         let (glance, all, names) = off_thread(move || {
             let all = channels_of(&root)?;
-            let names = glance.names(&all, now)?;
+            let names = glance.names(&all, CHANNELS_EVERY, now)?;
             Ok((glance, all, names))
         })
         .await?;

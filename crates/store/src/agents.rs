@@ -20,7 +20,7 @@ impl AgentStore for Engine {
         token: Option<TokenHash>,
         taking: Taking,
         now: Timestamp,
-    ) -> Result<Option<Agent>, StoreError> {
+    ) -> Stored<Option<Agent>> {
         let (name, profile) = (name.as_str().to_owned(), profile.clone());
         let registering = in_job!(|tx| {
             if !may_take(tx, project, &name, taking).await? {
@@ -35,13 +35,7 @@ impl AgentStore for Engine {
         self.write("register an agent", Home::Project(project), registering).await
     }
 
-    async fn retire(
-        &self,
-        project: ProjectId,
-        agent: AgentId,
-        by: AgentId,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Stored<bool> {
         let retiring = in_job!(|tx| {
             let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
             if tx.execute(sql, values![project, agent, now]).await? == 0 {
@@ -54,7 +48,7 @@ impl AgentStore for Engine {
         self.write("retire an agent", Home::Project(project), retiring).await
     }
 
-    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
+    async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>> {
         let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = ?1 AND name = ?2");
         let mut asked = HashSet::with_capacity(names.len());
         let names: Vec<&str> = names.iter().copied().filter(|name| asked.insert(*name)).collect();
@@ -62,7 +56,7 @@ impl AgentStore for Engine {
         self.read("find agents", async |tx| tx.rows_many(&sql, asked).await).await
     }
 
-    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Result<Vec<Agent>, StoreError> {
+    async fn agents_in_any_case(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>> {
         let sql = format!(
             "SELECT {AGENT} FROM agent INDEXED BY agent_in_any_case
              WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE"
@@ -75,7 +69,7 @@ impl AgentStore for Engine {
         Ok(found)
     }
 
-    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Result<Vec<Agent>, StoreError> {
+    async fn agents(&self, project: ProjectId, after: Option<AgentId>, limit: usize) -> Stored<Vec<Agent>> {
         let sql = format!(
             "SELECT {AGENT} FROM agent INDEXED BY agent_by_project
              WHERE project_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
@@ -84,7 +78,7 @@ impl AgentStore for Engine {
         self.read("list agents", async |tx| tx.rows(&sql, values).await).await
     }
 
-    async fn token_hashes(&self, agent: AgentId) -> Result<Vec<TokenHash>, StoreError> {
+    async fn token_hashes(&self, agent: AgentId) -> Stored<Vec<TokenHash>> {
         let sql = "SELECT hash FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC";
         self.read("find tokens", async |tx| tx.rows(sql, values![agent]).await).await
     }

@@ -25,11 +25,11 @@ const OF_THREAD: &str = "FROM message m INDEXED BY message_by_thread \
 
 #[async_trait]
 impl ChannelStore for Engine {
-    async fn office_id(&self) -> Result<String, StoreError> {
+    async fn office_id(&self) -> Stored<String> {
         self.read("tell which office this is", async |tx| office(tx).await).await
     }
 
-    async fn channels(&self, project: ProjectId) -> Result<Vec<Channel>, StoreError> {
+    async fn channels(&self, project: ProjectId) -> Stored<Vec<Channel>> {
         let sql = "SELECT c.name, c.created_at, (SELECT count(*) FROM post WHERE channel_id = c.id), n.id, n.created_at
                    FROM channel c
                    LEFT JOIN message n ON n.id = (SELECT max(message_id) FROM post WHERE channel_id = c.id)
@@ -37,22 +37,22 @@ impl ChannelStore for Engine {
         self.read("list channels", async |tx| tx.rows(sql, values![project]).await).await
     }
 
-    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Result<Vec<Post>, StoreError> {
+    async fn posts(&self, project: ProjectId, channel: &str, query: &PostQuery) -> Stored<Vec<Post>> {
         self.read("read a channel", async |tx| posts(tx, project, channel, query).await).await
     }
 
-    async fn newest_post(&self, project: ProjectId, channel: &str) -> Result<Option<MessageId>, StoreError> {
+    async fn newest_post(&self, project: ProjectId, channel: &str) -> Stored<Option<MessageId>> {
         let sql = "SELECT max(message_id) FROM post
                    WHERE channel_id = (SELECT id FROM channel WHERE project_id = ?1 AND name = ?2)";
         let values = values![project, channel];
         Ok(self.read("look for a new post", async |tx| tx.row(sql, values).await).await?.flatten())
     }
 
-    async fn post(&self, message: MessageId) -> Result<Option<Post>, StoreError> {
+    async fn post(&self, message: MessageId) -> Stored<Option<Post>> {
         self.read("read a post", async |tx| by_message(tx, message).await).await
     }
 
-    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Result<Option<Post>, StoreError> {
+    async fn post_called(&self, project: ProjectId, channel: &str, id: &str) -> Stored<Option<Post>> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY}, {POST} {JOINED} WHERE o.message_id = coalesce(
                  (SELECT max(message_id) FROM post WHERE channel_id = ?1 AND external_id = ?2),
@@ -66,12 +66,7 @@ impl ChannelStore for Engine {
         .await
     }
 
-    async fn thread_awaiting(
-        &self,
-        project: ProjectId,
-        channel: &str,
-        names: &[&str],
-    ) -> Result<Option<String>, StoreError> {
+    async fn thread_awaiting(&self, project: ProjectId, channel: &str, names: &[&str]) -> Stored<Option<String>> {
         let sql = "SELECT m.thread FROM message m WHERE m.id =
                        (SELECT min(message_id) FROM post WHERE channel_id = ?1 AND answers = ?2)";
         self.read("find who waits for a post", async |tx| {
@@ -81,7 +76,7 @@ impl ChannelStore for Engine {
         .await
     }
 
-    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Result<Vec<String>, StoreError> {
+    async fn known_keys(&self, project: ProjectId, channel: &str, keys: &[&str]) -> Stored<Vec<String>> {
         let sql = "SELECT key FROM arrival WHERE channel_id = ?1 AND key = ?2";
         self.read("look for what was taken in", async |tx| {
             let Some(channel) = find(tx, project, channel).await? else { return Ok(Vec::new()) };
@@ -90,7 +85,7 @@ impl ChannelStore for Engine {
         .await
     }
 
-    async fn name_post(&self, message: MessageId, name: &str) -> Result<(), StoreError> {
+    async fn name_post(&self, message: MessageId, name: &str) -> Stored<()> {
         // A sink that starts again names posts that it named before.
         let is_named = "SELECT 1 FROM post p JOIN arrival a ON a.channel_id = p.channel_id AND a.key = ?2
                         WHERE p.message_id = ?1 AND p.external_id = ?2";
@@ -107,7 +102,7 @@ impl ChannelStore for Engine {
         self.write("name a post", Home::Message(message), naming).await
     }
 
-    async fn note_key(&self, message: MessageId, key: &str) -> Result<(), StoreError> {
+    async fn note_key(&self, message: MessageId, key: &str) -> Stored<()> {
         let sql = "SELECT channel_id FROM post WHERE message_id = ?1";
         let key = key.to_owned();
         let noting = in_job!(|tx| match tx.row(sql, values![message]).await? {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mail::clock::{Clock, SystemClock};
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::rate_limit::RateLimitStore;
-use mail::{Store, StoreError};
+use mail::{Store, Stored};
 
 use crate::error::{Outcome, refused};
 use crate::job::{Work, closed};
@@ -49,7 +49,7 @@ pub(crate) enum Home {
 
 impl Engine {
     /// Opens the store, and makes what is missing.
-    pub async fn open(location: &Location) -> Result<Self, StoreError> {
+    pub async fn open(location: &Location) -> Stored<Self> {
         match location {
             Location::File(path) => Sqlite::open(path, &Options::default()),
             Location::Postgres(url) => Postgres::open(url, &PostgresOptions::default()).await,
@@ -57,7 +57,7 @@ impl Engine {
     }
 
     /// Opens a store that is there, to read it alone: nothing is made or brought up to date.
-    pub async fn open_read_only(location: &Location) -> Result<Self, StoreError> {
+    pub async fn open_read_only(location: &Location) -> Stored<Self> {
         match location {
             Location::File(path) => Sqlite::open_read_only(path),
             Location::Postgres(url) => Postgres::open_as_it_is(url, &PostgresOptions::default()).await,
@@ -98,7 +98,7 @@ impl Engine {
         &self,
         doing: &'static str,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Outcome<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Stored<T> {
         let reading = async {
             let mut reader = match self {
                 Self::Sqlite(store) => Reader::Sqlite(store.readers.slot().await?),
@@ -114,11 +114,7 @@ impl Engine {
     }
 
     /// Runs `work`, which may read much, where it holds up nobody else. SQLite gives it up at its deadline.
-    pub(crate) async fn read_long<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn read_long<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Stored<T> {
         match self {
             Self::Sqlite(store) => store.read_long(doing, work).await,
             Self::Postgres(_) => self.read(doing, async |tx| work(tx).await).await,
@@ -132,7 +128,7 @@ impl Engine {
         doing: &'static str,
         home: Home,
         work: impl Work<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Stored<T> {
         let answer = match self {
             Self::Sqlite(store) => store.hand_in(doing, work)?,
             Self::Postgres(store) => {
@@ -144,11 +140,7 @@ impl Engine {
     }
 
     /// Runs `work` in a transaction while nobody else writes, and returns when it is on disk.
-    pub(crate) async fn write_alone<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn write_alone<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Stored<T> {
         match self {
             Self::Sqlite(_) => self.write(doing, Home::Nobody, work).await,
             Self::Postgres(store) => store.write_alone(doing, work).await,
@@ -156,7 +148,7 @@ impl Engine {
     }
 
     /// The project of whom a job concerns; of one that is not there, a project that is not there either.
-    async fn project_of(&self, doing: &'static str, home: Home, store: &Postgres) -> Result<ProjectId, StoreError> {
+    async fn project_of(&self, doing: &'static str, home: Home, store: &Postgres) -> Stored<ProjectId> {
         let (sql, id) = match home {
             Home::Nobody => return Ok(NOBODY),
             Home::Project(project) => return Ok(project),

@@ -12,14 +12,14 @@ pub(crate) const EVENT: &str =
 
 #[async_trait]
 impl EventStore for Engine {
-    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Result<Vec<Event>, StoreError> {
+    async fn events(&self, project: ProjectId, seq: i64, limit: usize) -> Stored<Vec<Event>> {
         let sql = "SELECT seq, kind, reference, agent_id, at FROM event
                    WHERE project_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
         let values = values![project, seq, limit];
         self.read("read the event log", async |tx| tx.rows(sql, values).await).await
     }
 
-    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Result<(), StoreError> {
+    async fn advance_cursor(&self, sink: &str, project: ProjectId, seq: i64) -> Stored<()> {
         let sql = "INSERT INTO cursor (sink, project_id, seq) VALUES (?1, ?2, ?3)
                    ON CONFLICT (sink, project_id) DO UPDATE SET seq = excluded.seq WHERE cursor.seq < excluded.seq";
         let sink = sink.to_owned();
@@ -27,7 +27,7 @@ impl EventStore for Engine {
         self.write("move a cursor", Home::Project(project), moving).await
     }
 
-    async fn cursors(&self) -> Result<Vec<Cursor>, StoreError> {
+    async fn cursors(&self) -> Stored<Vec<Cursor>> {
         let sql = "SELECT c.sink, p.slug, c.seq, p.next_seq - 1 FROM cursor c JOIN project p ON p.id = c.project_id
                    ORDER BY c.sink, p.slug";
         self.read("list cursors", async |tx| tx.rows(sql, &[]).await).await
@@ -40,7 +40,7 @@ impl EventStore for Engine {
         holder: &str,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Stored<Option<i64>> {
         let doing = "hold a cursor";
         // Whoever asks in vain writes nothing and waits for no disk.
         let held = "SELECT 1 FROM cursor WHERE sink = ?1 AND project_id = ?2 AND holder <> ?3 AND held_until > ?4";
@@ -57,7 +57,7 @@ impl EventStore for Engine {
         self.write(doing, Home::Nobody, holding).await
     }
 
-    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+    async fn changes(&self, after: Option<i64>, at_most: Duration) -> Stored<Changes> {
         match self {
             Self::Sqlite(store) => store.changes(after, at_most).await,
             Self::Postgres(store) => Ok(store.changes(after, at_most).await),

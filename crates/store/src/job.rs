@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mail::StoreError;
+use mail::{StoreError, Stored};
 use tokio::sync::oneshot;
 
 use crate::error::{Outcome, SqlError, failure};
@@ -42,7 +42,7 @@ pub(crate) trait Job: Send {
 }
 
 /// A job's answer, when there is one.
-pub(crate) type Answer<T> = oneshot::Receiver<Result<T, StoreError>>;
+pub(crate) type Answer<T> = oneshot::Receiver<Stored<T>>;
 
 /// A job that does `work`, and where its answer comes.
 pub(crate) fn job<T: Send + 'static>(doing: &'static str, work: impl Work<T>) -> (Box<dyn Job>, Answer<T>) {
@@ -53,8 +53,8 @@ pub(crate) fn job<T: Send + 'static>(doing: &'static str, work: impl Work<T>) ->
 struct Pending<W, T> {
     doing: &'static str,
     work: Option<W>,
-    outcome: Option<Result<T, StoreError>>,
-    caller: oneshot::Sender<Result<T, StoreError>>,
+    outcome: Option<Stored<T>>,
+    caller: oneshot::Sender<Stored<T>>,
 }
 
 impl<W: Work<T>, T: Send> Job for Pending<W, T> {
@@ -104,11 +104,7 @@ impl Lost {
 }
 
 /// What the caller of a job is told, whose transaction ended so. A job that was never begun came too late.
-pub(crate) fn answer<T>(
-    doing: &'static str,
-    committed: &Result<(), Lost>,
-    outcome: Option<Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+pub(crate) fn answer<T>(doing: &'static str, committed: &Result<(), Lost>, outcome: Option<Stored<T>>) -> Stored<T> {
     match (committed, outcome) {
         (_, Some(Err(error))) => Err(error),
         (Ok(()), Some(done)) => done,

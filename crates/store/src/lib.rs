@@ -51,7 +51,7 @@ use moving::{Table, table};
 
 /// What the schema has grown by since both engines take one text for it: the name of each step and its SQL, in SQLite's words
 /// (`INTEGER`, `BLOB`, `STRICT`). Steps are added at the end and never changed.
-const SHARED_STEPS: &[(&str, &str)] = &[];
+const SHARED_STEPS: &[migration::Migration] = &[];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
 /// test compares it with both schemas.

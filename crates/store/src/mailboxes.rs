@@ -8,11 +8,11 @@ use crate::prelude::*;
 
 #[async_trait]
 impl MailboxStore for Engine {
-    async fn open_deliveries(&self, query: &DeliveryQuery) -> Result<Vec<DeliveredMessage>, StoreError> {
+    async fn open_deliveries(&self, query: &DeliveryQuery) -> Stored<Vec<DeliveredMessage>> {
         self.read("read a mailbox", async |tx| open_deliveries(tx, query).await).await
     }
 
-    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Result<Count, StoreError> {
+    async fn count_open(&self, project: ProjectId, agent: Option<AgentId>) -> Stored<Count> {
         let (whose, id) = match agent {
             Some(agent) => ("= ?1", agent.0),
             None => ("IN (SELECT id FROM agent WHERE project_id = ?1)", project.0),
@@ -24,13 +24,7 @@ impl MailboxStore for Engine {
         self.read("count a mailbox", async |tx| tx.only(&sql, values![id]).await).await
     }
 
-    async fn archive(
-        &self,
-        agent: AgentId,
-        message: MessageId,
-        by: AgentId,
-        now: Timestamp,
-    ) -> Result<Option<bool>, StoreError> {
+    async fn archive(&self, agent: AgentId, message: MessageId, by: AgentId, now: Timestamp) -> Stored<Option<bool>> {
         let archiving = in_job!(|tx| set_archived(tx, agent, message, by, true, now).await);
         self.write("put a message away", Home::Agent(agent), archiving).await
     }
@@ -41,7 +35,7 @@ impl MailboxStore for Engine {
         message: MessageId,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Option<bool>, StoreError> {
+    ) -> Stored<Option<bool>> {
         let bringing = in_job!(|tx| set_archived(tx, agent, message, by, false, now).await);
         self.write("bring a message back", Home::Agent(agent), bringing).await
     }

@@ -25,7 +25,7 @@ pub(crate) const STATE: &str = "d.role, d.shown_at, d.read_at, d.acked_at, d.ack
 
 #[async_trait]
 impl MessageStore for Engine {
-    async fn append(&self, message: &NewMessage) -> Result<Appended, StoreError> {
+    async fn append(&self, message: &NewMessage) -> Stored<Appended> {
         let message = message.clone();
         match self {
             Self::Sqlite(_) => {
@@ -36,17 +36,17 @@ impl MessageStore for Engine {
         }
     }
 
-    async fn message(&self, project: ProjectId, id: MessageId) -> Result<Option<Message>, StoreError> {
+    async fn message(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>> {
         let found = self.read("read a message", async |tx| by_id(tx, id).await).await?;
         Ok(found.filter(|message| message.project == project))
     }
 
-    async fn deliveries(&self, id: MessageId) -> Result<Vec<Delivery>, StoreError> {
+    async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>> {
         let found = self.read("read deliveries", async |tx| deliveries(tx, &[id]).await).await?;
         Ok(found.into_iter().map(|(_, delivery)| delivery).collect())
     }
 
-    async fn inbox(&self, query: &InboxQuery) -> Result<Vec<InboxEntry>, StoreError> {
+    async fn inbox(&self, query: &InboxQuery) -> Stored<Vec<InboxEntry>> {
         self.read("read an inbox", async |tx| inbox(tx, query).await).await
     }
 
@@ -56,7 +56,7 @@ impl MessageStore for Engine {
         before: Option<MessageId>,
         limit: usize,
         with_bodies: bool,
-    ) -> Result<Vec<Message>, StoreError> {
+    ) -> Stored<Vec<Message>> {
         let body = if with_bodies { BODY } else { NO_BODY };
         let sql = format!(
             "SELECT {COLUMNS}, {body} FROM message m INDEXED BY message_by_sender
@@ -73,7 +73,7 @@ impl MessageStore for Engine {
         limit: usize,
         now: Timestamp,
         not_after: Option<Instant>,
-    ) -> Result<Vec<InboxEntry>, StoreError> {
+    ) -> Stored<Vec<InboxEntry>> {
         // The usual answer is that there is nothing, and must not wait for the disk.
         if limit == 0 || !self.read("look for new mail", async |tx| is_any_unseen(tx, agent, after).await).await? {
             return Ok(Vec::new());
@@ -94,7 +94,7 @@ impl MessageStore for Engine {
         message: MessageId,
         mark: &Mark,
         now: Timestamp,
-    ) -> Result<Option<DeliveryState>, StoreError> {
+    ) -> Stored<Option<DeliveryState>> {
         // Marking what is marked so already changes nothing, and need not wait for the disk.
         match self.read("read a delivery", async |tx| state(tx, agent, message).await).await? {
             Some(state) if !mark.is_noted(&state) => {}

@@ -9,15 +9,7 @@ use crate::row::values;
 use crate::tx::Tx;
 
 /// One step.
-#[derive(Clone, Copy)]
-pub(crate) struct Migration {
-    /// Its number; they count from 1 without gaps.
-    pub(crate) version: i64,
-    /// What it is about.
-    pub(crate) name: &'static str,
-    /// What it does.
-    pub(crate) sql: &'static str,
-}
+pub(crate) type Migration = (&'static str, &'static str);
 
 /// An engine's steps, and what is its own in applying them.
 #[derive(Clone, Copy)]
@@ -25,7 +17,7 @@ pub(crate) struct Schema<'s> {
     /// The steps that are the engine's own. They come first.
     pub(crate) steps: &'s [Migration],
     /// The steps that both engines have: name and SQL.
-    pub(crate) shared: &'s [(&'static str, &'static str)],
+    pub(crate) shared: &'s [Migration],
     /// A shared step in the engine's words.
     pub(crate) translate: fn(&str) -> String,
     /// The names of all tables, as `name`.
@@ -52,12 +44,8 @@ impl Schema<'_> {
     }
 
     /// Every step, in order.
-    fn all(&self) -> impl Iterator<Item = Migration> {
-        let shared = (1..).zip(self.shared).map(|(nth, (name, sql))| {
-            let version = (self.steps.len() + nth) as i64;
-            Migration { version, name, sql }
-        });
-        self.steps.iter().copied().chain(shared)
+    fn all(&self) -> impl Iterator<Item = (i64, Migration)> {
+        (1..).zip(self.steps.iter().chain(self.shared).copied())
     }
 
     /// Applies what is missing, all of it or nothing.
@@ -79,13 +67,13 @@ impl Schema<'_> {
         // Asked again under the lock: another process may have been quicker.
         let done = self.applied(tx).await?;
         tx.command(self.noting).await?;
-        for step in self.all().filter(|step| step.version > done) {
-            match step.version as usize > self.steps.len() {
-                true => tx.command(&(self.translate)(step.sql)).await?,
-                false => tx.command(step.sql).await?,
+        for (version, (name, sql)) in self.all().filter(|(version, _)| *version > done) {
+            match version as usize > self.steps.len() {
+                true => tx.command(&(self.translate)(sql)).await?,
+                false => tx.command(sql).await?,
             }
-            let sql = "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)";
-            tx.execute(sql, values![step.version, step.name, checksum(&step).as_bytes()]).await?;
+            let noting = "INSERT INTO migration (version, name, checksum) VALUES (?1, ?2, ?3)";
+            tx.execute(noting, values![version, name, checksum(sql).as_bytes()]).await?;
         }
         Ok(())
     }
@@ -131,15 +119,15 @@ impl Schema<'_> {
                 "the database has schema version {found}, and this program knows versions up to {known}; use a newer one"
             )));
         }
-        match self.all().zip(kept).find(|(step, (_, sum))| *checksum(step).as_bytes() != sum.as_slice()) {
+        match self.all().zip(kept).find(|((_, (_, sql)), (_, sum))| *checksum(sql).as_bytes() != sum.as_slice()) {
             None => Ok(found),
-            Some((Migration { version, name, .. }, _)) => Err(SqlError::Unknown(format!(
+            Some(((version, (name, _)), _)) => Err(SqlError::Unknown(format!(
                 "migration {version} ('{name}') is not the one that this database was made with"
             ))),
         }
     }
 }
 
-fn checksum(step: &Migration) -> blake3::Hash {
-    blake3::hash(step.sql.as_bytes())
+fn checksum(sql: &str) -> blake3::Hash {
+    blake3::hash(sql.as_bytes())
 }

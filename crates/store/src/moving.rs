@@ -9,7 +9,7 @@
 mod side;
 mod tables;
 
-use mail::StoreError;
+use mail::{StoreError, Stored};
 
 use crate::{Location, TABLES};
 pub(crate) use side::Own;
@@ -226,7 +226,7 @@ async fn copy(
     }
 }
 
-async fn sum(side: &mut Side, table: &Table) -> Result<Sum, StoreError> {
+async fn sum(side: &mut Side, table: &Table) -> Stored<Sum> {
     let (mut rows, mut checksum, mut last) = (0, blake3::Hasher::new(), Vec::new());
     loop {
         let page = side.page(table, &last).await?;

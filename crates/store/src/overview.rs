@@ -12,11 +12,11 @@ use crate::prelude::*;
 
 #[async_trait]
 impl OverviewStore for Engine {
-    async fn listing(&self, listing: &Listing) -> Result<Vec<Listed>, StoreError> {
+    async fn listing(&self, listing: &Listing) -> Stored<Vec<Listed>> {
         self.read("list mail", async |tx| listing::listed(tx, listing).await).await
     }
 
-    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Result<usize, StoreError> {
+    async fn count_unread(&self, project: ProjectId, agent: Option<AgentId>, most: usize) -> Stored<usize> {
         let whose = if agent.is_some() { "a.id = ?3" } else { "CAST(?3 AS BIGINT) IS NULL AND d.role < 2" };
         let sql = format!(
             "SELECT count(*) FROM (
@@ -34,7 +34,7 @@ impl OverviewStore for Engine {
         since: Timestamp,
         step: SignedDuration,
         steps: usize,
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> Stored<Vec<u64>> {
         // Many events are read, which would hold up whoever else is served by this thread.
         let counting = in_job!(|tx| {
             let mut counts = vec![0; steps];
@@ -56,16 +56,11 @@ impl OverviewStore for Engine {
         self.read_long("count traffic", counting).await
     }
 
-    async fn correspondence(&self, project: ProjectId, newest: usize) -> Result<Vec<Correspondence>, StoreError> {
+    async fn correspondence(&self, project: ProjectId, newest: usize) -> Stored<Vec<Correspondence>> {
         self.read_long("count who wrote to whom", in_job!(|tx| correspondence(tx, project, newest).await)).await
     }
 
-    async fn audit(
-        &self,
-        project: ProjectId,
-        before: Option<i64>,
-        limit: usize,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
+    async fn audit(&self, project: ProjectId, before: Option<i64>, limit: usize) -> Stored<Vec<AuditEntry>> {
         let values = values![project, before.unwrap_or(i64::MAX), limit];
         self.read("read what happened", async |tx| tx.rows(AUDIT, values).await).await
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use mail::StoreError;
+use mail::{StoreError, Stored};
 use serde::{Deserialize, Serialize};
 
 use crate::error::failure;
@@ -69,7 +69,7 @@ impl Ownership {
     }
 
     /// Tells where the owner is reached now: a port may be known only after it was bound.
-    pub fn announce(&self, address: &str) -> Result<(), StoreError> {
+    pub fn announce(&self, address: &str) -> Stored<()> {
         let owner = Owner { address: address.to_owned(), pid: std::process::id() };
         let line = format!("{}\n", serde_json::json!(owner));
         // Written over the old line and cut afterwards, so that a reader never finds an empty file.

@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
-use mail::StoreError;
 use mail::ids::{AgentId, ProjectId};
+use mail::{StoreError, Stored};
 use tokio::task::JoinSet;
 
 use crate::Engine;
@@ -91,12 +91,12 @@ const MOST_HOMES: usize = 100_000;
 
 impl Postgres {
     /// Connects to the database of that address and brings its schema up to date.
-    pub async fn open(url: &str, options: &PostgresOptions) -> Result<Engine, StoreError> {
+    pub async fn open(url: &str, options: &PostgresOptions) -> Stored<Engine> {
         Self::begin(url, options, async |tx| SCHEMA.migrate(tx).await).await.map_err(refused(OPENING))
     }
 
     /// Connects to a database that is up to date, and makes nothing there.
-    pub async fn open_as_it_is(url: &str, options: &PostgresOptions) -> Result<Engine, StoreError> {
+    pub async fn open_as_it_is(url: &str, options: &PostgresOptions) -> Stored<Engine> {
         Self::begin(url, options, async |tx| SCHEMA.check(tx).await).await.map_err(refused(OPENING))
     }
 
@@ -148,7 +148,7 @@ impl Postgres {
     }
 
     /// Runs `work` in a transaction of its own, while nobody else writes.
-    pub(crate) async fn write_alone<T>(&self, doing: &'static str, work: impl Work<T>) -> Result<T, StoreError> {
+    pub(crate) async fn write_alone<T>(&self, doing: &'static str, work: impl Work<T>) -> Stored<T> {
         let written = async {
             let mut tx = PostgresTx::begin(Held::of(taken(&self.readers).await?), &[], 0).await?;
             let written = async {
@@ -172,7 +172,7 @@ impl Postgres {
     }
 
     /// A standby reads and does not write.
-    pub(crate) async fn check_writable(&self) -> Result<(), StoreError> {
+    pub(crate) async fn check_writable(&self) -> Stored<()> {
         let doing = "write to the store";
         let sql = "SELECT pg_is_in_recovery()";
         let is_standby = self.health.unless_away(async { self.reader().await?.tx().row(sql, &[]).await });

@@ -17,7 +17,7 @@ impl PresenceStore for Engine {
         agent: AgentId,
         told: &NewPresence,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Stored<bool> {
         let told = told.clone();
         let setting = in_job!(|tx| {
             if told.is_goodbye() && is_watched(tx, agent, now).await? {
@@ -55,7 +55,7 @@ impl PresenceStore for Engine {
         }
     }
 
-    async fn presence(&self, agent: AgentId) -> Result<Option<Presence>, StoreError> {
+    async fn presence(&self, agent: AgentId) -> Stored<Option<Presence>> {
         self.read("read a presence", async |tx| by_agent(tx, agent).await).await
     }
 
@@ -65,7 +65,7 @@ impl PresenceStore for Engine {
         after: Option<AgentId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Present>, StoreError> {
+    ) -> Stored<Vec<Present>> {
         let values = values![project, after.map_or(0, |id| id.0), limit, now];
         self.read("list who is there", async |tx| tx.rows(PRESENT, values).await).await
     }
@@ -76,7 +76,7 @@ impl PresenceStore for Engine {
         since: Timestamp,
         after: Option<AgentId>,
         limit: usize,
-    ) -> Result<Vec<HeardOf>, StoreError> {
+    ) -> Stored<Vec<HeardOf>> {
         let sql = "SELECT a.id, a.name, p.state, p.substate, p.since, p.seen_at, p.source, p.watcher_pid, p.channel
                    FROM presence p INDEXED BY presence_by_project CROSS JOIN agent a ON a.id = p.agent_id
                    WHERE p.project_id = ?1 AND p.seen_at >= ?2 AND p.source <> 'nats' AND p.agent_id > ?3
@@ -85,7 +85,7 @@ impl PresenceStore for Engine {
         self.read("list who was heard of", async |tx| tx.rows(sql, values).await).await
     }
 
-    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Result<i64, StoreError> {
+    async fn presence_stamp(&self, project: ProjectId, now: Timestamp) -> Stored<i64> {
         self.read("look whether somebody came or went", async |tx| stamp(tx, project, now).await).await
     }
 }

@@ -9,7 +9,7 @@ const BY_SLUG: &str = "SELECT id, slug, human_key, created_at FROM project WHERE
 
 #[async_trait]
 impl ProjectStore for Engine {
-    async fn ensure_project(&self, human_key: &str, now: Timestamp) -> Result<Project, StoreError> {
+    async fn ensure_project(&self, human_key: &str, now: Timestamp) -> Stored<Project> {
         // Most calls ask for what is there, and need not wait for the disk.
         if let Some(project) = self.read("find a project", async |tx| by_path(tx, human_key).await).await? {
             return Ok(project);
@@ -19,7 +19,7 @@ impl ProjectStore for Engine {
         self.write("make a project", Home::Nobody, made).await
     }
 
-    async fn project(&self, key: &ProjectKey) -> Result<Option<Project>, StoreError> {
+    async fn project(&self, key: &ProjectKey) -> Stored<Option<Project>> {
         let (sql, key) = match key {
             ProjectKey::Path(path) => (BY_PATH, path),
             ProjectKey::Slug(slug) => (BY_SLUG, slug),
@@ -27,7 +27,7 @@ impl ProjectStore for Engine {
         self.read("find a project", async |tx| tx.row(sql, values![key]).await).await
     }
 
-    async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, StoreError> {
+    async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Stored<Vec<Project>> {
         let sql = "SELECT id, slug, human_key, created_at FROM project WHERE id > ?1 ORDER BY id LIMIT ?2";
         let values = values![after.map_or(0, |id| id.0), limit];
         self.read("list projects", async |tx| tx.rows(sql, values).await).await

@@ -28,7 +28,7 @@ impl SearchStore for Engine {
         about: &About,
         before: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
+    ) -> Stored<Vec<Message>> {
         let (query, about, before) = (query.clone(), about.clone(), before.map_or(i64::MAX, |id| id.0));
         let search = Search { project, query, about, before, limit };
         match self {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mail::StoreError;
+use mail::Stored;
 use mail::events::{Changes, Concerned};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -70,7 +70,7 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, makes it (and its folder) if it is not there, and brings its schema up to date.
-    pub fn open(path: &Path, options: &Options) -> Result<Engine, StoreError> {
+    pub fn open(path: &Path, options: &Options) -> Stored<Engine> {
         let path = absolute(path)?;
         let writer = || {
             connection::make_file(&path)?;
@@ -86,7 +86,7 @@ impl Sqlite {
     }
 
     /// Opens a file that is there and up to date, to read it alone. Every write fails.
-    pub fn open_read_only(path: &Path) -> Result<Engine, StoreError> {
+    pub fn open_read_only(path: &Path) -> Stored<Engine> {
         let path = absolute(path)?;
         let checked = || {
             let mut connection = connection::reading(&path)?;
@@ -106,7 +106,7 @@ impl Sqlite {
     }
 
     /// Waits until somebody has committed since `after`, but no longer than `at_most`.
-    pub(crate) async fn changes(&self, after: Option<i64>, at_most: Duration) -> Result<Changes, StoreError> {
+    pub(crate) async fn changes(&self, after: Option<i64>, at_most: Duration) -> Stored<Changes> {
         let end = Instant::now() + at_most;
         loop {
             let stamp = self.data_version().await.map_err(refused("look for changes"))?;
@@ -138,11 +138,7 @@ impl Sqlite {
     }
 
     /// Queues `work` for a transaction of its own or with others. It is done whether or not anybody waits for its answer.
-    pub(crate) fn hand_in<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<Answer<T>, StoreError> {
+    pub(crate) fn hand_in<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Stored<Answer<T>> {
         let writer = self.writer.as_ref();
         writer.ok_or_else(|| failure(doing, "the database was opened for reading only"))?.hand_in(doing, work)
     }
@@ -156,7 +152,7 @@ impl Drop for Sqlite {
 
 /// Connections are opened later too, when the working directory may be another; and a name such as `file:x` would be
 /// read as an address.
-fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+fn absolute(path: &Path) -> Stored<PathBuf> {
     std::path::absolute(path).map_err(|cause| failure("find the database", cause))
 }
 
@@ -176,6 +172,8 @@ pub(crate) fn reading<T>(connection: &mut rusqlite::Connection, work: impl FnOnc
 
 #[cfg(test)]
 mod tests {
+    use mail::StoreError;
+
     use super::*;
 
     #[test]

@@ -15,7 +15,7 @@ impl ThreadStore for Engine {
         after: Option<MessageId>,
         limit: usize,
         with_bodies: bool,
-    ) -> Result<Vec<Message>, StoreError> {
+    ) -> Stored<Vec<Message>> {
         let body = if with_bodies { BODY } else { NO_BODY };
         let sql = format!(
             "SELECT {COLUMNS}, {body} FROM message m INDEXED BY message_by_thread
@@ -31,7 +31,7 @@ impl ThreadStore for Engine {
         thread: &str,
         before: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
+    ) -> Stored<Vec<Message>> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM message m INDEXED BY message_by_thread
              WHERE m.project_id = ?1 AND m.thread = ?2 AND m.id < ?3 ORDER BY m.id DESC LIMIT ?4"
@@ -43,7 +43,7 @@ impl ThreadStore for Engine {
         Ok(newest_first)
     }
 
-    async fn thread_length(&self, project: ProjectId, thread: &str) -> Result<usize, StoreError> {
+    async fn thread_length(&self, project: ProjectId, thread: &str) -> Stored<usize> {
         let sql = "SELECT count(*) FROM message INDEXED BY message_by_thread WHERE project_id = ?1 AND thread = ?2";
         let length = self.read("measure a thread", async |tx| tx.row(sql, values![project, thread]).await).await?;
         Ok(length.unwrap_or_default())

@@ -13,16 +13,16 @@ use crate::{agents, channels, projects};
 
 #[async_trait]
 impl TransferStore for Engine {
-    async fn export(&self, after: Option<MessageId>, limit: usize) -> Result<Vec<Record>, StoreError> {
+    async fn export(&self, after: Option<MessageId>, limit: usize) -> Stored<Vec<Record>> {
         self.read("export messages", async |tx| export(tx, after, limit).await).await
     }
 
-    async fn import(&self, records: &[Record], now: Timestamp) -> Result<Vec<Imported>, StoreError> {
+    async fn import(&self, records: &[Record], now: Timestamp) -> Stored<Vec<Imported>> {
         let records = records.to_vec();
         self.write_alone("import messages", in_job!(|tx| import(tx, &records, now).await)).await
     }
 
-    async fn counts(&self, now: Timestamp) -> Result<Counts, StoreError> {
+    async fn counts(&self, now: Timestamp) -> Stored<Counts> {
         let sql = "SELECT (SELECT count(*) FROM project), (SELECT count(*) FROM agent),
                           (SELECT count(*) FROM message), (SELECT count(*) FROM delivery),
                           (SELECT count(*) FROM reservation WHERE released_at IS NULL AND ends_at > ?1),
@@ -30,7 +30,7 @@ impl TransferStore for Engine {
         self.read("count what is kept", async |tx| tx.only(sql, values![now]).await).await
     }
 
-    async fn check_ready(&self) -> Result<(), StoreError> {
+    async fn check_ready(&self) -> Stored<()> {
         let look = "SELECT count(*) FROM migration";
         self.read("read from the store", async |tx| tx.exists(look, &[]).await).await?;
         match self {

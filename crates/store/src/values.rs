@@ -10,14 +10,9 @@ use mail::watches::RunState;
 
 use crate::row::{Value, column, into_value};
 
-/// A number stands for each; for a role, in the order in which recipients are listed.
-const ROLES: [Role; 3] = [Role::To, Role::Cc, Role::Bcc];
-const IMPORTANCES: [Importance; 4] = [Importance::Low, Importance::Normal, Importance::High, Importance::Urgent];
-const VOUCHED: [Vouched; 3] = [Vouched::Claimed, Vouched::Verified, Vouched::Human];
-
 into_value! {
-    Role: role => numbered(&ROLES, role),
-    Importance: importance => numbered(&IMPORTANCES, importance),
+    Role: role => Self::Int(role as i64),
+    Importance: importance => Self::Int(importance as i64),
     Kind: kind => Self::Text(kind.as_str()),
     Vouched: vouched => Self::Text(vouched.as_str()),
     EventKind: kind => Self::Text(kind.as_str()),
@@ -27,10 +22,10 @@ into_value! {
 }
 
 column! {
-    Role as "role": Value::Int(number) => one_of(&ROLES, number),
-    Importance as "importance": Value::Int(number) => one_of(&IMPORTANCES, number),
+    Role as "role": Value::Int(number) => one_of(&Role::ALL, number),
+    Importance as "importance": Value::Int(number) => one_of(&Importance::ALL, number),
     Kind as "kind of message": Value::Text(word) => Kind::parse(word),
-    Vouched as "voucher": Value::Text(word) => VOUCHED.into_iter().find(|one| one.as_str() == word),
+    Vouched as "voucher": Value::Text(word) => Vouched::parse(word),
     EventKind as "kind of event": Value::Text(word) => EventKind::parse(word),
     Source as "source of a presence": Value::Text(word) => Source::parse(word),
     RunState as "state of a run": Value::Text(word) => RunState::parse(word),
@@ -39,10 +34,6 @@ column! {
     // One a line.
     Vec<String>: Value::Text(lines) => Some(names_of(lines)),
     Vec<Pattern> as "pattern": Value::Text(lines) => lines.split('\n').map(|text| Pattern::parse(text).ok()).collect(),
-}
-
-fn numbered<T: PartialEq>(all: &[T], one: T) -> Value<'static> {
-    Value::from(all.iter().position(|other| *other == one).expect("every one of them is listed"))
 }
 
 fn one_of<T: Copy>(all: &[T], number: i64) -> Option<T> {

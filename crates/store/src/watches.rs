@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 #[async_trait]
 impl WatchStore for Engine {
-    async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Result<Begun, StoreError> {
+    async fn begin_watch(&self, watch: &NewWatch, now: Timestamp) -> Stored<Begun> {
         // Looked for before the transaction, in which nobody else can write.
         let first = self.read("find where to begin", async |tx| first_position(tx, watch).await).await?;
         let (agent, watch) = (watch.agent, watch.clone());
@@ -25,7 +25,7 @@ impl WatchStore for Engine {
         holder: &str,
         position: MessageId,
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Stored<bool> {
         let sql = "UPDATE watch SET position = CASE WHEN position < ?4 THEN ?4 ELSE position END, held_until = ?5
                    WHERE agent_id = ?1 AND channel = ?2 AND holder = ?3";
         let (channel, holder) = (channel.to_owned(), holder.to_owned());
@@ -33,24 +33,18 @@ impl WatchStore for Engine {
         self.write("go on watching", Home::Agent(agent), holding).await
     }
 
-    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Result<bool, StoreError> {
+    async fn end_watch(&self, agent: AgentId, channel: &str, holder: &str) -> Stored<bool> {
         let sql = "UPDATE watch SET holder = '', held_until = 0 WHERE agent_id = ?1 AND channel = ?2 AND holder = ?3";
         let (channel, holder) = (channel.to_owned(), holder.to_owned());
         let ending = in_job!(|tx| Ok(tx.execute(sql, values![agent, &channel, &holder]).await? > 0));
         self.write("end a watch", Home::Agent(agent), ending).await
     }
 
-    async fn hops(&self, message: MessageId) -> Result<u32, StoreError> {
+    async fn hops(&self, message: MessageId) -> Stored<u32> {
         self.read("follow a chain of answers", async |tx| hops(tx, message).await).await
     }
 
-    async fn take_on(
-        &self,
-        agent: AgentId,
-        channel: &str,
-        message: MessageId,
-        now: Timestamp,
-    ) -> Result<Taken, StoreError> {
+    async fn take_on(&self, agent: AgentId, channel: &str, message: MessageId, now: Timestamp) -> Stored<Taken> {
         let channel = channel.to_owned();
         let taking = in_job!(|tx| take_on(tx, agent, &channel, message, now).await);
         self.write("take a message on", Home::Agent(agent), taking).await
@@ -62,13 +56,13 @@ impl WatchStore for Engine {
         message: MessageId,
         outcome: &RunOutcome,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Stored<bool> {
         let outcome = outcome.clone();
         let finishing = in_job!(|tx| end_run(tx, agent, message, outcome.state(), outcome.note(), now).await);
         self.write("finish a run", Home::Agent(agent), finishing).await
     }
 
-    async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Result<Vec<Run>, StoreError> {
+    async fn runs(&self, agent: AgentId, query: RunQuery<'_>) -> Stored<Vec<Run>> {
         // The state is written out, because only then it is seen that the small index holds what is asked for.
         let state = query.state.map(|state| format!(" AND state = '{}'", state.as_str())).unwrap_or_default();
         let sql = format!(
@@ -79,12 +73,7 @@ impl WatchStore for Engine {
         self.read("list runs", async |tx| tx.rows(&sql, values).await).await
     }
 
-    async fn retry_runs(
-        &self,
-        agent: AgentId,
-        messages: &[MessageId],
-        now: Timestamp,
-    ) -> Result<Vec<MessageId>, StoreError> {
+    async fn retry_runs(&self, agent: AgentId, messages: &[MessageId], now: Timestamp) -> Stored<Vec<MessageId>> {
         let messages = messages.to_vec();
         let retrying = in_job!(|tx| {
             let sql = "SELECT message_id FROM watch_run WHERE agent_id = ?1 AND state = 'failed' ORDER BY message_id";

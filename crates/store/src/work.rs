@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 #[async_trait]
 impl WorkStore for Engine {
-    async fn work(&self, query: &WorkQuery) -> Result<Vec<WorkRecord>, StoreError> {
+    async fn work(&self, query: &WorkQuery) -> Stored<Vec<WorkRecord>> {
         let query = query.clone();
         // Many bodies are read, which would hold up whoever else is served by this thread.
         self.read_long("read the work board", in_job!(|tx| records(tx, &query).await)).await
@@ -21,7 +21,7 @@ impl WorkStore for Engine {
         id: &str,
         after: Option<MessageId>,
         limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
+    ) -> Stored<Vec<Message>> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM message m WHERE m.id IN (
                  SELECT id FROM message INDEXED BY message_by_work WHERE project_id = ?1 AND work_id = ?2 AND id > ?3
@@ -34,7 +34,7 @@ impl WorkStore for Engine {
         self.read(doing, async |tx| tx.page(&sql, values, size_of).await).await
     }
 
-    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Result<Option<String>, StoreError> {
+    async fn work_of_thread(&self, project: ProjectId, thread: &str) -> Stored<Option<String>> {
         // Bounded, for this is on the path of a send.
         let sql = "SELECT work_id FROM (
                        SELECT id, work_id FROM message INDEXED BY message_by_thread
@@ -44,7 +44,7 @@ impl WorkStore for Engine {
         self.read("find the work of a thread", async |tx| tx.row(sql, values).await).await
     }
 
-    async fn work_stamp(&self, project: ProjectId) -> Result<i64, StoreError> {
+    async fn work_stamp(&self, project: ProjectId) -> Stored<i64> {
         let sql = "SELECT last_message_at + acks FROM project WHERE id = ?1";
         let stamp = self.read("look whether work changed", async |tx| tx.row(sql, values![project]).await).await?;
         Ok(stamp.unwrap_or_default())

@@ -121,22 +121,9 @@ fn complaint(kind: Option<Kind>, problem: &Problem) -> String {
 
 /// The flag that gives the field of this name.
 fn flag(kind: Option<Kind>, field: &str) -> String {
-    let name = match field {
-        "bead_id" => "bead",
-        "files_touched" => "files",
-        "what_tried" => "tried",
-        "tests_pass" => "tests",
-        "lint_pass" => "lint",
-        "build_pass" => "build",
-        "failure_type" => "type",
-        "checkpoint_reason" => "reason",
-        "internal_attempts" => "attempts",
-        "progress" => "description",
-        "issue_id" => "issue",
-        "partial_commit_sha" if kind == Some(Kind::SpawnRequest) => "checkpoint",
-        "commit_sha" | "partial_commit_sha" => "commit",
-        same => same,
-    };
+    let own = kind.map(kinds::flags).unwrap_or_default();
+    let mut known = own.iter().chain(Kind::ALL.into_iter().flat_map(kinds::flags));
+    let name = known.find(|(_, known, ..)| *known == field).map_or(field, |(flag, ..)| flag);
     format!("--{}", name.replace('_', "-"))
 }
 

@@ -127,7 +127,12 @@ impl Examined {
             Ok(version) => self.schema = Some(version),
             Err(error) => self.find(error.to_string(), "Check that the file is a Postrider database and readable."),
         }
-        self.look_at_permissions(database);
+        if let Ok(file) = std::fs::metadata(database)
+            && file.permissions().mode() & 0o077 != 0
+        {
+            let what = format!("'{}' can be read by other users of this machine", database.display());
+            self.find(what, "Run chmod 600 on it.");
+        }
         true
     }
 
@@ -194,15 +199,6 @@ impl Examined {
             }
         }
         Ok(())
-    }
-
-    fn look_at_permissions(&mut self, database: &Path) {
-        if let Ok(file) = std::fs::metadata(database)
-            && file.permissions().mode() & 0o077 != 0
-        {
-            let what = format!("'{}' can be read by other users of this machine", database.display());
-            self.find(what, "Run chmod 600 on it.");
-        }
     }
 }
 

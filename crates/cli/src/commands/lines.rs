@@ -5,11 +5,14 @@
 //! of two pipes may wait for each one.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use formats::Problem;
 use serde_json::Value;
 
+use super::given::open;
 use crate::output::text::json_line;
 
 /// The longest line, and the longest text from standard input or a file, in bytes.
@@ -37,8 +40,14 @@ impl<'a> InputLine<'a> {
     }
 }
 
+/// Prints the answer to each line of a file, or of standard input.
+pub fn answer_file(file: Option<&Path>, answer: impl FnMut(InputLine<'_>) -> Value) -> anyhow::Result<ExitCode> {
+    answer_each(open(file)?, io::stdout().lock(), LONGEST, answer)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Writes the answer to each line of `input`. A reader that goes away ends it without complaint.
-pub fn answer_each(
+fn answer_each(
     input: impl Read,
     output: impl Write,
     longest: usize,
@@ -60,7 +69,7 @@ fn copy(
         let text = json_line(&answer(line));
         output.write_all(text.as_bytes())?;
         output.write_all(b"\n")?;
-        if !lines.another_is_at_hand() {
+        if !lines.input.buffer().contains(&b'\n') {
             output.flush()?;
         }
     }
@@ -96,10 +105,6 @@ impl<R: Read> Lines<R> {
             return Ok(Some(InputLine::TooLong));
         }
         Ok(Some(std::str::from_utf8(line).map_or(InputLine::NotText, InputLine::Text)))
-    }
-
-    fn another_is_at_hand(&self) -> bool {
-        self.input.buffer().contains(&b'\n')
     }
 }
 

@@ -3,7 +3,6 @@
 //! One message for a person, or one a line for a program. Reading is lenient: what is wrong is told beside what could be
 //! read, and refused only with `--strict`. Messages whose body is JSON are for `postrider validate`.
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,8 +11,8 @@ use formats::markdown::{self, Field, Message, read_timestamp};
 use formats::{Parsed, Problem, json};
 use serde_json::{Map, Value, json};
 
-use super::given::{open, text_of};
-use super::lines::{InputLine, LONGEST, answer_each};
+use super::given::text_of;
+use super::lines::{InputLine, answer_file};
 use super::members;
 use super::problems::{malformed, told};
 use crate::output;
@@ -57,9 +56,7 @@ impl Parse {
     /// Prints what was read.
     pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
         if self.jsonl {
-            let input = open(self.file.as_deref())?;
-            answer_each(input, io::stdout().lock(), LONGEST, |line| answer(line, self.strict))?;
-            return Ok(ExitCode::SUCCESS);
+            return answer_file(self.file.as_deref(), |line| answer(line, self.strict));
         }
         let body = text_of(self.file.as_deref())?;
         let reading = ParsedMessage::new(self.subject.as_deref().unwrap_or_default(), &body);

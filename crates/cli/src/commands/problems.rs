@@ -5,6 +5,9 @@
 use formats::Problem;
 use serde_json::{Value, json};
 
+use crate::output;
+use crate::output::text::unbroken;
+
 /// All of them in one line.
 pub fn said_together(problems: &[Problem]) -> String {
     let sentences: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -29,6 +32,15 @@ pub fn malformed(type_name: &str, problems: &[Problem], hint: &str) -> Value {
         "hint": hint,
         "problems": told(problems),
     } })
+}
+
+/// A table of problems for people; `whole` is what one is called that is about the whole.
+pub fn table(problems: &[Problem], whole: &str) -> String {
+    let rows = problems.iter().map(|problem| {
+        let place = if problem.path.is_empty() { whole } else { &problem.path };
+        vec![place.to_owned(), unbroken(&problem.to_string())]
+    });
+    output::table(&["field", "problem"], rows)
 }
 
 #[cfg(test)]

@@ -52,11 +52,8 @@ pub struct Import {
 
 impl Export {
     /// Whether the mail goes to standard output, where nothing else may stand then.
-    pub fn goes_to_stdout(&self) -> bool {
-        self.path().is_none()
-    }
-
-    fn path(&self) -> Option<&Path> {
+    /// The file to write; none for standard output.
+    pub fn path(&self) -> Option<&Path> {
         self.file.as_deref().filter(|file| *file != Path::new("-"))
     }
 

@@ -3,7 +3,6 @@
 //! One message from a file or standard input for a person, or one a line for a program. Nothing is sent. Whoever sends
 //! the error reports that are made here must not answer an error report with another one.
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,8 +13,9 @@ use formats::{Parsed, Problem};
 use mail::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use super::given::{open, text_of};
-use super::lines::{InputLine, LONGEST, answer_each};
+use super::given::text_of;
+use super::lines::{InputLine, answer_file};
+use super::problems;
 use crate::output;
 use crate::output::text::unbroken;
 
@@ -65,9 +65,7 @@ impl Validate {
             );
         }
         if self.jsonl {
-            let input = open(self.file.as_deref())?;
-            answer_each(input, io::stdout().lock(), LONGEST, |line| self.verdict(read_line(line)).to_value())?;
-            return Ok(ExitCode::SUCCESS);
+            return answer_file(self.file.as_deref(), |line| self.verdict(read_line(line)).to_value());
         }
         let text = text_of(self.file.as_deref())?;
         let verdict = self.verdict(json::read(json::find_in(&text).unwrap_or(&text)));
@@ -136,11 +134,7 @@ impl Verdict {
             count => format!("{count} problems"),
         };
         let mut text = format!("Not valid ({}): {count}.\n\n", rejection.error);
-        let rows = self.read.problems.iter().map(|problem| {
-            let place = if problem.path.is_empty() { "(the message)" } else { &problem.path };
-            vec![place.to_owned(), unbroken(&problem.to_string())]
-        });
-        text.push_str(&output::table(&["field", "problem"], rows));
+        text.push_str(&problems::table(&self.read.problems, "(the message)"));
         text
     }
 

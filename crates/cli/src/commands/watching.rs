@@ -143,7 +143,7 @@ impl<Q: WatchedTable> Drawing<'_, Q> {
     fn draw(&mut self, answer: &Q::Answer) -> io::Result<()> {
         let screen = Screen::of_stdout();
         match self.next(answer, SystemClock.now(), &screen) {
-            Some(text) if self.is_in_place(&screen) => output::redraw(&text),
+            Some(text) if self.is_in_place(&screen) => output::print(&format!("{}{text}", output::CLEAR)),
             Some(text) => output::print(&text),
             None => Ok(()),
         }

@@ -18,6 +18,9 @@ const NO_CODE: &str = "REFUSED";
 const UNREADABLE: &str = "The post office gave an answer that cannot be read";
 /// The code of JSON-RPC for a call that names what there is not.
 const INVALID_PARAMS: i64 = -32602;
+/// The codes of refusals that may be others when asked again.
+const PASSING: [&str; 7] =
+    ["UNREACHABLE", "CONNECTION_LOST", "UNANSWERED", "RATE_LIMITED", "STORE_UNAVAILABLE", "STORE_AWAY", "BUSY"];
 
 /// A request that the office refused, or that never reached one.
 #[derive(Debug)]
@@ -91,16 +94,7 @@ impl Refused {
 
     /// Whether the office may be back later, and nothing is wrong with the question.
     pub fn is_passing(&self) -> bool {
-        matches!(
-            self.code.as_str(),
-            "UNREACHABLE"
-                | "CONNECTION_LOST"
-                | "UNANSWERED"
-                | "RATE_LIMITED"
-                | "STORE_UNAVAILABLE"
-                | "STORE_AWAY"
-                | "BUSY"
-        )
+        PASSING.contains(&self.code.as_str())
     }
 
     /// The refusal as programs read it: `{"error":{"code","message","hint"}}`, and what else it says.

@@ -108,7 +108,7 @@ pub fn read_value(text: &str) -> Option<ChannelMessage> {
 }
 
 /// The object that a document is, or what it is instead.
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, (Verdict, Problem)> {
+fn object(bytes: &[u8]) -> Result<Fields, (Verdict, Problem)> {
     const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
     let wrong = |verdict, found: &str, wanted: &str| Err((verdict, Problem::wrong("", found.trim(), wanted)));
     // A file that was made longer before it was filled ends with zeros.
@@ -141,6 +141,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, (Verdict, Problem)> {
 
 /// Whether a value is of the sort that a field wants.
 type Check = fn(&Value) -> bool;
+type Fields = Map<String, Value>;
 
 /// Takes a document apart, and notes what is wrong with it.
 #[derive(Default)]
@@ -164,19 +165,19 @@ impl Reader {
         name
     }
 
-    fn message(&mut self, mut fields: Map<String, Value>) -> Result<ChannelMessage, Remains> {
+    fn message(&mut self, mut fields: Fields) -> Result<ChannelMessage, Remains> {
         let id = self.name(&mut fields, "id", LONGEST_FILE_NAME);
         let timestamp = self.timestamp(&mut fields);
         let session_id = self.name(&mut fields, "session_id", LONGEST_NAME);
         let from = self.name(&mut fields, "from", LONGEST_NAME);
         let to = self.name(&mut fields, "to", LONGEST_NAME);
         let kind = self.name(&mut fields, "type", LONGEST_NAME);
-        let content = self.required(&mut fields, "content", "content", "an object", Value::is_object);
+        let content = self.required(&mut fields, "content", "an object", Value::is_object);
         let is_there = content.is_some();
         let mut content = if let Some(Value::Object(content)) = content { content } else { Map::new() };
-        let text = if is_there { self.text(&mut content, "text", "content.text") } else { None };
-        let code = self.optional(&mut content, "code", "content.code", "text", Value::is_string);
-        let artifacts = self.optional(&mut content, "artifacts", "content.artifacts", "a list", Value::is_array);
+        let text = if is_there { self.text(&mut content, "content.text") } else { None };
+        let code = self.optional(&mut content, "content.code", "text", Value::is_string);
+        let artifacts = self.optional(&mut content, "content.artifacts", "a list", Value::is_array);
         let metadata = self.metadata(&mut fields);
         if self.is_unusable {
             return Err(Remains { from, to, text });
@@ -201,15 +202,8 @@ impl Reader {
     }
 
     /// What has to be there, and of that sort.
-    fn required(
-        &mut self,
-        fields: &mut Map<String, Value>,
-        field: &str,
-        path: &str,
-        wanted: &str,
-        is_right: Check,
-    ) -> Option<Value> {
-        let value = fields.remove(field);
+    fn required(&mut self, fields: &mut Fields, path: &str, wanted: &str, is_right: Check) -> Option<Value> {
+        let value = fields.remove(last_name(path));
         match &value {
             Some(value) if is_right(value) => {}
             Some(other) => self.refuse(Problem::wrong(path, &shown(other), wanted)),
@@ -218,14 +212,14 @@ impl Reader {
         value.filter(is_right)
     }
 
-    fn text(&mut self, fields: &mut Map<String, Value>, field: &str, path: &str) -> Option<String> {
-        let text = self.required(fields, field, path, "text", Value::is_string)?;
+    fn text(&mut self, fields: &mut Fields, path: &str) -> Option<String> {
+        let text = self.required(fields, path, "text", Value::is_string)?;
         if let Value::String(text) = text { Some(text) } else { None }
     }
 
     /// A name that has to be there. One that cannot be used is handed on all the same.
-    fn name(&mut self, fields: &mut Map<String, Value>, field: &str, longest: usize) -> Option<String> {
-        let name = self.text(fields, field, field)?;
+    fn name(&mut self, fields: &mut Fields, field: &str, longest: usize) -> Option<String> {
+        let name = self.text(fields, field)?;
         if !is_name(&name, longest) {
             let wanted = format!("1 to {longest} characters, none of them a control character");
             self.refuse(Problem::wrong(field, &name, wanted));
@@ -233,8 +227,8 @@ impl Reader {
         Some(name)
     }
 
-    fn timestamp(&mut self, fields: &mut Map<String, Value>) -> Option<jiff::Timestamp> {
-        let text = self.text(fields, "timestamp", "timestamp")?;
+    fn timestamp(&mut self, fields: &mut Fields) -> Option<jiff::Timestamp> {
+        let text = self.text(fields, "timestamp")?;
         let time = read_time(&text);
         let wrong = || Problem::wrong("timestamp", &text, "a time such as 2026-01-11T16:33:15.123Z");
         match time {
@@ -246,15 +240,8 @@ impl Reader {
     }
 
     /// What need not be there, and is left out if it is of a wrong type.
-    fn optional(
-        &mut self,
-        fields: &mut Map<String, Value>,
-        field: &str,
-        path: &str,
-        wanted: &str,
-        is_right: Check,
-    ) -> Option<Value> {
-        let value = fields.remove(field).filter(|value| !value.is_null())?;
+    fn optional(&mut self, fields: &mut Fields, path: &str, wanted: &str, is_right: Check) -> Option<Value> {
+        let value = fields.remove(last_name(path)).filter(|value| !value.is_null())?;
         if !is_right(&value) {
             self.problems.push(Problem::wrong(path, &shown(&value), wanted));
             return None;
@@ -264,8 +251,8 @@ impl Reader {
 
     /// What stands beside the message. A part that the format defines is left out if it is of a wrong type; what mailboxes
     /// cannot use stays, because others may have a meaning for it.
-    fn metadata(&mut self, fields: &mut Map<String, Value>) -> Map<String, Value> {
-        let given = self.optional(fields, "metadata", "metadata", "an object", Value::is_object);
+    fn metadata(&mut self, fields: &mut Fields) -> Fields {
+        let given = self.optional(fields, "metadata", "an object", Value::is_object);
         let Some(Value::Object(mut metadata)) = given else { return Map::new() };
         let is_importance = |value: &Value| value.as_str().is_some_and(|word| IMPORTANCE.contains(&word));
         let parts: [(&str, &str, Check); 6] = [
@@ -277,14 +264,11 @@ impl Reader {
             ("thread_id", "text", Value::is_string),
         ];
         for (field, wanted, is_right) in parts {
-            let wrong = metadata.get(field).filter(|value| !value.is_null() && !is_right(value));
-            let Some(problem) = wrong.map(|value| Problem::wrong(format!("metadata.{field}"), &shown(value), wanted))
-            else {
-                continue;
-            };
-            self.problems.push(problem);
-            if METADATA.contains(&field) {
-                metadata.remove(field);
+            if let Some(wrong) = metadata.get(field).filter(|value| !value.is_null() && !is_right(value)) {
+                self.problems.push(Problem::wrong(format!("metadata.{field}"), &shown(wrong), wanted));
+                if METADATA.contains(&field) {
+                    metadata.remove(field);
+                }
             }
         }
         metadata
@@ -314,6 +298,9 @@ impl Reader {
 }
 
 /// A value, for people.
+fn last_name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

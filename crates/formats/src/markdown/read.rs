@@ -115,9 +115,7 @@ impl<'t> Reader<'t> {
             Form::Text => Field::Text(self.required(name, found, wanted)),
             Form::Constant(word) => Field::Text(self.constant(name, found, word)),
             Form::Fixed(word) => {
-                if found.is_some() {
-                    self.constant(name, found, word);
-                }
+                found.map(|found| self.constant(name, Some(found), word));
                 return None;
             }
             Form::Word(words) => {

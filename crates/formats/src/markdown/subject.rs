@@ -55,7 +55,10 @@ impl<'t> Subject<'t> {
             Some(Named::Plainly(kind)) => Self { kind: Some(kind), is_plain: true, id, ..Self::default() },
             Some(Named::Kind(kind)) => Self { kind: Some(kind), id, ..Self::default() },
             Some(Named::Slip(kind)) => Self { slip: Some(kind), ..Self::default() },
-            None => Self { id: brackets.likely_id().or(prefix.filter(|id| is_likely_prefix(id))), ..Self::default() },
+            None => {
+                let likely = brackets.id.filter(|id| looks_like_an_id(id));
+                Self { id: likely.or(prefix.filter(|id| is_likely_prefix(id))), ..Self::default() }
+            }
         }
     }
 }
@@ -95,11 +98,6 @@ impl<'t> Brackets<'t> {
             found.rest = after.trim_start_matches(']').trim_start();
         }
         found
-    }
-
-    /// The id, when no kind tells that it is one: brackets are used for much else, as in `[URGENT] please look`.
-    fn likely_id(&self) -> Option<&'t str> {
-        self.id.filter(|id| looks_like_an_id(id))
     }
 }
 

@@ -39,17 +39,16 @@ pub fn is_real(value: &[u8], form: Form) -> bool {
     if value.len() < form.shortest() || !value.iter().all(u8::is_ascii_graphic) {
         return false;
     }
-    let looks = Looks::of(value);
-    looks.has_letters_and_digits()
-        && looks.different() >= 5
-        && !is_blanked(value, &looks)
+    has_letters_and_digits(value)
+        && different_bytes(value) >= 5
+        && !is_blanked(value)
         && !is_placeholder(value)
         && !is_row(value)
         && value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':' | b'@')).any(is_mixed)
         && !is_variable(value)
-        && !is_place(value, &looks)
-        && !is_pattern(value, &looks)
-        && !(looks.has(b'@') && is_email(value))
+        && !is_place(value)
+        && !is_pattern(value)
+        && !is_email(value)
         && !contains(value, b"example")
         && (form == Form::Quoted || !is_code(value))
         && match form {
@@ -89,61 +88,28 @@ pub fn is_passphrase(value: &[u8]) -> bool {
 /// Whether the body of a token looks like chance: letters and digits, or letters of both cases, many different ones,
 /// in no order.
 pub fn looks_random(token: &[u8]) -> bool {
-    let looks = Looks::of(token);
-    (looks.has_letters_and_digits() || (looks.has_both_cases() && looks.different() >= 14))
-        && looks.different() >= 8
+    let has_both_cases = token.iter().any(u8::is_ascii_uppercase) && token.iter().any(u8::is_ascii_lowercase);
+    let different = different_bytes(token);
+    (has_letters_and_digits(token) || (has_both_cases && different >= 14))
+        && different >= 8
         && !is_row(token)
-        && !is_blanked(token, &looks)
+        && !is_blanked(token)
         && !contains(token, b"example")
         && !contains(token, b"your")
 }
 
-/// How many different bytes there are.
+/// How many different bytes there are; those of other alphabets count by their lower bits.
 pub fn different_bytes(bytes: &[u8]) -> u32 {
-    Looks::of(bytes).different()
+    bytes.iter().fold(0_u128, |seen, byte| seen | 1 << (byte & 127)).count_ones()
 }
 
-/// Which bytes there are in a value, as a bit for each ASCII character.
-struct Looks {
-    seen: [u64; 2],
-}
-
-impl Looks {
-    fn of(value: &[u8]) -> Self {
-        let mut seen = [0; 2];
-        for byte in value {
-            seen[usize::from(byte >> 6 & 1)] |= 1 << (byte & 63);
-        }
-        Self { seen }
-    }
-
-    fn has(&self, byte: u8) -> bool {
-        self.seen[usize::from(byte >> 6 & 1)] & 1 << (byte & 63) != 0
-    }
-
-    fn has_letters_and_digits(&self) -> bool {
-        const DIGITS: u64 = ((1 << 10) - 1) << b'0';
-        const LETTERS: u64 = ((1 << 26) - 1) << (b'a' - 64) | ((1 << 26) - 1) << (b'A' - 64);
-        self.seen[0] & DIGITS != 0 && self.seen[1] & LETTERS != 0
-    }
-
-    fn has_both_cases(&self) -> bool {
-        const CAPITALS: u64 = ((1 << 26) - 1) << (b'A' - 64);
-        const SMALL: u64 = ((1 << 26) - 1) << (b'a' - 64);
-        self.seen[1] & CAPITALS != 0 && self.seen[1] & SMALL != 0
-    }
-
-    fn different(&self) -> u32 {
-        self.seen[0].count_ones() + self.seen[1].count_ones()
-    }
+fn has_letters_and_digits(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Somebody took the secret out: `***`, `abc...`, `xxxx`, `____`.
-fn is_blanked(value: &[u8], looks: &Looks) -> bool {
-    (looks.has(b'*') && contains(value, b"***"))
-        || (looks.has(b'.') && contains(value, b"..."))
-        || (looks.has(b'_') && contains(value, b"____"))
-        || ((looks.has(b'x') || looks.has(b'X')) && contains(value, b"xxxx"))
+fn is_blanked(value: &[u8]) -> bool {
+    ["***", "...", "____", "xxxx"].iter().any(|marks| contains(value, marks.as_bytes()))
 }
 
 /// Most bytes follow from the one before: `12345678`, `abcdefgh`, `aaaaaaaa`.
@@ -195,17 +161,18 @@ fn is_variable(value: &[u8]) -> bool {
 }
 
 /// Names where the value is kept: a path, a file, a URL, the address of a vault.
-fn is_place(value: &[u8], looks: &Looks) -> bool {
+fn is_place(value: &[u8]) -> bool {
     const ADDRESSES: [&[u8]; 7] = [b"arn:", b"vault:", b"env:", b"file:", b"data:", b"sha256:", b"sha512:"];
     const FILES: [&[u8]; 9] = [b"pem", b"key", b"txt", b"json", b"yml", b"yaml", b"env", b"crt", b"p12"];
     matches!(value, [b'/' | b'~', ..] | [b'.', b'/' | b'.', ..] | [b'-', b'-', ..] | [b'E', b'N', b'C', b'[', ..])
-        || (looks.has(b':') && (ADDRESSES.iter().any(|start| value.starts_with(start)) || contains(value, b"://")))
-        || (looks.has(b'.') && value.rsplit(|byte| *byte == b'.').next().is_some_and(|last| FILES.contains(&last)))
+        || ADDRESSES.iter().any(|start| value.starts_with(start))
+        || contains(value, b"://")
+        || value.rsplit(|byte| *byte == b'.').next().is_some_and(|last| FILES.contains(&last))
 }
 
 /// A regular expression that a password must match.
-fn is_pattern(value: &[u8], looks: &Looks) -> bool {
-    value.starts_with(b"^") || (looks.has(b'-') && (contains(value, b"a-z") || contains(value, b"0-9")))
+fn is_pattern(value: &[u8]) -> bool {
+    value.starts_with(b"^") || contains(value, b"a-z") || contains(value, b"0-9")
 }
 
 fn is_email(value: &[u8]) -> bool {
@@ -221,7 +188,7 @@ fn is_placeholder(value: &[u8]) -> bool {
     while let Some(first) = rest.first() {
         let step = match first {
             b'0'..=b'9' | b'-' | b'_' | b'.' => 1,
-            letter => match placeholders_with(*letter).iter().find(|word| starts_with_any_case(rest, word)) {
+            _ => match PLACEHOLDERS.split(' ').find(|word| starts_with_any_case(rest, word)) {
                 Some(word) => word.len(),
                 None => return false,
             },
@@ -231,28 +198,10 @@ fn is_placeholder(value: &[u8]) -> bool {
     true
 }
 
-/// The words of placeholders, by their first letter; longer ones come before those that they begin with.
-fn placeholders_with(first: u8) -> &'static [&'static str] {
-    match first.to_ascii_lowercase() {
-        b'a' => &["access", "admin", "api", "auth"],
-        b'b' => &["bar", "baz"],
-        b'c' => &["changeme", "change", "client"],
-        b'd' => &["demo", "dummy", "db"],
-        b'e' => &["example"],
-        b'f' => &["fake", "foo"],
-        b'h' => &["here"],
-        b'k' => &["key"],
-        b'm' => &["me", "my"],
-        b'p' => &["password", "passphrase", "passwd", "pass", "placeholder", "postgres", "private"],
-        b'r' => &["redacted", "root"],
-        b's' => &["secret", "sample", "string"],
-        b't' => &["test", "the", "token"],
-        b'u' => &["user"],
-        b'v' => &["value"],
-        b'y' => &["your"],
-        _ => &[],
-    }
-}
+/// The words of placeholders; longer ones come before those that they begin with.
+const PLACEHOLDERS: &str = "access admin api auth bar baz changeme change client demo dummy db example fake foo here key me \
+                            my password passphrase passwd pass placeholder postgres private redacted root secret sample \
+                            string test the token user value your";
 
 fn starts_with_any_case(bytes: &[u8], word: &str) -> bool {
     bytes.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))

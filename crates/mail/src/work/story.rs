@@ -1,8 +1,8 @@
 //! What a message says of the work, in a line.
 
-use formats::Typed;
 use formats::json::{self, Type};
 use formats::markdown::{self, Kind};
+use formats::{Typed, cut};
 
 use crate::messages::Message;
 
@@ -78,10 +78,5 @@ fn first_words(message: &Message) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
+    cut(text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }), LONGEST)
 }

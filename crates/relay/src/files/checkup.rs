@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use formats::channel::{FileName, Place, Verdict, read};
+use mail::Error;
 use mail::channels::{ChannelName, ChannelStore};
 use mail::projects::Project;
-use mail::{Error, StoreError};
 
 use super::folder::{Folder, FolderEntry};
 use super::{CHANNELS, ENDING, SINK, channel_of, channels_of, off_thread, scanner};
@@ -30,10 +30,9 @@ pub async fn examine(
     root: &Path,
     longest: usize,
 ) -> Result<Vec<FolderFinding>, Error> {
-    let is_used = match project {
-        Some(project) => is_known(store, project).await?,
-        None => false,
-    };
+    let cursors = store.cursors().await?;
+    let is_of = |project: &Project| cursors.iter().any(|cursor| cursor.sink == SINK && cursor.project == project.slug);
+    let is_used = project.is_some_and(is_of);
     let mut complaints = Vec::new();
     let path = root.to_owned();
     let opened = off_thread(move || {
@@ -70,11 +69,6 @@ pub async fn examine(
         }
     }
     Ok(complaints)
-}
-
-async fn is_known(store: &dyn mail::Store, project: &Project) -> Result<bool, StoreError> {
-    let cursors = store.cursors().await?;
-    Ok(cursors.iter().any(|cursor| cursor.sink == SINK && cursor.project == project.slug))
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> FolderFinding {

@@ -14,10 +14,8 @@ use super::folder::{Folder, Stamp};
 const YOUNG: Duration = Duration::from_secs(3);
 
 /// How a folder was when it was last read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Glance {
-    /// How often it is read whatever its stamp says.
-    at_least_every: Duration,
     last: Option<Last>,
 }
 
@@ -31,16 +29,12 @@ struct Last {
 
 impl Glance {
     /// A folder that was never read.
-    pub(super) fn new(at_least_every: Duration) -> Self {
-        Self { at_least_every, last: None }
-    }
-
-    /// The names in the folder, if there can be new ones.
-    pub(super) fn names(&mut self, folder: &Folder, now: Instant) -> io::Result<Option<Vec<String>>> {
+    /// The names in the folder, if they may be others than at the last look; they are read `every` so often in any case.
+    pub(super) fn names(&mut self, folder: &Folder, every: Duration, now: Instant) -> io::Result<Option<Vec<String>>> {
         // The stamp first: what comes between it and the names is found again, and not missed.
         let stamp = folder.stamp()?;
         let last = self.last.filter(|last| last.stamp == stamp);
-        let is_known = |last: &Last| last.read_at >= last.since + YOUNG && now < last.read_at + self.at_least_every;
+        let is_known = |last: &Last| last.read_at >= last.since + YOUNG && now < last.read_at + every;
         if last.is_some_and(|last| is_known(&last)) {
             return Ok(None);
         }
@@ -59,8 +53,11 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::open(place.path()).unwrap();
         let begin = Instant::now();
-        let mut glance = Glance::new(Duration::from_secs(30));
-        let mut is_read = |seconds: u64| glance.names(&folder, begin + Duration::from_secs(seconds)).unwrap().is_some();
+        let (mut glance, every) = (Glance::default(), Duration::from_secs(30));
+        let mut is_read = |seconds: u64| {
+            let now = begin + Duration::from_secs(seconds);
+            glance.names(&folder, every, now).unwrap().is_some()
+        };
         assert_eq!([0, 2, 4, 6, 8, 33].map(&mut is_read), [true, true, true, false, false, false]);
         assert!(is_read(34), "thirty seconds after the last time");
         assert!(!is_read(36));

@@ -26,7 +26,7 @@ impl Bridge {
     pub(super) async fn follow_events(&mut self) -> Result<(), FilesError> {
         self.begin().await?;
         let asked_at = Instant::now();
-        let is_due = self.is_time_to_try_again(asked_at)
+        let is_due = self.put_off_until.is_none_or(|until| until <= asked_at)
             && self.feed.waiting().iter().any(|(_, channel)| !self.closed.contains_key(channel));
         if is_due && !self.feed.hold(self.context.office.now(), asked_at).await? {
             return Ok(());
@@ -71,10 +71,6 @@ impl Bridge {
             self.put_off_until = Some(Instant::now() + STANDS_BACK);
         }
         Ok(())
-    }
-
-    fn is_time_to_try_again(&self, now: Instant) -> bool {
-        self.put_off_until.is_none_or(|until| until <= now)
     }
 
     /// What is wrong with the first of the channels that cannot be written to.

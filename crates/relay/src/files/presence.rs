@@ -35,6 +35,7 @@ const MOST_CHANGED: usize = 100;
 const AGENTS_AT_ONCE: usize = 500;
 
 /// The heartbeats of a folder.
+#[derive(Default)]
 pub(super) struct Presence {
     glance: Glance,
     /// What was looked at, by the names of the files.
@@ -50,18 +51,6 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// A folder that was never looked at.
-    pub(super) fn new() -> Self {
-        Self {
-            glance: Glance::new(AT_LEAST_EVERY),
-            heard: HashMap::new(),
-            written: HashMap::new(),
-            written_at: None,
-            changed: BTreeSet::new(),
-            odd: HashSet::new(),
-        }
-    }
-
     /// Says that somebody who is here came, went or took up something else.
     pub(super) fn changed(&mut self, agent: AgentId) {
         self.changed.insert(agent);
@@ -100,7 +89,7 @@ impl Presence {
         let (root, mut glance) = (root.to_owned(), self.glance);
         let (glance, found) = off_thread(move || {
             let Some(folder) = folder(&root)? else { return Ok((glance, None)) };
-            let names = glance.names(&folder, now)?;
+            let names = glance.names(&folder, AT_LEAST_EVERY, now)?;
             Ok((glance, names.map(|names| (Arc::new(folder), names))))
         })
         .await?;

@@ -75,7 +75,7 @@ impl Scanner {
     pub(super) fn new(channel: ChannelName) -> Self {
         Self {
             channel,
-            glance: Glance::new(AT_LEAST_EVERY),
+            glance: Glance::default(),
             dealt_with: HashSet::new(),
             open: BTreeMap::new(),
             passed_over: HashMap::new(),
@@ -97,7 +97,7 @@ impl Scanner {
         let (mut glance, folder_too) = (self.glance, folder.clone());
         let passed_over: Vec<String> = self.passed_over.keys().cloned().collect();
         let (glance, listed) = off_thread(move || {
-            let Some(names) = glance.names(&folder_too, now)? else { return Ok((glance, None)) };
+            let Some(names) = glance.names(&folder_too, AT_LEAST_EVERY, now)? else { return Ok((glance, None)) };
             folder_too.sweep(&names, SystemTime::now());
             // What cannot be looked at now is looked at the next time.
             let stamp_of = |name: String| folder_too.stamp_of(&name).ok().map(|stamp| (name, stamp));

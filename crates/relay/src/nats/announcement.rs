@@ -1,6 +1,7 @@
 //! What stands in for a message that is too large for the NATS server: who wrote it, how it begins, and where it is.
 
 use formats::channel::ChannelMessage;
+use formats::cut;
 use mail::announcements::Announcement;
 use serde_json::{Map, Value, json};
 
@@ -15,10 +16,7 @@ pub(super) fn of_message(mut event: Value, office: &str, resource: &str, budget:
     event["reference_office"] = json!(office);
     event["message"]["body_md"] = Value::Null;
     let subject = event["message"]["subject"].as_str().unwrap_or_default();
-    if subject.chars().nth(LONGEST_SUBJECT).is_some() {
-        let cut: String = subject.chars().take(LONGEST_SUBJECT).chain(['…']).collect();
-        event["message"]["subject"] = json!(cut);
-    }
+    event["message"]["subject"] = json!(cut(subject.chars(), LONGEST_SUBJECT));
     let text = event.to_string();
     if text.len() <= budget {
         return text;

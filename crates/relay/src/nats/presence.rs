@@ -54,7 +54,7 @@ async fn exchange_all(project: &Project, link: &Link, backoff: &mut Backoff) -> 
         tokio::select! {
             message = messages.next() => match message {
                 None => return Err(NatsError::Listen(ENDED.to_owned())),
-                Some(message) if is_own(project, &message) => {}
+                Some(message) if header(&message, OFFICE) == Some(&project.office_id) => {}
                 Some(message) if message.subject.as_str() == question => {
                     if !is_asked {
                         next.reset_at(answered_at(Instant::now(), told_at));
@@ -118,10 +118,6 @@ fn heartbeat_in(project: &Project, message: &Message) -> Option<Heartbeat> {
         tracing::debug!(subject, "not a heartbeat of the agent whose subject it is");
     }
     heartbeat
-}
-
-fn is_own(project: &Project, message: &Message) -> bool {
-    header(message, OFFICE) == Some(&project.office_id)
 }
 
 fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {

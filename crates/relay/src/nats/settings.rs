@@ -55,7 +55,9 @@ impl Settings {
         let mut login = Login::Nobody;
         let mut servers = Vec::new();
         for one in url.split(',').map(str::trim) {
-            let (server, found) = read_address(one).ok_or_else(|| NatsError::Address(without_login(one)))?;
+            let without_login = || one.rsplit_once('@').map_or(one, |(_, rest)| rest);
+            let wrong = || NatsError::Address(mail::error::shown(without_login()));
+            let (server, found) = read_address(one).ok_or_else(wrong)?;
             servers.push(server);
             login = if matches!(login, Login::Nobody) { found } else { login };
         }
@@ -123,11 +125,6 @@ fn read_address(url: &str) -> Option<(ServerAddr, Login)> {
     let host = if address.host().contains(':') { format!("[{}]", address.host()) } else { address.host().to_owned() };
     let plain = format!("{}://{host}:{}", address.scheme(), address.port());
     Some((plain.parse().ok()?, login))
-}
-
-/// An address that could not be read, as it may be shown.
-fn without_login(url: &str) -> String {
-    mail::error::shown(url.rsplit_once('@').map_or(url, |(_, rest)| rest))
 }
 
 /// Whether a text is the seed of a user's key, and nothing else.

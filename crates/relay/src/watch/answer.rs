@@ -25,17 +25,12 @@ impl AnswerPath {
 
     /// The text at this place, in a document or in the last line that has one there.
     fn find(&self, output: &str) -> Option<String> {
-        let read = |text: &str| self.text_in(&serde_json::from_str(text).ok()?);
-        read(output).or_else(|| output.lines().rev().find_map(read))
-    }
-
-    fn text_in(&self, document: &Value) -> Option<String> {
-        match document.pointer(&self.pointer)? {
+        let read = |text: &str| match serde_json::from_str::<Value>(text).ok()?.pointer(&self.pointer)? {
             Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Bool(flag) => Some(flag.to_string()),
             Value::Null | Value::Array(_) | Value::Object(_) => None,
-        }
+            plain => Some(plain.to_string()),
+        };
+        read(output).or_else(|| output.lines().rev().find_map(read))
     }
 }
 

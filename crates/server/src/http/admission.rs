@@ -72,7 +72,13 @@ impl Admission {
 
     /// Lets a request in, or says why not.
     pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, HttpProblem> {
-        self.check(headers, peer).await.inspect_err(|problem| self.metrics.refused(problem.status()))
+        let admitted = async {
+            self.trust.check_host(headers)?;
+            self.trust.check_origin(headers)?;
+            self.trust.check_token(headers)?;
+            self.take_place(peer).await
+        };
+        admitted.await.inspect_err(|problem| self.metrics.refused(problem.status()))
     }
 
     /// The origin of the page that sends a request, if it is one that may call here. What no page sends is judged when it
@@ -92,27 +98,16 @@ impl Admission {
         peer: IpAddr,
         signed_in: bool,
     ) -> Result<Admitted, HttpProblem> {
-        let known = self
-            .trust
-            .check_host(headers)
-            .and_then(|()| if signed_in { Ok(()) } else { Err(HttpProblem::unauthorized()) });
-        let admitted = match known {
-            Ok(()) => self.take_place(peer).await,
-            Err(problem) => Err(problem),
+        let admitted = async {
+            self.trust.check_host(headers)?;
+            if signed_in { self.take_place(peer).await } else { Err(HttpProblem::unauthorized()) }
         };
-        admitted.inspect_err(|problem| self.metrics.refused(problem.status()))
+        admitted.await.inspect_err(|problem| self.metrics.refused(problem.status()))
     }
 
     /// Whether the server is called by a name of its own.
     pub fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         self.trust.check_host(headers).inspect_err(|problem| self.metrics.refused(problem.status()))
-    }
-
-    async fn check(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Admitted, HttpProblem> {
-        self.trust.check_host(headers)?;
-        self.trust.check_origin(headers)?;
-        self.trust.check_token(headers)?;
-        self.take_place(peer).await
     }
 
     /// A place among the requests under way, for one that may come in.

@@ -41,7 +41,8 @@ impl BodyBudget {
 
     /// Reads a whole body.
     pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<ReceivedBody, HttpProblem> {
-        let mut share = self.make(told_length(headers))?;
+        let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let mut share = self.make(told)?;
         let reading = axum::body::to_bytes(body, self.largest_request);
         let bytes = match tokio::time::timeout(SLOWEST_BODY, reading).await {
             Ok(Ok(bytes)) => bytes,
@@ -65,10 +66,6 @@ impl BodyBudget {
         let wanted = u32::try_from(wanted).unwrap_or(BUDGET).min(BUDGET);
         self.bytes.clone().try_acquire_many_owned(wanted).map_err(|_| HttpProblem::busy())
     }
-}
-
-fn told_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Whether a body is too long, and not merely broken.

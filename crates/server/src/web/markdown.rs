@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use ammonia::{Builder, UrlRelative};
-use formats::{one_line, plain_lines, steers};
+use formats::{cut, one_line, plain_lines, steers};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// How long a text may be to be laid out, in bytes, and how much of a longer one is shown.
@@ -69,12 +69,7 @@ pub fn beginning(text: &str, most: usize) -> String {
 
 /// A text on one line, at most `most` characters of it.
 pub fn line(text: &str, most: usize) -> String {
-    let mut letters = one_line(text);
-    let mut line: String = letters.by_ref().take(most).collect();
-    if letters.next().is_some() {
-        line.push('…');
-    }
-    line
+    cut(one_line(text), most)
 }
 
 /// What Markdown makes of a text; nothing if that would be too much to lay out.

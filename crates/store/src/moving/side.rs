@@ -3,7 +3,7 @@
 //! Whoever has it uses the store alone, as a server would. A source is locked against every other writer until the end,
 //! and is read as it was at one moment.
 
-use mail::StoreError;
+use mail::Stored;
 use mail::ids::{AgentId, ProjectId};
 
 use super::{Cell, MARK, MoveError, Table};
@@ -92,7 +92,7 @@ impl Side {
     }
 
     /// The rows behind a key, or the first ones if it is empty: as many as one page holds.
-    pub(super) async fn page(&mut self, table: &Table, after: &[Cell]) -> Result<Vec<Vec<Cell>>, StoreError> {
+    pub(super) async fn page(&mut self, table: &Table, after: &[Cell]) -> Stored<Vec<Vec<Cell>>> {
         let (Table { name, columns, .. }, key, width) = (table, table.key_names(""), table.width());
         let behind = match after {
             [] => String::new(),
@@ -115,13 +115,13 @@ impl Side {
     }
 
     /// How many rows there are.
-    pub(super) async fn count(&mut self, table: &Table) -> Result<u64, StoreError> {
+    pub(super) async fn count(&mut self, table: &Table) -> Stored<u64> {
         let sql = format!("SELECT count(*) FROM {}", table.name);
         self.tx().only(&sql, &[]).await.map_err(refused(READING))
     }
 
     /// The key of the last row; empty if there is none.
-    pub(super) async fn last_key(&mut self, table: &Table) -> Result<Vec<Cell>, StoreError> {
+    pub(super) async fn last_key(&mut self, table: &Table) -> Stored<Vec<Cell>> {
         let (key, order) = (table.key_names(""), table.key_names(" DESC"));
         let sql = format!("SELECT {key} FROM {} ORDER BY {order} LIMIT 1", table.name);
         let mut last = Vec::new();
@@ -134,13 +134,13 @@ impl Side {
     }
 
     /// The highest ticket that was ever given to one who waits for a reservation: none is given twice.
-    pub(super) async fn last_ticket(&mut self) -> Result<i64, StoreError> {
+    pub(super) async fn last_ticket(&mut self) -> Stored<i64> {
         let sql = self.own.last_ticket;
         self.tx().only(sql, &[]).await.map_err(refused(READING))
     }
 
     /// The office whose mail is being moved here, if that did not end.
-    pub(super) async fn mark(&mut self) -> Result<Option<String>, StoreError> {
+    pub(super) async fn mark(&mut self) -> Stored<Option<String>> {
         let schema = self.own.schema;
         let tx = &mut self.tx();
         if !schema.is_unfinished(tx).await.map_err(refused(READING))? {
@@ -150,7 +150,7 @@ impl Side {
     }
 
     /// Sets the mark, and forgets the office that an empty store was made with.
-    pub(super) async fn begin(&mut self, office: &str) -> Result<(), StoreError> {
+    pub(super) async fn begin(&mut self, office: &str) -> Stored<()> {
         let begun = async {
             let tx = &mut self.tx();
             tx.command(&format!("BEGIN; CREATE TABLE {MARK} (source TEXT NOT NULL); DELETE FROM office")).await?;
@@ -164,7 +164,7 @@ impl Side {
     }
 
     /// Adds rows, and makes messages findable, in one transaction.
-    pub(super) async fn append(&mut self, table: &Table, rows: &[Vec<Cell>]) -> Result<(), StoreError> {
+    pub(super) async fn append(&mut self, table: &Table, rows: &[Vec<Cell>]) -> Stored<()> {
         let tx = &mut self.tx();
         let appended = async {
             let first = if table.name == "message" { rows.first().map(|row| row[0].value()) } else { None };
@@ -194,7 +194,7 @@ impl Side {
     }
 
     /// Lets new numbers begin behind those that are there.
-    pub(super) async fn settle(&mut self, last_ticket: i64) -> Result<(), StoreError> {
+    pub(super) async fn settle(&mut self, last_ticket: i64) -> Stored<()> {
         let tx = &mut self.tx();
         let settled = match tx {
             Tx::Sqlite(_) => tx.command(&sqlite::moving::settled(last_ticket)).await,
@@ -204,7 +204,7 @@ impl Side {
     }
 
     /// Takes the mark away.
-    pub(super) async fn finish(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn finish(&mut self) -> Stored<()> {
         self.tx().command(&format!("DROP TABLE {MARK}")).await.map_err(refused(WRITING))
     }
 

@@ -2,13 +2,13 @@
 //! same time wait for.
 
 use crate::dialect;
-use crate::migration::{Migration, Schema};
+use crate::migration::Schema;
 
 /// Every step, in order, and how they are applied to a database. The number of the lock was chosen at random once.
 pub(crate) const SCHEMA: Schema<'static> = Schema {
     steps: &[
-        Migration { version: 1, name: "mail", sql: include_str!("../../migrations/postgres/0001_mail.sql") },
-        Migration { version: 2, name: "page", sql: include_str!("../../migrations/postgres/0002_page.sql") },
+        ("mail", include_str!("../../migrations/postgres/0001_mail.sql")),
+        ("page", include_str!("../../migrations/postgres/0002_page.sql")),
     ],
     shared: crate::SHARED_STEPS,
     translate: dialect::schema,

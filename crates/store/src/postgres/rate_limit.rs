@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use mail::StoreError;
+use mail::Stored;
 use mail::rate_limit::RateLimitStore;
 
 use super::Postgres;
@@ -31,7 +31,7 @@ const TAKE: &str = "
 
 #[async_trait]
 impl RateLimitStore for Postgres {
-    async fn take(&self, address: &str, lot: u32, per_second: u32) -> Result<u32, StoreError> {
+    async fn take(&self, address: &str, lot: u32, per_second: u32) -> Stored<u32> {
         let per_second = i64::from(per_second.max(1));
         let lot = i64::from(lot).min(per_second);
         let now = self.health.clock().now().as_microsecond();

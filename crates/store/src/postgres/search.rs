@@ -6,9 +6,9 @@
 
 mod lowering;
 
-use mail::StoreError;
 use mail::messages::{Message, PAGE_BYTES};
 use mail::search::query::{Field, Query};
+use mail::{StoreError, Stored};
 
 use super::tx::PostgresTx;
 use super::{Postgres, SEARCH_DEADLINE, taken};
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 100;
 
 impl Postgres {
     /// The newest messages that match.
-    pub(crate) async fn search(&self, search: &Search) -> Result<Vec<Message>, StoreError> {
+    pub(crate) async fn search(&self, search: &Search) -> Stored<Vec<Message>> {
         let found = async { find(&mut PostgresTx::reading(taken(&self.searchers).await?).tx(), search).await };
         let in_time = tokio::time::timeout(SEARCH_DEADLINE, found);
         let found = self.health.unless_away(async { in_time.await.map_or(Ok(None), |found| found.map(Some)) }).await;

@@ -1,6 +1,6 @@
 //! Looking at a database of mail: whether it can be reached, what it is, and what is stuck in it. Nothing is changed.
 
-use mail::StoreError;
+use mail::Stored;
 
 use super::address::Address;
 use super::{PostgresTx, SCHEMA, taken};
@@ -34,7 +34,7 @@ pub struct Condition {
 }
 
 /// Connects to the database of that URL and looks at it.
-pub async fn examine(url: &str) -> Result<Condition, StoreError> {
+pub async fn examine(url: &str) -> Stored<Condition> {
     condition(url).await.map_err(refused("look at the database"))
 }
 

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::Pool;
 use futures_util::FutureExt;
-use mail::StoreError;
 use mail::ids::ProjectId;
 use mail::messages::{Appended, NewMessage};
+use mail::{StoreError, Stored};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -59,7 +59,7 @@ impl Writers {
     }
 
     /// Queues a message and waits until it is on disk.
-    pub(crate) async fn append(&self, message: NewMessage) -> Result<Appended, StoreError> {
+    pub(crate) async fn append(&self, message: NewMessage) -> Stored<Appended> {
         let (caller, answer) = oneshot::channel();
         self.enqueue(KEEPING, Queued::Append(Box::new(Append { message, outcome: None, caller })))?;
         answer.await.unwrap_or_else(|_| Err(closed(KEEPING)))
@@ -72,7 +72,7 @@ impl Writers {
         doing: &'static str,
         project: ProjectId,
         work: impl Work<T>,
-    ) -> Result<Answer<T>, StoreError> {
+    ) -> Stored<Answer<T>> {
         let (job, answer) = job(doing, work);
         self.enqueue(doing, Queued::Other(project, job))?;
         Ok(answer)
@@ -89,7 +89,7 @@ impl Writers {
         }
     }
 
-    fn enqueue(&self, doing: &'static str, queued: Queued) -> Result<(), StoreError> {
+    fn enqueue(&self, doing: &'static str, queued: Queued) -> Stored<()> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let place = usize::try_from(queued.project().0).unwrap_or(0).checked_rem(queues.len());
         match place.map(|place| queues[place].try_send(queued)) {

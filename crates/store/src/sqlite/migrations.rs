@@ -1,17 +1,17 @@
 //! How the schema came to be what it is: numbered steps, each applied once.
 
-use crate::migration::{Migration, Schema};
+use crate::migration::Schema;
 
 /// Every step, in order, and how they are applied to a file.
 pub(crate) const SCHEMA: Schema<'static> = Schema {
     steps: &[
-        Migration { version: 1, name: "mail", sql: include_str!("../../migrations/sqlite/0001_mail.sql") },
-        Migration { version: 2, name: "work", sql: include_str!("../../migrations/sqlite/0002_work.sql") },
-        Migration { version: 3, name: "channels", sql: include_str!("../../migrations/sqlite/0003_channels.sql") },
-        Migration { version: 4, name: "posts", sql: include_str!("../../migrations/sqlite/0004_posts.sql") },
-        Migration { version: 5, name: "answers", sql: include_str!("../../migrations/sqlite/0005_answers.sql") },
-        Migration { version: 6, name: "holders", sql: include_str!("../../migrations/sqlite/0006_holders.sql") },
-        Migration { version: 7, name: "page", sql: include_str!("../../migrations/sqlite/0007_page.sql") },
+        ("mail", include_str!("../../migrations/sqlite/0001_mail.sql")),
+        ("work", include_str!("../../migrations/sqlite/0002_work.sql")),
+        ("channels", include_str!("../../migrations/sqlite/0003_channels.sql")),
+        ("posts", include_str!("../../migrations/sqlite/0004_posts.sql")),
+        ("answers", include_str!("../../migrations/sqlite/0005_answers.sql")),
+        ("holders", include_str!("../../migrations/sqlite/0006_holders.sql")),
+        ("page", include_str!("../../migrations/sqlite/0007_page.sql")),
     ],
     shared: crate::SHARED_STEPS,
     translate: str::to_owned,
@@ -33,6 +33,7 @@ mod tests {
     use super::super::{now, tx_over};
     use super::*;
     use crate::error::Outcome;
+    use crate::migration::Migration;
 
     const ALL: &[Migration] = SCHEMA.steps;
 
@@ -42,10 +43,6 @@ mod tests {
 
     fn check(connection: &mut Connection, steps: &[Migration]) -> Outcome<()> {
         now(Schema { steps, shared: &[], ..SCHEMA }.check(&mut tx_over(connection)))
-    }
-
-    fn step(version: i64, name: &'static str, sql: &'static str) -> Migration {
-        Migration { version, name, sql }
     }
 
     #[test]
@@ -62,8 +59,8 @@ mod tests {
     fn an_older_file_gets_only_what_is_missing() {
         let (first, second) = ("CREATE TABLE a (x)", "CREATE TABLE b (x); INSERT INTO b VALUES (1)");
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &[step(1, "a", first)]).unwrap();
-        let both = [step(1, "a", first), step(2, "b", second)];
+        migrate(&mut connection, &[("a", first)]).unwrap();
+        let both = [("a", first), ("b", second)];
         let refused = check(&mut connection, &both).unwrap_err().to_string();
         assert!(refused.contains("schema version 1 and needs 2"), "{refused}");
         migrate(&mut connection, &both).unwrap();
@@ -145,15 +142,15 @@ mod tests {
     #[test]
     fn a_changed_step_is_refused() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (x)")]).unwrap();
-        let refused = migrate(&mut connection, &[step(1, "a", "CREATE TABLE a (y)")]).unwrap_err().to_string();
+        migrate(&mut connection, &[("a", "CREATE TABLE a (x)")]).unwrap();
+        let refused = migrate(&mut connection, &[("a", "CREATE TABLE a (y)")]).unwrap_err().to_string();
         assert!(refused.starts_with("migration 1 ('a') is not the one"), "{refused}");
     }
 
     #[test]
     fn a_step_that_fails_leaves_nothing_behind() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let broken = [step(1, "a", "CREATE TABLE a (x)"), step(2, "b", "CREATE TABLE a (x)")];
+        let broken = [("a", "CREATE TABLE a (x)"), ("b", "CREATE TABLE a (x)")];
         assert!(migrate(&mut connection, &broken).is_err());
         assert_eq!(now(SCHEMA.applied(&mut tx_over(&mut connection))).unwrap(), 0);
     }

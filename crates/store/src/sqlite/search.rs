@@ -7,8 +7,8 @@ mod lowering;
 
 use std::time::Instant;
 
-use mail::StoreError;
 use mail::messages::Message;
+use mail::{StoreError, Stored};
 use rusqlite::Connection;
 
 use super::{Sqlite, now};
@@ -29,11 +29,7 @@ pub(crate) const FINDABLE: &str = "INSERT INTO message_fts (rowid, scope, subjec
 
 impl Sqlite {
     /// Runs `work`, which may read much, on a thread that may block, and gives up at the deadline.
-    pub(crate) async fn read_long<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn read_long<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Stored<T> {
         let deadline = Instant::now() + self.search_deadline;
         let (turns, connections) = (self.turns.clone(), self.searchers.clone());
         let running = async move {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use mail::StoreError;
+use mail::Stored;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -22,14 +22,14 @@ use crate::tx::Tx;
 const PAGES: i32 = 512;
 
 /// The version of the schema that the file has.
-pub fn schema_version(path: &Path) -> Result<i64, StoreError> {
+pub fn schema_version(path: &Path) -> Stored<i64> {
     let path = absolute(path)?;
     let version = || now(tx_over(&mut connection::reading(&path)?).only("SELECT max(version) FROM migration", &[]));
     version().map_err(refused("read the schema's version"))
 }
 
 /// What is wrong with the file: damage, rows that point nowhere, a search index that contradicts itself. Empty is good.
-pub fn integrity_check(path: &Path) -> Result<Vec<String>, StoreError> {
+pub fn integrity_check(path: &Path) -> Stored<Vec<String>> {
     checked(&absolute(path)?).map_err(refused("check the database"))
 }
 
@@ -37,7 +37,7 @@ pub fn integrity_check(path: &Path) -> Result<Vec<String>, StoreError> {
 ///
 /// `progress` is told how many pages remain, and of how many. The copy gets its name only when it is complete and was
 /// checked; a file that is there already is left alone.
-pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
+pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) -> Stored<()> {
     let (from, to) = (absolute(from)?, absolute(to)?);
     let partial = beside(&to, &format!(".partial-{}", std::process::id()));
     let mut backed_up = || {
@@ -57,7 +57,7 @@ pub fn backup(from: &Path, to: &Path, mut progress: impl FnMut(usize, usize)) ->
 /// Refused when the backup is damaged or of a newer program, and when somebody has the database open. Whoever calls this
 /// owns the database ([`Ownership`](crate::ownership::Ownership)), so that no server starts in the middle. What was
 /// there keeps its content under a name made with `label`, such as a time; it is never deleted.
-pub fn restore(backup: &Path, to: &Path, label: &str) -> Result<Option<PathBuf>, StoreError> {
+pub fn restore(backup: &Path, to: &Path, label: &str) -> Stored<Option<PathBuf>> {
     let (backup, to) = (absolute(backup)?, absolute(to)?);
     let staged = beside(&to, &format!(".restoring-{}", std::process::id()));
     let restored = || {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mail::StoreError;
+use mail::{StoreError, Stored};
 use rusqlite::Connection;
 
 use super::now;
@@ -41,11 +41,7 @@ impl Writer {
     }
 
     /// Queues `work`, which is done whether or not anybody waits for its answer.
-    pub(super) fn hand_in<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        work: impl Work<T>,
-    ) -> Result<Answer<T>, StoreError> {
+    pub(super) fn hand_in<T: Send + 'static>(&self, doing: &'static str, work: impl Work<T>) -> Stored<Answer<T>> {
         let (job, answer) = job(doing, work);
         let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
         match queue.as_ref().map(|queue| queue.try_send(job)) {

@@ -3,7 +3,6 @@
 //! One document from a file or standard input for a person, or one a line for a program. The rules are in `formats`;
 //! nothing is taken in, and no folder is looked at.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,8 +13,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::given::{bytes_of, open};
-use super::super::lines::{InputLine, LONGEST, answer_each};
+use super::super::given::bytes_of;
+use super::super::lines::{InputLine, answer_file};
+use super::super::problems;
 use crate::output;
 use crate::output::text::unbroken;
 
@@ -70,9 +70,7 @@ impl Check {
     /// Prints what the document is.
     pub fn run(self, as_json: bool) -> anyhow::Result<ExitCode> {
         if self.jsonl {
-            let input = open(self.file.as_deref())?;
-            answer_each(input, io::stdout().lock(), LONGEST, |line| self.answer(line))?;
-            return Ok(ExitCode::SUCCESS);
+            return answer_file(self.file.as_deref(), |line| self.answer(line));
         }
         let bytes = bytes_of(self.file.as_deref())?;
         let path = self.file.as_deref().filter(|path| *path != Path::new("-"));
@@ -167,11 +165,7 @@ fn explained(reading: &Reading, agent: Option<&str>) -> String {
         });
     }
     if !reading.problems.is_empty() {
-        let rows = reading.problems.iter().map(|problem| {
-            let place = if problem.path.is_empty() { "(the document)" } else { &problem.path };
-            vec![place.to_owned(), unbroken(&problem.to_string())]
-        });
-        text.push_str(&format!("\n\n{}", output::table(&["field", "problem"], rows)));
+        text.push_str(&format!("\n\n{}", problems::table(&reading.problems, "(the document)")));
     }
     text
 }

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use api::answers::PostAnswer;
 use mail::agents::signed;
 use mail::messages::Vouched;
+use serde_json::Value;
 
 use crate::output::{Screen, text};
 
@@ -76,18 +77,12 @@ impl Page {
             Screen::ENDLESS => Screen::ENDLESS,
             width => width.min(WIDEST) - INDENT.len(),
         };
-        let mut lines: Vec<String> = Vec::new();
-        for line in text::wrapped(&post.text, width) {
-            lines.push(format!("{INDENT}{}", self.painted(&line, screen)));
-        }
-        if let Some(code) = &post.code {
-            lines.extend(text::lines(code).lines().map(|line| format!("{INDENT}| {line}")));
-        }
-        for artifact in &post.artifacts {
-            let name = artifact.as_str().map_or_else(|| text::json_line(artifact), text::unbroken);
-            lines.push(format!("{INDENT}- {name}"));
-        }
-        lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+        let said = text::wrapped(&post.text, width).into_iter().map(|line| self.painted(&line, screen));
+        let code = post.code.as_deref().map(text::lines).unwrap_or_default();
+        let code = code.lines().map(|line| format!("| {line}"));
+        let name = |artifact: &Value| artifact.as_str().map_or_else(|| text::json_line(artifact), text::unbroken);
+        let artifacts = post.artifacts.iter().map(|artifact| format!("- {}", name(artifact)));
+        said.chain(code).chain(artifacts).map(|line| format!("{INDENT}{line}").trim_end().to_owned()).collect()
     }
 
     /// A line of text with the names that it mentions standing out.

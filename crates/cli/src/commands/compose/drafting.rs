@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::bail;
 use formats::Problem;
 use formats::markdown::Field::{Flag, List, Number, Text};
-use formats::markdown::{self, Field, Kind, Message, Written, block, files, line};
+use formats::markdown::{self, Field, Message, Written, block, files, line};
 
-use super::kinds::{self, Given};
+use super::kinds::{self, Given, Shape};
 use crate::commands::given::text_of;
 use crate::output::text;
 
@@ -111,106 +111,63 @@ struct DraftBuilder {
 
 impl DraftBuilder {
     fn message(&mut self, given: Given, now: &str) -> anyhow::Result<Message> {
-        let text = |text: Option<String>| Text(one_line(text));
-        let of = |kind: Kind| Message::new(Some(kind));
-        Ok(match given {
-            Given::BeadAccepted { bead, title, started_at } => of(Kind::BeadAccepted)
-                .with("bead_id", text(bead))
-                .with("title", text(title))
-                .with("started_at", Text(started_at.map_or_else(|| now.to_owned(), |time| line(&time)))),
-            Given::Progress { bead, step, status, context_usage, files: touched } => of(Kind::Progress)
-                .with("bead_id", text(bead))
-                .with("step", text(step))
-                .with("status", text(status))
-                .with("context_usage", self.percent(context_usage))
-                .with("files_touched", List(files(touched))),
-            Given::HelpRequest(it) => of(Kind::HelpRequest)
-                .with("bead_id", text(it.bead))
-                .with("issue_type", upper(it.issue_type))
-                .with("problem", Text(block(&self.long("--problem", it.problem)?)))
-                .with("what_tried", Text(block(&self.long("--tried", it.tried)?)))
-                .with("files_touched", List(files(it.files)))
-                .with("question", Text(block(&self.long("--question", it.question)?))),
-            Given::HelpResponse { bead, guidance } => of(Kind::HelpResponse)
-                .with("bead_id", text(bead))
-                .with("guidance", Text(self.long("--guidance", guidance)?)),
-            Given::OfferingReady(it) => self.offering(of(Kind::OfferingReady), it)?,
-            Given::Done(it) => self.offering(of(Kind::Done), it)?,
-            Given::Failed(it) => of(Kind::Failed)
-                .with("bead_id", text(it.bead))
-                .with("failure_type", upper(it.failure_type))
-                .with("reason", Text(line(&self.long("--reason", it.reason)?)))
-                .with("internal_attempts", self.number("internal_attempts", it.attempts, "a whole number").map(Number))
-                .with("partial_commit_sha", text(it.commit))
-                .with("files", List(files(it.files)))
-                .with("recommendation", Text(block(&self.long("--recommendation", it.recommendation)?))),
-            Given::Checkpoint(it) => of(Kind::Checkpoint)
-                .with("bead_id", text(it.bead))
-                .with("checkpoint_reason", upper(it.reason))
-                .with("partial_commit_sha", text(it.commit))
-                .with("progress", Text(line(&self.long("--description", it.description)?)))
-                .with("context_usage", self.percent(it.context_usage))
-                .with("next_steps", Text(block(&self.long("--next-steps", it.next_steps)?))),
-            Given::SpawnRequest { issue, resume, checkpoint, orchestrator } => of(Kind::SpawnRequest)
-                .with("issue_id", text(issue))
-                .with(
-                    "resume",
-                    self.verdict("resume", Some(resume), "true or false").filter(|field| *field == Flag(true)),
-                )
-                .with("partial_commit_sha", text(checkpoint))
-                .with("orchestrator", text(orchestrator)),
-            Given::SpawnAck { issue, status, session } => of(Kind::SpawnAck)
-                .with("issue_id", text(issue))
-                .with("status", status.as_deref().and_then(filled).map(spawn_status))
-                .with("session", text(session)),
+        let mut message = Message::new(Some(given.kind));
+        for (flag, values) in given.values {
+            message = message.with(flag.1, self.field(flag, values, now)?);
+        }
+        let done = message.is_success().then(|| Text("DONE".to_owned()));
+        Ok(message.with("status", done))
+    }
+
+    fn field(&mut self, flag: &kinds::Flag, given: Vec<String>, now: &str) -> anyhow::Result<Option<Field>> {
+        let (flag, name, shape, _) = *flag;
+        let text = given.first().map(String::as_str);
+        let word = text.unwrap_or_default();
+        Ok(match shape {
+            Shape::Line(_) => Some(Text(line(word))),
+            Shape::Time => Some(Text(line(text.unwrap_or(now)))),
+            Shape::Word => Some(Text(word.trim().to_ascii_uppercase())),
+            Shape::Status => Some(spawn_status(word.trim())),
+            Shape::Files => Some(List(files(given))),
+            Shape::Verdict => self.verdict(name, word, "pass or fail"),
+            Shape::Resume => self.verdict(name, word, "true or false").filter(|field| *field == Flag(true)),
+            Shape::Percent => self.percent(name, word),
+            Shape::Count => self.number(name, word, "a whole number").map(Number),
+            Shape::LongLine => Some(Text(line(&self.long(flag, word)?))),
+            Shape::Block => Some(Text(block(&self.long(flag, word)?))),
+            Shape::Whole => Some(Text(self.long(flag, word)?)),
         })
     }
 
-    fn offering(&mut self, message: Message, it: kinds::Offering) -> anyhow::Result<Message> {
-        Ok(message
-            .with("bead_id", Text(one_line(it.bead)))
-            .with("status", Text("DONE".to_owned()))
-            .with("commit_sha", Text(one_line(it.commit)))
-            .with("files", List(files(it.files)))
-            .with("tests_pass", self.verdict("tests_pass", it.tests, "pass or fail"))
-            .with("lint_pass", self.verdict("lint_pass", it.lint, "pass or fail"))
-            .with("build_pass", self.verdict("build_pass", it.build, "pass or fail"))
-            .with("summary", Text(block(&self.long("--summary", it.summary)?))))
-    }
-
     /// A text that may be long: `-` is standard input, `@file` a file, and `@@` begins a text with one `@`.
-    fn long(&mut self, flag: &'static str, given: Option<String>) -> anyhow::Result<String> {
-        let Some(text) = given else { return Ok(String::new()) };
+    fn long(&mut self, flag: &'static str, text: &str) -> anyhow::Result<String> {
         if text == "-" {
             if let Some(other) = self.stdin_is_for.replace(flag) {
-                bail!("standard input cannot be both {other} and {flag}; put one text in a file and pass @FILE");
+                bail!("standard input cannot be both --{other} and --{flag}; put one text in a file and pass @FILE");
             }
             return text_of(None);
         }
         match text.strip_prefix('@') {
-            None => Ok(text),
+            None => Ok(text.to_owned()),
             Some(literal) if literal.starts_with('@') => Ok(literal.to_owned()),
             Some(path) => text_of(Some(Path::new(path))),
         }
     }
 
-    fn percent(&mut self, given: Option<String>) -> Option<Field> {
+    fn percent(&mut self, path: &'static str, text: &str) -> Option<Field> {
         let wanted = "0 to 100";
-        let given = given.map(|text| text.trim().trim_end_matches('%').to_owned());
-        let number = self.number("context_usage", given, wanted)?;
-        self.taken("context_usage", &number.to_string(), Some(Number(number)).filter(|_| number <= 100), wanted)
+        let number = self.number(path, text.trim().trim_end_matches('%'), wanted)?;
+        self.taken(path, &number.to_string(), Some(Number(number)).filter(|_| number <= 100), wanted)
     }
 
-    fn number(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<u64> {
-        let given = given?;
-        let text = filled(&given)?;
+    fn number(&mut self, path: &'static str, text: &str, wanted: &str) -> Option<u64> {
+        let text = filled(text)?;
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         self.taken(path, text, text.parse::<u32>().ok().filter(|_| is_plain).map(u64::from), wanted)
     }
 
-    fn verdict(&mut self, path: &'static str, given: Option<String>, wanted: &str) -> Option<Field> {
-        let given = given?;
-        let text = filled(&given)?;
+    fn verdict(&mut self, path: &'static str, text: &str, wanted: &str) -> Option<Field> {
+        let text = filled(text)?;
         self.taken(path, text, read_verdict(text).map(Flag), wanted)
     }
 
@@ -231,14 +188,6 @@ fn read_verdict(text: &str) -> Option<bool> {
 fn spawn_status(text: &str) -> Field {
     let word = text.to_ascii_lowercase();
     Text(if matches!(word.as_str(), "spawned" | "failed") { word } else { text.to_owned() })
-}
-
-fn upper(given: Option<String>) -> Field {
-    Text(given.as_deref().and_then(filled).unwrap_or_default().to_ascii_uppercase())
-}
-
-fn one_line(given: Option<String>) -> String {
-    given.as_deref().map(line).unwrap_or_default()
 }
 
 fn filled(text: &str) -> Option<&str> {

@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(60);
 const MOST_AGENTS: usize = 100;
 /// How many answers a conversation gets.
 const MOST_ANSWERS: u32 = 3;
-/// How many deliveries are looked at in one go.
+/// How many deliveries are looked at in one go; what is left comes with the next look.
 const STEP: usize = 500;
 
 /// The agents of the sample, by their projects.
@@ -64,22 +64,17 @@ impl Answering {
     /// Answers whoever wrote since the last look.
     pub(super) async fn look(&mut self, office: &Office, members: &ProjectMembers) -> anyhow::Result<()> {
         for (project_key, names) in members {
-            loop {
-                let after = self.seen.get(project_key).copied();
-                let request = DeliveriesRequest { project_key, whose: None, unread_only: true, after, limit: STEP };
-                let deliveries = office.open_deliveries(request).await?;
-                let Some(last) = deliveries.last() else { break };
-                self.seen.insert(project_key.clone(), (last.message.id, last.place));
-                for one in &deliveries {
-                    if names.contains(&one.message.from) || !names.contains(&one.recipient) {
-                        continue;
-                    }
-                    let conversation = (project_key.clone(), one.message.thread.clone());
-                    let answers = self.answers.entry(conversation).or_default();
-                    *answers += 1;
-                    if *answers <= MOST_ANSWERS {
-                        answer(office, project_key, one).await?;
-                    }
+            let after = self.seen.get(project_key).copied();
+            let request = DeliveriesRequest { project_key, whose: None, unread_only: true, after, limit: STEP };
+            let is_asked =
+                |one: &&DeliveredMessage| names.contains(&one.recipient) && !names.contains(&one.message.from);
+            let deliveries = office.open_deliveries(request).await?;
+            self.seen.extend(deliveries.last().map(|last| (project_key.clone(), (last.message.id, last.place))));
+            for one in deliveries.iter().filter(is_asked) {
+                let answers = self.answers.entry((project_key.clone(), one.message.thread.clone())).or_default();
+                *answers += 1;
+                if *answers <= MOST_ANSWERS {
+                    answer(office, project_key, one).await?;
                 }
             }
         }

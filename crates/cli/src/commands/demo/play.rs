@@ -24,8 +24,6 @@ use crate::output;
 
 /// How long the play lasts.
 const LONGEST: Duration = Duration::from_secs(2 * 3600);
-/// When so many messages wait that reading comes first.
-const MOST_WAITING: usize = 8;
 /// After how many steps the workers come back who are away in the sample.
 const BACK_AFTER: u64 = 50;
 /// What the names of work items begin with, and the number of the first one that the play makes.
@@ -82,7 +80,7 @@ pub(super) struct Play {
     script: Script,
     tracks: VecDeque<Track>,
     /// What is done with mail that was sent, by and by.
-    reactions: VecDeque<Reaction>,
+    reactions: Vec<Reaction>,
     answering: Answering,
     /// How many steps there were, and how many scenes began.
     steps: u64,
@@ -110,7 +108,7 @@ impl Play {
             members,
             script: Script::read()?,
             tracks: VecDeque::new(),
-            reactions: VecDeque::new(),
+            reactions: Vec::new(),
             answering: Answering::default(),
             steps: 0,
             begun: 0,
@@ -145,13 +143,11 @@ impl Play {
         if let Err(error) = self.answering.look(&self.office, &self.members).await {
             self.complain("an answer", &error);
         }
-        if (self.steps.is_multiple_of(2) || self.reactions.len() > MOST_WAITING)
-            && let Some(reaction) = self.reactions.pop_front()
-        {
+        // What was sent is read before somebody does the next thing.
+        for reaction in std::mem::take(&mut self.reactions) {
             if let Err(error) = reaction.happen(&self.office).await {
                 self.complain("a reading", &error.into());
             }
-            return;
         }
         for _ in 0..self.tracks.len() {
             // Who played goes to the end, so that all come to it.

@@ -63,11 +63,6 @@ impl Door {
 }
 
 impl NewMail {
-    /// Whether an agent should not stop before it has seen to it.
-    pub fn is_pressing(&self) -> bool {
-        self.ack_required || self.importance == "urgent"
-    }
-
     /// A line about it: its id, who writes what about, and what is special.
     pub fn headline(&self) -> String {
         let importance = Some(self.importance.as_str()).filter(|level| !matches!(*level, "" | "normal"));
@@ -123,10 +118,9 @@ pub fn text(new_mail: &[NewMail], door: Door) -> Option<String> {
         let body = quoted(&one.body);
         let cut = fence::beginning(&body, budget / (told.len() - at));
         budget -= fence::cost(cut);
-        let note = if cut.len() < body.len() {
-            format!("\n[cut here; the whole message has {} bytes]", one.body.len())
-        } else {
-            String::new()
+        let note = match cut.len() < body.len() {
+            true => format!("\n[cut here; the whole message has {} bytes]", one.body.len()),
+            false => String::new(),
         };
         parts.push(format!("{head}\n{cut}{note}"));
     }
@@ -135,7 +129,8 @@ pub fn text(new_mail: &[NewMail], door: Door) -> Option<String> {
 
 /// Why an agent should not stop yet; nothing if `new_mail`, newest first, holds nothing that presses.
 pub fn reason_to_go_on(new_mail: &[NewMail]) -> Option<String> {
-    let pressing: Vec<&NewMail> = new_mail.iter().filter(|one| one.is_pressing()).collect();
+    let is_pressing = |one: &&NewMail| one.ack_required || one.importance == "urgent";
+    let pressing: Vec<&NewMail> = new_mail.iter().filter(is_pressing).collect();
     let first = match pressing.len() {
         0 => return None,
         1 => "Before you stop, see to a message that is urgent or wants an acknowledgement.".to_owned(),
@@ -150,11 +145,8 @@ pub fn reason_to_go_on(new_mail: &[NewMail]) -> Option<String> {
 /// A body as it is told: no line of it can be taken for the headline of another message.
 fn quoted(body: &str) -> String {
     let lines = fence::lines(body);
-    lines
-        .lines()
-        .map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") })
-        .collect::<Vec<_>>()
-        .join("\n")
+    let quoted = lines.lines().map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") });
+    quoted.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -145,13 +145,9 @@ fn commit(staged: Staged<'_>) -> anyhow::Result<()> {
         Some(content) => content.persist(&target).map(drop).map_err(|error| error.error),
         None => fs::remove_file(&target),
     };
-    put.and_then(|()| sync_folder(&target))
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    put.and_then(|()| File::open(folder)?.sync_all())
         .with_context(|| format!("cannot write '{}'; nothing was changed", target.display()))
-}
-
-/// A new name is safe once its folder is.
-fn sync_folder(file: &Path) -> io::Result<()> {
-    File::open(file.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ pub(crate) fn remove(text: &str, path: &[PathStep<'_>]) -> Result<String, Config
     let mut start = text[..taken.start].trim_end().len();
     let comma = page.next_comma(taken.end);
     let end = comma.as_ref().map_or(taken.end, |comma| comma.end);
-    if page.is_line_comment_before(start) && !begins_a_line(&text[end..]) {
+    let ends_line = text[end..].trim_start_matches([' ', '\t']).starts_with(['\r', '\n']);
+    if page.is_line_comment_before(start) && !ends_line {
         // The comment must not swallow what follows.
         start = taken.start;
     }
@@ -163,14 +164,11 @@ impl<'t> JsonText<'t> {
     }
 
     /// The first token that begins at `place` or behind it, comments left out.
-    fn next(&self, place: usize) -> Option<&TokenAndRange<'t>> {
+    fn next_comma(&self, place: usize) -> Option<Range<usize>> {
         let from = self.tokens.partition_point(|token| token.range.start < place);
         let is_comment = |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
-        self.tokens[from..].iter().find(|token| !is_comment(&token.token))
-    }
-
-    fn next_comma(&self, place: usize) -> Option<Range<usize>> {
-        self.next(place).filter(|token| token.token == Token::Comma).map(span)
+        let next = self.tokens[from..].iter().find(|token| !is_comment(&token.token));
+        next.filter(|token| token.token == Token::Comma).map(span)
     }
 
     fn is_line_comment_before(&self, place: usize) -> bool {
@@ -193,10 +191,6 @@ fn child<'v, 't>(value: &'v ast::Value<'t>, step: PathStep<'_>) -> Option<(usize
 
 fn span(node: &impl Ranged) -> Range<usize> {
     node.start()..node.end()
-}
-
-fn begins_a_line(text: &str) -> bool {
-    text.trim_start_matches([' ', '\t']).starts_with(['\r', '\n'])
 }
 
 /// The text with other words in some places, which are in order and apart.

@@ -12,8 +12,6 @@ use mail::projects::ProjectKey;
 use mail::transfer::Record;
 use serde::{Deserialize, Serialize};
 
-const ROLES: [(Role, &str); 3] = [(Role::To, "to"), (Role::Cc, "cc"), (Role::Bcc, "bcc")];
-
 /// A message with its deliveries.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,7 +121,7 @@ impl From<Delivery> for DeliveryLine {
     fn from(Delivery { recipient, role, state }: Delivery) -> Self {
         Self {
             name: recipient,
-            role: ROLES[role as usize].1.to_owned(),
+            role: role.as_str().to_owned(),
             shown_ts: state.shown_at.map(rfc3339),
             read_ts: state.read_at.map(rfc3339),
             ack_ts: state.acked_at.map(rfc3339),
@@ -145,8 +143,7 @@ impl TryFrom<ExportLine> for Record {
             Some(kind) => Some(Kind::parse(kind).with_context(|| format!("kind '{kind}' is not known"))?),
         };
         let importance = Importance::parse(&line.importance);
-        let vouched =
-            [Vouched::Claimed, Vouched::Verified, Vouched::Human].into_iter().find(|v| v.as_str() == line.vouched);
+        let vouched = Vouched::parse(&line.vouched);
         check_thread(&line.thread_id)?;
         let texts = [("subject", &line.subject), ("body_md", &line.body_md), ("door", &line.door)];
         for (what, text) in texts.into_iter().chain(line.work_id.iter().map(|id| ("work_id", id))) {
@@ -217,7 +214,7 @@ impl TryFrom<DeliveryLine> for Delivery {
     type Error = anyhow::Error;
 
     fn try_from(line: DeliveryLine) -> anyhow::Result<Self> {
-        let role = ROLES.iter().find(|(_, name)| *name == line.role).map(|(role, _)| *role);
+        let role = Role::parse(&line.role);
         check_text("ack_body", &line.ack_body)?;
         Ok(Self {
             recipient: name(&line.name)?,

@@ -1,6 +1,8 @@
 //! All items as a table, for people, with a line that says how each stands. Which items those are, and in which order, is the
 //! office's to say. A state that is not known here shows the title.
 
+use std::collections::HashSet;
+
 use anstyle::{AnsiColor, Style};
 use api::answers::{HelpAnswer, WorkAnswer};
 use jiff::Timestamp;
@@ -129,13 +131,8 @@ fn acks(WorkAnswer { open_acks, .. }: &WorkAnswer) -> String {
     if open_acks.is_empty() {
         return String::new();
     }
-    let mut names: Vec<&str> = Vec::new();
-    for ack in open_acks {
-        // There are at most a hundred.
-        if !names.contains(&ack.agent.as_str()) {
-            names.push(&ack.agent);
-        }
-    }
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = open_acks.iter().map(|ack| ack.agent.as_str()).filter(|name| seen.insert(*name)).collect();
     format!("{}: {}", open_acks.len(), names.join(", "))
 }
 

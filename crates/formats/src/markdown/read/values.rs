@@ -55,12 +55,11 @@ impl<'t> Reader<'t> {
 
     /// One of a few words. Another is kept as well, so that nothing a sender wrote is lost.
     pub(super) fn word(&mut self, path: &str, found: Option<&str>, words: &[&str], word: String) -> String {
+        let wanted = || words.join(" | ");
         match found {
-            None => self.problems.push(Problem::missing(path, words.join(" | "))),
-            Some(text) if !words.contains(&word.as_str()) => {
-                self.problems.push(Problem::wrong(path, text, words.join(" | ")));
-            }
-            Some(_) => {}
+            None => self.problems.push(Problem::missing(path, wanted())),
+            Some(_) if words.contains(&word.as_str()) => {}
+            Some(text) => self.problems.push(Problem::wrong(path, text, wanted())),
         }
         word
     }
@@ -131,13 +130,10 @@ fn digits(text: &str) -> Option<u64> {
 
 /// Reads a yes or a no in the words that people use for it; `None` for anything else.
 fn read_verdict(text: &str) -> Option<bool> {
-    let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
-    if is_one_of(&["PASS", "TRUE", "YES", "OK"]) {
-        Some(true)
-    } else if is_one_of(&["FAIL", "FALSE", "NO"]) {
-        Some(false)
-    } else {
-        None
+    match text.trim().to_ascii_uppercase().as_str() {
+        "PASS" | "TRUE" | "YES" | "OK" => Some(true),
+        "FAIL" | "FALSE" | "NO" => Some(false),
+        _ => None,
     }
 }
 

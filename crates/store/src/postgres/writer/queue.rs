@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use mail::StoreError;
+use mail::Stored;
 use mail::ids::ProjectId;
 use mail::messages::{Appended, NewMessage};
 use tokio::sync::{mpsc, oneshot};
@@ -64,8 +64,8 @@ pub(super) enum Queued {
 
 pub(super) struct Append {
     pub(super) message: NewMessage,
-    pub(super) outcome: Option<Result<Appended, StoreError>>,
-    pub(super) caller: oneshot::Sender<Result<Appended, StoreError>>,
+    pub(super) outcome: Option<Stored<Appended>>,
+    pub(super) caller: oneshot::Sender<Stored<Appended>>,
 }
 
 impl Queued {
