@@ -10,7 +10,7 @@ use formats::Problem;
 use formats::markdown::Field::{Flag, List, Number, Text};
 use formats::markdown::{self, Field, Message, Written, block, files, line};
 
-use super::kinds::{self, Given, Shape};
+use super::kinds::{self, FlagValue, Given};
 use crate::commands::given::text_of;
 use crate::output::text;
 
@@ -124,18 +124,18 @@ impl DraftBuilder {
         let text = given.first().map(String::as_str);
         let word = text.unwrap_or_default();
         Ok(match shape {
-            Shape::Line(_) => Some(Text(line(word))),
-            Shape::Time => Some(Text(line(text.unwrap_or(now)))),
-            Shape::Word => Some(Text(word.trim().to_ascii_uppercase())),
-            Shape::Status => Some(spawn_status(word.trim())),
-            Shape::Files => Some(List(files(given))),
-            Shape::Verdict => self.verdict(name, word, "pass or fail"),
-            Shape::Resume => self.verdict(name, word, "true or false").filter(|field| *field == Flag(true)),
-            Shape::Percent => self.percent(name, word),
-            Shape::Count => self.number(name, word, "a whole number").map(Number),
-            Shape::LongLine => Some(Text(line(&self.long(flag, word)?))),
-            Shape::Block => Some(Text(block(&self.long(flag, word)?))),
-            Shape::Whole => Some(Text(self.long(flag, word)?)),
+            FlagValue::Line(_) => Some(Text(line(word))),
+            FlagValue::Time => Some(Text(line(text.unwrap_or(now)))),
+            FlagValue::Word => Some(Text(word.trim().to_ascii_uppercase())),
+            FlagValue::Status => Some(spawn_status(word.trim())),
+            FlagValue::Files => Some(List(files(given))),
+            FlagValue::Verdict => self.verdict(name, word, "pass or fail"),
+            FlagValue::Resume => self.verdict(name, word, "true or false").filter(|field| *field == Flag(true)),
+            FlagValue::Percent => self.percent(name, word),
+            FlagValue::Count => self.number(name, word, "a whole number").map(Number),
+            FlagValue::LongLine => Some(Text(line(&self.long(flag, word)?))),
+            FlagValue::Block => Some(Text(block(&self.long(flag, word)?))),
+            FlagValue::Whole => Some(Text(self.long(flag, word)?)),
         })
     }
 

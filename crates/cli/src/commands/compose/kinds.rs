@@ -7,16 +7,16 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use formats::markdown::Kind;
 
-use self::Shape::{Block, Count, Files, Line, LongLine, Percent, Resume, Status, Time, Verdict, Whole, Word};
+use self::FlagValue::{Block, Count, Files, Line, LongLine, Percent, Resume, Status, Time, Verdict, Whole, Word};
 
 const LONG_TEXTS: &str = "A TEXT may be `-` for standard input or `@FILE` for a file; `@@` begins a text with one `@`.";
 
 /// A flag: its name, the field of the message, how it is read, and what its help says.
-pub type Flag = (&'static str, &'static str, Shape, &'static str);
+pub type Flag = (&'static str, &'static str, FlagValue, &'static str);
 
 /// How what is given for a flag is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FlagValue {
     /// One line; its help calls it so.
     Line(&'static str),
     /// A time; now, if none is given.
@@ -48,6 +48,17 @@ const ISSUE: Flag = ("issue", "issue_id", Line("ID"), "The piece of work");
 const TOUCHED: Flag = ("files", "files_touched", Files, "The files changed so far, with commas between them");
 const CONTEXT: Flag = ("context-usage", "context_usage", Percent, "How much of the context window is used, 0 to 100");
 const LEFT: Flag = ("commit", "partial_commit_sha", Line("SHA"), "The commit that holds what there is");
+
+/// The flags of work that is complete.
+const COMPLETE: [Flag; 7] = [
+    BEAD,
+    ("commit", "commit_sha", Line("SHA"), "The commit that holds the work"),
+    ("files", "files", Files, "The files changed, with commas between them"),
+    ("tests", "tests_pass", Verdict, "Whether the tests pass"),
+    ("lint", "lint_pass", Verdict, "Whether the linter is content"),
+    ("build", "build_pass", Verdict, "Whether it builds"),
+    ("summary", "summary", Block, "What was done"),
+];
 
 /// What each kind is called on the command line, and what its help says.
 const KINDS: [(&str, &str); Kind::ALL.len()] = [
@@ -87,15 +98,7 @@ pub fn flags(kind: Kind) -> &'static [Flag] {
             ("question", "question", Block, "What the worker wants to know"),
         ],
         Kind::HelpResponse => &[BEAD, ("guidance", "guidance", Whole, "The answer")],
-        Kind::OfferingReady | Kind::Done => &[
-            BEAD,
-            ("commit", "commit_sha", Line("SHA"), "The commit that holds the work"),
-            ("files", "files", Files, "The files changed, with commas between them"),
-            ("tests", "tests_pass", Verdict, "Whether the tests pass"),
-            ("lint", "lint_pass", Verdict, "Whether the linter is content"),
-            ("build", "build_pass", Verdict, "Whether it builds"),
-            ("summary", "summary", Block, "What was done"),
-        ],
+        Kind::OfferingReady | Kind::Done => &COMPLETE,
         Kind::Failed => &[
             BEAD,
             ("type", "failure_type", Word, "TESTS_FAIL, BUILD_FAIL, SPEC_IMPOSSIBLE, CONTEXT_HIGH or ERROR"),
