@@ -15,6 +15,6 @@ mod steering;
 mod time;
 mod typed;
 
-pub use parsed::{Parsed, Problem, shown};
+pub use parsed::{Parsed, Problem, shortened, shown};
 pub use steering::{one_line, plain_lines, steers};
 pub use typed::{Kind, Typed};

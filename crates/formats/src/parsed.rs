@@ -50,10 +50,13 @@ impl Problem {
 
 /// A value of somebody's, on its way into a sentence: cut short, and without control characters.
 pub fn shown(value: &str, longest: usize) -> String {
-    let mut text: String = value.chars().take(longest).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if value.chars().nth(longest).is_some() {
-        text.push('…');
-    }
+    shortened(value.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }), longest)
+}
+
+/// The first letters of a text, and a mark behind them where there are more.
+pub fn shortened(mut letters: impl Iterator<Item = char>, most: usize) -> String {
+    let mut text: String = letters.by_ref().take(most).collect();
+    text.extend(letters.next().map(|_| '…'));
     text
 }
 

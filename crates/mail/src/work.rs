@@ -208,15 +208,8 @@ impl WorkItem {
             State::SpawnRequested { orchestrator, from_commit } => vec![orchestrator, from_commit],
             State::Spawned { session } => vec![session],
         };
-        texts.into_iter().chain([title]).for_each(cut);
+        texts.into_iter().chain([title]).for_each(|text| *text = formats::shortened(text.chars(), SHOWN));
         self
-    }
-}
-
-fn cut(text: &mut String) {
-    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
-        text.truncate(end);
-        text.push('…');
     }
 }
 

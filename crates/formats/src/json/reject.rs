@@ -123,10 +123,7 @@ fn context(rejected: &Parsed<Option<Message>>, rejection: &Rejection) -> Value {
 const REPEATED: usize = 256;
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(REPEATED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    crate::shortened(text.chars(), REPEATED)
 }
 
 #[cfg(test)]

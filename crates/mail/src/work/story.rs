@@ -78,10 +78,5 @@ fn first_words(message: &Message) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
+    formats::shortened(text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }), LONGEST)
 }

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use ammonia::{Builder, UrlRelative};
-use formats::{one_line, plain_lines, steers};
+use formats::{one_line, plain_lines, shortened, steers};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// How long a text may be to be laid out, in bytes, and how much of a longer one is shown.
@@ -41,10 +41,7 @@ pub fn laid_out(text: &str) -> RenderedText {
 
 /// The text as it is, as far as a page shows it.
 fn plain(text: &str) -> RenderedText {
-    let mut end = text.len().min(LONGEST_LAID_OUT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(LONGEST_LAID_OUT);
     let html = format!("<pre class=\"plain\" tabindex=\"0\">{}</pre>", escaped(&plain_lines(&text[..end])));
     RenderedText { html, left_out: text.len() - end }
 }
@@ -69,12 +66,7 @@ pub fn beginning(text: &str, most: usize) -> String {
 
 /// A text on one line, at most `most` characters of it.
 pub fn line(text: &str, most: usize) -> String {
-    let mut letters = one_line(text);
-    let mut line: String = letters.by_ref().take(most).collect();
-    if letters.next().is_some() {
-        line.push('…');
-    }
-    line
+    shortened(one_line(text), most)
 }
 
 /// What Markdown makes of a text; nothing if that would be too much to lay out.
@@ -163,18 +155,8 @@ static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 
 /// Text for the inside of an element.
 pub fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
+    let marks = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    marks.into_iter().fold(text.to_owned(), |text, (mark, escape)| text.replace(mark, escape))
 }
 
 #[cfg(test)]
