@@ -99,10 +99,7 @@ impl Pattern {
         let Some(below) = text.strip_prefix(root.trim_end_matches('/')).filter(|_| text.starts_with('/')) else {
             return Self::parse(text);
         };
-        if below.is_empty() {
-            return Self::parse(".");
-        }
-        if !below.starts_with('/') {
+        if !below.is_empty() && !below.starts_with('/') {
             return Err(PatternError::new(text, PatternProblem::Absolute));
         }
         match below.trim_start_matches('/') {
