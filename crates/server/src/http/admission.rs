@@ -92,13 +92,9 @@ impl Admission {
         peer: IpAddr,
         signed_in: bool,
     ) -> Result<Admitted, HttpProblem> {
-        let known = self
-            .trust
-            .check_host(headers)
-            .and_then(|()| if signed_in { Ok(()) } else { Err(HttpProblem::unauthorized()) });
-        let admitted = match known {
-            Ok(()) => self.take_place(peer).await,
-            Err(problem) => Err(problem),
+        let admitted = match self.trust.check_host(headers) {
+            Ok(()) if signed_in => self.take_place(peer).await,
+            known => Err(known.err().unwrap_or_else(HttpProblem::unauthorized)),
         };
         admitted.inspect_err(|problem| self.metrics.refused(problem.status()))
     }
