@@ -19,11 +19,7 @@ impl Verb for ArchiveFor {
 
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {
         let Self { project_key, person, recipient, message_id, back } = self;
-        let id = MessageId(message_id);
-        let done = match back {
-            true => office.bring_back_for(&project_key, &person, &recipient, id).await?,
-            false => office.archive_for(&project_key, &person, &recipient, id).await?,
-        };
+        let done = office.archive_for(&project_key, &person, &recipient, MessageId(message_id), back).await?;
         Ok(DoneAnswer { done })
     }
 }

@@ -1,7 +1,6 @@
 //! One agent's mail, newest first.
 
-use mail::messages::About;
-use mail::office::InboxRequest;
+use mail::messages::{About, InboxQuery};
 
 use crate::prelude::*;
 
@@ -32,18 +31,17 @@ impl Verb for FetchInbox {
 
     async fn run(self, office: &Office) -> Result<Vec<MessageAnswer>, Error> {
         let with_bodies = self.include_bodies.unwrap_or(true);
-        let request = InboxRequest {
-            project_key: &self.project_key,
-            agent: claim(&self.agent_name, self.registration_token.as_deref()),
+        let agent = claim(&self.agent_name, self.registration_token.as_deref());
+        let query = InboxQuery {
             unread_only: self.unread_only.unwrap_or(false),
             ack_required_only: self.urgent_only.unwrap_or(false),
-            thread: self.thread_id.as_deref().map(|thread| filled("thread_id", thread)).transpose()?,
+            thread: self.thread_id.as_deref().map(|id| filled("thread_id", id)).transpose()?.map(str::to_owned),
             about: About::parse(self.kind.as_deref(), self.work_id.as_deref())?,
             before: self.before_id.map(MessageId),
             limit: limit(self.limit, DEFAULT_LIMIT),
             with_bodies,
         };
-        let entries = office.inbox(request).await?;
+        let entries = office.inbox(&self.project_key, agent, &query).await?;
         Ok(entries.into_iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect())
     }
 }

@@ -139,7 +139,7 @@ impl Actor {
 /// Text that has to say something.
 pub(crate) fn filled<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
     if text.trim().is_empty() {
-        return Err(Error::Invalid { what, value: mail::error::shown(text), wanted: "some text".to_owned() });
+        return Err(Error::invalid(what, text, "some text"));
     }
     Ok(text)
 }
@@ -163,8 +163,7 @@ pub fn next_cursor(limit: usize, sizes: impl ExactSizeIterator<Item = usize>, la
 
 /// A time that a caller gave.
 pub(crate) fn read_time(what: &'static str, text: &str) -> Result<jiff::Timestamp, Error> {
-    let wanted = "a time such as 2026-01-11T16:33:15Z".to_owned();
-    text.parse().map_err(|_| Error::Invalid { what, value: mail::error::shown(text), wanted })
+    text.parse().map_err(|_| Error::invalid(what, text, "a time such as 2026-01-11T16:33:15Z"))
 }
 
 /// The importance of that name, which was checked to be one.

@@ -36,14 +36,12 @@ impl Verb for ReplyMessage {
                 to: self.to,
                 cc: self.cc,
                 bcc: self.bcc,
-                subject: "",
                 body: filled("body_md", &self.body_md)?,
-                thread: None,
                 importance: importance(self.importance.as_deref()),
                 ack_required: self.ack_required,
                 idempotency_key: self.idempotency_key.as_deref(),
-                strict: false,
                 door: office.door(),
+                ..Draft::default()
             },
         };
         Ok(SentAnswer::new(office.reply(reply).await?))

@@ -1,7 +1,5 @@
 //! Has runs that failed taken on again, by the watcher that runs or by the next. Answers which messages those are.
 
-use mail::error::shown;
-
 use crate::prelude::*;
 
 declare! {
@@ -24,6 +22,5 @@ impl Verb for RetryRuns {
 }
 
 fn message_id(text: &str) -> Result<MessageId, Error> {
-    let wanted = "the number of a message".to_owned();
-    text.parse().map(MessageId).map_err(|_| Error::Invalid { what: "message_ids", value: shown(text), wanted })
+    text.parse().map(MessageId).map_err(|_| Error::invalid("message_ids", text, "the number of a message"))
 }

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::error::{Error, Stored, shown};
+use crate::error::{Error, Stored};
 use crate::ids::{AgentId, ProjectId};
 
 /// The longest name, in characters.
@@ -77,7 +77,7 @@ impl AgentName {
         } else {
             return Ok(Self(text.to_owned()));
         };
-        Err(Error::Invalid { what: "agent name", value: shown(text), wanted: wanted.to_owned() })
+        Err(Error::invalid("agent name", text, wanted))
     }
 
     /// The name as text.

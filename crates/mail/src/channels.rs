@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use formats::channel::{ChannelMessage, Content};
 use jiff::Timestamp;
 
-use crate::error::{Error, Stored, shown};
+use crate::error::{Error, Stored};
 use crate::ids::{MessageId, ProjectId};
 use crate::messages::Message;
 pub(crate) use outside::{ACK_REQUIRED, IMPORTANCE, digest, is_thread_everywhere, named_in};
@@ -37,8 +37,7 @@ impl ChannelName {
         if (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.') {
             return Ok(Self(name.to_owned()));
         }
-        let wanted = "1 to 64 letters, digits, '-', '_' and '.', not starting with '.'".to_owned();
-        Err(Error::Invalid { what: "channel", value: shown(text), wanted })
+        Err(Error::invalid("channel", text, "1 to 64 letters, digits, '-', '_' and '.', not starting with '.'"))
     }
 
     /// The name, without the sign.

@@ -182,6 +182,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// A value that cannot be taken, as it is shown to whoever gave it.
+    pub fn invalid(what: &'static str, value: &str, wanted: impl Into<String>) -> Self {
+        Self::Invalid { what, value: shown(value), wanted: wanted.into() }
+    }
+
     /// A code that clients may match on. Codes are added, never renamed.
     pub fn code(&self) -> &'static str {
         match self {
@@ -291,7 +296,7 @@ pub(crate) fn check_text(what: &'static str, text: &str, limit: usize) -> Result
         return Err(Error::TooLarge { what, size: text.len(), limit });
     }
     if text.contains('\0') {
-        return Err(Error::Invalid { what, value: shown(text), wanted: "text without NUL characters".to_owned() });
+        return Err(Error::invalid(what, text, "text without NUL characters"));
     }
     Ok(())
 }

@@ -28,19 +28,15 @@ pub struct DeliveryId {
 impl DeliveryId {
     /// Reads `17` or `17.2`; nothing else is the id of a delivery.
     pub fn parse(text: &str) -> Option<Self> {
-        let (message, place) = match text.split_once('.') {
-            Some((message, place)) => (message, Some(place)),
-            None => (text, None),
-        };
-        let number = |digits: &str| -> Option<u64> {
+        fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
             digits.parse().ok().filter(|_| is_number)
+        }
+        let (message, place) = match text.split_once('.') {
+            Some((message, place)) => (message, Some(number(place)?)),
+            None => (text, None),
         };
-        let place = match place {
-            Some(place) => Some(usize::try_from(number(place)?).ok()?),
-            None => None,
-        };
-        Some(Self { message: MessageId(i64::try_from(number(message)?).ok()?), place })
+        Some(Self { message: MessageId(number(message)?), place })
     }
 
     /// The id of the delivery at `place` of a message of which `open` deliveries are known to all.

@@ -10,7 +10,7 @@ use formats::Kind;
 use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
-use crate::error::{Error, Stored, shown};
+use crate::error::{Error, Stored};
 use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
 
@@ -270,20 +270,16 @@ impl About {
     /// Reads what a caller asks for by name.
     pub fn parse(kind: Option<&str>, work_id: Option<&str>) -> Result<Self, Error> {
         let read = |word: &str| {
-            Kind::parse(word).ok_or_else(|| {
-                let known: Vec<&str> = Kind::all().map(Kind::as_str).collect();
-                Error::Invalid { what: "kind", value: shown(word), wanted: known.join(", ") }
-            })
+            let known = || Kind::all().map(Kind::as_str).collect::<Vec<_>>().join(", ");
+            Kind::parse(word).ok_or_else(|| Error::invalid("kind", word, known()))
         };
         Ok(Self { kind: kind.map(read).transpose()?, work_id: work_id.map(str::to_owned) })
     }
 }
 
 /// Which of a recipient's mail to return.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct InboxQuery {
-    /// Whose inbox.
-    pub agent: AgentId,
     /// Only what is not read yet.
     pub unread_only: bool,
     /// Only what wants an acknowledgement, given or not.
@@ -301,18 +297,9 @@ pub struct InboxQuery {
 }
 
 impl InboxQuery {
-    /// Everything of an agent, newest first, with bodies.
-    pub fn newest(agent: AgentId, limit: usize) -> Self {
-        Self {
-            agent,
-            unread_only: false,
-            ack_required_only: false,
-            thread: None,
-            about: About::default(),
-            before: None,
-            limit,
-            with_bodies: true,
-        }
+    /// Everything, newest first, with bodies.
+    pub fn newest(limit: usize) -> Self {
+        Self { limit, with_bodies: true, ..Self::default() }
     }
 }
 
@@ -337,7 +324,7 @@ pub trait MessageStore: Send + Sync {
     async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>>;
 
     /// One recipient's mail, newest first, archived mail left out. Changes nothing.
-    async fn inbox(&self, query: &InboxQuery) -> Stored<Vec<InboxEntry>>;
+    async fn inbox(&self, agent: AgentId, query: &InboxQuery) -> Stored<Vec<InboxEntry>>;
 
     /// What an agent sent, newest first, with a number below `before`.
     async fn outbox(

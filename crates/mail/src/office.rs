@@ -33,7 +33,7 @@ pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::DeliveriesRequest;
-pub use messages::{Draft, InboxRequest, Notes, ReplyDraft, Secret, Sent, WaitRequest};
+pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
 pub use overview::ListingRequest;
 pub use people::PAGE;
 use presence::Noted;
@@ -101,7 +101,7 @@ impl Default for Rules {
 }
 
 /// Who asks: a name, and what proves it if anything does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Claim<'a> {
     /// The name.
     pub name: &'a str,

@@ -47,22 +47,9 @@ pub fn snippet(body: &str, query: &Query) -> String {
     let lower = body.to_lowercase();
     let found = words.iter().filter_map(|word| lower.find(word.as_str())).min().unwrap_or(0);
     // Lower-casing may change lengths, so the place is only near; the start is moved back to keep the word in view.
-    let mut start = found.min(body.len()).saturating_sub(SNIPPET / 4);
-    while !body.is_char_boundary(start) {
-        start -= 1;
-    }
-    let mut text = String::with_capacity(SNIPPET + 8);
-    if start > 0 {
-        text.push('…');
-    }
-    let mut rest = body[start..].chars();
-    for letter in rest.by_ref().take(SNIPPET) {
-        text.push(if letter.is_whitespace() { ' ' } else { letter });
-    }
-    if rest.next().is_some() {
-        text.push('…');
-    }
-    text
+    let start = body.floor_char_boundary(found.min(body.len()).saturating_sub(SNIPPET / 4));
+    let letters = body[start..].chars().map(|letter| if letter.is_whitespace() { ' ' } else { letter });
+    format!("{}{}", if start > 0 { "…" } else { "" }, formats::cut(letters, SNIPPET))
 }
 
 fn wanted_words(query: &Query, words: &mut Vec<String>) {

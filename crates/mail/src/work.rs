@@ -192,7 +192,7 @@ const SHOWN: usize = 500;
 
 impl WorkItem {
     /// The same with long texts cut, for a list of many.
-    pub fn shortened(mut self) -> Self {
+    pub fn cut(mut self) -> Self {
         let Self { title, state, .. } = &mut self;
         let texts: Vec<&mut String> = match state {
             State::Mentioned | State::Assigned | State::Accepted => vec![],
@@ -208,15 +208,8 @@ impl WorkItem {
             State::SpawnRequested { orchestrator, from_commit } => vec![orchestrator, from_commit],
             State::Spawned { session } => vec![session],
         };
-        texts.into_iter().chain([title]).for_each(cut);
+        texts.into_iter().chain([title]).for_each(|text| *text = formats::cut(text.chars(), SHOWN));
         self
-    }
-}
-
-fn cut(text: &mut String) {
-    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
-        text.truncate(end);
-        text.push('…');
     }
 }
 

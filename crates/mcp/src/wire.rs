@@ -280,7 +280,7 @@ fn push_byte(escaped: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// Puts a caller's text in quotes, shortened so that an answer never grows with hostile input.
+/// Puts a caller's text in quotes, cut so that an answer never grows with hostile input.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED_CHARS) {
         Some((end, _)) => format!("'{}…'", &text[..end]),

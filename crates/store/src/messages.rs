@@ -46,8 +46,8 @@ impl MessageStore for Engine {
         Ok(found.into_iter().map(|(_, delivery)| delivery).collect())
     }
 
-    async fn inbox(&self, query: &InboxQuery) -> Stored<Vec<InboxEntry>> {
-        self.read("read an inbox", async |tx| inbox(tx, query).await).await
+    async fn inbox(&self, agent: AgentId, query: &InboxQuery) -> Stored<Vec<InboxEntry>> {
+        self.read("read an inbox", async |tx| inbox(tx, agent, query).await).await
     }
 
     async fn outbox(
@@ -135,7 +135,7 @@ pub(crate) async fn deliveries(tx: &mut Tx<'_>, ids: &[MessageId]) -> Outcome<Ve
     tx.rows_many(&sql, ids.iter().map(|id| [Value::from(*id)])).await
 }
 
-async fn inbox(tx: &mut Tx<'_>, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> {
+async fn inbox(tx: &mut Tx<'_>, agent: AgentId, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> {
     let body = if query.with_bodies { BODY } else { NO_BODY };
     let (from, number) = walk(query);
     let mut wanted = String::new();
@@ -145,8 +145,7 @@ async fn inbox(tx: &mut Tx<'_>, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> 
     if query.ack_required_only {
         wanted.push_str(" AND d.ack_required = 1");
     }
-    let mut values: Vec<Value<'_>> =
-        values![query.agent, query.before.map_or(i64::MAX, |id| id.0), query.limit].to_vec();
+    let mut values: Vec<Value<'_>> = values![agent, query.before.map_or(i64::MAX, |id| id.0), query.limit].to_vec();
     let narrowed = [
         ("m.thread", Value::from(&query.thread)),
         ("m.work_id", Value::from(&query.about.work_id)),

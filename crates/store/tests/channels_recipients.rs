@@ -99,11 +99,11 @@ async fn names_that_cannot_be_ones_and_too_many_names_are_not_taken() {
     let office = there.store.office_id().await.unwrap();
     let mut written = kept(&there, &message).await.said(&office, "msg-1");
     let many: Vec<String> = (0..51).map(|n| format!("agent-{n}x")).collect();
-    written.set_metadata_names("to", &["", "all", "#dev", "a\nb", "claude", "codex"]);
+    written.set_metadata("to", ["", "all", "#dev", "a\nb", "claude", "codex"]);
     let TakenIn::New(id) = take_in(&here, "msg-1", &written, NATS).await else { panic!("it is new") };
     assert_eq!(here.store.post(id).await.unwrap().unwrap().message.to, ["#dev", "codex"]);
     let other = talking().await;
-    written.set_metadata_names("to", &many.iter().map(String::as_str).collect::<Vec<_>>());
+    written.set_metadata("to", many.iter().map(String::as_str).collect::<Vec<_>>());
     let TakenIn::New(id) = take_in(&other, "msg-1", &written, NATS).await else { panic!("it is new") };
     let taken = other.store.post(id).await.unwrap().unwrap().message;
     assert_eq!((taken.to.len(), taken.cc.join(" ")), (1, "codex gemini".to_owned()), "the text calls whom it calls");

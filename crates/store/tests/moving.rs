@@ -8,8 +8,8 @@ use std::time::Duration;
 use mail::Office;
 use mail::clock::after_seconds;
 use mail::events::EventStore;
-use mail::messages::{About, Message};
-use mail::office::{Claim, Draft, InboxRequest, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
+use mail::messages::{About, InboxQuery, Message};
+use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, RunOutcome, WatchStore};
 use rusqlite::Connection;
@@ -112,18 +112,8 @@ fn dump(path: &Path) -> BTreeMap<String, Vec<String>> {
 async fn answers(office: &Office) -> String {
     let mut told = String::new();
     for agent in ["agent-1", "codex", "codex-2", "gemini"] {
-        let request = InboxRequest {
-            project_key: PROJECT,
-            agent: Claim::of(agent),
-            unread_only: false,
-            ack_required_only: false,
-            thread: None,
-            about: About::default(),
-            before: None,
-            limit: 50,
-            with_bodies: true,
-        };
-        told += &format!("{:#?}\n", office.inbox(request).await.unwrap());
+        let inbox = office.inbox(PROJECT, Claim::of(agent), &InboxQuery::newest(50)).await.unwrap();
+        told += &format!("{inbox:#?}\n");
     }
     for query in ["漢字", "subject:parser", "outside OR quote", "pars*", "from:claude AND line", "\"tab line\""] {
         let request = SearchRequest { project_key: PROJECT, query, about: About::default(), before: None, limit: 50 };

@@ -26,7 +26,7 @@ async fn last_event(shop: &Shop) -> Event {
 }
 
 async fn inbox(shop: &Shop, agent: usize) -> Vec<InboxEntry> {
-    shop.store.inbox(&InboxQuery::newest(shop.team.agents[agent], 100)).await.unwrap()
+    shop.store.inbox(shop.team.agents[agent], &InboxQuery::newest(100)).await.unwrap()
 }
 
 async fn reserve(shop: &Shop, name: &str, path: &str) -> Reservation {
@@ -147,20 +147,20 @@ async fn a_person_puts_anybodys_mail_away_and_brings_it_back() {
     let id = shop.office.for_person().send(draft("agent-0", None)).await.unwrap().message.id;
     let (office, agent) = (&shop.office, "agent-1");
     shop.heard.mail.lock().unwrap().clear();
-    assert!(office.archive_for(PROJECT, "Anna", agent, id).await.unwrap());
-    assert!(!office.archive_for(PROJECT, "Anna", agent, id).await.unwrap());
+    assert!(office.archive_for(PROJECT, "Anna", agent, id, false).await.unwrap());
+    assert!(!office.archive_for(PROJECT, "Anna", agent, id, false).await.unwrap());
     assert_eq!(inbox(&shop, 1).await, []);
     let last = last_event(&shop).await;
     assert_eq!((last.kind, last.agent), (EventKind::MessageArchived, Some(anna.id)));
-    assert!(office.bring_back_for(PROJECT, "Anna", agent, id).await.unwrap());
-    assert!(!office.bring_back_for(PROJECT, "Anna", agent, id).await.unwrap());
+    assert!(office.archive_for(PROJECT, "Anna", agent, id, true).await.unwrap());
+    assert!(!office.archive_for(PROJECT, "Anna", agent, id, true).await.unwrap());
     assert_eq!(inbox(&shop, 1).await.len(), 1);
     let last = last_event(&shop).await;
     assert_eq!((last.kind, last.agent), (EventKind::MessageBroughtBack, Some(anna.id)));
     assert_eq!(*shop.heard.mail.lock().unwrap(), [shop.team.agents[1]; 2], "its mailbox changed twice");
     for refused in [
-        office.archive_for(PROJECT, "Anna", "agent-0", id).await,
-        office.bring_back_for(PROJECT, "Anna", "agent-0", id).await,
+        office.archive_for(PROJECT, "Anna", "agent-0", id, false).await,
+        office.archive_for(PROJECT, "Anna", "agent-0", id, true).await,
     ] {
         assert!(matches!(refused, Err(Error::NotARecipient { .. })), "{refused:?}");
     }
@@ -199,7 +199,7 @@ async fn who_gives_back_its_own_reservation_is_not_told() {
     let anna = welcome(&shop).await;
     let reservation = reserve(&shop, "Anna", "src/**").await;
     shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
-    assert!(shop.store.inbox(&InboxQuery::newest(anna.id, 1)).await.unwrap().is_empty());
+    assert!(shop.store.inbox(anna.id, &InboxQuery::newest(1)).await.unwrap().is_empty());
 }
 
 #[tokio::test]

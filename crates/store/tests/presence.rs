@@ -6,8 +6,8 @@ use formats::presence::Heartbeat;
 use jiff::Timestamp;
 use mail::clock::Clock;
 use mail::events::{EventKind, EventStore};
-use mail::messages::{About, MessageStore};
-use mail::office::{Claim, DeliveriesRequest, Identity, InboxRequest, Rules, Sign, WaitRequest};
+use mail::messages::{InboxQuery, MessageStore};
+use mail::office::{Claim, DeliveriesRequest, Identity, Rules, Sign, WaitRequest};
 use mail::presence::{Presence, PresenceStore, Source};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
@@ -27,18 +27,8 @@ async fn shown(shop: &Shop, agent: usize) -> String {
 }
 
 async fn inbox(shop: &Shop, agent: Claim<'_>) -> Result<(), mail::Error> {
-    let request = InboxRequest {
-        project_key: PROJECT,
-        agent,
-        unread_only: false,
-        ack_required_only: false,
-        thread: None,
-        about: About::default(),
-        before: None,
-        limit: 1,
-        with_bodies: false,
-    };
-    shop.office.inbox(request).await.map(drop)
+    let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(1) };
+    shop.office.inbox(PROJECT, agent, &query).await.map(drop)
 }
 
 fn heartbeat(agent: &str, state: &str, timestamp: Option<Timestamp>) -> Heartbeat {

@@ -26,7 +26,7 @@ async fn filled(path: &Path, messages: usize) -> team::Team {
 
 async fn bodies(path: &Path, team: &team::Team) -> usize {
     let store = Sqlite::open_read_only(path).unwrap();
-    store.inbox(&InboxQuery::newest(team.agents[1], 100_000)).await.unwrap().len()
+    store.inbox(team.agents[1], &InboxQuery::newest(100_000)).await.unwrap().len()
 }
 
 fn problems(path: &Path) -> Vec<String> {
@@ -199,7 +199,7 @@ async fn a_database_in_use_or_a_damaged_backup_is_not_restored() {
 
     let _owned = Ownership::take(&path, "restore").unwrap();
     let store = open(&path);
-    store.inbox(&InboxQuery::newest(team.agents[1], 1)).await.unwrap();
+    store.inbox(team.agents[1], &InboxQuery::newest(1)).await.unwrap();
     assert!(upkeep::restore(&copy, &path, "x").is_err(), "somebody has it open");
     send(&store, &team.message(0, &[1], "still here")).await;
     drop(store);

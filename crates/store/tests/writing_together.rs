@@ -34,7 +34,7 @@ async fn two_processes_on_one_file_lose_nothing_and_share_one_order() {
     for store in &stores {
         let events = store.events(team.project, 0, 1000).await.unwrap();
         assert!(events.iter().map(|event| event.seq).eq(1..=202));
-        assert_eq!(store.inbox(&InboxQuery::newest(team.agents[1], 1000)).await.unwrap().len(), 200);
+        assert_eq!(store.inbox(team.agents[1], &InboxQuery::newest(1000)).await.unwrap().len(), 200);
     }
     drop(stores);
     assert_eq!(upkeep::integrity_check(&path).unwrap(), Vec::<String>::new());

@@ -120,7 +120,7 @@ declare! {
         /// The recipient.
         name: String = delivery.recipient,
         /// `to`, `cc` or `bcc`.
-        role: Word = role_name(delivery.role),
+        role: Word = delivery.role.as_str().into(),
         /// When it was marked read.
         read_ts[if_any]: Option<Time> = delivery.state.read_at.map(Time),
         /// When it was acknowledged.
@@ -143,7 +143,7 @@ impl MessageAnswer {
     /// A message as its recipient sees it.
     pub fn received(entry: InboxEntry, with_body: bool) -> Self {
         Self {
-            role: (entry.role != Role::To).then(|| role_name(entry.role)),
+            role: (entry.role != Role::To).then(|| entry.role.as_str().into()),
             read_ts: entry.state.read_at.map(Time),
             ack_ts: entry.state.acked_at.map(Time),
             ..Self::new(entry.message, with_body)
@@ -182,13 +182,4 @@ impl FollowedAnswer {
 /// Who vouched for the sender, where that is more than its own word.
 pub(crate) fn vouched(vouched: Vouched) -> Option<Word> {
     (vouched != Vouched::Claimed).then(|| vouched.as_str().into())
-}
-
-fn role_name(role: Role) -> Word {
-    match role {
-        Role::To => "to",
-        Role::Cc => "cc",
-        Role::Bcc => "bcc",
-    }
-    .into()
 }

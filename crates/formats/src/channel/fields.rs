@@ -35,11 +35,6 @@ impl ChannelMessage {
     pub fn set_metadata(&mut self, field: &str, value: impl Into<Value>) {
         self.metadata.insert(field.to_owned(), value.into());
     }
-
-    /// Puts a list of names among the metadata.
-    pub fn set_metadata_names(&mut self, field: &str, names: &[&str]) {
-        self.metadata.insert(field.to_owned(), json!(names));
-    }
 }
 
 /// What a message says, where that is more than a text.

@@ -33,7 +33,7 @@ pub fn rejection(read: &Parsed<Option<Message>>) -> Option<Rejection> {
     Some(Rejection {
         error: error(message, &read.problems),
         details: details.join("; "),
-        message_id: message.and_then(Message::message_id).map(shortened),
+        message_id: message.and_then(Message::message_id).map(cut),
     })
 }
 
@@ -65,7 +65,7 @@ pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, s
         ("message_id", json!(stamp.message_id)),
         (TYPE_NAME, json!(Type::ErrorReport.as_str())),
         // The format wants a task in every report, and a rejected message may have none.
-        ("task_id", json!(message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), shortened))),
+        ("task_id", json!(message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), cut))),
         ("severity", json!("medium")),
         (
             "error",
@@ -113,8 +113,8 @@ fn context(rejected: &Parsed<Option<Message>>, rejection: &Rejection) -> Value {
         context["message_id"] = json!(message_id);
     }
     if let Some(message) = &rejected.value {
-        context["type"] = json!(shortened(message.type_name()));
-        context["version"] = json!(shortened(message.text("version")));
+        context["type"] = json!(cut(message.type_name()));
+        context["version"] = json!(cut(message.text("version")));
     }
     context
 }
@@ -122,7 +122,7 @@ fn context(rejected: &Parsed<Option<Message>>, rejection: &Rejection) -> Value {
 /// How much of a rejected message's own words an answer repeats, in characters; any honest id is shorter.
 const REPEATED: usize = 256;
 
-fn shortened(text: &str) -> String {
+fn cut(text: &str) -> String {
     crate::cut(text.chars(), REPEATED)
 }
 

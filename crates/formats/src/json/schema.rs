@@ -14,46 +14,39 @@ use super::table::{Field, Shape};
 pub fn schema(kind: Type) -> Value {
     let tables = tables(Some(kind));
     let mut schema = object_schema(&tables);
-    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
-    schema.insert("title".to_owned(), kind.as_str().into());
-    schema.insert("description".to_owned(), format!("A {kind} message, format version {VERSION}.").into());
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = kind.as_str().into();
+    schema["description"] = format!("A {kind} message, format version {VERSION}.").into();
     // The table says which types there are; the schema of one type takes that one alone.
     schema["properties"][TYPE_NAME] = json!({ "const": kind.as_str() });
-    schema.into()
+    schema
 }
 
-fn object_schema(tables: &[&[Field]]) -> Map<String, Value> {
+fn object_schema(tables: &[&[Field]]) -> Value {
     let fields = || tables.iter().copied().flatten();
-    let properties: Map<String, Value> =
-        fields().map(|field| (field.name.to_owned(), field_schema(field).into())).collect();
+    let properties: Map<String, Value> = fields().map(|field| (field.name.to_owned(), field_schema(field))).collect();
     let required: Vec<&str> = fields().filter(|field| field.rule.required).map(|field| field.name).collect();
     let agreements: Vec<Value> = fields().flat_map(agreements).collect();
 
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), "object".into());
-    if !properties.is_empty() {
-        schema.insert("properties".to_owned(), properties.into());
-    }
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), required.into());
-    }
-    if !agreements.is_empty() {
-        schema.insert("allOf".to_owned(), agreements.into());
+    let parts = [("properties", properties.into()), ("required", required.into()), ("allOf", agreements.into())];
+    let mut schema = json!({ "type": "object" });
+    for (name, part) in parts.into_iter().filter(|(_, part)| ![json!({}), json!([])].contains(part)) {
+        schema[name] = part;
     }
     schema
 }
 
-fn field_schema(field: &Field) -> Map<String, Value> {
+fn field_schema(field: &Field) -> Value {
     let mut schema = shape_schema(&field.rule.shape);
     if !field.rule.required {
         allow_null(&mut schema);
     }
-    schema.insert("description".to_owned(), field.about.trim().into());
+    schema["description"] = field.about.trim().into();
     schema
 }
 
-fn shape_schema(shape: &Shape) -> Map<String, Value> {
-    let schema = match shape {
+fn shape_schema(shape: &Shape) -> Value {
+    match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Name => json!({ "type": "string", "minLength": 1 }),
         Shape::Form(form @ Form::Time) => json!({ "type": "string", "format": "date-time", "pattern": form.pattern() }),
@@ -68,16 +61,12 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Shape::List => json!({ "type": "array" }),
-        Shape::Object(fields) => object_schema(&[fields]).into(),
-    };
-    match schema {
-        Value::Object(map) => map,
-        _ => Map::new(),
+        Shape::Object(fields) => object_schema(&[fields]),
     }
 }
 
 /// Lets `null` stand for an absent value. The other keywords judge only values of their own type, but for `enum`.
-fn allow_null(schema: &mut Map<String, Value>) {
+fn allow_null(schema: &mut Value) {
     if let Some(kind) = schema.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }

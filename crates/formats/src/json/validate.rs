@@ -3,8 +3,6 @@
 //! One walk over the known fields. Unknown fields are not looked at, so a hostile object costs no more than its known
 //! fields do; the problems are counted, and only the first hundred are told.
 
-use std::io;
-
 use serde_json::{Map, Value};
 
 use super::fields::{TYPE_NAME, Type, tables};
@@ -105,35 +103,15 @@ fn is_place(value: &Value, around: &Map<String, Value>, field: &str, words: &[&s
     }
 }
 
-/// The beginning of a value as JSON, enough to recognise it by.
+/// The beginning of a value as JSON, enough to recognise it by: nobody renders a megabyte to show a line.
 fn as_json(value: &Value) -> String {
-    let mut beginning = Beginning(Vec::new());
-    // The only way to fail is to have seen enough.
-    let _ = serde_json::to_writer(&mut beginning, value);
-    String::from_utf8_lossy(&beginning.0).into_owned()
-}
-
-/// A writer that takes the first bytes of a text and refuses the rest, so that nobody renders a megabyte to show a line.
-struct Beginning(Vec<u8>);
-
-impl Beginning {
     const ENOUGH: usize = 400;
-}
-
-impl io::Write for Beginning {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let left = Self::ENOUGH.saturating_sub(self.0.len());
-        if left == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        let taken = bytes.len().min(left);
-        self.0.extend_from_slice(&bytes[..taken]);
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    let mut beginning = [0; ENOUGH];
+    let mut left = &mut beginning[..];
+    // The only way to fail is to have seen enough.
+    let _ = serde_json::to_writer(&mut left, value);
+    let length = ENOUGH - left.len();
+    String::from_utf8_lossy(&beginning[..length]).into_owned()
 }
 
 #[cfg(test)]

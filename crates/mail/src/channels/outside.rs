@@ -167,9 +167,9 @@ impl Post {
         if self.message.is_by_human() {
             said.set_metadata_text(VOUCHED, Some(self.message.vouched.as_str()));
         }
-        for (field, names) in [(TO, several), (CC, &copied)] {
+        for (field, names) in [(TO, several), (CC, &copied[..])] {
             if !names.is_empty() && several.len() + copied.len() <= MOST_NAMED {
-                said.set_metadata_names(field, names);
+                said.set_metadata(field, names);
             }
         }
         let first = self.first_said(office);

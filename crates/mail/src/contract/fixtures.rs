@@ -146,7 +146,7 @@ impl Team {
 
     /// All that an agent finds in its inbox.
     pub(super) async fn inbox(&self, name: &str) -> Vec<InboxEntry> {
-        self.store.inbox(&InboxQuery::newest(self.agent(name), PLENTY)).await.unwrap()
+        self.store.inbox(self.agent(name), &InboxQuery::newest(PLENTY)).await.unwrap()
     }
 
     /// Every event of the project.

@@ -11,18 +11,18 @@ pub async fn the_inbox_is_newest_first_and_a_limit_keeps_the_newest(store: &Shar
     let team = team(store).await;
     let sent = team.send_many(4).await;
     assert_eq!(entry_ids(&team.inbox("bob").await), [sent[3], sent[2], sent[1], sent[0]]);
-    let query = InboxQuery::newest(team.agent("bob"), 2);
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[3], sent[2]]);
-    let query = InboxQuery::newest(team.agent("bob"), 0);
-    assert_eq!(store.inbox(&query).await.unwrap(), []);
+    let query = InboxQuery::newest(2);
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [sent[3], sent[2]]);
+    let query = InboxQuery::newest(0);
+    assert_eq!(store.inbox(team.agent("bob"), &query).await.unwrap(), []);
 }
 
 pub async fn pages_of_the_inbox_meet_without_gap_or_repeat(store: &Shared) {
     let team = team(store).await;
     let sent = team.send_many(5).await;
     let page = async |before| {
-        let query = InboxQuery { before: Some(before), ..InboxQuery::newest(team.agent("bob"), 2) };
-        entry_ids(&store.inbox(&query).await.unwrap())
+        let query = InboxQuery { before: Some(before), ..InboxQuery::newest(2) };
+        entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap())
     };
     assert_eq!(page(sent[4]).await, [sent[3], sent[2]]);
     assert_eq!(page(sent[2]).await, [sent[1], sent[0]]);
@@ -50,7 +50,7 @@ pub async fn an_inbox_holds_only_what_was_sent_to_its_agent(store: &Shared) {
     assert_eq!(shop.inbox("alice").await, [], "what one sent is not in one's inbox");
     assert_eq!(shop.inbox("carol").await, []);
     assert_eq!(bank.inbox("bob").await, [], "another project's agent has the same name");
-    assert_eq!(store.inbox(&InboxQuery::newest(AgentId(i64::MAX), PLENTY)).await.unwrap(), []);
+    assert_eq!(store.inbox(AgentId(i64::MAX), &InboxQuery::newest(PLENTY)).await.unwrap(), []);
 }
 
 pub async fn unread_only_leaves_out_what_was_read(store: &Shared) {
@@ -58,10 +58,18 @@ pub async fn unread_only_leaves_out_what_was_read(store: &Shared) {
     let sent = team.send_many(3).await;
     store.mark(team.agent("bob"), sent[1], &Mark::Read, at("16:05:00")).await.unwrap();
     team.take("bob", PLENTY, at("16:05:00")).await;
-    let query = InboxQuery { unread_only: true, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[2], sent[0]], "being shown is not being read");
+    let query = InboxQuery { unread_only: true, ..InboxQuery::newest(PLENTY) };
+    assert_eq!(
+        entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()),
+        [sent[2], sent[0]],
+        "being shown is not being read"
+    );
     let query = InboxQuery { limit: 2, ..query };
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[2], sent[0]], "a limit counts what is returned");
+    assert_eq!(
+        entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()),
+        [sent[2], sent[0]],
+        "a limit counts what is returned"
+    );
 }
 
 pub async fn ack_required_only_keeps_what_was_acknowledged_too(store: &Shared) {
@@ -72,8 +80,8 @@ pub async fn ack_required_only_keeps_what_was_acknowledged_too(store: &Shared) {
     let ack = Mark::Acknowledged { note: String::new() };
     store.mark(team.agent("bob"), given, &ack, at("16:05:00")).await.unwrap();
     store.mark(team.agent("bob"), plain, &ack, at("16:05:00")).await.unwrap();
-    let query = InboxQuery { ack_required_only: true, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [given, wanted]);
+    let query = InboxQuery { ack_required_only: true, ..InboxQuery::newest(PLENTY) };
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [given, wanted]);
 }
 
 pub async fn an_inbox_can_be_narrowed_to_one_thread(store: &Shared) {
@@ -86,8 +94,8 @@ pub async fn an_inbox_can_be_narrowed_to_one_thread(store: &Shared) {
     let alone = team.send(draft("alice", &["bob"])).await;
     let found = async |thread: &str| {
         let thread = Some(thread.to_owned());
-        let query = InboxQuery { thread, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
-        entry_ids(&store.inbox(&query).await.unwrap())
+        let query = InboxQuery { thread, ..InboxQuery::newest(PLENTY) };
+        entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap())
     };
     assert_eq!(found("FEAT-1").await, [second, first]);
     assert_eq!(found(&alone.to_string()).await, [alone]);
@@ -105,7 +113,6 @@ pub async fn all_conditions_of_an_inbox_hold_together(store: &Shared) {
     let newest = team.send(wanted).await;
     store.mark(team.agent("bob"), read, &Mark::Read, at("16:05:00")).await.unwrap();
     let query = InboxQuery {
-        agent: team.agent("bob"),
         unread_only: true,
         ack_required_only: true,
         thread: Some("T".into()),
@@ -114,7 +121,7 @@ pub async fn all_conditions_of_an_inbox_hold_together(store: &Shared) {
         limit: PLENTY,
         with_bodies: true,
     };
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [newer, oldest]);
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [newer, oldest]);
 }
 
 pub async fn without_bodies_an_inbox_tells_all_but_the_body(store: &Shared) {
@@ -123,8 +130,8 @@ pub async fn without_bodies_an_inbox_tells_all_but_the_body(store: &Shared) {
     let mut expected = team.inbox("bob").await;
     assert_eq!(expected[0].message.body, "Long text");
     expected[0].message.body.clear();
-    let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(team.agent("bob"), PLENTY) };
-    assert_eq!(store.inbox(&query).await.unwrap(), expected);
+    let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(PLENTY) };
+    assert_eq!(store.inbox(team.agent("bob"), &query).await.unwrap(), expected);
 }
 
 pub async fn looking_at_mail_changes_nothing(store: &Shared) {

@@ -10,14 +10,14 @@ use crate::messages::{InboxQuery, PAGE_BYTES};
 pub async fn a_mailbox_of_long_bodies_is_read_in_short_pages(store: &Shared) {
     let team = team(store).await;
     let sent = send_long(&team).await;
-    let query = InboxQuery::newest(team.agent("bob"), PLENTY);
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[4], sent[3], sent[2], sent[1]]);
+    let query = InboxQuery::newest(PLENTY);
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [sent[4], sent[3], sent[2], sent[1]]);
     let query = InboxQuery { before: Some(sent[1]), ..query };
-    assert_eq!(entry_ids(&store.inbox(&query).await.unwrap()), [sent[0]]);
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [sent[0]]);
     let query = InboxQuery { before: None, with_bodies: false, ..query };
-    assert_eq!(store.inbox(&query).await.unwrap().len(), 5, "without bodies nothing is long");
+    assert_eq!(store.inbox(team.agent("bob"), &query).await.unwrap().len(), 5, "without bodies nothing is long");
     let query = InboxQuery { thread: Some("T".into()), with_bodies: true, ..query };
-    assert_eq!(store.inbox(&query).await.unwrap().len(), 4);
+    assert_eq!(store.inbox(team.agent("bob"), &query).await.unwrap().len(), 4);
     let outbox =
         async |before, with_bodies| ids(&store.outbox(team.agent("alice"), before, PLENTY, with_bodies).await.unwrap());
     assert_eq!(outbox(None, true).await, [sent[4], sent[3], sent[2], sent[1]]);

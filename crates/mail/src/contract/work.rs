@@ -156,8 +156,8 @@ pub async fn an_inbox_can_be_narrowed_to_a_kind_and_a_piece_of_work(store: &Shar
     team.send(draft("alice", &["bob"])).await;
     team.send(word("alice", DONE, "a-1").to(&["carol"])).await;
     store.mark(team.agent("bob"), done, &Mark::Read, at("16:05:00")).await.unwrap();
-    let all = InboxQuery::newest(team.agent("bob"), PLENTY);
-    let inbox = async |query: InboxQuery| entry_ids(&store.inbox(&query).await.unwrap());
+    let all = InboxQuery::newest(PLENTY);
+    let inbox = async |query: InboxQuery| entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap());
     let newest = team.inbox("bob").await[0].message.id;
     let about = |kind, work_id: &str| About { kind, work_id: Some(work_id.to_owned()).filter(|id| !id.is_empty()) };
     let narrowed = |kind, work_id| InboxQuery { about: about(kind, work_id), ..all.clone() };

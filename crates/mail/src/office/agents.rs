@@ -3,7 +3,6 @@
 use super::{Identity, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name};
 use crate::error::{Error, check_text};
-use crate::ids::AgentId;
 use crate::projects::Project;
 
 /// How many names are generated at most for an agent that came without one.
@@ -133,18 +132,6 @@ impl Office {
             Some(agent) => Ok(agent),
             None => Err(self.unknown_agent(&project, name).await?),
         }
-    }
-
-    /// A page of a project's agents, in the order they were registered.
-    pub async fn agents(
-        &self,
-        project_key: &str,
-        after: Option<AgentId>,
-        limit: usize,
-    ) -> Result<(Project, Vec<Agent>), Error> {
-        let project = self.project(project_key).await?;
-        let agents = self.store.agents(project.id, after, limit).await?;
-        Ok((project, agents))
     }
 }
 

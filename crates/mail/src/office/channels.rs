@@ -9,7 +9,7 @@ use super::messages::{Draft, check_thread};
 use super::{Claim, Identity, Known, Office, Sent};
 use crate::agents::AgentName;
 use crate::channels::{Channel, ChannelName, NewPost, Post, PostQuery, WATCHER, subject_of, text_of};
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
 use crate::messages::Role;
 use crate::projects::Project;
@@ -134,7 +134,7 @@ impl Office {
             return Ok(PostQuery { after: Some(post.message.id), ..here });
         }
         let wanted = format!("a message's number, a time, or the name of a message in '{}'", channel.signed());
-        Err(Error::Invalid { what: "since", value: shown(since), wanted })
+        Err(Error::invalid("since", since, wanted))
     }
 
     /// Whoever speaks where names have to be proved is known and proves its name; elsewhere it may be new.
@@ -162,7 +162,7 @@ impl Office {
             Err(_) => self.store.post_called(project.id, channel.as_str(), id).await?,
         };
         let wanted = || format!("the number or the name of a message in '{}'", channel.signed());
-        found.map(Some).ok_or_else(|| Error::Invalid { what: "in_reply_to", value: shown(id), wanted: wanted() })
+        found.map(Some).ok_or_else(|| Error::invalid("in_reply_to", id, wanted()))
     }
 
     /// Adds whoever a post calls by name to its recipients, but for its author and for those who are retired.
@@ -204,6 +204,5 @@ fn checked_word(what: &'static str, word: &str) -> Result<String, Error> {
     if (1..=64).contains(&word.len()) && word.chars().all(is_plain) {
         return Ok(word.to_owned());
     }
-    let wanted = "1 to 64 letters, digits, '-', '_' and '.'".to_owned();
-    Err(Error::Invalid { what, value: shown(word), wanted })
+    Err(Error::invalid(what, word, "1 to 64 letters, digits, '-', '_' and '.'"))
 }

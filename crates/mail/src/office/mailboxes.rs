@@ -36,29 +36,19 @@ impl Office {
         Ok(self.store.count_open(project.id, agent).await?)
     }
 
-    /// The delivery that somebody who looks means: the one at that place, else the reader's own, else the first.
+    /// The delivery that a reader means: the one at that place, else the reader's own, else the first. For whoever
+    /// `acts` on it, it has to be plain which one.
     pub async fn delivery(
         &self,
         project_key: &str,
         id: DeliveryId,
         reader: Option<&str>,
-    ) -> Result<DeliveredMessage, Error> {
-        let (message, deliveries) = self.message(project_key, id.message).await?;
-        let place = id.place.or_else(|| place_of(&deliveries, reader?)).unwrap_or(1);
-        DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))
-    }
-
-    /// The delivery that somebody who does something with it means: it has to be plain which one.
-    pub async fn delivery_to_act_on(
-        &self,
-        project_key: &str,
-        id: DeliveryId,
-        reader: Option<&str>,
+        acts: bool,
     ) -> Result<DeliveredMessage, Error> {
         let (message, deliveries) = self.message(project_key, id.message).await?;
         let own = reader.and_then(|reader| place_of(&deliveries, reader));
-        let only = (open_to_all(&deliveries).count() == 1).then_some(1);
-        let Some(place) = id.place.or(own).or(only) else {
+        let first = (!acts || open_to_all(&deliveries).count() == 1).then_some(1);
+        let Some(place) = id.place.or(own).or(first) else {
             return Err(several_deliveries(&message, &deliveries));
         };
         DeliveredMessage::at(&message, &deliveries, place).ok_or(Error::UnknownMessage(id.message))

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{Claim, Office};
-use crate::error::{Error, StoreError, check_text, shown};
+use crate::error::{Error, StoreError, check_text};
 use crate::ids::MessageId;
-use crate::messages::{About, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
+use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
 pub use reading::{Notes, Secret};
@@ -20,29 +20,6 @@ pub use send::{Draft, ReplyDraft, Sent};
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The longest note of an acknowledgement, in bytes.
 const LONGEST_NOTE: usize = 16 * 1024;
-
-/// Which mail of an inbox is asked for.
-#[derive(Clone, Debug)]
-pub struct InboxRequest<'a> {
-    /// The project.
-    pub project_key: &'a str,
-    /// Whose inbox.
-    pub agent: Claim<'a>,
-    /// Only what is not read yet.
-    pub unread_only: bool,
-    /// Only what wants an acknowledgement.
-    pub ack_required_only: bool,
-    /// Only this conversation.
-    pub thread: Option<&'a str>,
-    /// Only what is about this.
-    pub about: About,
-    /// Only messages with a lower number.
-    pub before: Option<MessageId>,
-    /// At most so many, the newest.
-    pub limit: usize,
-    /// Whether to load bodies.
-    pub with_bodies: bool,
-}
 
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug)]
@@ -63,19 +40,14 @@ pub struct WaitRequest<'a> {
 
 impl Office {
     /// One agent's mail, newest first. Changes nothing.
-    pub async fn inbox(&self, request: InboxRequest<'_>) -> Result<Vec<InboxEntry>, Error> {
-        let (_, agent, _) = self.acting(request.project_key, request.agent).await?;
-        let query = InboxQuery {
-            agent: agent.id,
-            unread_only: request.unread_only,
-            ack_required_only: request.ack_required_only,
-            thread: request.thread.map(str::to_owned),
-            about: request.about,
-            before: request.before,
-            limit: request.limit,
-            with_bodies: request.with_bodies,
-        };
-        Ok(self.store.inbox(&query).await?)
+    pub async fn inbox(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        query: &InboxQuery,
+    ) -> Result<Vec<InboxEntry>, Error> {
+        let (_, agent, _) = self.acting(project_key, agent).await?;
+        Ok(self.store.inbox(agent.id, query).await?)
     }
 
     /// Mail that the agent has not seen, oldest first: at once if there is some, else as soon as some comes.
@@ -188,7 +160,7 @@ pub(super) fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
 fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
     if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
         let wanted = format!("1 to {longest} characters, none of them a control character");
-        return Err(Error::Invalid { what, value: shown(text), wanted });
+        return Err(Error::invalid(what, text, wanted));
     }
     Ok(())
 }

@@ -3,11 +3,9 @@
 //! A person has a name and a mailbox like an agent, and its mail is marked as a human's. It may archive and bring back
 //! anybody's mail, give back anybody's reservations, and retire agents; whatever it does so is told as its own doing.
 
-use jiff::Timestamp;
-
 use super::{Claim, Draft, Known, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking};
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::ids::{MessageId, ReservationId};
 use crate::messages::Importance;
 use crate::projects::Project;
@@ -54,29 +52,20 @@ impl Office {
         Ok(agent)
     }
 
-    /// Archives a recipient's delivery, as a person wants it; whether this call did it.
+    /// Archives a recipient's delivery, or brings it `back`, as a person wants it; whether this call did it.
     pub async fn archive_for(
         &self,
         project_key: &str,
         person: &str,
         recipient: &str,
         id: MessageId,
+        back: bool,
     ) -> Result<bool, Error> {
         let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
-        let is_new = self.store.archive(recipient.id, id, person.id, self.clock.now()).await?;
-        self.tell_moved(&project, &recipient, id, is_new).await
-    }
-
-    /// Brings a recipient's archived delivery back, as a person wants it; whether it was.
-    pub async fn bring_back_for(
-        &self,
-        project_key: &str,
-        person: &str,
-        recipient: &str,
-        id: MessageId,
-    ) -> Result<bool, Error> {
-        let (project, person, recipient) = self.person_and_agent(project_key, person, recipient).await?;
-        let is_new = self.store.bring_back(recipient.id, id, person.id, self.clock.now()).await?;
+        let is_new = match back {
+            true => self.store.bring_back(recipient.id, id, person.id, self.clock.now()).await?,
+            false => self.store.archive(recipient.id, id, person.id, self.clock.now()).await?,
+        };
         self.tell_moved(&project, &recipient, id, is_new).await
     }
 
@@ -108,8 +97,7 @@ impl Office {
     pub async fn retire(&self, project_key: &str, person: &str, name: &str) -> Result<bool, Error> {
         let (project, person, agent) = self.person_and_agent(project_key, person, name).await?;
         if person.id == agent.id {
-            let wanted = "another name than your own".to_owned();
-            return Err(Error::Invalid { what: "agent name", value: shown(name), wanted });
+            return Err(Error::invalid("agent name", name, "another name than your own"));
         }
         let is_new = self.store.retire(project.id, agent.id, person.id, self.clock.now()).await?;
         self.directory.forget_agent(project.id, &agent.name);
@@ -188,11 +176,8 @@ impl Office {
 
 /// Refuses if one of these is retired.
 pub(super) fn check_not_retired(agents: &[Known]) -> Result<(), Error> {
-    let retired = |agent: &Known| -> Option<(String, Timestamp)> { Some((agent.name.clone(), agent.retired_at?)) };
-    match agents.iter().find_map(retired) {
-        Some((name, since)) => Err(Error::Retired { name, since }),
-        None => Ok(()),
-    }
+    let retired = |agent: &Known| Some(Error::Retired { name: agent.name.clone(), since: agent.retired_at? });
+    agents.iter().find_map(retired).map_or(Ok(()), Err)
 }
 
 fn taken(name: &AgentName) -> Error {

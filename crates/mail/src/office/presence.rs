@@ -9,7 +9,7 @@ use formats::presence::{Heartbeat, STALE_AFTER_SECONDS};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Claim, Office};
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::ids::{AgentId, ProjectId};
 use crate::presence::{NewPresence, OFFLINE, Present, Source};
 use crate::projects::Project;
@@ -70,15 +70,7 @@ impl Office {
         sign.substate.map_or(Ok(()), |substate| check_state("substate", substate))?;
         sign.channel.map_or(Ok(()), check_channel)?;
         let (project, agent, _) = self.claimed(project_key, claim).await?;
-        let told = NewPresence {
-            state: sign.state.to_owned(),
-            substate: sign.substate.map(str::to_owned),
-            seen_at: self.clock.now(),
-            source: Source::Watcher,
-            watcher_pid: sign.watcher_pid,
-            channel: sign.channel.map(str::to_owned),
-        };
-        self.note(project.id, agent.id, &told).await
+        self.note(project.id, agent.id, sign, self.clock.now(), Source::Watcher).await
     }
 
     /// Notes that an agent went away, as its watcher says; whether it was there. It stays while another watcher is there
@@ -116,16 +108,10 @@ impl Office {
         }
         let substate = heartbeat.substate.as_deref().filter(|substate| check_state("substate", substate).is_ok());
         let channel = heartbeat.channel.as_deref().filter(|channel| check_channel(channel).is_ok());
-        let told = NewPresence {
-            state: state.to_owned(),
-            substate: substate.map(str::to_owned),
-            // Clocks differ, and nobody was seen in the future.
-            seen_at: time.map_or(now, |time| time.min(now)),
-            source,
-            watcher_pid: heartbeat.watcher_pid,
-            channel: channel.map(str::to_owned),
-        };
-        self.note(project.id, agent.id, &told).await
+        let sign = Sign { state, substate, watcher_pid: heartbeat.watcher_pid, channel };
+        // Clocks differ, and nobody was seen in the future.
+        let seen_at = time.map_or(now, |time| time.min(now));
+        self.note(project.id, agent.id, sign, seen_at, source).await
     }
 
     /// A page of a project's agents, by their numbers, and whether they are there.
@@ -148,8 +134,23 @@ impl Office {
         }
     }
 
-    async fn note(&self, project: ProjectId, agent: AgentId, told: &NewPresence) -> Result<bool, Error> {
-        let is_change = self.store.set_presence(project, agent, told, self.clock.now()).await?;
+    async fn note(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        sign: Sign<'_>,
+        seen_at: Timestamp,
+        source: Source,
+    ) -> Result<bool, Error> {
+        let told = NewPresence {
+            state: sign.state.to_owned(),
+            substate: sign.substate.map(str::to_owned),
+            seen_at,
+            source,
+            watcher_pid: sign.watcher_pid,
+            channel: sign.channel.map(str::to_owned),
+        };
+        let is_change = self.store.set_presence(project, agent, &told, self.clock.now()).await?;
         if is_change {
             self.noted.forget(agent);
             self.wake.work_changed(project);
@@ -164,7 +165,7 @@ fn check_state(what: &'static str, state: &str) -> Result<(), Error> {
         return Ok(());
     }
     let wanted = format!("1 to {LONGEST_STATE} capital letters or underscores, such as AWAKE");
-    Err(Error::Invalid { what, value: shown(state), wanted })
+    Err(Error::invalid(what, state, wanted))
 }
 
 fn check_channel(channel: &str) -> Result<(), Error> {
@@ -173,7 +174,7 @@ fn check_channel(channel: &str) -> Result<(), Error> {
         return Ok(());
     }
     let wanted = format!("1 to {LONGEST_CHANNEL} characters, none of them a control character");
-    Err(Error::Invalid { what: "channel", value: shown(channel), wanted })
+    Err(Error::invalid("channel", channel, wanted))
 }
 
 #[cfg(test)]

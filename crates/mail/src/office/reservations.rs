@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Claim, Office};
 use crate::clock::after_seconds;
-use crate::error::{Error, check_text, shown};
+use crate::error::{Error, check_text};
 use crate::ids::ReservationId;
 use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
@@ -208,8 +208,7 @@ fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Ve
 }
 
 fn wrong_count(paths: &[String]) -> Error {
-    let wanted = format!("1 to {MOST_PATHS} paths");
-    Error::Invalid { what: "paths", value: format!("{} paths", paths.len()), wanted }
+    Error::invalid("paths", &format!("{} paths", paths.len()), format!("1 to {MOST_PATHS} paths"))
 }
 
 fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {
@@ -217,5 +216,5 @@ fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {
         return Ok(());
     }
     let wanted = format!("{} to {} seconds", TTL_SECONDS.start(), TTL_SECONDS.end());
-    Err(Error::Invalid { what, value: shown(&seconds.to_string()), wanted })
+    Err(Error::invalid(what, &seconds.to_string(), wanted))
 }

@@ -17,7 +17,7 @@ const MOST_LOOKED_AT: usize = 10_000;
 const OVERDUE: &str = "overdue";
 
 /// Which items are asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WorkRequest<'a> {
     /// The project.
     pub project_key: &'a str,
@@ -72,7 +72,7 @@ impl Office {
             for record in records {
                 before = Some(record.newest);
                 looked_at += 1;
-                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &request)).map(WorkItem::shortened));
+                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &request)).map(WorkItem::cut));
                 if items.len() >= request.limit || looked_at >= MOST_LOOKED_AT {
                     return Ok(WorkPage { project, items, next: before });
                 }
@@ -121,7 +121,7 @@ fn check_state(state: Option<&str>) -> Result<(), Error> {
     match state {
         Some(name) if name != OVERDUE && !State::NAMES.contains(&name) => {
             let wanted = format!("{} or {OVERDUE}", State::NAMES.join(", "));
-            Err(Error::Invalid { what: "state", value: shown(name), wanted })
+            Err(Error::invalid("state", name, wanted))
         }
         _ => Ok(()),
     }

@@ -217,8 +217,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// The delivery that the caller does something with, and may.
     async fn delivery_to_act_on(&self, id: &str) -> Result<DeliveredMessage, ProviderError> {
         self.check_reader().await?;
-        let found =
-            self.office.delivery_to_act_on(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let found = self.office.delivery(&self.project_key, self.meant(id).await?, self.reader.as_deref(), true).await;
         let delivered = match (found, &self.reader) {
             (Err(Error::SeveralDeliveries { id, .. }), Some(reader)) if self.names == Names::Known => {
                 return Err(Error::NotARecipient { id, agent: reader.clone() }.into());
@@ -339,7 +338,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
 
     async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError> {
         self.check_reader().await?;
-        let found = self.office.delivery(&self.project_key, self.meant(id).await?, self.reader.as_deref()).await;
+        let found = self.office.delivery(&self.project_key, self.meant(id).await?, self.reader.as_deref(), false).await;
         let delivered = self.known(found.map_err(|error| self.told(error, id))?, id).await?;
         self.delivery(delivered).await
     }

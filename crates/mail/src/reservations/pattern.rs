@@ -37,7 +37,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' {problem}")]
 pub struct PatternError {
-    /// The refused text, shortened when it is long, control characters replaced.
+    /// The refused text, cut when it is long, control characters replaced.
     pub text: String,
     /// What is wrong with it.
     pub problem: PatternProblem,
@@ -99,10 +99,7 @@ impl Pattern {
         let Some(below) = text.strip_prefix(root.trim_end_matches('/')).filter(|_| text.starts_with('/')) else {
             return Self::parse(text);
         };
-        if below.is_empty() {
-            return Self::parse(".");
-        }
-        if !below.starts_with('/') {
+        if !below.is_empty() && !below.starts_with('/') {
             return Err(PatternError::new(text, PatternProblem::Absolute));
         }
         match below.trim_start_matches('/') {

@@ -120,13 +120,8 @@ struct PatternProbe {
 
 impl PatternProbe {
     fn new(sketch: &Sketch) -> Self {
-        let mut facts = Vec::new();
-        for place in sketch.telling_first() {
-            let fact = sketch.facts[place];
-            if fact.known != 0 {
-                facts.push((place, fact));
-            }
-        }
+        let facts = sketch.telling_first().map(|place| (place, sketch.facts[place]));
+        let facts = facts.filter(|(_, fact)| fact.known != 0).collect();
         Self { facts, fewest: sketch.fewest, most: sketch.most }
     }
 }

@@ -106,16 +106,11 @@ fn participants(messages: &[Message]) -> Vec<Participant> {
     let mut participants: Vec<Participant> = Vec::new();
     for message in messages {
         let place = *places.entry(&message.from).or_insert(participants.len());
-        match participants.get_mut(place) {
-            Some(participant) => {
-                participant.messages += 1;
-                participant.is_human |= message.is_by_human();
-            }
-            None => {
-                let (name, is_human) = (message.from.clone(), message.is_by_human());
-                participants.push(Participant { name, is_human, messages: 1 });
-            }
+        if place == participants.len() {
+            participants.push(Participant { name: message.from.clone(), is_human: false, messages: 0 });
         }
+        participants[place].messages += 1;
+        participants[place].is_human |= message.is_by_human();
     }
     participants
 }

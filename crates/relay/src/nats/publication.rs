@@ -281,8 +281,8 @@ mod tests {
             door: "page",
         };
         let id = office.for_person().send(draft).await.unwrap().message.id;
-        office.archive_for("/p", "Anna", "bob", id).await.unwrap();
-        office.bring_back_for("/p", "Anna", "bob", id).await.unwrap();
+        office.archive_for("/p", "Anna", "bob", id, false).await.unwrap();
+        office.archive_for("/p", "Anna", "bob", id, true).await.unwrap();
         office.retire("/p", "Anna", "bob").await.unwrap();
         let subjects = Subjects::under("t").unwrap();
         let writer =

@@ -74,15 +74,14 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
         };
         let query = format!("?project={}", encode(&project.human_key));
         if agent_after.is_none() {
-            entries.push(entry("agents", &project.slug, "", &format!("agents of {}", project.slug)));
-            entries.push(entry("work", &project.slug, "", &format!("work in {}", project.slug)));
-            entries.push(entry("reservations", &project.slug, "", &format!("reservations in {}", project.slug)));
-            entries.push(entry("channels", &project.slug, "", &format!("channels of {}", project.slug)));
+            let lists = [("agents", "of"), ("work", "in"), ("reservations", "in"), ("channels", "of")];
+            let named = lists.map(|(kind, of)| (kind, format!("{kind} {of} {}", project.slug)));
+            entries.extend(named.map(|(kind, shown)| entry(kind, &project.slug, "", &shown)));
             let (_, channels) = office.channels(&project.human_key).await?;
             let named = channels.iter().take(PAGE).map(|channel| (&channel.name, format!("channel {}", channel.name)));
             entries.extend(named.map(|(name, shown)| entry("channel", name, &query, &shown)));
         }
-        let (_, agents) = office.agents(&project.human_key, agent_after.map(AgentId), PAGE).await?;
+        let agents = office.store().agents(project.id, agent_after.map(AgentId), PAGE).await?;
         entries.extend(
             agents.iter().map(|agent| entry("inbox", &agent.name, &query, &format!("inbox of {}", agent.name))),
         );
@@ -103,11 +102,7 @@ fn entry(kind: &str, name: &str, query: &str, shown: &str) -> ResourceEntry {
 }
 
 fn read_cursor(cursor: &str) -> Result<(i64, Option<i64>), Error> {
-    let wrong = || Error::Invalid {
-        what: "cursor",
-        value: mail::error::shown(cursor),
-        wanted: "the nextCursor of an earlier page".to_owned(),
-    };
+    let wrong = || Error::invalid("cursor", cursor, "the nextCursor of an earlier page");
     let (project, agent) = cursor.split_once(':').ok_or_else(wrong)?;
     let agent = if agent.is_empty() { None } else { Some(agent.parse().map_err(|_| wrong())?) };
     Ok((project.parse().map_err(|_| wrong())?, agent))

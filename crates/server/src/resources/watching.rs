@@ -47,14 +47,11 @@ pub async fn watch(office: &Arc<Office>, address: &Address) -> Result<BoxStream<
             let (project, _) = office.reservations(address.project_or_name()?, None, 1).await.map_err(refused)?;
             (Watched::Reservations(project.id), office.wake().reservations(project.id))
         }
-        "work" => {
+        kind @ ("work" | "agents") => {
             let project = office.project(address.project_or_name()?).await.map_err(refused)?;
-            (Watched::Work(project.id), office.wake().work(project.id))
-        }
-        "agents" => {
-            let project = office.project(address.project_or_name()?).await.map_err(refused)?;
+            let what = if kind == "work" { Watched::Work } else { Watched::Agents };
             // Rung for mail as well as for presence; reservations, and who has become stale, are seen by a look.
-            (Watched::Agents(project.id), office.wake().work(project.id))
+            (what(project.id), office.wake().work(project.id))
         }
         "channel" => {
             let channel = ChannelName::parse(&address.name).map_err(refused)?;
@@ -113,17 +110,8 @@ struct Seen(Vec<i64>);
 impl Seen {
     /// Whether the client has to be told, and remembers what. A store that cannot answer changes nothing.
     fn is_changed(&mut self, newest: Result<Vec<i64>, StoreError>) -> bool {
-        match newest {
-            Ok(newest) if newest != self.0 => {
-                self.0 = newest;
-                true
-            }
-            Ok(_) => false,
-            Err(error) => {
-                tracing::debug!(%error, "a watched resource could not be looked at");
-                false
-            }
-        }
+        let newest = newest.inspect_err(|error| tracing::debug!(%error, "a watched resource could not be looked at"));
+        newest.is_ok_and(|newest| std::mem::replace(&mut self.0, newest) != self.0)
     }
 }
 
@@ -131,8 +119,9 @@ impl Seen {
 async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError> {
     match *what {
         Watched::Inbox(project, agent) => {
-            let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(agent, 1) };
-            let newest = async || Ok(office.store().inbox(&query).await?.first().map(|entry| entry.message.id.0));
+            let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(1) };
+            let newest =
+                async || Ok(office.store().inbox(agent, &query).await?.first().map(|entry| entry.message.id.0));
             // What comes between two looks would be told twice.
             let mut before: Option<i64> = newest().await?;
             loop {

@@ -11,7 +11,6 @@ use api::{
 use axum::extract::Path;
 use axum::response::Response;
 use mail::agents::{self, AgentName};
-use mail::error::shown;
 use mail::messages::Importance;
 use mail::{Error, Office};
 use serde::Deserialize;
@@ -113,8 +112,7 @@ async fn recipients(office: &Office, slug: &str, written: &str) -> Vec<String> {
 }
 
 fn importance(name: &str) -> Result<Importance, Error> {
-    let wanted = || Importance::NAMES.join(", ");
-    Importance::parse(name).ok_or_else(|| Error::Invalid { what: "importance", value: shown(name), wanted: wanted() })
+    Importance::parse(name).ok_or_else(|| Error::invalid("importance", name, Importance::NAMES.join(", ")))
 }
 
 /// The address of a message, with a word on what was done.

@@ -41,10 +41,7 @@ pub fn laid_out(text: &str) -> RenderedText {
 
 /// The text as it is, as far as a page shows it.
 fn plain(text: &str) -> RenderedText {
-    let mut end = text.len().min(LONGEST_LAID_OUT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(LONGEST_LAID_OUT);
     let html = format!("<pre class=\"plain\" tabindex=\"0\">{}</pre>", escaped(&plain_lines(&text[..end])));
     RenderedText { html, left_out: text.len() - end }
 }
@@ -158,18 +155,8 @@ static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 
 /// Text for the inside of an element.
 pub fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
+    let marks = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    marks.into_iter().fold(text.to_owned(), |text, (mark, escape)| text.replace(mark, escape))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer};
 use super::frame::Frame;
 use super::markdown::{beginning, line};
 use super::refused::PageResult;
+use super::session::random;
 use super::times::When;
 use super::visit::{Query, Visit, encoded, see};
 use super::who::Who;
@@ -102,12 +103,8 @@ pub fn tags(message: &Message) -> Vec<Tag> {
         Importance::Normal => {}
         Importance::Low => tags.push(Tag { text: "low".to_owned(), tone: "" }),
     }
-    if let Some(kind) = message.kind {
-        tags.push(Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) });
-    }
-    if let Some(work) = &message.work_id {
-        tags.push(Tag { text: line(work, 40), tone: "" });
-    }
+    tags.extend(message.kind.map(|kind| Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) }));
+    tags.extend(message.work_id.as_ref().map(|work| Tag { text: line(work, 40), tone: "" }));
     tags
 }
 
@@ -302,7 +299,7 @@ pub async fn composing(slug: &str, mut draft: ComposeForm, visit: &Visit, unsent
         agents,
         levels: Importance::NAMES,
         draft,
-        key: visit.new_key(),
+        key: random(),
         refusal: unsent.map(|unsent| unsent.refusal),
     })
 }

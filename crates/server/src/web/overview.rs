@@ -53,13 +53,8 @@ pub async fn card(office: &Office, project: &Project) -> Result<Card, Error> {
     let unread = store.count_unread(project.id, None, COUNTED).await?;
     let present = store.present(project.id, None, AGENTS, now).await?;
     let working = || present.iter().filter(|present| present.agent.retired_at.is_none());
-    let request = WorkRequest {
-        project_key: &project.slug,
-        state: Some("help_wanted"),
-        agent: None,
-        before: None,
-        limit: ASKING,
-    };
+    let wanted = WorkRequest { state: Some("help_wanted"), limit: ASKING, ..WorkRequest::default() };
+    let request = WorkRequest { project_key: &project.slug, ..wanted };
     let asking = office.work(request).await?.items;
     let overdue = |state: &WorkState| matches!(state, WorkState::HelpWanted(question) if question.overdue);
     let hour = SignedDuration::from_hours(1);

@@ -17,22 +17,16 @@ const HEIGHT: f64 = 420.0;
 /// Bars, one for each count.
 pub fn bars(counts: &[u64]) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let sum: u64 = counts.iter().sum();
+    let (sum, hours, width) = (counts.iter().sum::<u64>(), counts.len(), counts.len() * 10);
     let mut svg = format!(
-        r#"<svg class="spark" viewBox="0 0 {} 24" preserveAspectRatio="none" role="img" aria-label="{sum} messages in {} hours">"#,
-        counts.len() * 10,
-        counts.len(),
+        r#"<svg class="spark" viewBox="0 0 {width} 24" preserveAspectRatio="none" role="img" aria-label="{sum} messages in {hours} hours">"#,
     );
     for (place, count) in counts.iter().enumerate() {
         // Something is never drawn like nothing.
         let height = if *count == 0 { 1.0 } else { (*count as f64 / most as f64 * 24.0).max(3.0) };
         let class = if *count == 0 { r#" class="none""# } else { "" };
-        let _ = write!(
-            svg,
-            r#"<rect{class} x="{}" y="{:.1}" width="8" height="{height:.1}"/>"#,
-            place * 10 + 1,
-            24.0 - height
-        );
+        let (x, y) = (place * 10 + 1, 24.0 - height);
+        let _ = write!(svg, r#"<rect{class} x="{x}" y="{y:.1}" width="8" height="{height:.1}"/>"#);
     }
     svg.push_str("</svg>");
     svg
@@ -93,25 +87,17 @@ fn line_between(svg: &mut String, from: (f64, f64), to: (f64, f64), pair: &Corre
     let length = x.hypot(y).max(1.0);
     let (along_x, along_y) = (x / length, y / length);
     // It begins and ends beside the circles.
-    let begin = (from.0 + along_x * 16.0, from.1 + along_y * 16.0);
-    let end = (to.0 - along_x * 22.0, to.1 - along_y * 22.0);
-    let bend =
-        (f64::midpoint(from.0, to.0) - along_y * length * 0.14, f64::midpoint(from.1, to.1) + along_x * length * 0.14);
+    let (begin_x, begin_y) = (from.0 + along_x * 16.0, from.1 + along_y * 16.0);
+    let (end_x, end_y) = (to.0 - along_x * 22.0, to.1 - along_y * 22.0);
+    let bend_x = f64::midpoint(from.0, to.0) - along_y * length * 0.14;
+    let bend_y = f64::midpoint(from.1, to.1) + along_x * length * 0.14;
     let share = (pair.count as f64 / most).sqrt();
     let (thick, faint) = (1.0 + 5.0 * share, 0.12 + 0.6 * share);
+    let tip = 1.5 + thick / 2.0;
     let title = escaped(&format!("{} to {}: {}", line(&pair.from, 60), line(&pair.to, 60), pair.count));
     let _ = write!(
         svg,
-        r#"<path class="edge" d="M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}" stroke-width="{thick:.1}" stroke-opacity="{faint:.2}"><title>{title}</title></path><circle class="tip" cx="{:.1}" cy="{:.1}" r="{:.1}"/>"#,
-        begin.0,
-        begin.1,
-        bend.0,
-        bend.1,
-        end.0,
-        end.1,
-        end.0,
-        end.1,
-        1.5 + thick / 2.0,
+        r#"<path class="edge" d="M{begin_x:.1} {begin_y:.1}Q{bend_x:.1} {bend_y:.1} {end_x:.1} {end_y:.1}" stroke-width="{thick:.1}" stroke-opacity="{faint:.2}"><title>{title}</title></path><circle class="tip" cx="{end_x:.1}" cy="{end_y:.1}" r="{tip:.1}"/>"#,
     );
 }
 
@@ -125,12 +111,10 @@ fn agent(svg: &mut String, name: &str, (x, y): (f64, f64), is_awake: bool) {
         ("middle", 0.0)
     };
     let rise = if shift == 0.0 { if y < HEIGHT / 2.0 { -20.0 } else { 30.0 } } else { 5.0 };
+    let (text_x, text_y, name) = (x + shift, y + rise, escaped(&line(name, 22)));
     let _ = write!(
         svg,
-        r#"<circle{class} cx="{x:.1}" cy="{y:.1}" r="11"/><text x="{:.1}" y="{:.1}" text-anchor="{anchor}">{}</text>"#,
-        x + shift,
-        y + rise,
-        escaped(&line(name, 22)),
+        r#"<circle{class} cx="{x:.1}" cy="{y:.1}" r="11"/><text x="{text_x:.1}" y="{text_y:.1}" text-anchor="{anchor}">{name}</text>"#,
     );
 }
 

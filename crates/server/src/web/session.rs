@@ -108,11 +108,6 @@ impl Visitor {
         Self { browser, name, session: sent(SESSION), port }
     }
 
-    /// A name for a browser that has none.
-    pub fn new_browser() -> String {
-        random()
-    }
-
     /// The cookie that gives the browser its name.
     pub fn browser_cookie(&self, browser: &str, headers: &HeaderMap) -> HeaderValue {
         self.cookie(BROWSER, browser, NAME_KEPT_FOR, headers)
@@ -171,7 +166,7 @@ fn mac(key: &[u8; 32], text: &str, whose: &str) -> blake3::Hash {
 }
 
 /// A name that nobody can guess: 32 digits.
-fn random() -> String {
+pub fn random() -> String {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     format!("{:032x}", u128::from_be_bytes(bytes))
@@ -238,7 +233,7 @@ mod tests {
     #[test]
     fn a_form_is_taken_from_the_browser_that_it_was_given_to_alone() {
         let keys = open("office");
-        let (mine, other) = (Visitor::new_browser(), Visitor::new_browser());
+        let (mine, other) = (random(), random());
         let visitor = |browser: &str| with(&stranger().browser_cookie(browser, &HeaderMap::new()));
         let form = keys.form(&mine);
         assert_ne!(form, keys.form(&mine), "it differs each time");

@@ -17,6 +17,7 @@ use super::frame::Frame;
 use super::markdown::{RenderedText, laid_out, line};
 use super::messages::{Tag, Unsent, address, names, subject, tags};
 use super::refused::PageResult;
+use super::session::random;
 use super::visit::{Query, Visit, encoded, see};
 use super::who::Who;
 use super::work::WorkRow;
@@ -133,7 +134,7 @@ pub async fn showing(
         messages,
         me: visit.person.clone(),
         unsent,
-        key: visit.new_key(),
+        key: random(),
     })
 }
 

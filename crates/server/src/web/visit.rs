@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 
 use super::frame::Frame;
 use super::refused::{PageResult, Refused};
-use super::session::{Visitor, is_from_our_page};
+use super::session::{Visitor, is_from_our_page, random};
 use crate::http::{Admitted, Door};
 
 /// Somebody who may look.
@@ -64,7 +64,7 @@ impl FromRequestParts<Arc<Door>> for Visit {
             }
             admitted => admitted?,
         };
-        let browser = visitor.browser.clone().unwrap_or_else(Visitor::new_browser);
+        let browser = visitor.browser.clone().unwrap_or_else(random);
         Ok(Self {
             door: door.clone(),
             headers: parts.headers.clone(),
@@ -133,11 +133,6 @@ impl Visit {
         let behind_scheme = text(REFERER).split_once("://").map_or("", |(_, rest)| rest);
         let next = behind_scheme.strip_prefix(text(HOST)).unwrap_or_default();
         Destination { next: next.split("done=").next().unwrap_or_default().to_owned() }.address().to_owned()
-    }
-
-    /// A key under which a form is sent once, however often it is sent.
-    pub fn new_key(&self) -> String {
-        Visitor::new_browser()
     }
 
     /// Sends somebody on to another page, and has the browser remember the name that was written under.

@@ -215,8 +215,8 @@ async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
         note(format!("export {id}"), told(store.export(Some(id), 1).await));
     }
     for limit in [0, usize::MAX] {
-        let query = InboxQuery::newest(ALICE, limit);
-        note(format!("inbox {limit}"), told(store.inbox(&query).await.map(|mail| mail.len())));
+        let query = InboxQuery::newest(limit);
+        note(format!("inbox {limit}"), told(store.inbox(ALICE, &query).await.map(|mail| mail.len())));
         note(format!("events {limit}"), told(store.events(HOME, i64::MIN, limit).await.map(|events| events.len())));
         note(format!("projects {limit}"), told(store.projects(None, limit).await.map(|projects| projects.len())));
         note(format!("present {limit}"), told(store.present(HOME, None, limit, now).await));

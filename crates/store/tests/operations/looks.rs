@@ -60,7 +60,6 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
     match kind {
         0..=2 => {
             let query = InboxQuery {
-                agent,
                 unread_only: dice.maybe(),
                 ack_required_only: dice.maybe(),
                 thread: dice.maybe().then(|| thread.to_owned()),
@@ -69,7 +68,7 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
                 limit,
                 with_bodies: dice.maybe(),
             };
-            told(store.inbox(&query).await)
+            told(store.inbox(agent, &query).await)
         }
         3 => told(store.outbox(agent, before, limit, dice.maybe()).await),
         4 => told(store.message(project, message).await),

@@ -62,10 +62,10 @@ async fn ask_for_mail(store: &Arc<dyn Store>, project: ProjectId, agent: AgentId
     let mut asked = Vec::new();
     let mut note = |what: &str, answer: String| asked.push((format!("{what} {name:?}"), answer));
     let about = About { kind: None, work_id: Some(name.to_owned()) };
-    let in_thread = InboxQuery { thread: Some(name.to_owned()), ..InboxQuery::newest(agent, 9) };
-    note("inbox of a thread", told(store.inbox(&in_thread).await));
-    let about_work = InboxQuery { about: about.clone(), ..InboxQuery::newest(agent, 9) };
-    note("inbox about work", told(store.inbox(&about_work).await));
+    let in_thread = InboxQuery { thread: Some(name.to_owned()), ..InboxQuery::newest(9) };
+    note("inbox of a thread", told(store.inbox(agent, &in_thread).await));
+    let about_work = InboxQuery { about: about.clone(), ..InboxQuery::newest(9) };
+    note("inbox about work", told(store.inbox(agent, &about_work).await));
     let words = Query::parse("red").unwrap();
     note("search about work", told(store.search(project, &words, &about, None, 9).await));
     for text in [format!("red OR from:\"{name}\""), format!("red OR \"{name}x\""), format!("subject:{name}x*")] {

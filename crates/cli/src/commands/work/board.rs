@@ -150,7 +150,7 @@ fn tagged(tag: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{tag}{text}") }
 }
 
-/// The name of a commit, shortened if it is a whole one.
+/// The name of a commit, cut if it is a whole one.
 fn short(commit: &str) -> String {
     let is_hash = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hash { commit[..SHORT_COMMIT].to_owned() } else { commit.to_owned() }

@@ -109,6 +109,7 @@ impl Office {
             Some(answered) => Some(answered.message.thread.clone()),
             None => self.thread_outside(arrival, project, answers).await?,
         };
+        let mode = said.metadata_text("mode").unwrap_or(CHAT);
         let new = NewPost {
             channel: ChannelName::parse(arrival.channel)?,
             keys,
@@ -116,15 +117,8 @@ impl Office {
             cited_as: Some(said.id.clone()).filter(|id| id != arrival.name),
             answers: answers.map(str::to_owned),
             kind: said.kind.clone(),
-            mode: said
-                .metadata_text("mode")
-                .and_then(|mode| checked_word("mode", mode).ok())
-                .unwrap_or_else(|| CHAT.to_owned()),
-            hops: hops_after(
-                said.metadata_text("mode").unwrap_or(CHAT),
-                answered.as_ref(),
-                said.metadata_number("hops"),
-            ),
+            mode: checked_word("mode", mode).unwrap_or_else(|_| CHAT.to_owned()),
+            hops: hops_after(mode, answered.as_ref(), said.metadata_number("hops")),
             sent_at: Some(said.timestamp),
             document: Some(arrival.document.to_owned()),
             origin: None,

@@ -22,7 +22,7 @@ const LONGEST_KEY: usize = 256;
 const MOST_EVERYONE: usize = 100_000;
 
 /// A message as its sender wants it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Draft<'a> {
     /// The project.
     pub project_key: &'a str,
@@ -55,21 +55,7 @@ pub struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// A draft that says nothing beyond these.
     pub fn plain(project_key: &'a str, from: Claim<'a>, to: Vec<String>, subject: &'a str, body: &'a str) -> Self {
-        Self {
-            project_key,
-            from,
-            to,
-            cc: Vec::new(),
-            bcc: Vec::new(),
-            subject,
-            body,
-            thread: None,
-            importance: Importance::default(),
-            ack_required: None,
-            idempotency_key: None,
-            strict: false,
-            door: "channel",
-        }
+        Self { project_key, from, to, subject, body, door: "channel", ..Self::default() }
     }
 }
 
@@ -237,8 +223,8 @@ impl Office {
         }
         for (what, names) in [("to", &draft.to), ("cc", &draft.cc), ("bcc", &draft.bcc)] {
             if names.len() > MOST_NAMES {
-                let wanted = format!("at most {MOST_NAMES} names");
-                return Err(Error::Invalid { what, value: format!("{} names", names.len()), wanted });
+                let given = format!("{} names", names.len());
+                return Err(Error::invalid(what, &given, format!("at most {MOST_NAMES} names")));
             }
         }
         draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
@@ -285,11 +271,8 @@ impl Office {
     async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
         let message = self.known_message(project, id).await?;
         let deliveries = self.store.deliveries(id).await?;
-        let bcc = deliveries
-            .into_iter()
-            .filter(|delivery| delivery.role == Role::Bcc)
-            .map(|delivery| delivery.recipient)
-            .collect();
+        let blind = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc);
+        let bcc = blind.map(|delivery| delivery.recipient).collect();
         Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
     }
 }
@@ -347,8 +330,7 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
     draft.to = names;
     let hidden = draft.cc.iter().chain(&draft.bcc).find(|name| name.starts_with(SIGN));
     if let Some(one) = hidden.or(channels.get(1)) {
-        let wanted = "one channel, among the names of `to`".to_owned();
-        return Err(Error::Invalid { what: "to", value: shown(one), wanted });
+        return Err(Error::invalid("to", one, "one channel, among the names of `to`"));
     }
     let Some(channel) = channels.first().map(|name| ChannelName::parse(name)).transpose()? else { return Ok(None) };
     for names in [&mut draft.to, &mut draft.cc, &mut draft.bcc] {

@@ -175,14 +175,8 @@ fn literal(segment: &[Lexed<'_>]) -> Option<String> {
 }
 
 fn written(segments: &[&[Lexed<'_>]]) -> String {
-    let mut text = String::new();
-    for segment in segments {
-        if !text.is_empty() {
-            text.push('/');
-        }
-        text.extend(segment.iter().map(|lexed| lexed.text));
-    }
-    text
+    let texts = segments.iter().map(|segment| segment.iter().map(|lexed| lexed.text).collect::<String>());
+    texts.collect::<Vec<_>>().join("/")
 }
 
 fn split_outside_braces<'t, 'a>(tokens: &'t [Lexed<'a>], at: &Token) -> Vec<&'t [Lexed<'a>]> {

@@ -225,7 +225,7 @@ fn a_worker_is_started_only_if_that_is_said() {
 #[test]
 fn long_texts_are_cut_in_a_list() {
     let body = format!("Step: {}\nStatus: {}", "x".repeat(500), "é".repeat(501));
-    let State::InProgress(at) = item(&[("w", "PROGRESS", &body)]).shortened().state else { panic!() };
+    let State::InProgress(at) = item(&[("w", "PROGRESS", &body)]).cut().state else { panic!() };
     assert_eq!((at.step, at.status), ("x".repeat(500), format!("{}…", "é".repeat(500))));
 }
 

@@ -3,8 +3,8 @@
 
 use formats::{Typed, secrets};
 use jiff::Timestamp;
-use mail::messages::Importance;
-use mail::office::{Claim, Draft, InboxRequest, Registration, WorkRequest};
+use mail::messages::{Importance, InboxQuery};
+use mail::office::{Claim, Draft, Registration, WorkRequest};
 
 use super::*;
 use crate::commands::demo::sample::Sample;
@@ -76,18 +76,8 @@ async fn a_person_is_answered_and_a_program_not_for_ever() {
         local.office.send(draft).await.unwrap();
         play.step().await;
     }
-    let request = InboxRequest {
-        project_key: MAIN,
-        agent: Claim::of("Visitor"),
-        unread_only: true,
-        ack_required_only: false,
-        thread: Some("hello"),
-        about: mail::messages::About::default(),
-        before: None,
-        limit: 100,
-        with_bodies: true,
-    };
-    let answers = local.office.inbox(request).await.unwrap();
+    let query = InboxQuery { unread_only: true, thread: Some("hello".to_owned()), ..InboxQuery::newest(100) };
+    let answers = local.office.inbox(MAIN, Claim::of("Visitor"), &query).await.unwrap();
     assert_eq!(answers.len(), 3);
     assert!(answers[0].message.body.contains("I am a script"), "{}", answers[0].message.body);
 }
