@@ -4,6 +4,7 @@
 //! links lead, and in a worktree the name that it has in the repository. Any of them may be reserved. What is outside the
 //! project is nobody's business here.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,13 +23,8 @@ pub fn within(root: &Path, cwd: &Path, path: &str) -> Vec<String> {
     let (written, real_root) = (written(&cwd.join(path)), real(root));
     let real_file = real(&written);
     let found = [below(root, &written), below(&real_root, &real_file), in_tree(&real_root, &real(cwd), &real_file)];
-    let mut names = Vec::new();
-    for name in found.into_iter().flatten() {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let mut seen = HashSet::new();
+    found.into_iter().flatten().filter(|name| seen.insert(name.clone())).collect()
 }
 
 /// The path without `.` and `..`. What stands before a `..` may be a link, and then the way up is from where it leads.
