@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use http_body_util::{BodyDataStream, BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper_util::rt::TokioIo;
 use socket2::{SockRef, TcpKeepalive};
@@ -205,16 +205,6 @@ impl HttpAnswer {
     pub fn events(self) -> Events {
         Events { answer: self, decoder: Decoder::new(LARGEST_ANSWER), ready: VecDeque::new() }
     }
-
-    async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
-        while let Some(frame) = self.body.frame().await {
-            // Trailers are the other kind of frame, and say nothing to us.
-            if let Ok(data) = frame?.into_data() {
-                return Ok(Some(data));
-            }
-        }
-        Ok(None)
-    }
 }
 
 /// A stream of events, as they come.
@@ -231,9 +221,8 @@ impl Events {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
             }
-            let Some(chunk) = self.answer.chunk().await? else {
-                return Ok(None);
-            };
+            let next = BodyDataStream::new(&mut self.answer.body).next().await;
+            let Some(chunk) = next.transpose()? else { return Ok(None) };
             self.decoder.push(&chunk, &mut self.ready).map_err(|events::TooLarge| Failure::TooLarge)?;
         }
     }

@@ -123,6 +123,14 @@ impl Cli {
         Ok(cli)
     }
 
+    /// The help of a command, which has to be one of all commands.
+    fn help_of(name: &str) -> String {
+        let mut whole = Self::command();
+        whole.build();
+        let command = whole.find_subcommand_mut(name).expect("this command is one of all commands");
+        command.render_help().to_string().trim_end().to_owned()
+    }
+
     /// Whether to answer in JSON. Mail that is exported to standard output has it for itself: what else there is to say
     /// goes to standard error, as for people.
     pub fn answers_json(&self) -> bool {

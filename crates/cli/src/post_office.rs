@@ -51,7 +51,7 @@ pub fn visit(
 }
 
 /// Runs a command that asks an office to its end.
-pub fn run(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+pub fn run<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = small_runtime()?;
     let ended = runtime.block_on(command);
     // A name that is being looked up for a connection is not waited for.

@@ -64,10 +64,7 @@ pub fn run(words: &[OsString], global: &Global) -> ExitCode {
     };
     match answered {
         Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(said)) => {
-            output::answer(false, &serde_json::Value::Null, || said);
-            ExitCode::SUCCESS
-        }
+        Ok(Some(said)) => output::answer(false, &serde_json::Value::Null, || said),
         Err(error) => {
             output::note(&told(error));
             ExitCode::FAILURE
@@ -77,14 +74,9 @@ pub fn run(words: &[OsString], global: &Global) -> ExitCode {
 
 /// What a person is told who asks what this is; none if the first word asks for something else.
 fn about(words: &[OsString]) -> Option<String> {
-    let mut whole = Cli::command();
     match words.first()?.to_str()? {
-        "--help" | "-h" => {
-            whole.build();
-            let command = whole.find_subcommand_mut(COMMAND).expect("this command is one of all commands");
-            Some(command.render_help().to_string().trim_end().to_owned())
-        }
-        "--version" | "-V" => Some(whole.render_version().trim_end().to_owned()),
+        "--help" | "-h" => Some(Cli::help_of(COMMAND)),
+        "--version" | "-V" => Some(Cli::command().render_version().trim_end().to_owned()),
         _ => None,
     }
 }
@@ -104,11 +96,9 @@ const OPERATIONS: &str = "ensure-running, send, reply, inbox, check, all, thread
                           archive, delete, count";
 
 /// What is printed, if anything is.
-fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>> {
-    let mut given = Vec::with_capacity(words.len());
-    for word in words {
-        given.push(word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()))?);
-    }
+fn answer<'a>(words: &'a [OsString], global: &Global) -> anyhow::Result<Option<String>> {
+    let text = |word: &'a OsString| word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()));
+    let given: Vec<&str> = words.iter().map(text).collect::<anyhow::Result<_>>()?;
     let Some((operation, rest)) = given.split_first() else {
         bail!("no operation is named; there are: {OPERATIONS}");
     };
@@ -126,16 +116,13 @@ fn answer(words: &[OsString], global: &Global) -> anyhow::Result<Option<String>>
     let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
     let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
     let who = caller.map(|name| Caller { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
-    let mut said = None;
     post_office::run(async {
         let deliveries = Deliveries::open(config, project, who.clone()).await?.for_any_name();
         let done = perform(&deliveries, operation, argument, written.as_ref(), who.as_ref()).await;
         deliveries.post_office.write_out().await;
         deliveries.post_office.close().await;
-        said = done?;
-        Ok(ExitCode::SUCCESS)
-    })?;
-    Ok(said)
+        done
+    })
 }
 
 async fn perform(
@@ -158,15 +145,10 @@ async fn perform(
         }
         "send" => one(deliveries.send(argument, words()?).await?),
         "reply" => one(deliveries.reply(argument, words()?).await?),
-        change => {
-            match change {
-                "mark-read" => deliveries.mark_read(argument).await?,
-                "mark-unread" => deliveries.mark_unread(argument).await?,
-                "archive" => deliveries.archive(argument).await?,
-                _ => deliveries.delete(argument).await?,
-            }
-            Ok(None)
-        }
+        "mark-read" => Ok(deliveries.mark_read(argument).await.map(|()| None)?),
+        "mark-unread" => Ok(deliveries.mark_unread(argument).await.map(|()| None)?),
+        "archive" => Ok(deliveries.archive(argument).await.map(|()| None)?),
+        _ => Ok(deliveries.delete(argument).await.map(|()| None)?),
     }
 }
 

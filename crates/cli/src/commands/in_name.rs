@@ -1,7 +1,8 @@
 //! Requests that are made in an agent's name.
 
 use api::{
-    Actor, FetchInbox, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage, SendMessage, SetPresence, WaitForMail,
+    AcknowledgeMessage, Actor, EndSession, FetchInbox, Leave, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage,
+    SendMessage, SetPresence, WaitForMail,
 };
 
 /// A request that says who makes it, and in which project.
@@ -20,5 +21,5 @@ macro_rules! in_name {
     )+};
 }
 
-in_name!(agent_name: FetchInbox, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
+in_name!(agent_name: AcknowledgeMessage, EndSession, FetchInbox, Leave, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
 in_name!(sender_name: PostToChannel, ReplyMessage, SendMessage);

@@ -12,7 +12,8 @@ mod sending;
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Subcommand};
+use api::Actor;
+use clap::{Args, Subcommand};
 use mail::channels::SIGN;
 use mail::error::shown;
 use mail::provider::{Provider, ProviderDelivery};
@@ -25,6 +26,7 @@ use crate::identity::Acting;
 use crate::mailbox::{self, Caller, Mailbox};
 use crate::output;
 use crate::post_office::Refused;
+use messages::each;
 pub use receipt::warn;
 
 const EXAMPLES: &str = "\
@@ -158,14 +160,10 @@ impl Verb {
             Self::Peek(Ids { ids }) => messages::peek(visit, ids).await,
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
-            Self::Archive(ids) => messages::each(visit, ids, "archived", async |id| provider.archive(id).await).await,
-            Self::Delete(ids) => messages::each(visit, ids, "deleted", async |id| provider.delete(id).await).await,
-            Self::MarkRead(ids) => {
-                messages::each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await
-            }
-            Self::MarkUnread(ids) => {
-                messages::each(visit, ids, "marked unread", async |id| provider.mark_unread(id).await).await
-            }
+            Self::Archive(ids) => each(visit, ids, "archived", async |id| provider.archive(id).await).await,
+            Self::Delete(ids) => each(visit, ids, "deleted", async |id| provider.delete(id).await).await,
+            Self::MarkRead(ids) => each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await,
+            Self::MarkUnread(ids) => each(visit, ids, "marked unread", async |id| provider.mark_unread(id).await).await,
         }
     }
 }
@@ -185,9 +183,10 @@ impl Visit<'_> {
         self.mailbox.provider()
     }
 
-    /// The project, who acts there, and what proves that: what a verb wants to know of its caller.
-    fn caller(&self) -> (String, String, Option<String>) {
-        (self.project.to_owned(), self.who.name.clone(), self.who.token.clone())
+    /// Who asks a verb of the office.
+    fn actor(&self) -> Actor {
+        let Caller { name, token } = self.who.clone();
+        Actor { project_key: self.project.to_owned(), agent_name: name, registration_token: token }
     }
 
     /// A delivery that something is to be done with: only its recipient may.
@@ -234,10 +233,7 @@ fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
 
 /// Shows what there is to do, to somebody who did not say. What the environment sets is no word of theirs.
 fn help() -> ExitCode {
-    let mut whole = Cli::command();
-    whole.build();
-    let mail = whole.find_subcommand_mut("mail").expect("this command is one of all commands");
-    output::note(mail.render_help().to_string().trim_end());
+    output::note(&Cli::help_of("mail"));
     ExitCode::FAILURE
 }
 

@@ -7,7 +7,6 @@ use std::fmt;
 use api::Verb;
 use http::StatusCode;
 use mail::provider::{ProviderError, ProviderRefusal};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::hints;
@@ -153,43 +152,23 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-#[derive(Deserialize)]
-struct RpcAnswer {
-    result: Option<Value>,
-    error: Option<RpcFault>,
-}
-
-/// A refusal of the protocol, which has no code that programs match on.
-#[derive(Deserialize)]
-struct RpcFault {
-    #[serde(default)]
-    code: i64,
-    #[serde(default)]
-    message: String,
-}
-
 /// The answer to a verb that a server was asked.
 pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
-    serde_json::from_str(&text_of(V::NAME, line)?).map_err(|error| cannot_be_read(V::NAME, &error))
-}
-
-fn cannot_be_read(verb: &str, error: &serde_json::Error) -> Refused {
-    tracing::debug!(%error, verb, "an answer cannot be read");
-    Refused::older_server(verb)
+    serde_json::from_str(&text_of(V::NAME, line)?).map_err(|error| {
+        tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
+        Refused::older_server(V::NAME)
+    })
 }
 
 /// The text of the answer to a call.
 fn text_of(verb: &str, line: Option<&str>) -> Result<String, Refused> {
-    let result = match serde_json::from_str(line.ok_or_else(Refused::unanswered)?) {
-        Ok(RpcAnswer { error: Some(RpcFault { code: INVALID_PARAMS, message }), .. })
-            if message.starts_with("Unknown tool") =>
-        {
-            return Err(Refused::older_server(verb));
-        }
-        Ok(RpcAnswer { error: Some(fault), .. }) => return Err(Refused::new(NO_CODE, &fault.message, "")),
-        Ok(RpcAnswer { result: Some(result), .. }) if result.is_object() => result,
-        _ => return Err(Refused::unreadable(UNREADABLE)),
-    };
+    let answer: Value = serde_json::from_str(line.ok_or_else(Refused::unanswered)?).unwrap_or_default();
+    let (result, fault) = (&answer["result"], &answer["error"]);
+    if fault.is_object() {
+        let message = fault["message"].as_str().unwrap_or_default();
+        let is_unknown = fault["code"] == INVALID_PARAMS && message.starts_with("Unknown tool");
+        return Err(if is_unknown { Refused::older_server(verb) } else { Refused::new(NO_CODE, message, "") });
+    }
     if result["isError"] == true {
         let refused = Refused::of_content(result["structuredContent"].clone());
         // Every program asks with what it knows: what the server does not know came later.

@@ -100,9 +100,7 @@ fn key_of(given: &str, here: &Path) -> anyhow::Result<String> {
     let mut whole = here.to_path_buf();
     for part in Path::new(given).components() {
         match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
+            Component::ParentDir => _ = whole.pop(),
             Component::CurDir => {}
             part => whole.push(part),
         }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use api::{Ask, ReplyMessage};
 use mail::Office;
-use mail::ids::MessageId;
 use mail::mailboxes::DeliveredMessage;
 use mail::office::{Claim, DeliveriesRequest, Sign};
 use mail::presence::AWAKE;
@@ -23,8 +22,8 @@ const EVERY: Duration = Duration::from_secs(60);
 const MOST_AGENTS: usize = 100;
 /// How many answers a conversation gets.
 const MOST_ANSWERS: u32 = 3;
-/// How many deliveries are looked at in one go; what is left comes with the next look.
-const STEP: usize = 500;
+/// More messages than wait to be read in a project.
+const MOST_UNREAD: usize = 1_000;
 
 /// The agents of the sample, by their projects.
 pub(super) type ProjectMembers = BTreeMap<String, Vec<String>>;
@@ -51,43 +50,39 @@ async fn beat(office: &Office, members: &ProjectMembers) -> Result<(), mail::Err
     Ok(())
 }
 
-/// Answers strangers.
-#[derive(Default)]
-pub(super) struct Answering {
-    /// The newest delivery of each project that was looked at: the message, and its place among the deliveries.
-    seen: HashMap<String, (MessageId, usize)>,
-    /// How many answers each conversation got.
-    answers: HashMap<(String, String), u32>,
-}
+/// How many messages of each project and conversation came from strangers.
+pub(super) type Answers = HashMap<(String, String), u32>;
 
-impl Answering {
-    /// Answers whoever wrote since the last look.
-    pub(super) async fn look(&mut self, office: &Office, members: &ProjectMembers) -> anyhow::Result<()> {
-        for (project_key, names) in members {
-            let after = self.seen.get(project_key).copied();
-            let request = DeliveriesRequest { project_key, whose: None, unread_only: true, after, limit: STEP };
-            let is_asked =
-                |one: &&DeliveredMessage| names.contains(&one.recipient) && !names.contains(&one.message.from);
-            let deliveries = office.open_deliveries(request).await?;
-            self.seen.extend(deliveries.last().map(|last| (project_key.clone(), (last.message.id, last.place))));
-            for one in deliveries.iter().filter(is_asked) {
-                let answers = self.answers.entry((project_key.clone(), one.message.thread.clone())).or_default();
-                *answers += 1;
-                if *answers <= MOST_ANSWERS {
-                    answer(office, project_key, one).await?;
-                }
+/// Reads what strangers wrote to `members`, and answers it.
+pub(super) async fn answer_strangers(
+    answers: &mut Answers,
+    office: &Office,
+    members: &ProjectMembers,
+) -> anyhow::Result<()> {
+    for (project_key, names) in members {
+        let request =
+            DeliveriesRequest { project_key, whose: None, unread_only: true, after: None, limit: MOST_UNREAD };
+        for delivery in office.open_deliveries(request).await? {
+            let (message, recipient) = (&delivery.message, &delivery.recipient);
+            if names.contains(&message.from) || !names.contains(recipient) {
+                continue;
+            }
+            match message.ack_required {
+                true => office.acknowledge(project_key, Claim::of(recipient), message.id, "Seen, by a script.").await?,
+                false => office.mark_read(project_key, Claim::of(recipient), message.id).await?,
+            };
+            let count = answers.entry((project_key.clone(), message.thread.clone())).or_default();
+            *count += 1;
+            if *count <= MOST_ANSWERS {
+                answer(office, project_key, &delivery).await?;
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 async fn answer(office: &Office, project: &str, delivery: &DeliveredMessage) -> anyhow::Result<()> {
-    let (message, agent) = (&delivery.message, Claim::of(&delivery.recipient));
-    match message.ack_required {
-        true => office.acknowledge(project, agent, message.id, "Seen, by a script.").await?,
-        false => office.mark_read(project, agent, message.id).await?,
-    };
+    let message = &delivery.message;
     let body_md = format!(
         "Your message arrived, as number {}. This is the demo and I am a script, so that nobody thinks about it.\n\n\
          A real agent would have been told of it by its hook, by `wait_for_mail` or by a nudge, and would answer here.",

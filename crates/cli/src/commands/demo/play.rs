@@ -17,15 +17,15 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use toml::Table;
 
-use super::members::{Answering, ProjectMembers};
+use super::members::{Answers, ProjectMembers, answer_strangers};
 use super::sample::MAIN;
 use super::step::{Labels, Phrases, Reaction, Step, words_at};
 use crate::output;
 
 /// How long the play lasts.
 const LONGEST: Duration = Duration::from_secs(2 * 3600);
-/// After how many steps the workers come back who are away in the sample.
-const BACK_AFTER: u64 = 50;
+/// When so many messages wait that reading comes first.
+const MOST_WAITING: usize = 8;
 /// What the names of work items begin with, and the number of the first one that the play makes.
 const WORK: &str = "ws-";
 const FIRST_WORK: u32 = 41;
@@ -49,7 +49,7 @@ struct Script {
     topic: Vec<Phrases>,
     /// Scenes in which a worker, with another at hand, does a piece of work, or has something to say beside it.
     scene: Vec<Scene>,
-    /// A scene for each worker, who goes on with what the sample left open.
+    /// Scenes in which the first workers go on with what the sample left open.
     opening: Vec<Scene>,
 }
 
@@ -80,8 +80,8 @@ pub(super) struct Play {
     script: Script,
     tracks: VecDeque<Track>,
     /// What is done with mail that was sent, by and by.
-    reactions: Vec<Reaction>,
-    answering: Answering,
+    reactions: VecDeque<Reaction>,
+    answers: Answers,
     /// How many steps there were, and how many scenes began.
     steps: u64,
     begun: usize,
@@ -108,8 +108,8 @@ impl Play {
             members,
             script: Script::read()?,
             tracks: VecDeque::new(),
-            reactions: Vec::new(),
-            answering: Answering::default(),
+            reactions: VecDeque::new(),
+            answers: Answers::new(),
             steps: 0,
             begun: 0,
             given_up: 0,
@@ -140,40 +140,32 @@ impl Play {
     /// Lets somebody do something, and answers whoever wrote meanwhile.
     async fn step(&mut self) {
         self.steps += 1;
-        if let Err(error) = self.answering.look(&self.office, &self.members).await {
+        if let Err(error) = answer_strangers(&mut self.answers, &self.office, &self.members).await {
             self.complain("an answer", &error);
         }
-        // What was sent is read before somebody does the next thing.
-        for reaction in std::mem::take(&mut self.reactions) {
+        if (self.steps.is_multiple_of(2) || self.reactions.len() > MOST_WAITING)
+            && let Some(reaction) = self.reactions.pop_front()
+        {
             if let Err(error) = reaction.happen(&self.office).await {
                 self.complain("a reading", &error.into());
             }
+            return;
         }
-        for _ in 0..self.tracks.len() {
-            // Who played goes to the end, so that all come to it.
-            let Some(track) = self.tracks.pop_front() else { return };
-            let (track, is_done) = self.play(track).await;
-            self.tracks.push_back(track);
-            if is_done {
-                return;
-            }
-        }
+        // Who played goes to the end, so that all come to it.
+        let Some(track) = self.tracks.pop_front() else { return };
+        let track = self.play(track).await;
+        self.tracks.push_back(track);
     }
 
-    /// Plays the next step of a track; whether there was one that does not wait.
-    async fn play(&mut self, mut track: Track) -> (Track, bool) {
-        let is_away = track.worker >= 2 && self.steps < BACK_AFTER;
-        let Some(written) = track.scene.step.get(track.at).filter(|_| !is_away) else { return (track, false) };
+    /// Plays the next step of a track, and says how that goes on.
+    async fn play(&mut self, mut track: Track) -> Track {
         let (project, labels) = (track.scene.project.as_deref().unwrap_or(MAIN), &mut track.labels);
         let mut words = words_at(self.office.now(), &format!("{} {}", self.begun, self.steps));
         words.extend(track.words.clone());
-        let taken = match Step::read(written, project, &words, labels) {
-            Ok(step) => step.happen(&self.office, project, labels).await,
-            Err(error) => Err(error),
-        };
-        match taken {
-            Ok(None) => return (track, false),
-            Ok(Some(reactions)) => {
+        let written = &track.scene.step[track.at];
+        let taken = async { Step::read(written, project, &words, labels)?.happen(&self.office, project, labels).await };
+        match taken.await {
+            Ok(reactions) => {
                 self.reactions.extend(reactions);
                 track.at += 1;
             }
@@ -185,9 +177,9 @@ impl Play {
             }
         }
         if track.at == track.scene.step.len() {
-            track = self.next_scene(track.worker);
+            return self.next_scene(track.worker);
         }
-        (track, true)
+        track
     }
 
     fn complain(&mut self, what: &str, error: &anyhow::Error) {
@@ -207,11 +199,7 @@ impl Play {
         let chosen = [
             ("worker", workers[worker].clone()),
             ("other", workers[other].clone()),
-            ("tests", (180 + turn % 60).to_string()),
-            ("seconds", (41 + turn % 17).to_string()),
-            ("context", (40 + turn % 30).to_string()),
             ("commit", hash[..7].to_owned()),
-            ("commit2", hash[7..14].to_owned()),
             ("work", format!("{WORK}{}", self.next_work)),
         ];
         words.extend(chosen.map(|(name, text)| (name.to_owned(), text)));

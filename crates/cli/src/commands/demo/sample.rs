@@ -98,7 +98,7 @@ impl Sample {
             now = at;
             let step = Step::read(written, project, &words_at(clock.now(), &written.to_string()), &labels)?;
             let reactions = step.happen(&office, project, &mut labels).await;
-            let reactions = reactions.with_context(|| format!("the sample's step {written}"))?.unwrap_or_default();
+            let reactions = reactions.with_context(|| format!("the sample's step {written}"))?;
             let is_read = now < second(NOT_YET_READ);
             for reaction in reactions.iter().filter(|_| is_read) {
                 reaction.happen(&office).await?;

@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use api::answers::SentAnswer;
 use api::{
-    Ask, EnsureProject, FileReservationPaths, ListReservations, RegisterAgent, ReleaseFileReservations, ReplyMessage,
-    SendMessage, SetPresence, VerbRequest,
+    Ask, EnsureProject, FileReservationPaths, RegisterAgent, ReleaseFileReservations, ReplyMessage, SendMessage,
+    SetPresence, VerbRequest,
 };
 use jiff::Timestamp;
 use mail::ids::MessageId;
@@ -24,8 +25,6 @@ use super::super::validate::message_id;
 
 /// Stands for every recipient.
 const EVERYBODY: &str = "all";
-/// More reservations than there are at any time.
-const MOST_RESERVATIONS: u32 = 1_000;
 
 /// Words, and what each stands for.
 pub(super) type Phrases = BTreeMap<String, String>;
@@ -68,9 +67,6 @@ pub(super) enum Deed {
     /// Stands in line for files.
     #[serde(deserialize_with = "request")]
     Line(FileReservationPaths),
-    /// Goes on once somebody holds files.
-    #[serde(deserialize_with = "request")]
-    UntilHeld(ReleaseFileReservations),
     #[serde(deserialize_with = "request")]
     Release(ReleaseFileReservations),
 }
@@ -102,22 +98,32 @@ impl Step {
         step.try_into().with_context(|| format!("the step {written}"))
     }
 
-    /// Takes it, and says what others will do about it; nothing if it has to wait.
+    /// Takes it, and says what others will do about it.
     pub(super) async fn happen(
         self,
         office: &Arc<Office>,
         project: &str,
         labels: &mut Labels,
-    ) -> anyhow::Result<Option<Vec<Reaction>>> {
+    ) -> anyhow::Result<Vec<Reaction>> {
         let sent = match self.deed {
-            Deed::Send(request) => request.ask(office).await?,
-            Deed::Reply(request) => request.ask(office).await?,
-            other => return Ok(other.happen(office, project).await?.then(Vec::new)),
+            Deed::Send(request) => Some(request.ask(office).await?),
+            Deed::Reply(request) => Some(request.ask(office).await?),
+            Deed::Join(request) => {
+                EnsureProject { human_key: project.to_owned() }.ask(office).await?;
+                request.ask(office).await.map(|_| None)?
+            }
+            Deed::Is(request) => request.ask(office).await.map(|_| None)?,
+            Deed::Reserve(request) => request.ask(office).await.map(|_| None)?,
+            Deed::Release(request) => request.ask(office).await.map(|_| None)?,
+            Deed::Line(request) => {
+                tokio::spawn(stand_in_line(request, office.clone()));
+                None
+            }
         };
-        let message = sent.message;
+        let Some(SentAnswer { message, bcc, .. }) = sent else { return Ok(Vec::new()) };
         labels.extend(self.label.map(|label| (label, message.id)));
         let names = |listed: &[String], name: &str| listed.iter().any(|one| one == EVERYBODY || one == name);
-        let recipients = message.to.into_iter().chain(message.cc).filter(|name| !name.starts_with('#')).chain(sent.bcc);
+        let recipients = message.to.into_iter().chain(message.cc).filter(|name| !name.starts_with('#')).chain(bcc);
         let reaction = |agent: String| Reaction {
             project: project.to_owned(),
             message: MessageId(message.id),
@@ -125,31 +131,7 @@ impl Step {
             is_archived: names(&self.archived, &agent),
             agent,
         };
-        Ok(Some(recipients.filter(|name| !names(&self.unread, name)).map(reaction).collect()))
-    }
-}
-
-impl Deed {
-    /// Does what sends no message; whether that need not wait.
-    async fn happen(self, office: &Arc<Office>, project: &str) -> anyhow::Result<bool> {
-        match self {
-            Self::Send(_) | Self::Reply(_) => bail!("a message has recipients"),
-            Self::Join(request) => {
-                EnsureProject { human_key: project.to_owned() }.ask(office).await?;
-                request.ask(office).await?;
-            }
-            Self::Is(request) => _ = request.ask(office).await?,
-            Self::Reserve(request) => _ = request.ask(office).await?,
-            Self::Release(request) => _ = request.ask(office).await?,
-            Self::Line(request) => drop(tokio::spawn(stand_in_line(request, office.clone()))),
-            Self::UntilHeld(ReleaseFileReservations { project_key, agent_name, paths, .. }) => {
-                let request = ListReservations { project_key, limit: Some(MOST_RESERVATIONS), after: None };
-                let held = request.ask(office).await?.reservations;
-                let holds = |path: &String| held.iter().any(|one| one.agent == agent_name && one.path_pattern == *path);
-                return Ok(paths.iter().flatten().all(holds));
-            }
-        }
-        Ok(true)
+        Ok(recipients.filter(|name| !names(&self.unread, name)).map(reaction).collect())
     }
 }
 

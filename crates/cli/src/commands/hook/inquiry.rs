@@ -158,8 +158,7 @@ impl Inquiry<'_> {
 
     /// Says that the agent's last session ended.
     pub async fn end_session(&self) -> Result<(), Refused> {
-        let Actor { project_key, agent_name, registration_token } = self.actor();
-        self.ask(EndSession { project_key, agent_name, registration_token }).await.map(drop)
+        self.ask(EndSession::default().by(self.actor())).await.map(drop)
     }
 
     fn actor(&self) -> Actor {

@@ -144,9 +144,8 @@ pub fn reason_to_go_on(new_mail: &[NewMail]) -> Option<String> {
 
 /// A body as it is told: no line of it can be taken for the headline of another message.
 fn quoted(body: &str) -> String {
-    let lines = fence::lines(body);
-    let quoted = lines.lines().map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") });
-    quoted.collect::<Vec<_>>().join("\n")
+    let quoted = |line: &str| if line.is_empty() { ">".to_owned() } else { format!("> {line}") };
+    fence::lines(body).lines().map(quoted).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use mail::messages::Vouched;
 use mail::provider::{Count, ProviderDelivery};
 use serde_json::{Value, json};
 
+use super::super::in_name::InName;
 use super::ago::ago;
 use super::delivery::Seen;
 use super::{Visit, delivery};
@@ -89,22 +90,30 @@ impl Inbox {
         if self.all {
             return all(visit, &self.limit).await;
         }
-        let deliveries = visit.provider().inbox(&visit.who.name).await?;
-        Ok(list(visit, &self.limit, &deliveries, "No unread mail."))
+        Ok(deliveries(visit, self.limit.of(&visit.provider().inbox(&visit.who.name).await?), "No unread mail."))
     }
 }
 
 /// Prints all that is open.
 pub async fn all(visit: &Visit<'_>, limit: &Limit) -> anyhow::Result<ExitCode> {
-    let deliveries = visit.provider().all(&visit.who.name).await?;
-    Ok(list(visit, limit, &deliveries, "No mail."))
+    Ok(deliveries(visit, limit.of(&visit.provider().all(&visit.who.name).await?), "No mail."))
 }
 
-fn list(visit: &Visit<'_>, limit: &Limit, deliveries: &[ProviderDelivery], nothing: &str) -> ExitCode {
-    let newest = limit.of(deliveries);
-    let json: Vec<Value> = newest.iter().map(delivery::to_value).collect();
-    output::answer_or(visit.as_json, newest.is_empty().then_some(nothing), &json.into(), || {
-        delivery::table(newest, SystemClock.now(), &Screen::of_stdout())
+fn deliveries(visit: &Visit<'_>, newest: &[ProviderDelivery], nothing: &str) -> ExitCode {
+    list(visit, newest, nothing, delivery::to_value, |now, screen| delivery::table(newest, now, screen))
+}
+
+/// Prints a list: each item for programs, a table for people, who are told where there is `nothing`.
+fn list<T>(
+    visit: &Visit<'_>,
+    items: &[T],
+    nothing: &str,
+    to_value: fn(&T) -> Value,
+    table: impl FnOnce(Timestamp, &Screen) -> String,
+) -> ExitCode {
+    let json: Value = items.iter().map(to_value).collect();
+    output::answer_or(visit.as_json, items.is_empty().then_some(nothing), &json, || {
+        table(SystemClock.now(), &Screen::of_stdout())
     })
 }
 
@@ -148,10 +157,8 @@ impl Search {
         };
         let mut found = office.ask(request).await?;
         found.reverse();
-        let json: Vec<Value> = found.iter().map(to_value).collect();
-        Ok(output::answer_or(visit.as_json, found.is_empty().then_some("Nothing was found."), &json.into(), || {
-            let now = SystemClock.now();
-            FOUND.text(found.iter().map(|found| row(found, now)), &Screen::of_stdout())
+        Ok(list(visit, &found, "Nothing was found.", to_value, |now, screen| {
+            FOUND.text(found.iter().map(|found| row(found, now)), screen)
         }))
     }
 }
@@ -198,16 +205,11 @@ impl Outbox {
     /// Prints the list.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
         let office = visit.mailbox.office("sent")?;
-        let (project_key, agent_name, registration_token) = visit.caller();
-        let (limit, include_bodies) = (Some(self.limit), Some(false));
-        let request =
-            ReadOutbox { project_key, agent_name, limit, before_id: None, include_bodies, registration_token };
-        let mut sent = office.ask(request).await?.messages;
+        let request = ReadOutbox { limit: Some(self.limit), include_bodies: Some(false), ..ReadOutbox::default() };
+        let mut sent = office.ask(request.by(visit.actor())).await?.messages;
         sent.reverse();
-        let json: Vec<Value> = sent.iter().map(followed_to_value).collect();
-        Ok(output::answer_or(visit.as_json, sent.is_empty().then_some("Nothing was sent."), &json.into(), || {
-            let now = SystemClock.now();
-            SENT.text(sent.iter().flat_map(|sent| rows(sent, now)), &Screen::of_stdout())
+        Ok(list(visit, &sent, "Nothing was sent.", followed_to_value, |now, screen| {
+            SENT.text(sent.iter().flat_map(|sent| rows(sent, now)), screen)
         }))
     }
 }
@@ -241,19 +243,10 @@ fn followed_to_value(FollowedAnswer { message, recipients }: &FollowedAnswer) ->
 /// A line for the channel, if there is one, and for each recipient; the first has what is the same for all.
 fn rows(FollowedAnswer { message, recipients }: &FollowedAnswer, now: Timestamp) -> Vec<[Cell; 5]> {
     let blank = Cell::default;
-    let mut rows: Vec<[Cell; 5]> = Vec::with_capacity(recipients.len());
-    for channel in message.to.iter().filter(|name| name.starts_with(SIGN)) {
-        rows.push([blank(), channel.clone().into(), blank(), blank(), blank()]);
-    }
-    for recipient in recipients {
-        rows.push([
-            blank(),
-            recipient.name.clone().into(),
-            state(recipient, message.ack_required).into(),
-            blank(),
-            blank(),
-        ]);
-    }
+    let channels = message.to.iter().filter(|name| name.starts_with(SIGN)).map(|channel| (channel, String::new()));
+    let agents = recipients.iter().map(|recipient| (&recipient.name, state(recipient, message.ack_required)));
+    let row = |(name, state): (&String, String)| [blank(), name.clone().into(), state.into(), blank(), blank()];
+    let mut rows: Vec<[Cell; 5]> = channels.chain(agents).map(row).collect();
     if let Some([id, _, _, subject, when]) = rows.first_mut() {
         *id = message.id.to_string().into();
         *subject = message.subject.clone().into();

@@ -12,6 +12,7 @@ use mail::mailboxes::DeliveryId;
 use mail::provider::{ProviderDelivery, ProviderError};
 use serde_json::{Value, json};
 
+use super::super::in_name::InName;
 use super::delivery::Seen;
 use super::lists::seen;
 use super::{ALL, Ids, Visit, advised};
@@ -163,10 +164,9 @@ impl Ack {
         let named = DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })?;
         // The office acknowledges messages: that a delivery of somebody else was named, it cannot know.
         visit.own(id).await?;
-        let (project_key, agent_name, registration_token) = visit.caller();
         let (message_id, ack_body) = (named.message.0, self.message.clone());
-        let request = AcknowledgeMessage { project_key, agent_name, message_id, ack_body, registration_token };
-        office.ask(request).await.map(drop)
+        let request = AcknowledgeMessage { message_id, ack_body, ..AcknowledgeMessage::default() };
+        office.ask(request.by(visit.actor())).await.map(drop)
     }
 }
 

@@ -16,6 +16,7 @@ use mail::provider::ProviderDelivery;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::super::in_name::InName;
 use super::delivery::Seen;
 use super::lists::{recipient_to_value, state};
 use super::sending::Afterwards;
@@ -195,16 +196,13 @@ async fn answer_to(visit: &Visit<'_>, sent: &Sent, seconds: u64) -> anyhow::Resu
 async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::Result<Arrived> {
     let keys = [("project", Some(visit.project)), ("registration_token", visit.who.token.as_deref())];
     let watch = office.watch([resource("inbox", &visit.who.name, &keys)]);
-    let (project_key, agent_name, registration_token) = visit.caller();
     let request = FetchInbox {
-        project_key,
-        agent_name,
         thread_id: Some(sent.threads[0].clone()),
         include_bodies: Some(false),
         limit: Some(LOOKED_AT),
-        registration_token,
         ..FetchInbox::default()
     };
+    let request = request.by(visit.actor());
     let message_id: i64 = sent.ids[0].parse().context("the office named what was sent by no number")?;
     loop {
         match office.ask(request.clone()).await {

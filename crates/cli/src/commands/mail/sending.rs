@@ -3,6 +3,7 @@
 //! Our own office takes one message for all recipients; other backends take a delivery for each, and refuse what they
 //! do not know. What is told afterwards is in `receipt`.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -14,6 +15,7 @@ use mail::messages::Importance;
 use mail::provider::{ProviderError, Words};
 
 use super::super::given::{Body, recipient};
+use super::super::in_name::InName;
 use super::Visit;
 use super::receipt::Sent;
 use crate::output::{self, text};
@@ -125,19 +127,12 @@ impl Send {
 
     /// The names that were given, each once.
     fn recipients(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.names.iter().chain(&self.to) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
+        let mut seen = HashSet::new();
+        self.names.iter().chain(&self.to).filter(|name| seen.insert(*name)).cloned().collect()
     }
 
     fn request(&self, visit: &Visit<'_>, body: &str) -> SendMessage {
-        SendMessage {
-            project_key: visit.project.to_owned(),
-            sender_name: visit.who.name.clone(),
+        let request = SendMessage {
             to: if self.all { vec![EVERYONE.to_owned()] } else { self.recipients() },
             cc: self.cc.clone(),
             subject: self.subject.clone(),
@@ -146,9 +141,9 @@ impl Send {
             importance: self.importance.clone(),
             ack_required: self.ack.then_some(true),
             idempotency_key: self.idempotency_key.clone(),
-            registration_token: visit.who.token.clone(),
             ..SendMessage::default()
-        }
+        };
+        request.by(visit.actor())
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<Sent> {
@@ -220,16 +215,14 @@ impl Reply {
             // The office answers messages: that there is no such delivery, it cannot know.
             visit.provider().get(&self.id).await?;
         }
-        Ok(ReplyMessage {
-            project_key: visit.project.to_owned(),
+        let request = ReplyMessage {
             message_id: named.message.0,
-            sender_name: visit.who.name.clone(),
             body_md: body.to_owned(),
             subject: self.subject.clone(),
             ack_required: self.ack.then_some(true),
-            registration_token: visit.who.token.clone(),
             ..ReplyMessage::default()
-        })
+        };
+        Ok(request.by(visit.actor()))
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> Result<Sent, ProviderError> {

@@ -138,11 +138,7 @@ impl TryFrom<ExportLine> for Record {
         if line.id < 1 {
             bail!("id '{}' is not a message's", line.id);
         }
-        let kind = match &line.kind {
-            None => None,
-            Some(kind) => Some(Kind::parse(kind).with_context(|| format!("kind '{kind}' is not known"))?),
-        };
-        let importance = Importance::parse(&line.importance);
+        let kind = line.kind.as_deref().map(|word| known("kind", word, Kind::parse(word))).transpose()?;
         let vouched = Vouched::parse(&line.vouched);
         check_thread(&line.thread_id)?;
         let texts = [("subject", &line.subject), ("body_md", &line.body_md), ("door", &line.door)];
@@ -161,12 +157,12 @@ impl TryFrom<ExportLine> for Record {
             body: line.body_md,
             thread: line.thread_id,
             reply_to: line.reply_to.map(MessageId),
-            importance: importance.with_context(|| format!("importance '{}' is not known", line.importance))?,
+            importance: known("importance", &line.importance, Importance::parse(&line.importance))?,
             ack_required: line.ack_required,
             kind,
             work_id: line.work_id,
             door: line.door,
-            vouched: vouched.with_context(|| format!("vouched '{}' is not known", line.vouched))?,
+            vouched: known("vouched", &line.vouched, vouched)?,
             created_at: time(&line.created_ts)?,
         };
         let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
@@ -218,7 +214,7 @@ impl TryFrom<DeliveryLine> for Delivery {
         check_text("ack_body", &line.ack_body)?;
         Ok(Self {
             recipient: name(&line.name)?,
-            role: role.with_context(|| format!("role '{}' is not known", line.role))?,
+            role: known("role", &line.role, role)?,
             state: DeliveryState {
                 shown_at: line.shown_ts.as_deref().map(time).transpose()?,
                 read_at: line.read_ts.as_deref().map(time).transpose()?,
@@ -245,6 +241,11 @@ fn recipients(names: &[String], post: Option<&NewPost>) -> anyhow::Result<Vec<St
 /// A name that an agent may have. Only such a name was ever given out, so that mail that was exported has no other.
 fn name(text: &str) -> anyhow::Result<String> {
     Ok(AgentName::parse(text)?.as_str().to_owned())
+}
+
+/// What a word was read as, if it is one of those that there are.
+fn known<T>(what: &str, word: &str, read: Option<T>) -> anyhow::Result<T> {
+    read.with_context(|| format!("{what} '{word}' is not known"))
 }
 
 fn check_thread(text: &str) -> anyhow::Result<()> {

@@ -4,36 +4,25 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Where a watcher begins if nobody ever watched there.
+/// Where a watcher begins if nobody ever watched there: with what came so long ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
-    /// With what comes from now on.
-    Now,
-    /// With all that there is.
-    Start,
-    /// With what came so long ago.
-    Ago(Duration),
-}
+pub struct Since(Duration);
 
 impl Since {
     /// Reads `now`, `start`, or a duration.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
-            "now" => Ok(Self::Now),
-            "start" => Ok(Self::Start),
-            ago => duration(ago)
-                .map(Self::Ago)
-                .map_err(|_| format!("'{ago}' is neither now, start, nor a time such as 10m")),
+            "now" => Ok(Self(Duration::ZERO)),
+            "start" => Ok(Self(Duration::MAX)),
+            ago => {
+                duration(ago).map(Self).map_err(|_| format!("'{ago}' is neither now, start, nor a time such as 10m"))
+            }
         }
     }
 
     /// The time that is meant.
     pub fn time(self, now: Timestamp) -> Timestamp {
-        let ago = match self {
-            Self::Now => return now,
-            Self::Start => return Timestamp::MIN,
-            Self::Ago(ago) => SignedDuration::try_from(ago).unwrap_or(SignedDuration::MAX),
-        };
+        let ago = SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX);
         now.checked_sub(ago).unwrap_or(Timestamp::MIN)
     }
 }
@@ -82,7 +71,7 @@ mod tests {
         assert_eq!(Since::parse("now").unwrap().time(now), now);
         assert_eq!(Since::parse("start").unwrap().time(now), Timestamp::MIN);
         assert_eq!(Since::parse("10m").unwrap().time(now), "2026-01-11T16:20:00Z".parse().unwrap());
-        assert_eq!(Since::Ago(Duration::MAX).time(now), Timestamp::MIN);
+        assert_eq!(Since(Duration::MAX).time(now), Timestamp::MIN);
         assert!(Since::parse("yesterday").unwrap_err().contains("'yesterday'"));
     }
 }

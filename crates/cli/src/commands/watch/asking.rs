@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use api::answers::{MessageAnswer, PostAnswer, Word};
 use api::{
-    Actor, Ask, FinishRun, HoldWatch, Leave, ListRuns, ReadChannel, ReadMessage, ReadOutbox, ReadThread, RunAnswer,
+    Ask, FinishRun, HoldWatch, Leave, ListRuns, ReadChannel, ReadMessage, ReadOutbox, ReadThread, RunAnswer,
     SetPresence, TakeMessage, TakenAnswer, WaitForMail,
 };
 use mail::agents::EVERYONE;
@@ -138,8 +138,7 @@ impl<'a> Watching<'a> {
 
     /// Says that the agent is not there any more.
     pub(super) async fn leave(&self) {
-        let Actor { project_key, agent_name, registration_token } = self.plan.actor.clone();
-        self.note(Leave { project_key, agent_name, registration_token }).await;
+        self.note(Leave::default().by(self.plan.actor.clone())).await;
     }
 
     /// Asks once, of what is not worth waiting for.
