@@ -73,11 +73,16 @@ impl Twin {
         }
     }
 
-    /// The name of a member, and what stands before and behind it.
-    fn key(&mut self, is_first: bool, key: &str) {
+    /// The name of a member, and what stands before and behind it. It is a name of our own, so nothing in it is looked at.
+    fn key(&mut self, is_first: bool, key: &'static str) {
+        debug_assert_eq!(clean_length(key.as_bytes()), key.len(), "'{key}' needs no escape");
         self.element(is_first);
-        self.text(key);
-        self.both(b":");
+        for (text, quote) in [(&mut self.plain, "\""), (&mut self.escaped, "\\\"")] {
+            text.extend_from_slice(quote.as_bytes());
+            text.extend_from_slice(key.as_bytes());
+            text.extend_from_slice(quote.as_bytes());
+            text.push(b':');
+        }
     }
 
     fn element(&mut self, is_first: bool) {

@@ -14,7 +14,7 @@ impl Twin {
     }
 
     /// The members of `{"variant":…}`.
-    fn variant(&mut self, variant: &str, begin: &[u8], end: &'static [u8]) -> Members<'_> {
+    fn variant(&mut self, variant: &'static str, begin: &[u8], end: &'static [u8]) -> Members<'_> {
         self.both(b"{");
         self.key(true, variant);
         self.members(begin, end)
@@ -162,7 +162,7 @@ pub(super) struct Members<'a> {
 }
 
 impl Members<'_> {
-    fn begin_key(&mut self, key: &str) {
+    fn begin_key(&mut self, key: &'static str) {
         let is_first = std::mem::take(&mut self.is_first);
         self.twin.key(is_first, key);
     }
