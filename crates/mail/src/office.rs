@@ -34,7 +34,6 @@ pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::DeliveriesRequest;
 pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
-pub use overview::ListingRequest;
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;

@@ -19,7 +19,7 @@ pub const EXCERPT: usize = 280;
 pub const MOST_COUNTED: usize = 50_000;
 
 /// Which mail to list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// The project.
     pub project: ProjectId,
@@ -45,17 +45,7 @@ pub struct Listing {
 impl Listing {
     /// All mail of a project.
     pub fn newest(project: ProjectId, limit: usize) -> Self {
-        Self {
-            project,
-            agent: None,
-            unread_only: false,
-            ack_due_only: false,
-            urgent_only: false,
-            archived_only: false,
-            kind: None,
-            before: None,
-            limit,
-        }
+        Self { project, limit, ..Self::default() }
     }
 }
 

@@ -14,8 +14,11 @@ pub(super) trait InName {
 macro_rules! in_name {
     ($name:ident: $($request:ident),+) => {$(
         impl InName for $request {
-            fn by(self, Actor { project_key, agent_name: $name, registration_token }: Actor) -> Self {
-                Self { project_key, $name, registration_token, ..self }
+            fn by(mut self, actor: Actor) -> Self {
+                self.project_key = actor.project_key;
+                self.$name = actor.agent_name;
+                self.registration_token = actor.registration_token;
+                self
             }
         }
     )+};

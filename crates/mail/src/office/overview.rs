@@ -4,71 +4,42 @@
 
 use std::cmp::Reverse;
 
-use formats::Kind;
-
 use super::Office;
 use crate::error::Error;
-use crate::ids::{AgentId, MessageId};
+use crate::ids::AgentId;
 use crate::overview::{Listed, Listing};
 use crate::projects::Project;
 
 /// How many projects are looked at, where none is named.
 const MOST_PROJECTS: usize = 1_000;
 
-/// Which mail is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ListingRequest<'a> {
-    /// The project; without one, all of them.
-    pub project_key: Option<&'a str>,
-    /// Only mail of the agent of this name, in every project that has one.
-    pub agent: Option<&'a str>,
-    /// Only what is not read yet.
-    pub unread_only: bool,
-    /// Only what lacks an acknowledgement.
-    pub ack_due_only: bool,
-    /// Only what is of high importance, or urgent.
-    pub urgent_only: bool,
-    /// Only what is archived.
-    pub archived_only: bool,
-    /// Only what is of this kind.
-    pub kind: Option<Kind>,
-    /// Only messages with a lower number. Numbers rise over all projects.
-    pub before: Option<MessageId>,
-    /// At most so many, the newest.
-    pub limit: usize,
-}
-
 impl Office {
-    /// Mail at a glance, newest first, of one project or of all. Changes nothing.
-    pub async fn listing(&self, request: ListingRequest<'_>) -> Result<Vec<(Project, Listed)>, Error> {
-        let projects = match request.project_key {
+    /// Mail at a glance, newest first, of one project or of all, and of the agent of that name in each, if one is named;
+    /// `wanted` says which else. Changes nothing.
+    pub async fn listing(
+        &self,
+        project_key: Option<&str>,
+        agent: Option<&str>,
+        wanted: &Listing,
+    ) -> Result<Vec<(Project, Listed)>, Error> {
+        let projects = match project_key {
             Some(key) => vec![self.project(key).await?],
             None => self.store.projects(None, MOST_PROJECTS).await?,
         };
         let mut found: Vec<(Project, Listed)> = Vec::new();
         for project in projects {
-            let agent = match request.agent {
-                Some(name) => match self.listed_agent(&project, name, request.project_key.is_some()).await? {
+            let agent = match agent {
+                Some(name) => match self.listed_agent(&project, name, project_key.is_some()).await? {
                     Some(agent) => Some(agent),
                     None => continue,
                 },
                 None => None,
             };
-            let listing = Listing {
-                project: project.id,
-                agent,
-                unread_only: request.unread_only,
-                ack_due_only: request.ack_due_only,
-                urgent_only: request.urgent_only,
-                archived_only: request.archived_only,
-                kind: request.kind,
-                before: request.before,
-                limit: request.limit,
-            };
+            let listing = Listing { project: project.id, agent, ..wanted.clone() };
             let listed = self.store.listing(&listing).await?;
             found.extend(listed.into_iter().map(|listed| (project.clone(), listed)));
             found.sort_by_key(|(_, listed)| Reverse(listed.message.id));
-            found.truncate(request.limit);
+            found.truncate(wanted.limit);
         }
         Ok(found)
     }

@@ -6,8 +6,7 @@ use formats::Kind;
 use jiff::Timestamp;
 use mail::ids::MessageId;
 use mail::messages::{Importance, Message};
-use mail::office::ListingRequest;
-use mail::overview::Listed;
+use mail::overview::{Listed, Listing};
 use mail::projects::Project;
 use mail::{Error, Office};
 use serde::{Deserialize, Deserializer};
@@ -204,9 +203,9 @@ struct MailboxPage {
 pub async fn show(Query(query): Query<MailQuery>, visit: Visit) -> PageResult {
     let office = visit.office();
     let project = visit.project_if_any(&query.project).await?;
-    let request = ListingRequest {
-        project_key: project.as_ref().map(|project| project.slug.as_str()),
-        agent: Some(query.agent.trim()).filter(|agent| !agent.is_empty()),
+    let project_key = project.as_ref().map(|project| project.slug.as_str());
+    let agent = Some(query.agent.trim()).filter(|agent| !agent.is_empty());
+    let wanted = Listing {
         unread_only: query.unread,
         ack_due_only: query.ack,
         urgent_only: query.urgent,
@@ -214,8 +213,9 @@ pub async fn show(Query(query): Query<MailQuery>, visit: Visit) -> PageResult {
         kind: Kind::all().find(|kind| kind.as_str() == query.kind),
         before: query.before.map(MessageId),
         limit: MESSAGES + 1,
+        ..Listing::default()
     };
-    let listed = match office.listing(request).await {
+    let listed = match office.listing(project_key, agent, &wanted).await {
         // Somebody who types a name is not sent to another page for a slip.
         Err(Error::UnknownAgent { .. }) => Vec::new(),
         listed => listed?,

@@ -3,7 +3,8 @@
 use askama::Template;
 use jiff::{SignedDuration, Timestamp};
 use mail::ids::ProjectId;
-use mail::office::{ListingRequest, WorkRequest};
+use mail::office::WorkRequest;
+use mail::overview::Listing;
 use mail::projects::Project;
 use mail::work::State as WorkState;
 use mail::{Error, Office};
@@ -109,7 +110,7 @@ pub async fn show(Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
     }
     // Whoever is stuck comes first.
     cards.sort_by_key(|card| std::cmp::Reverse((card.overdue > 0, card.help > 0)));
-    let listed = office.listing(ListingRequest { limit: NEWEST, ..ListingRequest::default() }).await?;
+    let listed = office.listing(None, None, &Listing { limit: NEWEST, ..Listing::default() }).await?;
     let frame = visit.frame("Overview", "overview");
     let messages = listed.iter().map(|(project, listed)| row(project, listed, projects.len() > 1, frame.now)).collect();
     visit.page(&OverviewPage { frame, cards, messages, next: api::next(&projects, PROJECTS, |last| last.id.0) })

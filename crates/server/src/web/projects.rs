@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
-use mail::office::ListingRequest;
+use mail::overview::Listing;
 
 use super::frame::Frame;
 use super::messages::{MessageRow, row};
@@ -31,8 +31,7 @@ struct ProjectPage {
 pub async fn show(Path(slug): Path<String>, Query(query): Query<PageQuery>, visit: Visit) -> PageResult {
     let office = visit.office();
     let project = visit.project(&slug).await?;
-    let request = ListingRequest { project_key: Some(&slug), limit: NEWEST, ..ListingRequest::default() };
-    let listed = office.listing(request).await?;
+    let listed = office.listing(Some(&slug), None, &Listing { limit: NEWEST, ..Listing::default() }).await?;
     let card = card(office, &project).await?;
     let frame = visit.frame(&card.name, "project").about(&project).done(query.done.as_deref());
     let messages = listed.iter().map(|(project, listed)| row(project, listed, false, frame.now)).collect();

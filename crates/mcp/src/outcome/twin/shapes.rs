@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde::ser::{Error as _, Serializer};
-use serde_json::Error;
 use serde_json::ser::{CompactFormatter, Formatter};
+use serde_json::{Error, Result};
 
 use super::Twin;
 
@@ -23,7 +23,7 @@ impl Twin {
 
 macro_rules! numbers {
     ($($method:ident: $type:ty => $write:ident),+ $(,)?) => {$(
-        fn $method(self, value: $type) -> Result<(), Error> {
+        fn $method(self, value: $type) -> Result<()> {
             self.number(|into| CompactFormatter.$write(into, value.into()))
         }
     )+};
@@ -48,55 +48,52 @@ impl<'a> Serializer for &'a mut Twin {
         serialize_u32: u32 => write_u64, serialize_u64: u64 => write_u64,
     }
 
-    fn serialize_f32(self, value: f32) -> Result<(), Error> {
-        match value.is_finite() {
-            true => self.number(|into| CompactFormatter.write_f32(into, value)),
-            false => self.serialize_unit(),
-        }
+    fn serialize_f32(self, value: f32) -> Result<()> {
+        self.serialize_f64(value.into())
     }
 
-    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+    fn serialize_f64(self, value: f64) -> Result<()> {
         match value.is_finite() {
             true => self.number(|into| CompactFormatter.write_f64(into, value)),
             false => self.serialize_unit(),
         }
     }
 
-    fn serialize_char(self, value: char) -> Result<(), Error> {
+    fn serialize_char(self, value: char) -> Result<()> {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_str(self, value: &str) -> Result<(), Error> {
+    fn serialize_str(self, value: &str) -> Result<()> {
         self.text(value);
         Ok(())
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+    fn serialize_bytes(self, value: &[u8]) -> Result<()> {
         self.collect_seq(value)
     }
 
-    fn serialize_none(self) -> Result<(), Error> {
+    fn serialize_none(self) -> Result<()> {
         self.serialize_unit()
     }
 
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Error> {
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<()> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), Error> {
+    fn serialize_unit(self) -> Result<()> {
         self.both(b"null");
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
         self.serialize_unit()
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<()> {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<(), Error> {
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<()> {
         value.serialize(self)
     }
 
@@ -106,49 +103,37 @@ impl<'a> Serializer for &'a mut Twin {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let members = self.variant(variant, b"", b"}");
         value.serialize(&mut *members.twin)?;
         members.close()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Members<'a>, Error> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Members<'a>> {
         Ok(self.members(b"[", b"]"))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Members<'a>, Error> {
+    fn serialize_tuple(self, _: usize) -> Result<Members<'a>> {
         Ok(self.members(b"[", b"]"))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Error> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Members<'a>> {
         Ok(self.members(b"[", b"]"))
     }
 
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Result<Members<'a>, Error> {
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Members<'a>> {
         Ok(self.variant(variant, b"[", b"]}"))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Members<'a>, Error> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Members<'a>> {
         Ok(self.members(b"{", b"}"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Error> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>> {
         Ok(self.members(b"{", b"}"))
     }
 
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Result<Members<'a>, Error> {
+    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Members<'a>> {
         Ok(self.variant(variant, b"{", b"}}"))
     }
 }
@@ -162,71 +147,50 @@ pub(super) struct Members<'a> {
 }
 
 impl Members<'_> {
-    fn begin_key(&mut self, key: &'static str) {
+    fn begin(&mut self, key: Option<&'static str>) {
         let is_first = std::mem::take(&mut self.is_first);
-        self.twin.key(is_first, key);
+        match key {
+            Some(key) => self.twin.key(is_first, key),
+            None => self.twin.element(is_first),
+        }
     }
 
-    fn begin_element(&mut self) {
-        let is_first = std::mem::take(&mut self.is_first);
-        self.twin.element(is_first);
-    }
-
-    fn close(self) -> Result<(), Error> {
+    fn close(self) -> Result<()> {
         self.twin.both(self.end);
         Ok(())
     }
 }
 
-macro_rules! lists {
-    ($($trait:ident::$method:ident),+) => {$(
+macro_rules! members {
+    ($($trait:ident::$method:ident($($key:ident)?)),+ $(,)?) => {$(
         impl serde::ser::$trait for Members<'_> {
             type Ok = ();
             type Error = Error;
 
-            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
-                self.begin_element();
+            fn $method<T: ?Sized + Serialize>(&mut self, $($key: &'static str,)? value: &T) -> Result<()> {
+                self.begin(None$(.or(Some($key)))?);
                 value.serialize(&mut *self.twin)
             }
 
-            fn end(self) -> Result<(), Error> {
+            fn end(self) -> Result<()> {
                 self.close()
             }
         }
     )+};
 }
 
-lists! {
-    SerializeSeq::serialize_element, SerializeTuple::serialize_element,
-    SerializeTupleStruct::serialize_field, SerializeTupleVariant::serialize_field
+members! {
+    SerializeSeq::serialize_element(), SerializeTuple::serialize_element(),
+    SerializeTupleStruct::serialize_field(), SerializeTupleVariant::serialize_field(),
+    SerializeStruct::serialize_field(key), SerializeStructVariant::serialize_field(key),
 }
-
-macro_rules! objects {
-    ($($trait:ident),+) => {$(
-        impl serde::ser::$trait for Members<'_> {
-            type Ok = ();
-            type Error = Error;
-
-            fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
-                self.begin_key(key);
-                value.serialize(&mut *self.twin)
-            }
-
-            fn end(self) -> Result<(), Error> {
-                self.close()
-            }
-        }
-    )+};
-}
-
-objects! { SerializeStruct, SerializeStructVariant }
 
 impl serde::ser::SerializeMap for Members<'_> {
     type Ok = ();
     type Error = Error;
 
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Error> {
-        self.begin_element();
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<()> {
+        self.begin(None);
         let start = self.twin.plain.len();
         key.serialize(&mut *self.twin)?;
         self.twin.both(b":");
@@ -236,11 +200,11 @@ impl serde::ser::SerializeMap for Members<'_> {
         }
     }
 
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         value.serialize(&mut *self.twin)
     }
 
-    fn end(self) -> Result<(), Error> {
+    fn end(self) -> Result<()> {
         self.close()
     }
 }
