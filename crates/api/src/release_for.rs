@@ -5,7 +5,7 @@ use mail::ids::ReservationId;
 use crate::prelude::*;
 
 declare! {
-    /// Gives back an active reservation, and writes to its holder that it was.
+    /// Gives back an active reservation, and writes to its holder that it was; done if the holder could be told.
     ReleaseFor("release_for", WRITES, "Give back a reservation of an agent.") {
         project_key: String = PROJECT;
         person: String = PERSON;
@@ -17,7 +17,8 @@ impl Verb for ReleaseFor {
     type Answer = DoneAnswer;
 
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {
-        office.release_for(&self.project_key, &self.person, ReservationId(self.reservation_id)).await?;
-        Ok(DoneAnswer { done: true })
+        let Self { project_key, person, reservation_id } = self;
+        let (_, done) = office.release_for(&project_key, &person, ReservationId(reservation_id)).await?;
+        Ok(DoneAnswer { done })
     }
 }

@@ -68,6 +68,7 @@ fn only_an_unknown_operation_exits_with_2() {
         (&["frobnicate"][..], "", 2),
         (&["--frobnicate"], "", 2),
         (&[], "", 1),
+        (&["", "17"], "", 1),
         (&["send"], "{}", 1),
         (&["send", "bob"], "", 1),
         (&["send", "bob"], "[]", 1),

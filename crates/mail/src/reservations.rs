@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::clock::after_seconds;
-use crate::error::{StoreError, rfc3339};
+use crate::error::{Stored, rfc3339};
 use crate::ids::{AgentId, ProjectId, ReservationId, TicketId};
 use pattern::Pattern;
 pub use set::{Decision, ReservationSet};
@@ -227,7 +227,7 @@ pub trait ReservationStore: Send + Sync {
     /// ticket that is granted or refused leaves the line; one that still waits keeps its place, held again until
     /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
     /// goes to the end. Each reservation that is granted or prolonged writes an event (`ReservationGranted`).
-    async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError>;
+    async fn reserve(&self, request: &Request, now: Timestamp) -> Stored<Reserved>;
 
     /// Gives back the agent's active reservations on `patterns` (compared as text), or all of them, and returns what was
     /// given back, with the time of release as its end. Each writes an event (`ReservationReleased`), which tells who did it: `by`,
@@ -239,7 +239,7 @@ pub trait ReservationStore: Send + Sync {
         patterns: Option<&[Pattern]>,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Vec<Reservation>, StoreError>;
+    ) -> Stored<Vec<Reservation>>;
 
     /// Moves the end of the agent's active reservations on `patterns`, or of all, to `ends_at`. All or nothing: if one of
     /// `patterns` is not held, nothing changes and the first such is returned as `Err`. A reservation that no longer
@@ -251,7 +251,7 @@ pub trait ReservationStore: Send + Sync {
         patterns: Option<&[Pattern]>,
         ends_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Result<Vec<Reservation>, Pattern>, StoreError>;
+    ) -> Stored<Result<Vec<Reservation>, Pattern>>;
 
     /// The active reservations of a project with a number above `after`, in the order they were granted.
     async fn reservations(
@@ -260,10 +260,10 @@ pub trait ReservationStore: Send + Sync {
         after: Option<ReservationId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Reservation>, StoreError>;
+    ) -> Stored<Vec<Reservation>>;
 
     /// Those who stand in line in a project and have not lost their place at `now`, in their order.
-    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError>;
+    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Stored<Vec<Waiter>>;
 }
 
 #[cfg(test)]

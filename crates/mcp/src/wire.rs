@@ -240,8 +240,7 @@ pub(crate) fn push_list<T>(
 
 /// Appends `text` as a JSON string.
 ///
-/// Every answer passes here once, as JSON within JSON, so it is either clean for long (a body) or full of quotes (its
-/// frame): whole clean chunks are copied, and others are written byte by byte, which needs no search.
+/// Most texts are clean for long: whole clean chunks are copied, and others are written byte by byte, which needs no search.
 pub(crate) fn push_text(json: &mut String, text: &str) {
     let mut escaped = Vec::with_capacity(text.len() + text.len() / 4 + 2);
     escaped.push(b'"');

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use mail::Store;
-use mail::StoreError;
 use mail::events::Event;
 use mail::projects::Project;
+use mail::{Store, Stored};
 
 /// How long a sink that waits for a wake-up waits at most: one may be lost.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -96,13 +95,13 @@ impl Feed {
     }
 
     /// Whether the store does not know the sink: it has never been used, or nobody came to note it.
-    pub async fn is_new(&mut self) -> Result<bool, StoreError> {
+    pub async fn is_new(&mut self) -> Stored<bool> {
         self.catch_up().await?;
         Ok(self.noted.is_none())
     }
 
     /// The next events in order, at most `limit`; those again that were not said to be done.
-    pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, StoreError> {
+    pub async fn next(&mut self, limit: usize) -> Stored<Vec<Event>> {
         self.catch_up().await?;
         if self.noted_at.elapsed() >= LONGEST_UNNOTED {
             self.note().await?;
@@ -111,7 +110,7 @@ impl Feed {
     }
 
     /// As [`Self::next`], but nothing while another process does the work of the sink.
-    pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Result<Vec<Event>, StoreError> {
+    pub async fn next_alone(&mut self, limit: usize, now: Timestamp) -> Stored<Vec<Event>> {
         let asked_at = Instant::now();
         let (events, read_after) = (self.next(limit).await?, self.position);
         if events.is_empty() || !self.hold(now, asked_at).await? {
@@ -122,7 +121,7 @@ impl Feed {
 
     /// Takes on the work of the sink, or goes on with it; `false` while it is another's. It is held from `now` on, and relied
     /// on from `asked_at` on, which must not be later.
-    pub async fn hold(&mut self, now: Timestamp, asked_at: Instant) -> Result<bool, StoreError> {
+    pub async fn hold(&mut self, now: Timestamp, asked_at: Instant) -> Stored<bool> {
         if self.is_held() {
             return Ok(true);
         }
@@ -140,7 +139,7 @@ impl Feed {
     }
 
     /// Notes how far the sink is, and lets another go on at once.
-    pub async fn let_go(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn let_go(&mut self, now: Timestamp) -> Stored<()> {
         self.note().await?;
         if self.held_until.take().is_some() {
             self.store.hold_cursor(&self.sink, self.project.id, &self.holder, now, now).await?;
@@ -149,7 +148,7 @@ impl Feed {
     }
 
     /// Says that everything up to `seq` is done, but for what was put off.
-    pub async fn done(&mut self, seq: i64) -> Result<(), StoreError> {
+    pub async fn done(&mut self, seq: i64) -> Stored<()> {
         self.catch_up().await?;
         self.position = self.position.max(seq);
         self.backoff.worked();
@@ -177,7 +176,7 @@ impl Feed {
     }
 
     /// Tells the store how far the sink is, if it does not know. A sink that ends does this last.
-    pub async fn note(&mut self) -> Result<(), StoreError> {
+    pub async fn note(&mut self) -> Stored<()> {
         self.catch_up().await?;
         let done = self.put_off.keys().next().map_or(self.position, |first| first - 1);
         if self.noted.is_none_or(|noted| noted < done) {
@@ -199,7 +198,7 @@ impl Feed {
     }
 
     /// Asks the store from time to time how far the sink is: other processes may do its work too.
-    async fn catch_up(&mut self) -> Result<(), StoreError> {
+    async fn catch_up(&mut self) -> Stored<()> {
         if self.asked_at.is_some_and(|at| at.elapsed() < ASKED_EVERY) {
             return Ok(());
         }

@@ -25,6 +25,7 @@ pub fn for_person(error: &Error) -> String {
         Error::Invalid { .. } => "Correct it and send it again.",
         Error::Reserved { .. } => "The page Reservations shows who holds it.",
         Error::Unproved { .. } | Error::EverybodysMail => "Sign in again.",
+        Error::KeyTaken { .. } => "It was sent before. Load the form again to write another message.",
         Error::Store(_) => "It is not known whether it was kept: look before you send it again.",
         other => agents_step(other),
     };

@@ -2,9 +2,9 @@
 
 pub(crate) use async_trait::async_trait;
 pub(crate) use jiff::Timestamp;
+pub(crate) use mail::Stored;
 pub(crate) use mail::events::EventKind;
 pub(crate) use mail::ids::{AgentId, MessageId, ProjectId};
-pub(crate) use mail::{StoreError, Stored};
 
 pub(crate) use crate::Engine;
 pub(crate) use crate::engine::Home;

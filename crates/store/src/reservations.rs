@@ -18,7 +18,7 @@ use crate::values::lines_of;
 
 #[async_trait]
 impl ReservationStore for Engine {
-    async fn reserve(&self, request: &Request, now: Timestamp) -> Result<Reserved, StoreError> {
+    async fn reserve(&self, request: &Request, now: Timestamp) -> Stored<Reserved> {
         let request = request.clone();
         self.write("reserve files", Home::Project(request.project), in_job!(|tx| reserve(tx, request, now).await)).await
     }
@@ -30,7 +30,7 @@ impl ReservationStore for Engine {
         patterns: Option<&[Pattern]>,
         by: AgentId,
         now: Timestamp,
-    ) -> Result<Vec<Reservation>, StoreError> {
+    ) -> Stored<Vec<Reservation>> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
         let releasing = in_job!(|tx| release(tx, project, agent, patterns.as_deref(), by, now).await);
         self.write("release files", Home::Project(project), releasing).await
@@ -43,7 +43,7 @@ impl ReservationStore for Engine {
         patterns: Option<&[Pattern]>,
         ends_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Result<Vec<Reservation>, Pattern>, StoreError> {
+    ) -> Stored<Result<Vec<Reservation>, Pattern>> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
         let renewing = in_job!(|tx| {
             let mut held = held(tx, project, agent, patterns.as_deref(), now).await?;
@@ -69,12 +69,12 @@ impl ReservationStore for Engine {
         after: Option<ReservationId>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Vec<Reservation>, StoreError> {
+    ) -> Stored<Vec<Reservation>> {
         let after = after.map_or(0, |id| id.0);
         self.read("list reservations", async |tx| reservations_of(tx, project, now, after, limit).await).await
     }
 
-    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Waiter>, StoreError> {
+    async fn waiters(&self, project: ProjectId, now: Timestamp) -> Stored<Vec<Waiter>> {
         self.read("list who stands in line", async |tx| waiters_of(tx, project, now).await).await
     }
 }

@@ -9,7 +9,7 @@ use mail::channels::OfficeMark;
 use mail::events::{Event, EventKind, EventStore};
 use mail::ids::ReservationId;
 use mail::messages::{Importance, InboxEntry, InboxQuery, MessageStore, Vouched};
-use mail::office::{Claim, Registration, ReserveRequest, Rules, TakenIn};
+use mail::office::{Claim, Registration, ReserveRequest, Rules, Secrets, TakenIn};
 use mail::presence::PresenceStore;
 use mail::reservations::{Reservation, ReservationStore};
 
@@ -173,8 +173,8 @@ async fn a_person_gives_back_somebodys_reservation_and_its_holder_is_told() {
     reserve(&shop, "agent-1", "docs/**").await;
     let reservation = reserve(&shop, "agent-1", "src/**").await;
     let woken = shop.heard.reservations.load(Ordering::Relaxed);
-    let back = shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
-    assert_eq!((back.id, back.holder), (reservation.id, shop.team.agents[1]));
+    let (back, is_told) = shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
+    assert_eq!((back.id, back.holder, is_told), (reservation.id, shop.team.agents[1], true));
     assert_eq!(shop.heard.reservations.load(Ordering::Relaxed), woken + 1);
     let events = shop.store.events(shop.team.project, 0, 100).await.unwrap();
     let released = events.iter().find(|event| event.kind == EventKind::ReservationReleased).unwrap();
@@ -191,6 +191,16 @@ async fn a_person_gives_back_somebodys_reservation_and_its_holder_is_told() {
         assert_eq!((refused.code(), refused.to_string()), ("RESERVATION_OVER", expected));
     }
     assert_eq!(inbox(&shop, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_reservation_is_given_back_although_its_holder_cannot_be_told() {
+    let shop = shop(Rules { secrets: Secrets::Refuse, ..Rules::default() }).await;
+    welcome(&shop).await;
+    let reservation = reserve(&shop, "agent-1", &format!("src/ghp_{}", "a1B2c3D4e5F6".repeat(3))).await;
+    let (_, is_told) = shop.office.release_for(PROJECT, "Anna", reservation.id).await.unwrap();
+    assert!(!is_told && inbox(&shop, 1).await.is_empty());
+    assert!(shop.store.reservations(shop.team.project, None, 10, team::at(0)).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ const OPERATIONS: &str = "ensure-running, send, reply, inbox, check, all, thread
 fn answer<'a>(words: &'a [OsString], global: &Global) -> anyhow::Result<Option<String>> {
     let text = |word: &'a OsString| word.to_str().with_context(|| format!("'{}' is not Unicode text", word.display()));
     let given: Vec<&str> = words.iter().map(text).collect::<anyhow::Result<_>>()?;
-    let Some((operation, rest)) = given.split_first() else {
+    let Some((operation, rest)) = given.split_first().filter(|(operation, _)| !operation.is_empty()) else {
         bail!("no operation is named; there are: {OPERATIONS}");
     };
     if *operation == "ensure-running" {
@@ -148,7 +148,8 @@ async fn perform(
         "mark-read" => Ok(deliveries.mark_read(argument).await.map(|()| None)?),
         "mark-unread" => Ok(deliveries.mark_unread(argument).await.map(|()| None)?),
         "archive" => Ok(deliveries.archive(argument).await.map(|()| None)?),
-        _ => Ok(deliveries.delete(argument).await.map(|()| None)?),
+        "delete" => Ok(deliveries.delete(argument).await.map(|()| None)?),
+        _ => bail!("'{operation}' is no operation"),
     }
 }
 

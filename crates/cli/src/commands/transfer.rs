@@ -51,7 +51,6 @@ pub struct Import {
 }
 
 impl Export {
-    /// Whether the mail goes to standard output, where nothing else may stand then.
     /// The file to write; none for standard output.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_deref().filter(|file| *file != Path::new("-"))

@@ -297,10 +297,11 @@ impl Reader {
     }
 }
 
-/// A value, for people.
 fn last_name(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
+
+/// A value, for people.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

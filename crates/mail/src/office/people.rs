@@ -69,13 +69,13 @@ impl Office {
         self.tell_moved(&project, &recipient, id, is_new).await
     }
 
-    /// Gives back somebody's active reservation, and writes to its holder that it was.
+    /// Gives back somebody's active reservation, and writes to its holder that it was; whether the holder could be told.
     pub async fn release_for(
         &self,
         project_key: &str,
         person: &str,
         reservation: ReservationId,
-    ) -> Result<Reservation, Error> {
+    ) -> Result<(Reservation, bool), Error> {
         let project = self.project(project_key).await?;
         let person = self.agents_called(&project, &[person]).await?.remove(0);
         let now = self.clock.now();
@@ -87,10 +87,8 @@ impl Office {
         let mut released = self.store.release(project.id, held.holder, Some(&patterns), person.id, now).await?;
         let released = released.pop().ok_or(Error::ReservationOver(reservation))?;
         self.wake.reservations_changed(project.id);
-        if released.holder != person.id {
-            self.tell_holder(&project, &person, &released).await?;
-        }
-        Ok(released)
+        let is_told = released.holder == person.id || self.tell_holder(&project, &person, &released).await;
+        Ok((released, is_told))
     }
 
     /// Retires an agent, whose reservations are given back: nobody writes to it until it registers again. Whether this call did it.
@@ -153,9 +151,8 @@ impl Office {
         Ok((project, person, agent))
     }
 
-    /// Writes to a holder that its reservation is gone. What the office itself refuses of that is no reason to say that nothing
-    /// was given back.
-    async fn tell_holder(&self, project: &Project, person: &Known, reservation: &Reservation) -> Result<(), Error> {
+    /// Writes to a holder that its reservation is gone; whether that could be sent. It is given back either way.
+    async fn tell_holder(&self, project: &Project, person: &Known, reservation: &Reservation) -> bool {
         let body = format!(
             "{} released your reservation on `{}` from the page. Reserve it again before you go on there.",
             person.name, reservation.pattern
@@ -167,10 +164,7 @@ impl Office {
             door: PAGE,
             ..Draft::plain(&project.slug, from, to, "Your reservation was released", &body)
         };
-        match self.for_person().send(draft).await {
-            Err(error) if error.retryable() => Err(error),
-            _ => Ok(()),
-        }
+        self.for_person().send(draft).await.is_ok()
     }
 }
 

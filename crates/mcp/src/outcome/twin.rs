@@ -156,7 +156,7 @@ mod tests {
 
     #[derive(serde::Serialize)]
     struct Whole<'a> {
-        all: [Any; 5],
+        all: [Any; 6],
         #[serde(flatten)]
         more: BTreeMap<&'a str, f64>,
         #[serde(flatten)]
@@ -174,7 +174,7 @@ mod tests {
     fn every_shape_of_an_answer_is_written_as_serde_would() {
         let named = Any::Named { key: vec![(-1, ()), (7, ())], none: None };
         let value = Whole {
-            all: [Any::Nothing, Any::One(Some('"')), Any::One(None), Any::Two(9, f32::NAN), named],
+            all: [Any::Nothing, Any::One(Some('"')), Any::One(None), Any::Two(9, f32::NAN), Any::Two(9, 0.1), named],
             more: [("ü \u{1}", 0.1), ("last", f64::INFINITY)].into(),
             inner: Inner {
                 bytes: b"ab",

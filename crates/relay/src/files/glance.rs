@@ -28,7 +28,6 @@ struct Last {
 }
 
 impl Glance {
-    /// A folder that was never read.
     /// The names in the folder, if they may be others than at the last look; they are read `every` so often in any case.
     pub(super) fn names(&mut self, folder: &Folder, every: Duration, now: Instant) -> io::Result<Option<Vec<String>>> {
         // The stamp first: what comes between it and the names is found again, and not missed.

@@ -13,7 +13,7 @@ use mail::ids::{AgentId, MessageId};
 use mail::messages::{Message, Role};
 use mail::presence::Source;
 use mail::projects::Project;
-use mail::{Store, StoreError};
+use mail::{Store, Stored};
 use serde_json::{Value, json};
 
 use super::announcement;
@@ -48,7 +48,7 @@ pub(super) struct EventWriter<'a> {
 impl EventWriter<'_> {
     /// What is to be said of an event, in this order. Nothing, if it tells of what came from the server, or of a blind
     /// copy: whoever listens would learn of it.
-    pub(super) async fn publications(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
+    pub(super) async fn publications(&self, event: &Event) -> Stored<Vec<Publication>> {
         let agent = match event.agent {
             Some(agent) => self.name_of(agent).await?,
             None => None,
@@ -69,7 +69,7 @@ impl EventWriter<'_> {
         }
     }
 
-    async fn message_sent(&self, event: &Event) -> Result<Vec<Publication>, StoreError> {
+    async fn message_sent(&self, event: &Event) -> Stored<Vec<Publication>> {
         let id = MessageId(event.reference);
         if let Some(post) = self.store.post(id).await? {
             return Ok(if post.message.door == NATS { Vec::new() } else { vec![self.post(event, &post)] });
@@ -156,14 +156,14 @@ impl EventWriter<'_> {
     }
 
     /// That an agent is retired, on its own subject; `by` is who did it.
-    async fn agent_retired(&self, event: &Event, by: Option<&str>) -> Result<Vec<Publication>, StoreError> {
+    async fn agent_retired(&self, event: &Event, by: Option<&str>) -> Stored<Vec<Publication>> {
         let name = self.name_of(AgentId(event.reference)).await?;
         let topic = Topic::Presence(name.as_deref().unwrap_or(NOBODY));
         Ok(vec![self.plain(event, topic, "agent_id", by)])
     }
 
     /// How an agent stands now, as it would stand in a file.
-    async fn presence(&self, event: &Event, name: &str) -> Result<Vec<Publication>, StoreError> {
+    async fn presence(&self, event: &Event, name: &str) -> Stored<Vec<Publication>> {
         let known = self.store.presence(AgentId(event.reference)).await?;
         let Some(known) = known.filter(|known| known.source != Source::Nats) else { return Ok(Vec::new()) };
         let said = known.heartbeat(name).to_json();
@@ -176,7 +176,7 @@ impl EventWriter<'_> {
     }
 
     /// Whether an event tells what somebody did with a blind copy.
-    async fn is_blind_copy(&self, event: &Event, name: &str) -> Result<bool, StoreError> {
+    async fn is_blind_copy(&self, event: &Event, name: &str) -> Stored<bool> {
         let deliveries = self.store.deliveries(MessageId(event.reference)).await?;
         Ok(deliveries.iter().any(|delivery| delivery.role == Role::Bcc && delivery.recipient == name))
     }
@@ -224,7 +224,7 @@ impl EventWriter<'_> {
         format!("resource://message/{id}?project={project}")
     }
 
-    async fn name_of(&self, agent: AgentId) -> Result<Option<String>, StoreError> {
+    async fn name_of(&self, agent: AgentId) -> Stored<Option<String>> {
         let found = self.store.agents(self.project.id, Some(AgentId(agent.0 - 1)), 1).await?.pop();
         Ok(found.filter(|found| found.id == agent).map(|found| found.name))
     }

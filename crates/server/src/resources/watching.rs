@@ -13,7 +13,7 @@ use mail::channels::ChannelName;
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::InboxQuery;
 use mail::wake::Signal;
-use mail::{Office, StoreError};
+use mail::{Office, Stored};
 use mcp::{ReadError, Refusal};
 
 use super::address::Address;
@@ -109,14 +109,14 @@ struct Seen(Vec<i64>);
 
 impl Seen {
     /// Whether the client has to be told, and remembers what. A store that cannot answer changes nothing.
-    fn is_changed(&mut self, newest: Result<Vec<i64>, StoreError>) -> bool {
+    fn is_changed(&mut self, newest: Stored<Vec<i64>>) -> bool {
         let newest = newest.inspect_err(|error| tracing::debug!(%error, "a watched resource could not be looked at"));
         newest.is_ok_and(|newest| std::mem::replace(&mut self.0, newest) != self.0)
     }
 }
 
 /// What tells one state of the resource from another.
-async fn newest(office: &Office, what: &Watched) -> Result<Vec<i64>, StoreError> {
+async fn newest(office: &Office, what: &Watched) -> Stored<Vec<i64>> {
     match *what {
         Watched::Inbox(project, agent) => {
             let query = InboxQuery { with_bodies: false, ..InboxQuery::newest(1) };
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_store_that_cannot_answer_is_no_change_and_makes_none_when_it_answers_again() {
         let mut seen = Seen(vec![7]);
-        assert!(!seen.is_changed(Err(StoreError::TooSlow)), "nothing is known to have changed");
+        assert!(!seen.is_changed(Err(mail::StoreError::TooSlow)), "nothing is known to have changed");
         assert!(!seen.is_changed(Ok(vec![7])), "it is as it was");
         assert!(seen.is_changed(Ok(vec![8])));
         assert!(!seen.is_changed(Ok(vec![8])), "told once");

@@ -35,7 +35,7 @@ pub async fn send(Path(slug): Path<String>, Posted { visit, form }: Posted<Messa
         Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
         // What was written is not lost because a name was misspelt.
         Err(error) => {
-            let unsent = unsent(error, form.name, String::new())?;
+            let unsent = unsent(error, form.name, String::new(), form.key)?;
             composing(&slug, form.written, &visit, Some(unsent)).await.map(bad)
         }
     }
@@ -46,20 +46,20 @@ pub async fn reply(Path((slug, id)): Path<(String, i64)>, Posted { visit, form }
     match sent(&visit.office_for_person(), &slug, &form, Some(id)).await {
         Ok((address, name)) => Ok(visit.on_to(&with_done(&address, "sent"), Some(&name))),
         Err(error) => {
+            let unsent = unsent(error, form.name, form.written.body, form.key)?;
             let answered = ReadMessage { project_key: slug.clone(), message_id: id }.ask(visit.office()).await?.message;
-            let unsent = unsent(error, form.name, form.written.body)?;
             showing(&slug, &answered.thread_id, &ThreadQuery::default(), &visit, Some(unsent)).await.map(bad)
         }
     }
 }
 
 /// What was written, to be corrected or sent again.
-fn unsent(error: Error, name: String, body: String) -> Result<Unsent, Refused> {
+fn unsent(error: Error, name: String, body: String, key: String) -> Result<Unsent, Refused> {
     if matches!(error, Error::UnknownProject { .. }) {
         return Err(error.into());
     }
     crate::refusal::log_cause(&error);
-    Ok(Unsent { name, body, refusal: format!("{error}. {}", crate::hints::for_person(&error)) })
+    Ok(Unsent { name, body, key, refusal: format!("{error}. {}", crate::hints::for_person(&error)) })
 }
 
 fn bad(mut page: Response) -> Response {
@@ -187,8 +187,9 @@ pub async fn choose_name(Posted { visit, form }: Posted<NameForm>) -> PageResult
 pub async fn release(Path((slug, id)): Path<(String, i64)>, Posted { visit, .. }: Posted<Plain>) -> PageResult {
     let office = &visit.office_for_person();
     let person = welcome(office, &slug, &visit.person).await?;
-    ReleaseFor { project_key: slug.clone(), person, reservation_id: id }.ask(office).await?;
-    Ok(visit.on_to(&format!("/p/{slug}/reservations?done=released"), None))
+    let told = ReleaseFor { project_key: slug.clone(), person, reservation_id: id }.ask(office).await?.done;
+    let done = if told { "released" } else { "released-untold" };
+    Ok(visit.on_to(&format!("/p/{slug}/reservations?done={done}"), None))
 }
 
 #[derive(Deserialize)]

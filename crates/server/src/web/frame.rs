@@ -19,13 +19,14 @@ use super::visit::encoded;
 const EFFORT: u32 = 3;
 
 /// What was just done, in words of our own: a page shows nothing that stands in its address.
-const DONE: [(&str, &str); 8] = [
+const DONE: [(&str, &str); 9] = [
     ("read", "Marked read."),
     ("sent", "Sent."),
     ("acknowledged", "Acknowledged."),
     ("archived", "Put away. It can be brought back."),
     ("brought-back", "Brought back."),
     ("released", "Released. Its holder was told."),
+    ("released-untold", "Released. Its holder could not be told."),
     ("retired", "Retired. Registering again brings it back."),
     ("nothing", "That had been done before."),
 ];

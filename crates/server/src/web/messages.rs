@@ -248,6 +248,8 @@ pub struct Unsent {
     pub name: String,
     /// What it says.
     pub body: String,
+    /// What it is known by: a second try is no second message.
+    pub key: String,
     /// Why not, and what to do.
     pub refusal: String,
 }
@@ -299,7 +301,7 @@ pub async fn composing(slug: &str, mut draft: ComposeForm, visit: &Visit, unsent
         agents,
         levels: Importance::NAMES,
         draft,
-        key: random(),
+        key: unsent.as_ref().map_or_else(random, |unsent| unsent.key.clone()),
         refusal: unsent.map(|unsent| unsent.refusal),
     })
 }

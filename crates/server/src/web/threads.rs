@@ -133,8 +133,8 @@ pub async fn showing(
         total: part.page.total,
         messages,
         me: visit.person.clone(),
+        key: unsent.as_ref().map_or_else(random, |unsent| unsent.key.clone()),
         unsent,
-        key: random(),
     })
 }
 

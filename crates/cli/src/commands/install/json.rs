@@ -163,7 +163,7 @@ impl<'t> JsonText<'t> {
         Some(JsonPosition { range: span(value), children, value })
     }
 
-    /// The first token that begins at `place` or behind it, comments left out.
+    /// The comma that comes next from `place` on, if nothing but comments stands before it.
     fn next_comma(&self, place: usize) -> Option<Range<usize>> {
         let from = self.tokens.partition_point(|token| token.range.start < place);
         let is_comment = |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));

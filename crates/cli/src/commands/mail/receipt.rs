@@ -205,19 +205,18 @@ async fn woken(visit: &Visit<'_>, office: &PostOffice, sent: &Sent) -> anyhow::R
     let request = request.by(visit.actor());
     let message_id: i64 = sent.ids[0].parse().context("the office named what was sent by no number")?;
     loop {
-        match office.ask(request.clone()).await {
-            Ok(inbox) => {
-                if let Some(id) = answer_among(&inbox, message_id, &sent.to) {
-                    return Ok(Arrived::Answer(id.to_string()));
-                }
-                if sent.wants_ack
-                    && let Some(recipient) = acknowledged(visit, office, message_id).await?
-                {
-                    return Ok(Arrived::Acknowledgement(recipient));
-                }
+        let looked = async {
+            if let Some(id) = answer_among(&office.ask(request.clone()).await?, message_id, &sent.to) {
+                return Ok(Some(Arrived::Answer(id.to_string())));
             }
+            let recipient = if sent.wants_ack { acknowledged(visit, office, message_id).await? } else { None };
+            Ok(recipient.map(Arrived::Acknowledgement))
+        };
+        match looked.await {
+            Ok(Some(arrived)) => return Ok(arrived),
+            Ok(None) => {}
             // A server that is being started again comes back.
-            Err(refused) if refused.is_passing() => {}
+            Err(refused) if Refused::is_passing(&refused) => {}
             Err(refused) => return Err(refused.into()),
         }
         let pause = if sent.wants_ack { ASK_AGAIN } else { LOOK_AGAIN };

@@ -49,7 +49,10 @@ impl<'a> Serializer for &'a mut Twin {
     }
 
     fn serialize_f32(self, value: f32) -> Result<()> {
-        self.serialize_f64(value.into())
+        match value.is_finite() {
+            true => self.number(|into| CompactFormatter.write_f32(into, value)),
+            false => self.serialize_unit(),
+        }
     }
 
     fn serialize_f64(self, value: f64) -> Result<()> {
