@@ -127,6 +127,22 @@ fn forms_that_this_browser_was_not_given_are_refused_and_change_nothing() {
 }
 
 #[test]
+fn a_form_that_is_shown_again_is_the_same_message_when_it_is_sent_again() {
+    let server = office();
+    let visitor = Visitor::new(&server, "");
+    let own = format!("http://{}", server.address);
+    let ours = [("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    for (path, fields) in [
+        ("send", "to=Nobody&name=Ada&subject=Hi&body=Hi&importance=normal&key=first-try"),
+        ("message/1/reply", "name=GreenDog&body=Hi&importance=normal&key=first-try"),
+    ] {
+        let shown = visitor.post(&format!("/p/{SLUG}/{path}"), &visitor.filled(fields), &ours);
+        assert_eq!(shown.status, 400, "{path} {shown:?}");
+        assert!(shown.body.contains(r#"name="key" value="first-try""#), "{path} {shown:?}");
+    }
+}
+
+#[test]
 fn a_page_under_a_foreign_name_for_this_machine_sees_and_changes_nothing() {
     let server = office();
     let visitor = Visitor::new(&server, "");
