@@ -17,8 +17,8 @@ impl Verb for ReleaseFor {
     type Answer = DoneAnswer;
 
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {
-        let Self { project_key, person, reservation_id } = self;
-        let (_, done) = office.release_for(&project_key, &person, ReservationId(reservation_id)).await?;
+        let id = ReservationId(self.reservation_id);
+        let (_, done) = office.release_for(&self.project_key, &self.person, id).await?;
         Ok(DoneAnswer { done })
     }
 }

@@ -1,7 +1,8 @@
 //! The coding agents that Postrider knows: one row each, and all that is known of them.
 //!
-//! `hook`, `install`, `uninstall`, their help texts and their tests read this table. A new client is a file with its row
-//! and recorded examples of what it says (`tests/hooks/NAME`). What is done at an event is for `hook`, how a file is edited for `install`.
+//! `hook`, `install`, `uninstall`, their help texts and their tests read this table. A new client is a file with its
+//! row and recorded examples of what it says (`tests/hooks/NAME`). What is done at an event is for `hook`, how a file
+//! is edited for `install`.
 
 mod claude;
 mod codex;

@@ -82,10 +82,8 @@ impl Relays {
     }
 
     async fn have_done(&self, operation: impl AsyncFn(&mut Bridge) -> Result<(), FilesError>) {
-        let Ok(mut due) = timeout(LONGEST_OPERATION, self.due.lock()).await else {
-            tracing::warn!("channel folders are busy, and were left to the next operation");
-            return;
-        };
+        let due = timeout(LONGEST_OPERATION, self.due.lock()).await;
+        let Ok(mut due) = due.inspect_err(|_| tracing::warn!("channel folders are busy")) else { return };
         if due.silent_at.is_some_and(|at| at.elapsed() < LEFT_ALONE) {
             return;
         }

@@ -1,7 +1,8 @@
 //! A transaction, or a connection that reads, of either engine: what a noun runs its statements on.
 //!
 //! It is an enum and no trait, so that a noun is compiled once. SQLite's side never waits; its futures are ready when
-//! they are first polled. PostgreSQL's are boxed: every noun would hold one, also where it never runs. Statements are written in the SQL that [`dialect`](crate::dialect) describes.
+//! they are first polled. PostgreSQL's are boxed: every noun would hold one, also where it never runs. Statements are
+//! written in the SQL that [`dialect`](crate::dialect) describes.
 
 use jiff::Timestamp;
 use mail::events::{Event, EventKind};

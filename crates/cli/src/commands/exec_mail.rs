@@ -2,8 +2,9 @@
 //!
 //! The caller runs one program word, an operation and at most one argument, and owns its names: whoever writes or is
 //! written to gets a mailbox. Arguments are taken as they are, without options, because a name may begin with a dash.
-//! Only a first word that asks for help or the version is taken for that. Exit code 2 says that an operation is unknown, which callers take for success, so nothing else exits with it. What a
-//! person would like to see is `postrider mail`.
+//! Only a first word that asks for help or the version is taken for that. Exit code 2 says that an operation is
+//! unknown, which callers take for success, so nothing else exits with it. What a person would like to see is
+//! `postrider mail`.
 
 use std::ffi::OsString;
 use std::io::{self, Read};

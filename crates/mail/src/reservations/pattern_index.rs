@@ -1,9 +1,10 @@
 //! Many patterns, and quickly those of them that meet another.
 //!
 //! Each pattern is held together with a sketch: what is known for certain about its first and last segments. A question
-//! goes once through the most telling facts of all sketches, 64 at a time, and asks the patterns themselves only where no
-//! fact rules a meeting out. A tree by prefixes would be faster for `src/a.rs` and useless for `**/a.rs`; this way is never slow. The index
-//! does not know what its values are: reservations, their holders and their ends are the caller's.
+//! goes once through the most telling facts of all sketches, 64 at a time, and asks the patterns themselves only where
+//! no fact rules a meeting out. A tree by prefixes would be faster for `src/a.rs` and useless for `**/a.rs`; this way
+//! is never slow. The index does not know what its values are: reservations, their holders and their ends are the
+//! caller's.
 
 mod sketch;
 
