@@ -7,7 +7,7 @@ use crate::prelude::*;
 declare! {
     ListWork("list_work", READS, "The work items of a project.") {
         project_key: String = PROJECT;
-        /// The name of a state, or `overdue`.
+        /// The name of a state, or `overdue`, `ready`, `waiting` or `late`.
         state: Option<String> = Param::optional("state", Text, "");
         /// Only items that this agent is on.
         agent: Option<String> = Param::optional("agent", Text, "Who is on it");

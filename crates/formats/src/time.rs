@@ -34,9 +34,17 @@ fn without_zone(text: &str) -> Option<Timestamp> {
 /// nine digits, and a minute has sixty seconds.
 pub fn read_timestamp(text: &str) -> Option<&str> {
     let (digits, zone) = split_zone(text)?;
+    (digits <= 9 && is_zone(zone)).then_some(text)
+}
+
+/// Whether `text` is a time in any zone, with a fraction of any length.
+pub(crate) fn is_in_a_zone(text: &str) -> bool {
+    matches!(split_zone(text), Some((_, zone)) if is_zone(zone))
+}
+
+fn is_zone(zone: &str) -> bool {
     let is_offset = |offset: &str| offset.len() == 5 && offset.get(2..3) == Some(":") && offset.parse::<Time>().is_ok();
-    let is_zone = zone == "Z" || zone.strip_prefix(['+', '-']).is_some_and(is_offset);
-    (digits <= 9 && is_zone).then_some(text)
+    zone == "Z" || zone.strip_prefix(['+', '-']).is_some_and(is_offset)
 }
 
 /// Whether `text` is a time in UTC, with a fraction of any length.

@@ -20,9 +20,10 @@ pub(crate) use said::{asks, will_pass};
 pub use story::gist;
 
 /// How it stands with a piece of work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum State {
     /// It was named, and nobody said how it stands.
+    #[default]
     Mentioned,
     /// Somebody was asked to do it.
     Assigned,
@@ -159,6 +160,21 @@ pub struct Checkpoint {
     pub next_steps: String,
 }
 
+/// What an assignment says of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// How urgent it is; empty if nobody said.
+    pub priority: String,
+    /// The items that have to be done before it.
+    pub dependencies: Vec<String>,
+    /// When it must be done.
+    pub deadline: Option<Timestamp>,
+    /// How long it may take, in minutes.
+    pub estimated_minutes: Option<f64>,
+    /// What must hold when it is done.
+    pub acceptance_criteria: Vec<String>,
+}
+
 /// An acknowledgement that is still due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenAck {
@@ -185,15 +201,35 @@ pub struct WorkItem {
     pub changed_by: MessageId,
     /// What still has to be acknowledged.
     pub open_acks: Vec<OpenAck>,
+    /// What was said of it when it was assigned.
+    pub task: Task,
+    /// Those of its dependencies that are not done, while it is not done itself.
+    pub waiting_for: Vec<String>,
+    /// Whether its deadline has passed and it is not done.
+    pub late: bool,
 }
 
 /// How much of a text the board shows, in characters. One item by itself is shown whole.
 const SHOWN: usize = 500;
+/// How many acceptance criteria of an item the board shows.
+const SHOWN_CRITERIA: usize = 10;
+/// How many dependencies of a task are looked at.
+pub const MOST_DEPENDENCIES: usize = 100;
 
 impl WorkItem {
+    /// Whether it came to an end.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Done(_) | State::Failed(_))
+    }
+
+    /// Whether somebody could begin with it now: it is assigned, and all that it depends on is done.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.state, State::Assigned) && self.waiting_for.is_empty()
+    }
+
     /// The same with long texts cut, for a list of many.
     pub fn cut(mut self) -> Self {
-        let Self { title, state, .. } = &mut self;
+        let Self { title, state, task, waiting_for, .. } = &mut self;
         let texts: Vec<&mut String> = match state {
             State::Mentioned | State::Assigned | State::Accepted => vec![],
             State::InProgress(Progress { step, status, .. }) => vec![step, status],
@@ -208,7 +244,9 @@ impl WorkItem {
             State::SpawnRequested { orchestrator, from_commit } => vec![orchestrator, from_commit],
             State::Spawned { session } => vec![session],
         };
-        texts.into_iter().chain([title]).for_each(|text| *text = formats::cut(text.chars(), SHOWN));
+        task.acceptance_criteria.truncate(SHOWN_CRITERIA);
+        let texts = texts.into_iter().chain([title]).chain(&mut task.acceptance_criteria).chain(&mut task.dependencies);
+        texts.chain(waiting_for).for_each(|text| *text = formats::cut(text.chars(), SHOWN));
         self
     }
 }

@@ -24,6 +24,16 @@ declare! {
         changed_by: i64 = item.changed_by.0,
         #[serde(flatten)]
         detail: DetailAnswer = item.state.into(),
+        /// Its dependencies that are not done.
+        waiting_for[if_any]: Vec<String> = item.waiting_for,
+        /// Whether its deadline has passed and it is not done.
+        late[if_any]: bool = item.late,
+        priority[if_any]: String = item.task.priority,
+        dependencies[if_any]: Vec<String> = item.task.dependencies,
+        deadline_ts[if_any]: Option<Time> = item.task.deadline.map(Time),
+        /// How long it may take, in minutes.
+        estimated_minutes[if_any]: Option<f64> = item.task.estimated_minutes,
+        acceptance_criteria[if_any]: Vec<String> = item.task.acceptance_criteria,
         open_acks: Vec<OpenAckAnswer> = item.open_acks.into_iter().map(OpenAckAnswer::new).collect(),
     }
 

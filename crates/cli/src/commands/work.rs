@@ -28,6 +28,7 @@ Items come from typed messages that name them, such as '[bd-42] PROGRESS' or JSO
 Examples:
   postrider work                            the work of the project in the current folder
   postrider work --watch                    the same, drawn again whenever mail arrives
+  postrider work --ready                    what could start now
   postrider work --state overdue            who has waited too long for help
   postrider work --agent GreenDog --json    what GreenDog is on, for a program
   postrider work show bd-42                 one item in full, and its story";
@@ -45,10 +46,13 @@ Example:
 pub struct Work {
     #[command(flatten)]
     project: InProject,
-    /// Only items in this state: mentioned, assigned, accepted, in_progress, help_wanted, overdue, done, failed, checkpointed,
-    /// spawn_requested or spawned
+    /// Only items in this state: mentioned, assigned, accepted, in_progress, help_wanted, overdue, waiting, late, done, failed,
+    /// checkpointed, spawn_requested or spawned
     #[arg(long, value_name = "NAME")]
     state: Option<String>,
+    /// Only what could start now: assigned, and all that it depends on is done
+    #[arg(long, conflicts_with = "state")]
+    ready: bool,
     /// Only items that this agent is on
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -71,9 +75,10 @@ enum More {
 impl Work {
     /// Prints the table, or one item; exit code 1 when the office refuses.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let Self { project, state, agent, staying, command } = self;
+        let Self { project, state, ready, agent, staying, command } = self;
+        let state = state.or(ready.then(|| "ready".to_owned()));
         if command.is_some() && (state.is_some() || agent.is_some() || staying.watch) {
-            bail!("--state, --agent and --watch are for the table; leave them out to show one item");
+            bail!("--state, --ready, --agent and --watch are for the table; leave them out to show one item");
         }
         project.visit(config, async |post_office, key| {
             if let Some(More::Show { id }) = command {

@@ -83,7 +83,7 @@ tables! {
         /// How long the task may take, in minutes.
         estimated_duration_minutes: optional(Shape::Number),
         /// When the task must be completed.
-        deadline: optional(Shape::Form(Form::Time)),
+        deadline: optional(Shape::Form(Form::ZonedTime)),
         /// Whatever else there is to say about the task.
         metadata: optional(Shape::Object(TASK_METADATA)),
     }
@@ -203,7 +203,7 @@ tables! {
         /// The steps that remain.
         remaining_steps: optional(Shape::Texts),
         /// When the work will be done.
-        estimated_completion: optional(Shape::Form(Form::Time)),
+        estimated_completion: optional(Shape::Form(Form::ZonedTime)),
     }
 
     /// Asks several agents to coordinate.

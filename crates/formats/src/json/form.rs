@@ -4,7 +4,7 @@
 //! knows a clock: whether a time lies in the future is no matter of form.
 
 use super::VERSION;
-use crate::time::is_in_utc;
+use crate::time::{is_in_a_zone, is_in_utc};
 
 /// A form that a text may have to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(super) enum Form {
     /// A moment in UTC: `2025-12-25T12:00:00Z`, with an optional fraction. `+00:00` says UTC as well as `Z` does, and
     /// common libraries write it. There is no 60th second: most readers of times refuse it, and no agent's clock shows it.
     Time,
+    /// The same in any zone, such as `2025-12-31T23:59:59+01:00`: for times of which the format does not say UTC.
+    ZonedTime,
     /// A UUID of any version and case, with or without `msg-`: the format's own examples are not version 4.
     MessageId,
 }
@@ -24,6 +26,7 @@ impl Form {
         match self {
             Self::Version => version_parts(text).is_some_and(|[major, ..]| major == own_major()),
             Self::Time => is_in_utc(text),
+            Self::ZonedTime => is_in_a_zone(text),
             Self::MessageId => is_uuid(text.strip_prefix("msg-").unwrap_or(text)),
         }
     }
@@ -33,6 +36,7 @@ impl Form {
         match self {
             Self::Version => format!("^{}\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)$", own_major()),
             Self::Time => format!("^({COMMON_DAY}|{LEAP_YEAR}-02-29)T{CLOCK}(\\.[0-9]+)?(Z|\\+00:00)$"),
+            Self::ZonedTime => format!("^({COMMON_DAY}|{LEAP_YEAR}-02-29)T{CLOCK}(\\.[0-9]+)?(Z|[+-]{OFFSET})$"),
             Self::MessageId => "^(msg-)?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$".to_owned(),
         }
     }
@@ -42,6 +46,7 @@ impl Form {
         match self {
             Self::Version => "MAJOR.MINOR.PATCH, compatible with 1.0.0",
             Self::Time => "a time in UTC such as 2025-12-25T12:00:00Z",
+            Self::ZonedTime => "a time with its zone such as 2025-12-25T12:00:00Z",
             Self::MessageId => "a UUID, with or without msg- before it",
         }
     }
@@ -77,6 +82,7 @@ fn is_uuid(text: &str) -> bool {
 const COMMON_DAY: &str = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
     |(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
 const LEAP_YEAR: &str = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
+const OFFSET: &str = "([01][0-9]|2[0-3]):[0-5][0-9]";
 const CLOCK: &str = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A message here may be invalid. What is missing, or of another shape than asked for, answers with nothing; whether the
 //! message is valid was told when it was read.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::fields::{TYPE_NAME, Type, tables};
@@ -55,6 +56,11 @@ impl Message {
     /// The number of a field.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.value(path)?.as_f64()
+    }
+
+    /// The time of a field, whatever zone it is written in.
+    pub fn time(&self, path: &str) -> Option<Timestamp> {
+        self.text(path).parse().ok()
     }
 
     /// Whether a field is true.

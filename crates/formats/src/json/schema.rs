@@ -49,7 +49,9 @@ fn shape_schema(shape: &Shape) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Name => json!({ "type": "string", "minLength": 1 }),
-        Shape::Form(form @ Form::Time) => json!({ "type": "string", "format": "date-time", "pattern": form.pattern() }),
+        Shape::Form(form @ (Form::Time | Form::ZonedTime)) => {
+            json!({ "type": "string", "format": "date-time", "pattern": form.pattern() })
+        }
         Shape::Form(form) => json!({ "type": "string", "pattern": form.pattern() }),
         Shape::Choice(words) => json!({ "type": "string", "enum": words }),
         Shape::Number => json!({ "type": "number" }),

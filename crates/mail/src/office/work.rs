@@ -1,5 +1,7 @@
 //! Asking how it stands with the work.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 
 use super::{Office, near_misses};
@@ -15,13 +17,17 @@ const STEP: usize = 100;
 const MOST_LOOKED_AT: usize = 10_000;
 /// What can be asked for beside the names of states.
 const OVERDUE: &str = "overdue";
+const READY: &str = "ready";
+const WAITING: &str = "waiting";
+const LATE: &str = "late";
 
 /// Which items are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkRequest<'a> {
     /// The project.
     pub project_key: &'a str,
-    /// Only items in the state of this name; `overdue` for those where help is wanted and overdue.
+    /// Only items in the state of this name; `overdue` for those where help is wanted and overdue, `ready` for those that
+    /// somebody could begin with now, `waiting` for those that wait for others, `late` for those past their deadline.
     pub state: Option<&'a str>,
     /// Only items that this agent is on.
     pub agent: Option<&'a str>,
@@ -63,6 +69,7 @@ impl Office {
         check_state(request.state)?;
         let project = self.project(request.project_key).await?;
         let (mut items, mut before, mut looked_at) = (Vec::new(), request.before, 0);
+        let mut done = Done::new();
         loop {
             let query = WorkQuery { project: project.id, id: None, before, limit: STEP };
             let records = self.store.work(&query).await?;
@@ -72,7 +79,8 @@ impl Office {
             for record in records {
                 before = Some(record.newest);
                 looked_at += 1;
-                items.extend(Some(self.item(record)).filter(|item| is_wanted(item, &request)).map(WorkItem::cut));
+                let item = self.item(&project, record, &mut done).await?;
+                items.extend(Some(item).filter(|item| is_wanted(item, &request)).map(WorkItem::cut));
                 if items.len() >= request.limit || looked_at >= MOST_LOOKED_AT {
                     return Ok(WorkPage { project, items, next: before });
                 }
@@ -91,9 +99,8 @@ impl Office {
         let project = self.project(project_key).await?;
         let query = WorkQuery { project: project.id, id: Some(id.to_owned()), before: None, limit: 1 };
         let record = self.store.work(&query).await?.pop();
-        let Some(item) = record.map(|record| self.item(record)) else {
-            return Err(self.unknown_work(&project, id).await?);
-        };
+        let Some(record) = record else { return Err(self.unknown_work(&project, id).await?) };
+        let item = self.item(&project, record, &mut Done::new()).await?;
         let messages = self.store.work_story(project.id, id, after, limit).await?;
         let bytes: usize = messages.iter().map(|message| message.body.len()).sum();
         let is_full = messages.len() == limit || bytes > PAGE_BYTES;
@@ -101,12 +108,34 @@ impl Office {
         Ok(WorkStory { project, item, messages, next })
     }
 
-    fn item(&self, record: WorkRecord) -> WorkItem {
+    /// The item of a record, with what depends on the time and on other items.
+    async fn item(&self, project: &Project, record: WorkRecord, done: &mut Done) -> Result<WorkItem, Error> {
         let mut item = item_of(record);
+        let now = self.clock.now();
         if let State::HelpWanted(question) = &mut item.state {
-            question.overdue = has_passed(question.asked_at, self.rules.help_overdue.as_micros(), self.clock.now());
+            question.overdue = has_passed(question.asked_at, self.rules.help_overdue.as_micros(), now);
         }
-        item
+        if !item.is_over() {
+            item.late = item.task.deadline.is_some_and(|deadline| deadline < now);
+            for id in item.task.dependencies.clone() {
+                if id != item.id && !item.waiting_for.contains(&id) && !self.is_done(project, &id, done).await? {
+                    item.waiting_for.push(id);
+                }
+            }
+        }
+        Ok(item)
+    }
+
+    /// Whether an item is done. One that nobody spoke of is not.
+    async fn is_done(&self, project: &Project, id: &str, done: &mut Done) -> Result<bool, Error> {
+        if let Some(known) = done.get(id) {
+            return Ok(*known);
+        }
+        let query = WorkQuery { project: project.id, id: Some(id.to_owned()), before: None, limit: 1 };
+        let item = self.store.work(&query).await?.pop().map(item_of);
+        let is_done = item.is_some_and(|item| matches!(item.state, State::Done(_)));
+        done.insert(id.to_owned(), is_done);
+        Ok(is_done)
     }
 
     async fn unknown_work(&self, project: &Project, id: &str) -> Result<Error, Error> {
@@ -117,10 +146,14 @@ impl Office {
     }
 }
 
+/// Which items are done, of those that were asked about for one answer.
+type Done = HashMap<String, bool>;
+
 fn check_state(state: Option<&str>) -> Result<(), Error> {
+    const MORE: [&str; 4] = [OVERDUE, READY, WAITING, LATE];
     match state {
-        Some(name) if name != OVERDUE && !State::NAMES.contains(&name) => {
-            let wanted = format!("{} or {OVERDUE}", State::NAMES.join(", "));
+        Some(name) if !MORE.contains(&name) && !State::NAMES.contains(&name) => {
+            let wanted = format!("{}, {OVERDUE}, {READY}, {WAITING} or {LATE}", State::NAMES.join(", "));
             Err(Error::invalid("state", name, wanted))
         }
         _ => Ok(()),
@@ -130,6 +163,9 @@ fn check_state(state: Option<&str>) -> Result<(), Error> {
 fn is_wanted(item: &WorkItem, request: &WorkRequest<'_>) -> bool {
     let in_state = match request.state {
         Some(OVERDUE) => matches!(&item.state, State::HelpWanted(question) if question.overdue),
+        Some(READY) => item.is_ready(),
+        Some(WAITING) => !item.waiting_for.is_empty(),
+        Some(LATE) => item.late,
         Some(name) => item.state.name() == name,
         None => true,
     };

@@ -4,7 +4,7 @@
 //! work is taken on again or comes to an end; and what says nothing about the state changes nothing.
 
 use super::said::Said;
-use super::{Progress, Question, State, WorkItem, WorkRecord};
+use super::{Progress, Question, State, Task, WorkItem, WorkRecord};
 use crate::ids::MessageId;
 use crate::messages::Message;
 
@@ -24,15 +24,20 @@ pub fn item_of(record: WorkRecord) -> WorkItem {
         changed_at: said_by.map_or(jiff::Timestamp::UNIX_EPOCH, |word| word.created_at),
         changed_by: said_by.map_or(record.newest, |word| word.id),
         open_acks: record.open_acks,
+        task: board.task,
+        waiting_for: vec![],
+        late: false,
     }
 }
 
 /// What was heard so far.
+#[derive(Default)]
 struct Board<'a> {
     state: State,
     /// Questions that nobody answered, one for each who asks, in the order in which they were first asked.
     open: Vec<Open>,
     title: String,
+    task: Task,
     agent: String,
     /// The last word that changed something.
     said_by: Option<&'a Message>,
@@ -44,21 +49,17 @@ struct Open {
     messages: Vec<MessageId>,
 }
 
-impl Default for Board<'_> {
-    fn default() -> Self {
-        Self { state: State::Mentioned, open: vec![], title: String::new(), agent: String::new(), said_by: None }
-    }
-}
-
 impl<'a> Board<'a> {
     fn hear(&mut self, word: &'a Message) {
         match Said::by(word) {
             Said::Nothing => return,
             Said::Answers if !self.answer(word) => return,
             Said::Answers => {}
-            Said::Arranged { state, agent, title } => {
+            Said::Arranged(state) => self.turn(state, String::new()),
+            Said::Assigned { agent, title, task } => {
                 self.agent = agent.unwrap_or_else(|| std::mem::take(&mut self.agent));
-                self.turn(state, title);
+                self.task = task;
+                self.turn(State::Assigned, title);
             }
             Said::Becomes { state, title } => {
                 self.agent.clone_from(&word.from);

@@ -6,13 +6,15 @@ use formats::json::{self, Type};
 use formats::markdown::{self, Kind as Word};
 use formats::{Kind, Typed};
 
-use super::{Checkpoint, Failure, Progress, State, WorkOutcome};
+use super::{Checkpoint, Failure, MOST_DEPENDENCIES, Progress, State, Task, WorkOutcome};
 use crate::messages::Message;
 
 /// What a message says of the work.
 pub(super) enum Said {
-    /// Somebody arranges for the work to be done by another: by whom, if it says, and what it is called.
-    Arranged { state: State, agent: Option<String>, title: String },
+    /// Somebody arranges for the work to be done by another.
+    Arranged(State),
+    /// Somebody is given the work, as it says.
+    Assigned { agent: Option<String>, title: String, task: Task },
     /// A worker takes it on, or comes to an end with it.
     Becomes { state: State, title: String },
     /// A worker is at it.
@@ -70,10 +72,6 @@ impl Said {
         Self::Becomes { state, title: String::new() }
     }
 
-    fn arranged(state: State) -> Self {
-        Self::Arranged { state, agent: None, title: String::new() }
-    }
-
     fn of_markdown(message: &markdown::Message) -> Self {
         let text = |name: &str| message.text(name).to_owned();
         let context_usage = message.number("context_usage").and_then(|usage| u8::try_from(usage).ok());
@@ -106,16 +104,16 @@ impl Said {
                 progress: text("progress"),
                 next_steps: text("next_steps"),
             })),
-            Some(Word::SpawnRequest) => Self::arranged(State::SpawnRequested {
+            Some(Word::SpawnRequest) => Self::Arranged(State::SpawnRequested {
                 orchestrator: text("orchestrator"),
                 from_commit: text("partial_commit_sha"),
             }),
             Some(Word::SpawnAck) if text("status").eq_ignore_ascii_case("failed") => {
                 let (failure_type, reason) = ("SPAWN_FAILED".to_owned(), "no worker could be started".to_owned());
-                Self::arranged(State::Failed(Failure { failure_type, reason, ..Failure::default() }))
+                Self::Arranged(State::Failed(Failure { failure_type, reason, ..Failure::default() }))
             }
             Some(Word::SpawnAck) if text("status").eq_ignore_ascii_case("spawned") => {
-                Self::arranged(State::Spawned { session: text("session") })
+                Self::Arranged(State::Spawned { session: text("session") })
             }
             Some(Word::SpawnAck) | None => Self::Nothing,
         }
@@ -125,7 +123,7 @@ impl Said {
         let text = |path: &str| message.text(path).to_owned();
         match message.kind() {
             Some(Type::TaskAssignment) => {
-                Self::Arranged { state: State::Assigned, agent: to.first().cloned(), title: text("description") }
+                Self::Assigned { agent: to.first().cloned(), title: text("description"), task: task_of(message) }
             }
             Some(Type::StatusUpdate) => Self::of_update(message),
             Some(Type::ErrorReport) => {
@@ -168,6 +166,17 @@ impl Said {
             // Whatever word stands there, it is none that says that the work is done.
             _ => Self::Nothing,
         }
+    }
+}
+
+fn task_of(assignment: &json::Message) -> Task {
+    let texts = |path: &str| assignment.texts(path).into_iter().map(str::to_owned);
+    Task {
+        priority: assignment.choice("priority").to_owned(),
+        dependencies: texts("dependencies").filter(|id| !id.is_empty()).take(MOST_DEPENDENCIES).collect(),
+        deadline: assignment.time("deadline"),
+        estimated_minutes: assignment.number("estimated_duration_minutes"),
+        acceptance_criteria: texts("specification.acceptance_criteria").collect(),
     }
 }
 

@@ -39,6 +39,7 @@ pub struct WorkRow {
 impl WorkRow {
     pub fn new(work: WorkItem) -> Self {
         let (detail, tone) = said(&work.state);
+        let (detail, tone) = (with_task(&work, detail), if work.late { "red" } else { tone });
         let (percent, question) = match &work.state {
             Stands::InProgress(progress) => (progress.percent.map(|percent| percent.clamp(0.0, 100.0) as u8), None),
             Stands::HelpWanted(question) => (None, Some(question.message.0)),
@@ -55,12 +56,21 @@ impl WorkRow {
     }
 }
 
+/// The same behind what it waits for, and whether it is late.
+fn with_task(work: &WorkItem, detail: String) -> String {
+    let waiting = work.waiting_for.join(", ");
+    let waiting = if waiting.is_empty() { waiting } else { format!("waiting for {waiting}") };
+    let late = if work.late { "late" } else { "" };
+    joined(&[late, &waiting, &detail])
+}
+
+fn joined(parts: &[&str]) -> String {
+    let told: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    told.join(" · ")
+}
+
 /// What a state says more, and how it looks.
 fn said(state: &Stands) -> (String, &'static str) {
-    let joined = |parts: &[&str]| {
-        let told: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
-        told.join(" · ")
-    };
     match state {
         Stands::Mentioned | Stands::Assigned | Stands::Accepted => (String::new(), "blue"),
         Stands::InProgress(progress) => {

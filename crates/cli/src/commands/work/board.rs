@@ -96,6 +96,13 @@ fn what(item: &WorkAnswer, now: Timestamp) -> String {
         "spawned" => (vec![tagged("session ", &detail.session)], ""),
         _ => (Vec::new(), ""),
     };
+    let mut facts = facts;
+    if !item.waiting_for.is_empty() {
+        facts.insert(0, format!("waiting for {}", item.waiting_for.join(", ")));
+    }
+    if item.late {
+        facts.insert(0, "late".to_owned());
+    }
     let facts = facts.into_iter().filter(|fact| !fact.trim().is_empty()).collect::<Vec<_>>().join(", ");
     let words = if words.trim().is_empty() { item.title.as_str() } else { words };
     match (facts.is_empty(), words.trim().is_empty()) {

@@ -84,11 +84,25 @@ fn details(item: &WorkAnswer, now: Timestamp) -> Vec<(&'static str, String)> {
         ("session", detail.session.clone()),
         ("summary", detail.summary.clone()),
     ]);
+    details.extend(task(item));
     let changed = item.changed_ts.0;
     details.push(("changed", format!("{} ({} ago), by message {}", at(changed), age(changed, now), item.changed_by)));
     let acks = item.open_acks.iter().map(|ack| format!("{} has to acknowledge message {}", ack.agent, ack.message_id));
     details.push(("open acks", acks.collect::<Vec<_>>().join("\n")));
     details
+}
+
+/// What was said of it when it was assigned.
+fn task(item: &WorkAnswer) -> [(&'static str, String); 6] {
+    let deadline = item.deadline_ts.as_ref().map(|time| at(time.0)).unwrap_or_default();
+    [
+        ("priority", item.priority.clone()),
+        ("waiting for", item.waiting_for.join(", ")),
+        ("depends on", item.dependencies.join(", ")),
+        ("deadline", if item.late { format!("{deadline} (late)") } else { deadline }),
+        ("estimated", item.estimated_minutes.map(|minutes| format!("{minutes} minutes")).unwrap_or_default()),
+        ("criteria", item.acceptance_criteria.join("\n")),
+    ]
 }
 
 fn yes(yes: bool) -> String {

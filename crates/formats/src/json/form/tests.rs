@@ -69,6 +69,17 @@ fn a_time_is_a_real_moment_in_utc() {
 }
 
 #[test]
+fn a_zoned_time_may_say_how_far_from_utc_it_is() {
+    for time in ["2025-12-25T12:00:00Z", "2025-12-25T12:00:00.5+02:00", "2025-12-25T12:00:00-11:30"] {
+        assert!(Form::ZonedTime.matches(time), "{time}");
+    }
+    for time in ["2025-12-25T12:00:00", "2025-12-25T12:00:00+24:00", "2025-12-25T12:00:00+0200", "2025-02-29T00:00:00Z"]
+    {
+        assert!(!Form::ZonedTime.matches(time), "{time}");
+    }
+}
+
+#[test]
 fn the_id_of_a_message_is_a_uuid_with_or_without_its_prefix() {
     for id in ["3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b", "msg-3F2B8A10-5C6D-1E7F-8A9B-0C1D2E3F4A5B"] {
         assert!(Form::MessageId.matches(id), "{id}");
@@ -129,7 +140,12 @@ proptest! {
         id in "(msg-|MSG-|m)?[0-9A-Ga-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{11,12}\n?",
         anything in ".{0,40}",
     ) {
-        for (form, text) in [(Form::Version, version), (Form::Time, time), (Form::MessageId, id)] {
+        for (form, text) in [
+            (Form::Version, version),
+            (Form::Time, time.clone()),
+            (Form::ZonedTime, time),
+            (Form::MessageId, id),
+        ] {
             let pattern = by_pattern(form);
             prop_assert_eq!(form.matches(&text), pattern.is_valid(&json!(text)), "{}", text);
             prop_assert_eq!(form.matches(&anything), pattern.is_valid(&json!(anything)), "{}", anything);
