@@ -22,7 +22,9 @@ pub use messages::{
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::ReservationAnswer;
-pub use threads::{ActionAnswer, FoundAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer};
+pub use threads::{
+    ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
+};
 pub use work::{DetailAnswer, HelpAnswer, OpenAckAnswer, StoryAnswer, WorkAnswer};
 
 /// One of few words: ours when an answer is made, whatever came when it is read.

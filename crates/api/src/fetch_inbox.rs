@@ -22,6 +22,8 @@ declare! {
         include_bodies: Option<bool> = BODIES;
         /// Only messages older than this one.
         before_id: Option<i64> = BEFORE;
+        /// Only messages accepted after this time.
+        since_ts: Option<String> = Param::optional("since_ts", Text, "Newer than this time").unlisted();
         registration_token: Option<String> = TOKEN;
     }
 }
@@ -41,7 +43,10 @@ impl Verb for FetchInbox {
             limit: limit(self.limit, DEFAULT_LIMIT),
             with_bodies,
         };
+        let since = self.since_ts.as_deref().map(|time| read_time("since_ts", time)).transpose()?;
         let entries = office.inbox(&self.project_key, agent, &query).await?;
-        Ok(entries.into_iter().map(|entry| MessageAnswer::received(entry, with_bodies)).collect())
+        // The newest come first, and times rise with them: those that are newer are the first ones.
+        let newer = entries.into_iter().take_while(|entry| since.is_none_or(|since| entry.message.created_at > since));
+        Ok(newer.map(|entry| MessageAnswer::received(entry, with_bodies)).collect())
     }
 }

@@ -27,6 +27,7 @@ mod fetch_inbox;
 mod file_reservation_paths;
 mod find_conflicts;
 mod finish_run;
+mod foreign;
 mod health_check;
 mod hold_watch;
 mod leave;
@@ -81,6 +82,7 @@ use serde::de::DeserializeOwned;
 use params::RequestField;
 
 pub use details::details;
+pub use foreign::{FOREIGN, FOREIGN_TOOLS, ForeignTool};
 pub use params::{Actor, DeliveryReader, TOKEN, next, next_cursor};
 pub use table::{Offered, RETIRED, Visitor};
 pub use time::Time;

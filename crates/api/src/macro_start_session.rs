@@ -27,6 +27,9 @@ declare! {
         reserve_paths: Vec<String> =
             Param::optional("reserve_paths", Names, "Globs to hold exclusively").mistaken_for(&["paths"]);
         registration_token: Option<String> = TOKEN;
+        /// How much of the unread mail is shown; 10 when nobody says.
+        inbox_limit: Option<u32> =
+            Param::optional("inbox_limit", Number { min: 0, max: 1000 }, "How much unread mail; default 10").unlisted();
     }
 
     /// A session that started.
@@ -77,7 +80,10 @@ impl Verb for MacroStartSession {
         };
         Ok(SessionAnswer {
             file_reservations: reserve(office, wanted).await?,
-            inbox: unread(&me, None).run(office).await?,
+            inbox: match self.inbox_limit {
+                Some(0) => Vec::new(),
+                limit => FetchInbox { limit: limit.or(Some(INBOX)), ..unread(&me, None) }.run(office).await?,
+            },
             project: ProjectAnswer::new(me.project.clone()),
             agent: RegisteredAnswer::new(me),
         })

@@ -5,7 +5,7 @@ use mail::office::{Claim, Watcher};
 use mail::provider::native::{self, Native};
 use mail::reservations::TTL_SECONDS;
 use mail::{Error, Office};
-use mcp::ParamKind::{self, Choice, Flag, Id, Names, Number, Text};
+use mcp::ParamKind::{self, Choice, Flag, Id, Ids, Names, Number, Text};
 use mcp::{Arguments, INVALID_ARGUMENT, Param, Refusal};
 use serde::de::DeserializeOwned;
 
@@ -21,7 +21,6 @@ pub(crate) const PAGE: u32 = 500;
 pub(crate) const PROJECT: Param = Param::required("project_key", Text, "Absolute project path").mistaken_for(&[
     "project",
     "project_path",
-    "human_key",
     "project_slug",
 ]);
 pub(crate) const AGENT: Param = Param::required("agent_name", Text, "").mistaken_for(&["agent", "name", "sender_name"]);
@@ -66,6 +65,8 @@ pub(crate) const TTL: ParamKind = Number { min: *TTL_SECONDS.start(), max: *TTL_
 /// Which of an agent's reservations are meant.
 pub(crate) const SOME_PATHS: Param =
     Param::optional("paths", Names, "Left out: all of yours").mistaken_for(&["path", "patterns", "files"]);
+/// The same by their numbers.
+pub(crate) const SOME_IDS: Param = Param::optional("file_reservation_ids", Ids, "Numbers of reservations").unlisted();
 pub(crate) const NAME: Param =
     Param::optional("agent_name", Text, "Your name; left out, you are given one").mistaken_for(&["name", "agent"]);
 

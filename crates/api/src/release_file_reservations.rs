@@ -1,5 +1,7 @@
 //! Gives reservations back.
 
+use mail::office::Which;
+
 use crate::prelude::*;
 
 declare! {
@@ -9,6 +11,7 @@ declare! {
         agent_name: String = AGENT;
         /// All of them when nobody says.
         paths: Option<Vec<String>> = SOME_PATHS;
+        file_reservation_ids: Option<Vec<i64>> = SOME_IDS;
         registration_token: Option<String> = TOKEN;
     }
 
@@ -26,7 +29,8 @@ impl Verb for ReleaseFileReservations {
 
     async fn run(self, office: &Office) -> Result<ReleasedAnswer, Error> {
         let agent = claim(&self.agent_name, self.registration_token.as_deref());
-        let released = office.release(&self.project_key, agent, self.paths.as_deref()).await?;
+        let which = Which { paths: self.paths.as_deref(), ids: self.file_reservation_ids.as_deref() };
+        let released = office.release(&self.project_key, agent, which).await?;
         let paths = released.iter().map(|one| one.pattern.as_str().to_owned()).collect();
         Ok(ReleasedAnswer { released: released.len(), paths })
     }

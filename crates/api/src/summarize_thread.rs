@@ -2,6 +2,9 @@
 
 use crate::prelude::*;
 
+/// How many messages of the thread stand for it.
+const EXAMPLES: usize = 3;
+
 declare! {
     /// Asks for the gist of a thread.
     SummarizeThread(
@@ -11,6 +14,9 @@ declare! {
     ) {
         project_key: String = PROJECT;
         thread_id: String = THREAD;
+        /// Whether to show the newest messages, too.
+        include_examples: Option<bool> =
+            Param::optional("include_examples", Flag, "The newest three messages, too").unlisted();
     }
 }
 
@@ -20,6 +26,12 @@ impl Verb for SummarizeThread {
     async fn run(self, office: &Office) -> Result<SummaryAnswer, Error> {
         let thread = filled("thread_id", &self.thread_id)?;
         let (thread, summary) = office.summarize(&self.project_key, thread).await?;
-        Ok(SummaryAnswer::new(thread, summary))
+        let examples = if self.include_examples.unwrap_or(false) {
+            office.newest_in_thread(&self.project_key, &thread, EXAMPLES).await?
+        } else {
+            Vec::new()
+        };
+        let examples = examples.into_iter().map(ExampleAnswer::new).collect();
+        Ok(SummaryAnswer { examples, ..SummaryAnswer::new(thread, summary) })
     }
 }

@@ -71,6 +71,25 @@ mod tests {
         visit_all(&mut Declarations);
     }
 
+    /// What is in no list, of each verb.
+    #[derive(Default)]
+    struct Unlisted(BTreeSet<(&'static str, &'static str)>);
+
+    impl Visitor for Unlisted {
+        fn verb<V: Ask>(&mut self, _: Offered) {
+            self.0.extend(V::PARAMS.iter().filter(|param| !param.listed).map(|param| (V::NAME, param.name)));
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_is_in_no_list_is_in_the_table_of_foreign_arguments() {
+        let mut unlisted = Unlisted::default();
+        visit_all(&mut unlisted);
+        let rows = crate::FOREIGN.iter().filter(|row| matches!(row.treatment, mcp::Treatment::Parameter));
+        let rows: BTreeSet<_> = rows.flat_map(|row| row.tools.iter().map(|tool| (*tool, row.name))).collect();
+        assert_eq!(unlisted.0, rows);
+    }
+
     /// Every parameter given, in the form that checked arguments have.
     struct Given;
 
@@ -85,6 +104,7 @@ mod tests {
                 ParamKind::Number { max, .. } => max.min(1000).into(),
                 ParamKind::Id => 17.into(),
                 ParamKind::Names => vec!["a", "b"].into(),
+                ParamKind::Ids => vec![1, 2].into(),
                 ParamKind::Choice(choices) => choices[choices.len() - 1].into(),
             };
             let given: mcp::Arguments = V::PARAMS.iter().map(|param| (param.name.to_owned(), value(param))).collect();

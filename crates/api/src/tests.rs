@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use mcp::{Param, ParamKind};
+use mcp::{Foreign, Param, ParamKind, Treatment};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -59,7 +59,36 @@ fn listed() -> Vec<Documented> {
 #[test]
 fn the_page_of_the_tools_is_up_to_date() {
     let sections: Vec<String> = listed().iter().map(section).collect();
-    check("tools.md", &format!("{INTRODUCTION}\n{}", sections.join("\n")));
+    check("tools.md", &format!("{INTRODUCTION}\n{}\n{}", sections.join("\n"), foreign_section()));
+}
+
+/// What clients of other servers send.
+fn foreign_section() -> String {
+    let mut text = String::from(
+        "## What clients of other servers send\n\n\
+         In no list, and understood all the same. A number or a flag may come as text everywhere.\n\n\
+         | argument | at | what becomes of it |\n|---|---|---|\n",
+    );
+    for Foreign { tools, name, treatment } in crate::FOREIGN {
+        let at = tools.iter().map(|tool| format!("`{tool}`")).collect::<Vec<_>>().join(", ");
+        let at = if at.is_empty() { "every tool with what it means".to_owned() } else { at };
+        let about = match treatment {
+            Treatment::Means(meant) => format!("means `{meant}`"),
+            Treatment::Parameter => unlisted_about(tools[0], name).to_owned(),
+            Treatment::Ignored(_, why) => format!("a warning: {why}"),
+        };
+        let _ = writeln!(text, "| `{name}` | {at} | {about} |");
+    }
+    for tool in crate::FOREIGN_TOOLS {
+        let _ = writeln!(text, "\nThe tool `{}` answers `{}` and does nothing.", tool.name, tool.answer);
+    }
+    text
+}
+
+/// What is said of a parameter that no list shows.
+fn unlisted_about(tool: &str, name: &str) -> &'static str {
+    let verb = listed().into_iter().find(|verb| verb.name == tool).expect("the tool is there");
+    verb.params.iter().find(|param| param.name == name).expect("it takes that").about
 }
 
 #[test]
@@ -91,7 +120,7 @@ fn section(Documented { name, about, params, answer }: &Documented) -> String {
         text.push_str("No parameters.\n");
     } else {
         text.push_str("| parameter | type | required | about |\n|---|---|---|---|\n");
-        params.iter().for_each(|param| text.push_str(&parameter_row(param)));
+        params.iter().filter(|param| param.listed).for_each(|param| text.push_str(&parameter_row(param)));
     }
     let item = answer.get("items").map(|item| resolved(item, answer));
     text.push_str(if item.is_some() { "\nAnswers a list of:\n\n" } else { "\nAnswers:\n\n" });
@@ -113,6 +142,7 @@ fn parameter_type(kind: ParamKind) -> String {
         ParamKind::Number { min, max } => format!("{min} to {max}"),
         ParamKind::Names => "list of strings".to_owned(),
         ParamKind::Id => "integer, or digits in a string".to_owned(),
+        ParamKind::Ids => "list of integers".to_owned(),
         ParamKind::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
     }
 }

@@ -37,7 +37,7 @@ pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
-pub use reservations::{MOST_PATHS, ReserveRequest};
+pub use reservations::{MOST_PATHS, Renewal, ReserveRequest, Which};
 pub use threads::{Found, SearchRequest, ThreadPage, ThreadRequest};
 pub use watches::Watcher;
 pub use work::{WorkPage, WorkRequest, WorkStory};

@@ -180,17 +180,41 @@ impl Request {
     }
 }
 
+/// When reservations that are renewed end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewEnd {
+    /// At this time.
+    At(Timestamp),
+    /// So many seconds later than now, but not after that time.
+    Later {
+        /// How much longer.
+        seconds: i64,
+        /// The latest end.
+        at_most: Timestamp,
+    },
+}
+
+impl NewEnd {
+    /// The new end of a reservation that would have ended then. What is longer already does not become shorter.
+    fn of(self, ends_at: Timestamp) -> Timestamp {
+        match self {
+            Self::At(time) => time,
+            Self::Later { seconds, at_most } => after_seconds(ends_at, seconds).min(at_most).max(ends_at),
+        }
+    }
+}
+
 /// The reservations `held` with their new end, or the first of the wanted patterns that is not among them.
 pub fn renewed(
     mut held: Vec<Reservation>,
     wanted: Option<&[Pattern]>,
-    ends_at: Timestamp,
+    end: NewEnd,
 ) -> Result<Vec<Reservation>, Pattern> {
     let patterns: HashSet<&str> = held.iter().map(|reservation| reservation.pattern.as_str()).collect();
     if let Some(missing) = wanted.unwrap_or_default().iter().find(|wanted| !patterns.contains(wanted.as_str())) {
         return Err(missing.clone());
     }
-    held.iter_mut().for_each(|reservation| reservation.ends_at = ends_at);
+    held.iter_mut().for_each(|reservation| reservation.ends_at = end.of(reservation.ends_at));
     Ok(held)
 }
 
@@ -241,7 +265,7 @@ pub trait ReservationStore: Send + Sync {
         now: Timestamp,
     ) -> Stored<Vec<Reservation>>;
 
-    /// Moves the end of the agent's active reservations on `patterns`, or of all, to `ends_at`. All or nothing: if one of
+    /// Moves the end of the agent's active reservations on `patterns`, or of all, as `end` says. All or nothing: if one of
     /// `patterns` is not held, nothing changes and the first such is returned as `Err`. A reservation that no longer
     /// [stands](ReservationSet::stands) is not held.
     async fn renew(
@@ -249,7 +273,7 @@ pub trait ReservationStore: Send + Sync {
         project: ProjectId,
         agent: AgentId,
         patterns: Option<&[Pattern]>,
-        ends_at: Timestamp,
+        end: NewEnd,
         now: Timestamp,
     ) -> Stored<Result<Vec<Reservation>, Pattern>>;
 
@@ -347,11 +371,14 @@ mod tests {
     fn only_what_is_held_is_renewed_and_all_of_it_or_nothing() {
         let held = |text| request(false, None).granted(&pattern(text), None, at(100));
         let both = vec![held("a"), held("b")];
-        let ends: Vec<_> =
-            renewed(both.clone(), None, at(500)).unwrap().iter().map(|reservation| reservation.ends_at).collect();
+        let ends: Vec<_> = renewed(both.clone(), None, NewEnd::At(at(500)))
+            .unwrap()
+            .iter()
+            .map(|reservation| reservation.ends_at)
+            .collect();
         assert_eq!(ends, [at(500), at(500)]);
-        assert_eq!(renewed(both, Some(&[pattern("b"), pattern("c")]), at(500)), Err(pattern("c")));
-        assert_eq!(renewed(Vec::new(), None, at(500)), Ok(Vec::new()));
+        assert_eq!(renewed(both, Some(&[pattern("b"), pattern("c")]), NewEnd::At(at(500))), Err(pattern("c")));
+        assert_eq!(renewed(Vec::new(), None, NewEnd::At(at(500))), Ok(Vec::new()));
     }
 
     #[test]

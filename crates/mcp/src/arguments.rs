@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::foreign::{Foreign, Ignored, Treatment, asks};
 use crate::nearest::nearest;
 use crate::outcome::Refusal;
 use crate::params::{Param, ParamKind};
@@ -22,26 +23,50 @@ pub const INVALID_ARGUMENT: &str = "INVALID_ARGUMENT";
 /// Checked arguments: a member for each parameter that was given, in the one form that its kind has.
 pub type Arguments = Map<String, Value>;
 
-/// Reads a JSON object of arguments for a tool that takes `params`. `None` is an empty object.
-pub(crate) fn parse(params: &'static [Param], json: Option<&str>) -> Result<Arguments, Refusal> {
-    let mut given = Map::new();
+/// What a tool takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Takes<'t> {
+    pub params: &'static [Param],
+    /// What clients of other servers send to it.
+    pub foreign: &'t [Foreign],
+}
+
+/// What was read of a call's arguments so far.
+#[derive(Default)]
+struct Given {
+    arguments: Arguments,
+    /// What came under another name: that name, what it means, and the value.
+    meant: Vec<(&'static str, &'static str, Value)>,
+    ignored: Vec<Ignored>,
+}
+
+/// Reads a JSON object of arguments for a tool. `None` is an empty object. Beside them comes what is not acted on.
+pub(crate) fn parse(takes: Takes<'_>, json: Option<&str>) -> Result<(Arguments, Vec<Ignored>), Refusal> {
+    let mut given = Given::default();
     if let Some(json) = json {
         if !json.trim_start().starts_with('{') {
             return Err(invalid(format!("'arguments' must be an object, not {}.", described(json.trim_start()))));
         }
-        read_members(params, json, &mut given)?;
+        read_members(takes, json, &mut given)?;
     }
-    if let Some(missing) = params.iter().find(|param| param.required && !given.contains_key(param.name)) {
+    let Given { mut arguments, meant, ignored } = given;
+    for (name, meant, value) in meant {
+        if *arguments.entry(meant).or_insert_with(|| value.clone()) != value {
+            let differ = invalid(format!("Arguments '{name}' and '{meant}' mean the same and differ."));
+            return Err(differ.hint(format!("Give '{meant}' alone.")));
+        }
+    }
+    if let Some(missing) = takes.params.iter().find(|param| param.required && !arguments.contains_key(param.name)) {
         let hint = format!("Give {}.", wanted(missing.kind));
         return Err(invalid(format!("Argument '{}' is missing.", missing.name)).hint(hint));
     }
-    Ok(given)
+    Ok((arguments, ignored))
 }
 
-fn read_members(params: &'static [Param], json: &str, given: &mut Arguments) -> Result<(), Refusal> {
+fn read_members(takes: Takes<'_>, json: &str, given: &mut Given) -> Result<(), Refusal> {
     let mut refusal = None;
     let mut reader = serde_json::Deserializer::from_str(json);
-    let members = Members { params, given, refusal: &mut refusal };
+    let members = Members { takes, given, refusal: &mut refusal };
     let read = reader.deserialize_map(members).and_then(|()| reader.end());
     match (refusal, read) {
         (Some(refusal), _) => Err(refusal),
@@ -52,9 +77,42 @@ fn read_members(params: &'static [Param], json: &str, given: &mut Arguments) -> 
 
 /// Reads the members one by one and stops at the first that is wrong.
 struct Members<'m> {
-    params: &'static [Param],
-    given: &'m mut Arguments,
+    takes: Takes<'m>,
+    given: &'m mut Given,
     refusal: &'m mut Option<Refusal>,
+}
+
+impl Members<'_> {
+    /// Reads one member, under whichever name it came. `null` counts as not given.
+    fn read(&mut self, name: &str, raw: &RawValue) -> Result<(), Refusal> {
+        let params = self.takes.params;
+        let of_name = |name: &str| params.iter().find(|param| param.name == name);
+        if let Some(param) = of_name(name) {
+            match check(param, raw)? {
+                Value::Null => drop(self.given.arguments.remove(param.name)),
+                value => drop(self.given.arguments.insert(param.name.to_owned(), value)),
+            }
+            return Ok(());
+        }
+        let row = self.takes.foreign.iter().find(|row| row.name == name).ok_or_else(|| unknown(name, params))?;
+        match row.treatment {
+            Treatment::Ignored(kind, why) => {
+                if asks(&check(&Param::optional(row.name, kind, ""), raw)?) {
+                    self.given.ignored.push(Ignored { name: row.name, why });
+                }
+            }
+            Treatment::Means(meant) => {
+                let param = of_name(meant).ok_or_else(|| unknown(name, params))?;
+                let value = check(&Param { name: row.name, ..*param }, raw)?;
+                if !value.is_null() {
+                    self.given.meant.push((row.name, meant, value));
+                }
+            }
+            // It would have been found above.
+            Treatment::Parameter => return Err(unknown(name, params)),
+        }
+        Ok(())
+    }
 }
 
 impl<'de> Visitor<'de> for Members<'_> {
@@ -64,20 +122,11 @@ impl<'de> Visitor<'de> for Members<'_> {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = members.next_key::<Name<'de>>()? {
-            let Some(param) = self.params.iter().find(|param| param.name == name) else {
-                *self.refusal = Some(unknown(&name, self.params));
-                members.next_value::<IgnoredAny>()?;
-                return Err(A::Error::custom("an unknown argument"));
-            };
-            match check(param, members.next_value::<&RawValue>()?) {
-                Ok(Value::Null) => drop(self.given.remove(param.name)),
-                Ok(value) => drop(self.given.insert(param.name.to_owned(), value)),
-                Err(refusal) => {
-                    *self.refusal = Some(refusal);
-                    return Err(A::Error::custom("an argument of the wrong shape"));
-                }
+            if let Err(refusal) = self.read(&name, members.next_value::<&RawValue>()?) {
+                *self.refusal = Some(refusal);
+                return Err(A::Error::custom("an argument that is refused"));
             }
         }
         Ok(())
@@ -97,10 +146,11 @@ fn check(param: &Param, raw: &RawValue) -> Result<Value, Refusal> {
     }
     let value = match param.kind {
         ParamKind::Text => serde_json::from_str(json).ok().map(Value::String),
-        ParamKind::Flag => serde_json::from_str(json).ok().map(Value::Bool),
+        ParamKind::Flag => flag(json).map(Value::Bool),
         ParamKind::Names => names(param, json)?,
         ParamKind::Id => id(json).map(Value::from),
-        ParamKind::Number { min, max } => match whole(json) {
+        ParamKind::Ids => ids(json),
+        ParamKind::Number { min, max } => match number(json) {
             Some(number) if number < min || number > max => {
                 let range = format!("Argument '{}' is {number}, which is not from {min} to {max}.", param.name);
                 return Err(invalid(range));
@@ -130,6 +180,32 @@ fn names(param: &Param, json: &str) -> Result<Option<Value>, Refusal> {
         })
     };
     items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
+}
+
+/// `true` or `false`, also as text in any case: that can mean only one thing.
+fn flag(json: &str) -> Option<bool> {
+    serde_json::from_str(json).ok().or_else(|| match text_of(json)?.to_ascii_lowercase().as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    })
+}
+
+/// A whole number, also as text.
+fn number(json: &str) -> Option<i64> {
+    whole(json).or_else(|| whole(&text_of(json)?))
+}
+
+/// The text of a JSON string, without white space around it.
+fn text_of(json: &str) -> Option<String> {
+    serde_json::from_str::<String>(json).ok().map(|text| text.trim().to_owned())
+}
+
+fn ids(json: &str) -> Option<Value> {
+    match serde_json::from_str::<Vec<&RawValue>>(json) {
+        Ok(items) => items.iter().map(|item| id(item.get()).map(Value::from)).collect::<Option<_>>().map(Value::Array),
+        Err(_) => id(json).map(|id| Value::Array(vec![id.into()])),
+    }
 }
 
 fn id(json: &str) -> Option<i64> {
@@ -177,7 +253,7 @@ fn unknown(name: &str, params: &'static [Param]) -> Refusal {
         Some(near) => refusal.hint(format!("Did you mean '{near}'?")),
         None if params.is_empty() => refusal.hint("This tool takes no arguments."),
         None => {
-            let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+            let names: Vec<&str> = params.iter().filter(|param| param.listed).map(|param| param.name).collect();
             refusal.hint(format!("This tool takes: {}.", names.join(", ")))
         }
     }
@@ -189,6 +265,7 @@ fn wanted(kind: ParamKind) -> Cow<'static, str> {
         ParamKind::Flag => "true or false".into(),
         ParamKind::Names => "a list of strings".into(),
         ParamKind::Id => "a whole number or a string of digits".into(),
+        ParamKind::Ids => "a list of whole numbers".into(),
         ParamKind::Number { min: i64::MIN, .. } | ParamKind::Number { max: i64::MAX, .. } => "a whole number".into(),
         ParamKind::Number { min, max } => format!("a whole number from {min} to {max}").into(),
         ParamKind::Choice(choices) => format!("one of: {}", choices.join(", ")).into(),

@@ -10,6 +10,7 @@ mod arguments;
 mod endpoint;
 mod eras;
 mod exchange;
+mod foreign;
 mod headers;
 mod nearest;
 mod outcome;
@@ -23,6 +24,7 @@ mod wire;
 
 pub use arguments::{Arguments, INVALID_ARGUMENT};
 pub use endpoint::{Endpoint, Reply, ReplyBody};
+pub use foreign::{Foreign, Treatment};
 pub use nearest::nearest;
 pub use outcome::{Output, Refusal};
 pub use params::{Hints, Param, ParamKind};

@@ -8,6 +8,7 @@ mod twin;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::foreign::{self, Ignored};
 use crate::wire::push_text;
 
 /// The value that a tool call came to, as compact JSON.
@@ -28,7 +29,29 @@ impl Output {
         Output::of(twin::write(value).expect("a wire struct always serialises"))
     }
 
-    /// Apart from the above, which is compiled once for each type of answer.
+    /// JSON that is written already.
+    ///
+    /// # Panics
+    /// If it is none, which is a mistake in the program.
+    pub fn written(json: &'static str) -> Output {
+        Output::json(&serde_json::from_str::<Value>(json).expect("this is JSON"))
+    }
+
+    /// The same with a warning of each argument that was not acted on. An answer that is a list has no place for one.
+    pub(crate) fn warned(self, ignored: &[Ignored]) -> Output {
+        if ignored.is_empty() {
+            return self;
+        }
+        match serde_json::from_str(&self.json) {
+            Ok(Value::Object(mut answer)) => {
+                foreign::warn(&mut answer, ignored);
+                Output::json(&answer)
+            }
+            _ => self,
+        }
+    }
+
+    /// Apart from `json`, which is compiled once for each type of answer.
     fn of((json, escaped): (Vec<u8>, Vec<u8>)) -> Output {
         let text = |bytes| String::from_utf8(bytes).expect("JSON is text");
         Output { json: text(json), escaped: text(escaped) }

@@ -1,7 +1,7 @@
 //! What a tool takes and what it may do, declared once as constants.
 //!
 //! A declaration is both the schema that clients are shown and the rule that `arguments` checks.
-//! There is no general JSON Schema here: six kinds are enough, and models get six kinds right.
+//! There is no general JSON Schema here: seven kinds are enough, and models get them right.
 
 use std::fmt::Write;
 
@@ -22,6 +22,8 @@ pub struct Param {
     pub mistaken_for: &'static [&'static str],
     /// Whether a list that has to be short may leave it out. It is accepted all the same.
     pub rare: bool,
+    /// Whether any list shows it. What is in no list is for callers who know it from elsewhere.
+    pub listed: bool,
 }
 
 /// What the value of an argument must look like.
@@ -42,6 +44,8 @@ pub enum ParamKind {
     Names,
     /// A whole number, or a string of digits.
     Id,
+    /// A list of these. One alone is taken as a list of one.
+    Ids,
     /// One of these strings.
     Choice(&'static [&'static str]),
 }
@@ -49,17 +53,23 @@ pub enum ParamKind {
 impl Param {
     /// An argument that every call must give.
     pub const fn required(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
-        Param { name, kind, required: true, about, mistaken_for: &[], rare: false }
+        Param { name, kind, required: true, about, mistaken_for: &[], rare: false, listed: true }
     }
 
     /// An argument that a call may leave out or give as `null`.
     pub const fn optional(name: &'static str, kind: ParamKind, about: &'static str) -> Param {
-        Param { name, kind, required: false, about, mistaken_for: &[], rare: false }
+        Param { name, kind, required: false, about, mistaken_for: &[], rare: false, listed: true }
     }
 
     /// Says that few callers need it.
     pub const fn rare(mut self) -> Param {
         self.rare = true;
+        self
+    }
+
+    /// Leaves it out of every list.
+    pub const fn unlisted(mut self) -> Param {
+        self.listed = false;
         self
     }
 
@@ -102,7 +112,7 @@ impl Hints {
 /// Renders the input schema of a tool that takes `params`, of which those are shown that `shown` says.
 pub(crate) fn push_schema(json: &mut String, params: &[Param], shown: &dyn Fn(&Param) -> bool) {
     json.push_str("{\"type\":\"object\",\"properties\":{");
-    for (at, param) in params.iter().filter(|param| shown(param)).enumerate() {
+    for (at, param) in params.iter().filter(|param| param.listed && shown(param)).enumerate() {
         if at > 0 {
             json.push(',');
         }
@@ -126,6 +136,7 @@ fn push_property(json: &mut String, param: &Param) {
         ParamKind::Names => json.push_str("{\"type\":\"array\",\"items\":{\"type\":\"string\"}"),
         // Digits in a string are taken too, but some clients cannot read a list of types.
         ParamKind::Id => json.push_str("{\"type\":\"integer\""),
+        ParamKind::Ids => json.push_str("{\"type\":\"array\",\"items\":{\"type\":\"integer\"}"),
         ParamKind::Number { min, max } => {
             json.push_str("{\"type\":\"integer\"");
             if min != i64::MIN {
@@ -198,6 +209,13 @@ mod tests {
         let mut json = String::new();
         push_schema(&mut json, &params, &|param| !param.rare);
         assert_eq!(json, r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}"#);
+    }
+
+    #[test]
+    fn no_list_shows_what_is_unlisted() {
+        let params = [Param::optional("a", ParamKind::Ids, ""), Param::optional("b", ParamKind::Flag, "").unlisted()];
+        let expected = r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}"#;
+        assert_eq!(schema(&params), expected);
     }
 
     #[test]

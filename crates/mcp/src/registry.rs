@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::arguments::{self, Arguments};
+use crate::arguments::{self, Arguments, Takes};
+use crate::foreign::{Foreign, Treatment};
 use crate::nearest::nearest;
 use crate::outcome::{Output, Refusal};
 use crate::params::{Hints, Param, push_schema};
@@ -34,6 +35,8 @@ pub struct Tool {
     pub hints: Hints,
     /// Whether clients are told of it. Whoever knows a tool that is not listed can call it.
     pub listed: bool,
+    /// What clients of other servers send to it.
+    foreign: Vec<Foreign>,
     /// Whether there was such a tool once. Its arguments are not read.
     retired: bool,
     handler: Handler,
@@ -77,7 +80,7 @@ impl Tool {
         F: Future<Output = Result<Output, Refusal>> + Send + 'static,
     {
         let handler: Handler = Box::new(move |arguments| handler(arguments).boxed());
-        Tool { name, about, params, hints, listed: true, retired: false, handler }
+        Tool { name, about, params, hints, listed: true, foreign: Vec::new(), retired: false, handler }
     }
 
     /// A tool that is gone: every call is refused, whatever its arguments are.
@@ -89,6 +92,17 @@ impl Tool {
     /// The same tool, for callers of our own alone: it is in no list, and costs no agent any context.
     pub fn unlisted(self) -> Tool {
         Tool { listed: false, ..self }
+    }
+
+    /// The same tool, which takes what the table says that clients of other servers send to it.
+    pub fn taking(mut self, table: &[Foreign]) -> Tool {
+        let has = |name: &str| self.params.iter().any(|param| param.name == name);
+        let is_taken = |row: &&Foreign| match row.treatment {
+            Treatment::Means(meant) if row.tools.is_empty() => has(meant),
+            _ => row.tools.contains(&self.name),
+        };
+        self.foreign = table.iter().filter(is_taken).copied().collect();
+        self
     }
 
     fn push_declaration(&self, json: &mut String, shown: &dyn Fn(&Param) -> bool) {
@@ -103,14 +117,16 @@ impl Tool {
 
     /// Checks the arguments, then runs the handler. A handler that panics is a refusal like any other.
     async fn call(&self, arguments: Option<&str>) -> Result<Output, Refusal> {
-        let arguments = arguments::parse(self.params, arguments.filter(|_| !self.retired))?;
+        let takes = Takes { params: self.params, foreign: &self.foreign };
+        let (arguments, ignored) = arguments::parse(takes, arguments.filter(|_| !self.retired))?;
         // The handler's own body may panic before its future exists, hence the block around both.
         let running = async { (self.handler)(arguments).await };
-        AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
+        let outcome = AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
             tracing::error!(tool = self.name, panic = panic_text(&*panic), "a tool panicked");
             Err(Refusal::new("INTERNAL", format!("The tool '{}' failed unexpectedly.", self.name))
                 .hint("Try once more; the server's log has the cause."))
-        })
+        });
+        outcome.map(|output| output.warned(&ignored))
     }
 }
 
@@ -232,6 +248,27 @@ mod tests {
         assert_eq!(output.json, "\"Hello Ada\"");
         let refusal = call("greet", Some("{}")).await.expect_err("no name");
         assert_eq!(refusal.code, "INVALID_ARGUMENT");
+    }
+
+    #[tokio::test]
+    async fn a_tool_takes_what_the_table_of_foreign_arguments_has_for_it_and_warns_of_what_it_does_not_do() {
+        const TABLE: &[Foreign] = &[
+            Foreign { tools: &[], name: "person", treatment: Treatment::Means("name") },
+            Foreign { tools: &["greet"], name: "loud", treatment: Treatment::Ignored(ParamKind::Flag, "it is quiet") },
+            Foreign { tools: &["part"], name: "sad", treatment: Treatment::Ignored(ParamKind::Flag, "") },
+        ];
+        let greet = Tool::new("greet", "Greet.", NAME, Hints::READS, |arguments: Arguments| async move {
+            Ok(Output::json(&arguments))
+        });
+        let greet = greet.taking(TABLE);
+        let output = greet.call(Some(r#"{"person":"Ada","loud":true}"#)).await.expect("a greeting");
+        let warning = r#"{"code":"ARGUMENT_IGNORED","hint":"Leave it out.","message":"Argument 'loud' was not acted on: it is quiet."}"#;
+        assert_eq!(output.json, format!(r#"{{"name":"Ada","warnings":[{warning}]}}"#));
+        let refusal = greet.call(Some(r#"{"name":"Ada","sad":true}"#)).await.expect_err("another tool's");
+        assert_eq!(refusal.message, "Unknown argument 'sad'.");
+        let mut declared = String::new();
+        greet.push_declaration(&mut declared, &|_| true);
+        assert!(!declared.contains("person") && !declared.contains("loud"), "{declared}");
     }
 
     #[tokio::test]

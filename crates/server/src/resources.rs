@@ -38,6 +38,10 @@ impl MailResources {
         let (limit, after) = (address.opt_limit()?, address.number("after")?);
         match address.kind {
             "projects" => Ok(page(address, "after", &self.ask(ListProjects { after, limit }).await?)),
+            // Without a project it names those that there are.
+            "agents" if address.name.is_empty() && address.get("project").is_none() => {
+                Ok(page(address, "after", &self.ask(ListProjects { after, limit }).await?))
+            }
             "agents" => {
                 let project_key = address.project_or_name()?.to_owned();
                 let request = ListAgents { project_key, agent_name: None, after, limit };
@@ -78,6 +82,7 @@ impl MailResources {
             work_id: address.text("work_id"),
             include_bodies: Some(address.flag("include_bodies", true)?),
             before_id: address.number("before")?,
+            since_ts: address.text("since_ts"),
             registration_token: address.text("registration_token"),
         };
         let messages = self.ask(request).await?;

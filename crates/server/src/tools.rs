@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use api::{Ask, Offered, Visitor};
+use api::{Ask, ForeignTool, Offered, Visitor};
 use futures_util::future::BoxFuture;
 use mail::Office;
 use mcp::{Arguments, Hints, Output, Param, Refusal, Tool};
@@ -25,6 +25,7 @@ impl Tools {
     pub fn of(office: &Arc<Office>) -> Self {
         let mut tools = Self { office: office.clone(), tools: Vec::new(), lean: Vec::new() };
         api::visit_all(&mut tools);
+        tools.tools.extend(api::FOREIGN_TOOLS.iter().map(foreign_tool));
         tools.tools.extend(api::RETIRED.iter().map(|name| Tool::retired(name, outdated(name))));
         tools
     }
@@ -40,6 +41,7 @@ impl Tools {
     ) {
         let office = self.office.clone();
         let tool = Tool::new(name, about, params, hints, move |arguments| ask(office.clone(), arguments));
+        let tool = tool.taking(api::FOREIGN);
         if offered == Offered::Lean {
             self.lean.push(name);
         }
@@ -54,6 +56,12 @@ impl Visitor for Tools {
             self.add(offered, V::NAME, V::ABOUT, V::PARAMS, V::HINTS, ask::<V>);
         }
     }
+}
+
+/// A tool of other servers, which says the same to everybody.
+fn foreign_tool(row: &'static ForeignTool) -> Tool {
+    let answer = |_| std::future::ready(Ok(Output::written(row.answer)));
+    Tool::new(row.name, "", row.params, Hints::READS, answer).taking(api::FOREIGN).unlisted()
 }
 
 /// What a tool does, whichever verb it is.

@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use mail::ids::{ReservationId, TicketId};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{
-    Decision, Request, Reservation, ReservationSet, ReservationStore, Reserved, Waiter, place_held_until, renewed,
+    Decision, NewEnd, Request, Reservation, ReservationSet, ReservationStore, Reserved, Waiter, place_held_until,
+    renewed,
 };
 
 use crate::ledger::CachedReservations;
@@ -41,7 +42,7 @@ impl ReservationStore for Engine {
         project: ProjectId,
         agent: AgentId,
         patterns: Option<&[Pattern]>,
-        ends_at: Timestamp,
+        end: NewEnd,
         now: Timestamp,
     ) -> Stored<Result<Vec<Reservation>, Pattern>> {
         let patterns = patterns.map(<[Pattern]>::to_vec);
@@ -49,7 +50,7 @@ impl ReservationStore for Engine {
             let mut held = held(tx, project, agent, patterns.as_deref(), now).await?;
             let open = cached(tx, project, now).await?;
             held.retain(|reservation| open.set.stands(reservation, now));
-            let reservations = match renewed(held, patterns.as_deref(), ends_at) {
+            let reservations = match renewed(held, patterns.as_deref(), end) {
                 Ok(reservations) if !reservations.is_empty() => reservations,
                 nothing => return Ok(nothing),
             };

@@ -10,7 +10,7 @@ use mail::Error;
 use mail::agents::AgentStore;
 use mail::ids::AgentId;
 use mail::messages::{MessageStore, Vouched};
-use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveRequest, Rules};
+use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveRequest, Rules, Which};
 use tokio::task::JoinSet;
 
 use crate::shop::{PROJECT, draft, named, shop};
@@ -164,7 +164,8 @@ async fn a_request_stands_for_a_bounded_number_of_globs() {
     assert!(matches!(refused, Error::Invalid { what: "paths", .. }), "{refused:?}");
     assert!(refused.to_string().contains("at most 1024 alternatives"), "{refused}");
     assert!(shop.office.check_paths(PROJECT, &over).await.is_err());
-    let back = shop.office.release(PROJECT, Claim::of("agent-0"), Some(&over)).await.unwrap();
+    let back =
+        shop.office.release(PROJECT, Claim::of("agent-0"), Which { paths: Some(&over), ids: None }).await.unwrap();
     assert_eq!(back.len(), 16, "who gives back compares nothing");
 }
 
@@ -177,7 +178,7 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
     assert_eq!(*shop.heard.mail.lock().unwrap(), [shop.team.agents[1]]);
 
     let reservations = || shop.heard.reservations.load(Ordering::Relaxed);
-    shop.office.release(PROJECT, Claim::of("agent-0"), None).await.unwrap();
+    shop.office.release(PROJECT, Claim::of("agent-0"), Which::default()).await.unwrap();
     assert_eq!(reservations(), 0, "nothing was given back");
     let (agent, paths) = (Claim::of("agent-0"), ["src/**".to_owned()]);
     let (ttl_seconds, wait) = (60, Duration::ZERO);
@@ -185,7 +186,7 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
         ReserveRequest { project_key: PROJECT, agent, paths: &paths, ttl_seconds, exclusive: true, reason: "", wait };
     shop.office.reserve(request).await.unwrap();
     let granted = reservations();
-    shop.office.release(PROJECT, agent, None).await.unwrap();
+    shop.office.release(PROJECT, agent, Which::default()).await.unwrap();
     assert_eq!(reservations(), granted + 1);
 }
 

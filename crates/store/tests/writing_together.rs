@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mail::events::{EventKind, EventStore};
 use mail::messages::{InboxQuery, MessageStore};
-use mail::reservations::{ReservationStore, Reserved};
+use mail::reservations::{NewEnd, ReservationStore, Reserved};
 use store::{Engine, upkeep};
 
 use crate::team::{at, open, send, team};
@@ -80,7 +80,7 @@ async fn what_another_process_changed_is_seen_by_the_next_request() {
     assert!(granted(one.reserve(&team.request(0, "a.txt"), at(1)).await.unwrap()));
     assert!(granted(other.reserve(&team.request(1, "b.txt"), at(2)).await.unwrap()));
     assert!(!granted(one.reserve(&team.request(2, "b.txt"), at(3)).await.unwrap()), "granted by the other process");
-    other.renew(team.project, team.agents[1], None, at(5), at(4)).await.unwrap().unwrap();
+    other.renew(team.project, team.agents[1], None, NewEnd::At(at(5)), at(4)).await.unwrap().unwrap();
     assert!(!granted(one.reserve(&team.request(2, "b.txt"), at(4)).await.unwrap()));
     assert!(granted(one.reserve(&team.request(2, "b.txt"), at(5)).await.unwrap()), "made shorter by the other process");
     other.release(team.project, team.agents[0], None, team.agents[0], at(6)).await.unwrap();

@@ -85,6 +85,8 @@ declare! {
 
     /// One entry of what was delivered.
     DeliveryAnswer {
+        /// The path of the project.
+        project: String,
         /// What was delivered.
         payload: Payload,
     }
@@ -153,7 +155,7 @@ impl MessageAnswer {
 
 impl SentAnswer {
     pub(crate) fn new(sent: Sent) -> Self {
-        let Sent { mut message, bcc, notes, .. } = sent;
+        let Sent { mut message, project_key, bcc, notes, .. } = sent;
         let payload = Payload {
             id: message.id.0,
             subject: message.subject.clone(),
@@ -166,7 +168,7 @@ impl SentAnswer {
             bcc,
             problems: notes.problems.iter().map(ProblemAnswer::new).collect(),
             warnings: notes.secrets.iter().map(WarningAnswer::new).collect(),
-            deliveries: [DeliveryAnswer { payload }],
+            deliveries: [DeliveryAnswer { project: project_key, payload }],
         }
     }
 }

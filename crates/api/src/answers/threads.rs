@@ -1,6 +1,6 @@
 //! Threads summed up, and what a search found, as answers show them.
 
-use mail::messages::Vouched;
+use mail::messages::{Message, Vouched};
 use mail::office::Found;
 use mail::threads::summary::{ActionItem, Participant, Point, Summary};
 
@@ -13,6 +13,8 @@ declare! {
     SummaryAnswer::new(thread_id: String, summary: Summary) {
         /// The thread.
         thread_id: String = thread_id,
+        /// The same in words alone, where clients of other servers look for it.
+        summary: GistAnswer = GistAnswer::new(&summary),
         /// Who spoke, in the order of their first words.
         participants: Vec<ParticipantAnswer> = summary.participants.into_iter().map(ParticipantAnswer::new).collect(),
         /// Decisions and findings.
@@ -27,6 +29,33 @@ declare! {
         first_ts[if_any]: Option<Time> = summary.first_at.map(Time),
         /// When the last was written.
         last_ts[if_any]: Option<Time> = summary.last_at.map(Time),
+        /// The newest three messages, without bodies, when they were asked for.
+        examples[if_any]: Vec<ExampleAnswer> = Vec::new(),
+    }
+
+    /// A message of a thread.
+    #[derive(PartialEq)]
+    ExampleAnswer::new(message: Message) {
+        /// Its number.
+        id: i64 = message.id.0,
+        /// The sender's name.
+        from: String = message.from,
+        /// The subject.
+        subject: String = message.subject,
+        /// When it was accepted.
+        created_ts: Time = Time(message.created_at),
+    }
+
+    /// What a thread says, in words alone.
+    GistAnswer::new(summary: &Summary) {
+        /// Who spoke.
+        participants: Vec<String> = summary.participants.iter().map(|one| one.name.clone()).collect(),
+        /// Decisions and findings.
+        key_points: Vec<String> = summary.key_points.iter().map(|point| point.text.clone()).collect(),
+        /// What is to be done.
+        action_items: Vec<String> = summary.action_items.iter().map(|item| item.text.clone()).collect(),
+        /// How many messages were summed up.
+        total_messages: usize = summary.total_messages,
     }
 
     /// Somebody who spoke.

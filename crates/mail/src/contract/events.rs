@@ -9,6 +9,7 @@ use super::fixtures::{PLENTY, Team, at, draft, parsed, register, stamp, team, te
 use crate::events::{Cursor, Event, EventKind};
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::{Appended, Mark};
+use crate::reservations::NewEnd;
 
 pub async fn the_log_tells_what_happened_to_what_by_whom_and_when(store: &Shared) {
     let team = team(store).await;
@@ -17,7 +18,7 @@ pub async fn the_log_tells_what_happened_to_what_by_whom_and_when(store: &Shared
     store.mark(bob, id, &Mark::Read, at("16:01:00")).await.unwrap();
     store.mark(bob, id, &Mark::Acknowledged { note: String::new() }, at("16:02:00")).await.unwrap();
     let reservation = team.granted(&team.request("alice", &["a.txt"]), at("16:03:00")).await[0].id.0;
-    store.renew(team.id(), alice, None, at("17:00:00"), at("16:04:00")).await.unwrap().unwrap();
+    store.renew(team.id(), alice, None, NewEnd::At(at("17:00:00")), at("16:04:00")).await.unwrap().unwrap();
     store.release(team.id(), alice, None, alice, at("16:05:00")).await.unwrap();
     let expected = [
         (EventKind::MessageSent, id.0, alice, "16:00:00"),
@@ -54,7 +55,11 @@ pub async fn each_reservation_is_told_by_an_event_of_its_own(store: &Shared) {
     let told: Vec<i64> = team.events().await[3..5].iter().map(|event| event.reference).collect();
     assert_eq!(told, [reservations[0].id.0, reservations[1].id.0]);
     let named = parsed(&["a.txt", "b.txt"]);
-    store.renew(team.id(), team.agent("alice"), Some(&named), at("17:00:00"), at("16:00:02")).await.unwrap().unwrap();
+    store
+        .renew(team.id(), team.agent("alice"), Some(&named), NewEnd::At(at("17:00:00")), at("16:00:02"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(team.count_events(EventKind::ReservationGranted).await, 6);
     store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:03")).await.unwrap();
     assert_eq!(team.count_events(EventKind::ReservationReleased).await, 3);
@@ -78,7 +83,11 @@ pub async fn what_changed_nothing_is_not_told(store: &Shared) {
     store.take_unseen(bob, None, 1, at("16:03:00"), None).await.unwrap();
     team.reserve(&team.request("bob", &["a.txt"]), at("16:03:00")).await;
     store.release(team.id(), bob, None, bob, at("16:03:00")).await.unwrap();
-    store.renew(team.id(), bob, Some(&parsed(&["a.txt"])), at("17:00:00"), at("16:03:00")).await.unwrap().unwrap_err();
+    store
+        .renew(team.id(), bob, Some(&parsed(&["a.txt"])), NewEnd::At(at("17:00:00")), at("16:03:00"))
+        .await
+        .unwrap()
+        .unwrap_err();
     store.advance_cursor("page", team.id(), 1).await.unwrap();
     assert_eq!(team.events().await, before);
 }

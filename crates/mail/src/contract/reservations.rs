@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::fixtures::{PLENTY, at, parsed, patterns, team, team_at};
 use crate::events::EventKind;
-use crate::reservations::{Conflict, MOST_CONFLICTS, Request, Reservation, Reserved};
+use crate::reservations::{Conflict, MOST_CONFLICTS, NewEnd, Request, Reservation, Reserved};
 
 pub async fn a_grant_is_one_reservation_for_each_pattern_in_the_order_asked(store: &Shared) {
     let team = team(store).await;
@@ -207,13 +207,14 @@ pub async fn renewing_moves_the_end(store: &Shared) {
     let team = team(store).await;
     let held = team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let (alice, named) = (team.agent("alice"), parsed(&["b.txt"]));
-    let renewed = store.renew(team.id(), alice, Some(&named), at("17:00:00"), at("16:05:00")).await.unwrap();
+    let renewed =
+        store.renew(team.id(), alice, Some(&named), NewEnd::At(at("17:00:00")), at("16:05:00")).await.unwrap();
     let longer = Reservation { ends_at: at("17:00:00"), ..held[1].clone() };
     assert_eq!(renewed, Ok(vec![longer.clone()]));
     assert_eq!(team.reservations(at("16:05:00")).await, [held[0].clone(), longer.clone()]);
     let refused = team.reserve(&team.request("bob", &["b.txt"]), at("16:59:59")).await;
     assert!(matches!(refused, Reserved::Refused(_)), "the new end counts");
-    let sooner = store.renew(team.id(), alice, Some(&named), at("16:07:00"), at("16:06:00")).await.unwrap();
+    let sooner = store.renew(team.id(), alice, Some(&named), NewEnd::At(at("16:07:00")), at("16:06:00")).await.unwrap();
     assert_eq!(sooner, Ok(vec![Reservation { ends_at: at("16:07:00"), ..longer }]));
     team.granted(&team.request("bob", &["b.txt"]), at("16:07:00")).await;
 }
@@ -225,7 +226,7 @@ pub async fn renewing_all_moves_every_active_reservation_of_ones_own(store: &Sha
     let held = team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let bobs = team.granted(&team.request("bob", &["c.txt"]), at("16:00:00")).await;
     let mut renewed = store
-        .renew(team.id(), team.agent("alice"), None, at("17:00:00"), at("16:05:00"))
+        .renew(team.id(), team.agent("alice"), None, NewEnd::At(at("17:00:00")), at("16:05:00"))
         .await
         .unwrap()
         .expect("nothing was named that is not held");
@@ -234,7 +235,8 @@ pub async fn renewing_all_moves_every_active_reservation_of_ones_own(store: &Sha
         held.iter().map(|reservation| Reservation { ends_at: at("17:00:00"), ..reservation.clone() }).collect();
     assert_eq!(renewed, longer);
     assert_eq!(team.reservations(at("16:05:00")).await, [longer, bobs].concat());
-    let nothing = store.renew(team.id(), team.agent("carol"), None, at("17:00:00"), at("16:05:00")).await.unwrap();
+    let nothing =
+        store.renew(team.id(), team.agent("carol"), None, NewEnd::At(at("17:00:00")), at("16:05:00")).await.unwrap();
     assert_eq!(nothing, Ok(vec![]));
 }
 
@@ -246,11 +248,25 @@ pub async fn renewing_what_is_not_held_changes_nothing(store: &Shared) {
     let alice = team.agent("alice");
     for missing in ["c.txt", "d.txt", "src/lib.rs"] {
         let named = parsed(&["a.txt", missing, "b.txt", "e.txt"]);
-        let answer = store.renew(team.id(), alice, Some(&named), at("17:00:00"), at("16:05:00")).await.unwrap();
+        let answer =
+            store.renew(team.id(), alice, Some(&named), NewEnd::At(at("17:00:00")), at("16:05:00")).await.unwrap();
         assert_eq!(answer, Err(named[1].clone()), "the first that is not held");
     }
     assert_eq!(team.reservations(at("16:05:00")).await, held);
     assert_eq!(team.events().await, before);
+}
+
+/// Each keeps what was left of it, and gets as much more; nothing lasts longer than the longest end, or becomes shorter.
+pub async fn renewing_can_add_to_what_is_left(store: &Shared) {
+    let team = team(store).await;
+    for (path, ttl_seconds) in [("a.txt", 600), ("b.txt", 60), ("c.txt", 7200)] {
+        team.granted(&Request { ttl_seconds, ..team.request("alice", &[path]) }, at("16:00:00")).await;
+    }
+    let end = NewEnd::Later { seconds: 600, at_most: at("16:15:00") };
+    let renewed = store.renew(team.id(), team.agent("alice"), None, end, at("16:00:30")).await.unwrap().unwrap();
+    let ends: Vec<_> = renewed.iter().map(|reservation| reservation.ends_at).collect();
+    assert_eq!(ends, [at("16:15:00"), at("16:11:00"), at("18:00:00")]);
+    assert_eq!(team.reservations(at("16:00:31")).await, renewed);
 }
 
 pub async fn a_reservation_that_ended_cannot_be_renewed(store: &Shared) {
@@ -258,7 +274,10 @@ pub async fn a_reservation_that_ended_cannot_be_renewed(store: &Shared) {
     team.granted(&team.request("alice", &["a.txt", "b.txt"]), at("16:00:00")).await;
     let renew = async |pattern, now| {
         let named = parsed(&[pattern]);
-        let answer = store.renew(team.id(), team.agent("alice"), Some(&named), at("17:00:00"), at(now)).await.unwrap();
+        let answer = store
+            .renew(team.id(), team.agent("alice"), Some(&named), NewEnd::At(at("17:00:00")), at(now))
+            .await
+            .unwrap();
         answer.map_err(|missing| missing.as_str().to_owned())
     };
     assert!(renew("a.txt", "16:09:59.999999").await.is_ok());
@@ -274,14 +293,14 @@ pub async fn a_reservation_that_went_to_another_cannot_be_renewed_with_an_old_cl
     let before = team.events().await;
     // As one that waited while the reservation ended.
     let (alice, named, old) = (team.agent("alice"), parsed(&["docs/a.md", "src/**"]), at("16:09:59"));
-    let answer = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
+    let answer = store.renew(team.id(), alice, Some(&named), NewEnd::At(at("17:00:00")), old).await.unwrap();
     assert_eq!(answer, Err(named[1].clone()));
     assert_eq!(team.reservations(at("16:10:01")).await, bobs);
     assert_eq!(team.events().await, before);
-    let all = store.renew(team.id(), alice, None, at("17:00:00"), old).await.unwrap().unwrap();
+    let all = store.renew(team.id(), alice, None, NewEnd::At(at("17:00:00")), old).await.unwrap().unwrap();
     assert_eq!(patterns(&all), ["docs/a.md"], "what nobody else holds is renewed");
     store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:10:02")).await.unwrap();
-    let back = store.renew(team.id(), alice, Some(&named), at("17:00:00"), old).await.unwrap();
+    let back = store.renew(team.id(), alice, Some(&named), NewEnd::At(at("17:00:00")), old).await.unwrap();
     assert!(back.is_ok(), "nobody else holds it any more");
 }
 

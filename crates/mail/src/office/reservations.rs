@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{Claim, Office};
 use crate::clock::after_seconds;
 use crate::error::{Error, check_text};
-use crate::ids::ReservationId;
+use crate::ids::{AgentId, ReservationId};
 use crate::projects::{Project, ProjectKey};
 use crate::reservations::pattern::Pattern;
-use crate::reservations::{Request, Reservation, Reserved, TTL_SECONDS, held_by_another};
+use crate::reservations::{NewEnd, Request, Reservation, Reserved, TTL_SECONDS, held_by_another};
 
 /// The most paths in one request.
 pub const MOST_PATHS: usize = 1_000;
@@ -40,6 +42,40 @@ pub struct ReserveRequest<'a> {
     pub reason: &'a str,
     /// How long to stand in line; zero to be refused at once.
     pub wait: Duration,
+}
+
+/// Which of an agent's reservations are meant: those on these paths and those of these numbers. All when neither is said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Which<'a> {
+    /// Globs, as they were reserved.
+    pub paths: Option<&'a [String]>,
+    /// Numbers of reservations.
+    pub ids: Option<&'a [i64]>,
+}
+
+/// For how long reservations are renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// So many seconds from now.
+    FromNow(i64),
+    /// So many seconds longer than they would have lasted, up to the longest that a reservation may last.
+    Longer(i64),
+}
+
+impl Renewal {
+    fn check(self) -> Result<(), Error> {
+        match self {
+            Self::FromNow(seconds) => check_ttl("new_ttl_seconds", seconds),
+            Self::Longer(seconds) => check_ttl("extend_seconds", seconds),
+        }
+    }
+
+    fn end(self, now: Timestamp) -> NewEnd {
+        match self {
+            Self::FromNow(seconds) => NewEnd::At(after_seconds(now, seconds)),
+            Self::Longer(seconds) => NewEnd::Later { seconds, at_most: after_seconds(now, *TTL_SECONDS.end()) },
+        }
+    }
 }
 
 impl Office {
@@ -100,15 +136,15 @@ impl Office {
         patterns(&root, paths, MOST_ALTERNATIVES).map(drop)
     }
 
-    /// Gives back the reservations on these paths, or all that the agent holds when there is no list.
+    /// Gives back reservations of the agent.
     pub async fn release(
         &self,
         project_key: &str,
         agent: Claim<'_>,
-        paths: Option<&[String]>,
+        which: Which<'_>,
     ) -> Result<Vec<Reservation>, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
+        let (patterns, _) = self.meant(&project, agent.id, which).await?;
         let released =
             self.store.release(project.id, agent.id, patterns.as_deref(), agent.id, self.clock.now()).await?;
         if !released.is_empty() {
@@ -117,21 +153,23 @@ impl Office {
         Ok(released)
     }
 
-    /// Moves the end of the reservations on these paths, or of all, to so many seconds from now.
+    /// Moves the end of reservations of the agent. All or nothing.
     pub async fn renew(
         &self,
         project_key: &str,
         agent: Claim<'_>,
-        paths: Option<&[String]>,
-        ttl_seconds: i64,
+        which: Which<'_>,
+        renewal: Renewal,
     ) -> Result<Vec<Reservation>, Error> {
-        check_ttl("new_ttl_seconds", ttl_seconds)?;
+        renewal.check()?;
         let (project, agent, _) = self.acting(project_key, agent).await?;
-        let patterns = paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
-        let now = self.clock.now();
-        let ends_at = after_seconds(now, ttl_seconds);
         let not_held = |pattern: String| Error::NotHeld { agent: agent.name.clone(), pattern };
-        match self.store.renew(project.id, agent.id, patterns.as_deref(), ends_at, now).await? {
+        let (patterns, missing) = self.meant(&project, agent.id, which).await?;
+        if let Some(id) = missing {
+            return Err(not_held(id.to_string()));
+        }
+        let now = self.clock.now();
+        match self.store.renew(project.id, agent.id, patterns.as_deref(), renewal.end(now), now).await? {
             Err(pattern) => Err(not_held(pattern.as_str().to_owned())),
             Ok(renewed) if renewed.is_empty() => Err(not_held("*".to_owned())),
             Ok(renewed) => {
@@ -140,6 +178,33 @@ impl Office {
                 Ok(renewed)
             }
         }
+    }
+
+    /// The patterns that are meant, none for all of the agent's; and the first number that is not one of its reservations.
+    ///
+    /// What an agent asks for again keeps its number, so that its pattern says which reservation of its own is meant.
+    async fn meant(
+        &self,
+        project: &Project,
+        agent: AgentId,
+        which: Which<'_>,
+    ) -> Result<(Option<Vec<Pattern>>, Option<i64>), Error> {
+        let mut meant = which.paths.map(|paths| patterns(&project.human_key, paths, usize::MAX)).transpose()?;
+        let Some(ids) = which.ids else { return Ok((meant, None)) };
+        if ids.len() > MOST_PATHS {
+            let (many, wanted) = (format!("{} numbers", ids.len()), format!("at most {MOST_PATHS}"));
+            return Err(Error::invalid("file_reservation_ids", &many, wanted));
+        }
+        let mut missing = None;
+        for id in ids {
+            let behind = Some(ReservationId(id.saturating_sub(1)));
+            let found = self.store.reservations(project.id, behind, 1, self.clock.now()).await?;
+            match found.into_iter().find(|found| found.id.0 == *id && found.holder == agent) {
+                Some(found) => meant.get_or_insert_default().push(found.pattern),
+                None => missing = missing.or(Some(*id)),
+            }
+        }
+        Ok((Some(meant.unwrap_or_default()), missing))
     }
 
     /// A page of a project's active reservations, in the order they were granted.

@@ -91,6 +91,12 @@ impl Office {
         Ok((thread, summary))
     }
 
+    /// The newest messages of a thread, oldest first.
+    pub async fn newest_in_thread(&self, project_key: &str, thread: &str, limit: usize) -> Result<Vec<Message>, Error> {
+        let project = self.project(project_key).await?;
+        Ok(self.store.thread_tail(project.id, thread, None, limit).await?)
+    }
+
     /// Messages that match, newest first.
     pub async fn search(&self, request: SearchRequest<'_>) -> Result<Vec<Found>, Error> {
         let query = Query::parse(request.query)?;

@@ -14,12 +14,25 @@ const PARAMS: &[Param] = &[
     Param::optional("importance", ParamKind::Choice(&["low", "normal", "high"]), ""),
 ];
 
+const FOREIGN: &[Foreign] = &[
+    Foreign { tools: &[], name: "human_key", treatment: Treatment::Means("project_key") },
+    Foreign { tools: &[], name: "llm_mode", treatment: Treatment::Ignored(ParamKind::Flag, "there is no model here") },
+];
+
+fn read(json: Option<&str>) -> Result<(Arguments, Vec<Ignored>), Refusal> {
+    super::parse(Takes { params: PARAMS, foreign: FOREIGN }, json)
+}
+
 fn parse(json: &str) -> Value {
-    Value::Object(super::parse(PARAMS, Some(json)).expect("these arguments are in order"))
+    Value::Object(read(Some(json)).expect("these arguments are in order").0)
+}
+
+fn parse_none(json: Option<&str>) -> Result<(Arguments, Vec<Ignored>), Refusal> {
+    super::parse(Takes { params: &[], foreign: &[] }, json)
 }
 
 fn refused(json: &str) -> String {
-    let refusal = super::parse(PARAMS, Some(json)).expect_err("these arguments are wrong");
+    let refusal = read(Some(json)).expect_err("these arguments are wrong");
     assert_eq!(refusal.code, "INVALID_ARGUMENT");
     format!("{} {}", refusal.message, refusal.hint).trim_end().to_owned()
 }
@@ -84,16 +97,56 @@ fn an_unknown_name_is_refused_with_the_one_that_was_meant() {
         refused_with(r#""colour":1"#),
         "Unknown argument 'colour'. This tool takes: project_key, to, limit, urgent_only, message_id, importance."
     );
-    let none = super::parse(&[], Some(r#"{"x":1}"#)).expect_err("no argument is known");
+    let none = parse_none(Some(r#"{"x":1}"#)).expect_err("no argument is known");
     assert_eq!(none.hint, "This tool takes no arguments.");
+}
+
+#[test]
+fn text_for_a_number_or_a_flag_is_taken_where_it_means_one_thing() {
+    assert_eq!(parse(r#"{"project_key":"/p","limit":"5"}"#)["limit"], 5);
+    assert_eq!(parse(r#"{"project_key":"/p","limit":" 5.0 "}"#)["limit"], 5);
+    assert_eq!(parse(r#"{"project_key":"/p","urgent_only":"true"}"#)["urgent_only"], true);
+    assert_eq!(parse(r#"{"project_key":"/p","urgent_only":"False"}"#)["urgent_only"], false);
+    assert_eq!(
+        refused_with(r#""limit":"five""#),
+        "Argument 'limit' must be a whole number from 1 to 100, not the string 'five'."
+    );
+    assert_eq!(refused_with(r#""limit":"500""#), "Argument 'limit' is 500, which is not from 1 to 100.");
+    assert!(refused_with(r#""limit":"""#).contains("must be a whole number"));
+}
+
+#[test]
+fn a_foreign_name_stands_for_the_parameter_it_means() {
+    assert_eq!(parse(r#"{"human_key":"/p"}"#), json!({ "project_key": "/p" }));
+    for json in [r#"{"human_key":"/p","project_key":null}"#, r#"{"project_key":"/p","human_key":null}"#] {
+        assert_eq!(parse(json), json!({ "project_key": "/p" }), "{json}");
+    }
+    assert_eq!(parse(r#"{"human_key":"/p","project_key":"/p"}"#), json!({ "project_key": "/p" }));
+    assert_eq!(refused(r#"{"human_key":5}"#), "Argument 'human_key' must be a string, not the number '5'.");
+    for json in [r#"{"human_key":"/p","project_key":"/q"}"#, r#"{"project_key":"/q","human_key":"/p"}"#] {
+        let said = "Arguments 'human_key' and 'project_key' mean the same and differ. Give 'project_key' alone.";
+        assert_eq!(refused(json), said);
+    }
+}
+
+#[test]
+fn what_is_not_acted_on_is_told_when_it_asks_for_something() {
+    let ignored = |value: &str| {
+        let json = format!(r#"{{"project_key":"/p","llm_mode":{value}}}"#);
+        let (arguments, ignored) = read(Some(&json)).expect("these arguments are in order");
+        assert_eq!(Value::Object(arguments), json!({ "project_key": "/p" }));
+        ignored.len()
+    };
+    assert_eq!([ignored("true"), ignored("\"true\""), ignored("false"), ignored("null")], [1, 1, 0, 0]);
+    assert!(refused_with(r#""llm_mode":[1]"#).contains("must be true or false"));
 }
 
 #[test]
 fn a_missing_argument_is_named() {
     assert_eq!(refused("{}"), "Argument 'project_key' is missing. Give a string.");
     assert_eq!(refused(r#"{"project_key":null}"#), "Argument 'project_key' is missing. Give a string.");
-    assert!(super::parse(PARAMS, None).is_err());
-    assert!(super::parse(&[], None).is_ok());
+    assert!(read(None).is_err());
+    assert!(parse_none(None).is_ok());
 }
 
 #[test]
@@ -135,11 +188,11 @@ fn a_long_value_is_not_repeated_in_full() {
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(json in any::<String>()) {
-        let _ = super::parse(PARAMS, Some(&json));
+        let _ = read(Some(&json));
     }
 
     #[test]
     fn any_value_is_read_or_refused(name in 0..PARAMS.len(), value in r#"[\[\]{}",:0-9a-z.eE+-]{0,20}"#) {
-        let _ = super::parse(PARAMS, Some(&format!("{{\"{}\":{value}}}", PARAMS[name].name)));
+        let _ = read(Some(&format!("{{\"{}\":{value}}}", PARAMS[name].name)));
     }
 }

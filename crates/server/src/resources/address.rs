@@ -13,7 +13,10 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 const KINDS: [(&str, &str); 10] = [
     ("projects", "limit after"),
     ("agents", "project limit after"),
-    ("inbox", "project limit before unread_only urgent_only thread_id kind work_id include_bodies registration_token"),
+    (
+        "inbox",
+        "project limit before since_ts unread_only urgent_only thread_id kind work_id include_bodies registration_token",
+    ),
     ("outbox", "project limit before include_bodies registration_token"),
     ("thread", "project limit after before include_bodies"),
     ("message", "project"),
@@ -45,7 +48,7 @@ impl Address {
         let mut values = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (key, value) = (decode(key), decode(value));
+            let (key, value) = (decode_query(key), decode_query(value));
             if !keys.split(' ').any(|known| known == key) {
                 let near = mail::nearest::nearest(&key, keys.split(' '), 1);
                 let hint = match near.first() {
@@ -151,6 +154,11 @@ fn decode(value: &str) -> String {
     percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
+/// The same of what stands in a query, where `+` is a space, as browsers write it.
+fn decode_query(value: &str) -> String {
+    decode(&value.replace('+', " "))
+}
+
 fn not_found(uri: &str) -> ReadError {
     let message = format!("Resource '{}' not found", shown(uri));
     let hint = "resources/templates/list names what there is.";
@@ -172,6 +180,13 @@ mod tests {
         assert_eq!((address.kind, &*address.name), ("inbox", "Green Dog"));
         assert_eq!(address.project().unwrap(), "/data/my app");
         assert_eq!(address.limit(20).unwrap(), 5);
+    }
+
+    #[test]
+    fn a_plus_is_a_space_in_a_query_and_itself_elsewhere() {
+        let address = Address::parse("resource://inbox/a+b?project=%2Fdata%2Fmy+app&thread_id=c%2B%2B+plan").unwrap();
+        assert_eq!((&*address.name, address.project().unwrap()), ("a+b", "/data/my app"));
+        assert_eq!(address.get("thread_id"), Some("c++ plan"));
     }
 
     #[test]

@@ -14,8 +14,8 @@ use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::messages::{Appended, IdempotencyKey, Importance, InboxQuery, Mark, NewMessage, Role, Vouched};
 use mail::overview::Listing;
 use mail::presence::{NewPresence, Source};
-use mail::reservations::Request;
 use mail::reservations::pattern::Pattern;
+use mail::reservations::{NewEnd, Request};
 use mail::watches::{NewWatch, RunOutcome, RunQuery};
 
 use super::told;
@@ -92,7 +92,7 @@ async fn write_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
         note(what("release"), told(store.release(project, agent, None, agent, now).await));
         note(what("retire"), told(store.retire(project, agent, agent, now).await));
         note(what("line"), told(store.waiters(project, now).await));
-        note(what("renew"), told(store.renew(project, agent, None, now, now).await));
+        note(what("renew"), told(store.renew(project, agent, None, NewEnd::At(now), now).await));
         let said = NewPresence {
             state: "AWAKE".to_owned(),
             substate: None,

@@ -9,7 +9,7 @@ use mail::clock::after_seconds;
 use mail::ids::{AgentId, MessageId, ProjectId, TicketId};
 use mail::messages::{Appended, IdempotencyKey, Importance, NewMessage, Role, Vouched};
 use mail::reservations::pattern::Pattern;
-use mail::reservations::{Request, Reserved};
+use mail::reservations::{NewEnd, Request, Reserved};
 use mail::watches::answer_key;
 
 use super::words::{CHANNELS, KEYS, PATHS, TEXTS, THREADS, WORK};
@@ -132,5 +132,5 @@ pub async fn give_back_or_renew(
         let by = if dice.maybe() { AgentId(1) } else { agent };
         return told(store.release(project, agent, patterns, by, now).await);
     }
-    told(store.renew(project, agent, patterns, after_seconds(now, 60), now).await)
+    told(store.renew(project, agent, patterns, NewEnd::At(after_seconds(now, 60)), now).await)
 }

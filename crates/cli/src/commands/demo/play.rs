@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use api::{Ask, ListWork};
 use mail::Office;
-use mail::office::Claim;
+use mail::office::{Claim, Which};
 use relay::wake::WakeUps;
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -172,7 +172,7 @@ impl Play {
             Err(error) => {
                 self.complain(&track.scene.name, &error);
                 // What it is about does not stay reserved.
-                let _ = self.office.release(project, Claim::of(&words["worker"]), None).await;
+                let _ = self.office.release(project, Claim::of(&words["worker"]), Which::default()).await;
                 track.at = track.scene.step.len();
             }
         }

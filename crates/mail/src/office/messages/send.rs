@@ -75,6 +75,8 @@ pub struct ReplyDraft<'a> {
 pub struct Sent {
     /// The message.
     pub message: Message,
+    /// The path of its project.
+    pub project_key: String,
     /// The blind copies, which only the sender learns of.
     pub bcc: Vec<String>,
     /// What its sender should know of it.
@@ -176,7 +178,7 @@ impl Office {
                 // A lost wake-up costs one polling interval, never a message.
                 self.wake.mail_for(&woken);
                 self.wake.work_changed(project.id);
-                Ok(sent(new, sender.name, id, created_at, reading.notes))
+                Ok(sent(new, project, sender.name, id, created_at, reading.notes))
             }
             Appended::Repeated(id) => self.sent_before(&project, id, reading.notes).await,
             Appended::KeyTaken(first) => {
@@ -273,11 +275,19 @@ impl Office {
         let deliveries = self.store.deliveries(id).await?;
         let blind = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc);
         let bcc = blind.map(|delivery| delivery.recipient).collect();
-        Ok(Sent { message, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
+        let project_key = project.human_key.clone();
+        Ok(Sent { message, project_key, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
     }
 }
 
-fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestamp, notes: Notes) -> Sent {
+fn sent(
+    new: NewMessage,
+    project: Project,
+    from: String,
+    id: MessageId,
+    created_at: jiff::Timestamp,
+    notes: Notes,
+) -> Sent {
     let named = |wanted: Role| -> Vec<String> {
         new.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.clone()).collect()
     };
@@ -303,7 +313,7 @@ fn sent(new: NewMessage, from: String, id: MessageId, created_at: jiff::Timestam
         vouched: new.vouched,
         created_at,
     };
-    Sent { message, bcc, notes, is_new: true, new_mailboxes: Vec::new() }
+    Sent { message, project_key: project.human_key, bcc, notes, is_new: true, new_mailboxes: Vec::new() }
 }
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.
