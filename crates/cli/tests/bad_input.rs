@@ -29,7 +29,7 @@ fn wrong_values(schema: &Value) -> Vec<Value> {
     let mut wrong = vec![json!({}), json!({ "a": 1 }), json!([[]])];
     match schema["type"].as_str().expect("one plain type") {
         "string" => wrong.extend([json!(1), json!(true), json!(1.5), json!([]), json!(["a"])]),
-        "boolean" => wrong.extend([json!("true"), json!(1), json!(0), json!([])]),
+        "boolean" => wrong.extend([json!("yes"), json!(1), json!(0), json!([])]),
         "integer" => {
             wrong.extend([json!("x"), json!(""), json!(true), json!(1.5), json!([]), json!([1]), json!(1e300)])
         }

@@ -71,11 +71,12 @@ fn an_idle_watcher_stays_awake_elsewhere_and_the_stream_does_not_grow_by_that() 
     let _watcher = Watcher::start(&here.place, "codex", "cat");
     until("the watcher is seen", || state(&there, "codex") == "AWAKE");
     let seen = || presence(&there, "codex")["seen_ts"].as_str().expect("a time").to_owned();
-    // What its beginning had to tell is in the stream: that it came, and that both offices know its name.
-    let count = |held: &[Held], event| {
-        held.iter().filter(|one| one.subject.ends_with("presence.codex") && one.event == event).count()
+    // What its beginning had to tell is in the stream: that it watches, and that both offices know its name.
+    let of_codex = |one: &&Held| one.subject.ends_with("presence.codex");
+    let is_begun = |held: &[Held]| {
+        held.iter().filter(of_codex).any(|one| one.payload.contains("watcher_pid"))
+            && held.iter().filter(of_codex).filter(|one| one.event == "agent.registered").count() == 2
     };
-    let is_begun = |held: &[Held]| count(held, "presence.changed") > 0 && count(held, "agent.registered") == 2;
     let (first, held) = (seen(), client.until("what its beginning tells", is_begun).len());
     until("its next sign of life", || {
         client.say(&format!("{LIVE}.who"), "");
