@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::mcp::as_agent;
+use crate::harness::mcp::{as_agent, tool_call};
 use crate::harness::{self, Server};
 
 const LONGEST: i64 = 50;
@@ -131,6 +131,43 @@ fn a_wait_ends_when_its_client_goes_away_and_takes_no_mail_with_it() {
     server.until_under_way(0);
     server.mail("GreenDog", "BlueLake", "still here");
     assert_eq!(subjects(&server.call("wait_for_mail", waiting("BlueLake", 0))), ["still here"]);
+}
+
+/// Clients that abort a call say so on another connection, and keep the first one open.
+#[test]
+fn a_cancelled_call_ends_there_and_then_and_takes_no_mail_and_no_reservation_with_it() {
+    let server = office();
+    let held = as_agent("GreenDog", json!({ "paths": ["src/**"], "exclusive": true }));
+    server.call("file_reservation_paths", held);
+    let line = as_agent("BlueLake", json!({ "paths": ["src/**"], "exclusive": true, "wait_seconds": LONGEST }));
+    for (tool, arguments) in [("wait_for_mail", waiting("BlueLake", LONGEST)), ("file_reservation_paths", line)] {
+        let session = [("mcp-session-id", "one-client")];
+        let cancel = |headers: &[(&str, &str)], id: &str| {
+            let note = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"aborted"}}}}"#
+            );
+            assert_eq!(server.send("POST", "/mcp", headers, note).status, 202);
+        };
+        std::thread::scope(|scope| {
+            let call = scope.spawn(|| server.send("POST", "/mcp", &session, tool_call(tool, &arguments)));
+            server.until_under_way(1);
+            // Neither another call of this client nor the same number of another client.
+            cancel(&session, "\"1\"");
+            cancel(&[("mcp-session-id", "another-client")], "1");
+            cancel(&[], "1");
+            server.until_under_way(1);
+            cancel(&session, "1");
+            let answer = call.join().expect("an answer");
+            assert_eq!((answer.status, answer.body.as_str()), (202, ""));
+        });
+        server.until_under_way(0);
+    }
+    server.mail("GreenDog", "BlueLake", "still here");
+    server.call("release_file_reservations", as_agent("GreenDog", json!({})));
+    assert_eq!(subjects(&server.call("wait_for_mail", waiting("BlueLake", 0))), ["still here"]);
+    // The place in the line is held a little longer.
+    let free = as_agent("RedFox", json!({ "paths": ["src/**"], "exclusive": true, "wait_seconds": LONGEST }));
+    assert_eq!(server.call("file_reservation_paths", free)["conflicts"], json!([]));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use tokio::sync::{Semaphore, watch};
 
+use crate::calls::Calls;
 use crate::eras::{Era, Meta};
 use crate::exchange::{Answer, Exchange, required};
 use crate::headers;
@@ -34,6 +35,7 @@ pub struct Endpoint {
 pub(crate) struct Inner {
     pub exchange: Exchange,
     sessions: Sessions,
+    calls: Calls,
     places: Arc<Semaphore>,
     closing: watch::Sender<bool>,
 }
@@ -64,6 +66,7 @@ impl Endpoint {
         let inner = Inner {
             exchange: Exchange::new(registry),
             sessions: Sessions::default(),
+            calls: Calls::default(),
             places: Arc::new(Semaphore::new(MAX_LISTENING)),
             closing: watch::Sender::new(false),
         };
@@ -79,11 +82,22 @@ impl Endpoint {
     pub async fn post(&self, headers: &HeaderMap, body: Bytes) -> Reply {
         match wire::read(&body) {
             Err(unreadable) => Reply::error(unreadable.id, &unreadable.fault),
-            Ok(Incoming::Request(request)) => self.request(headers, &request).await,
-            Ok(Incoming::Notification | Incoming::ClientAnswer) if self.has_ended(headers) => {
+            Ok(Incoming::Request(request)) => {
+                let answered = self.request(headers, &request);
+                let answered = self.inner.calls.run(headers::session(headers), request.id, answered).await;
+                // Nobody waits for an answer to what was cancelled.
+                answered.unwrap_or_else(|| Reply::empty(StatusCode::ACCEPTED))
+            }
+            Ok(Incoming::Notification { .. } | Incoming::ClientAnswer) if self.has_ended(headers) => {
                 Reply::session_ended(None)
             }
-            Ok(Incoming::Notification | Incoming::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
+            Ok(Incoming::Notification { cancels }) => {
+                if let (Some(session), Some(id)) = (headers::session(headers), cancels) {
+                    self.inner.calls.cancel(session, id);
+                }
+                Reply::empty(StatusCode::ACCEPTED)
+            }
+            Ok(Incoming::ClientAnswer) => Reply::empty(StatusCode::ACCEPTED),
         }
     }
 

@@ -7,6 +7,7 @@
 //! Deliberately absent: any word about mail, any web server, prompts, sampling, roots and tasks.
 
 mod arguments;
+mod calls;
 mod endpoint;
 mod eras;
 mod exchange;

@@ -53,7 +53,7 @@ impl Endpoint {
     pub async fn line(&self, line: &str, peer: &StdioPeer) -> Option<String> {
         match wire::read(line.as_bytes()) {
             Ok(Incoming::Request(request)) => Some(self.respond(&request, peer).await),
-            Ok(Incoming::Notification | Incoming::ClientAnswer) => None,
+            Ok(Incoming::Notification { .. } | Incoming::ClientAnswer) => None,
             Err(unreadable) => Some(wire::error(unreadable.id, &unreadable.fault)),
         }
     }

@@ -23,8 +23,8 @@ const MAX_QUOTED_CHARS: usize = 80;
 pub(crate) enum Incoming<'a> {
     /// Wants exactly one answer.
     Request(Request<'a>),
-    /// Wants none.
-    Notification,
+    /// Wants none. One that cancels names the request, its id as it was written.
+    Notification { cancels: Option<&'a str> },
     /// An answer to a request of ours. We never send one, so it is taken and forgotten.
     ClientAnswer,
 }
@@ -55,6 +55,8 @@ pub(crate) struct Params<'a> {
     pub notifications: Option<&'a RawValue>,
     #[serde(borrow, rename = "protocolVersion")]
     pub protocol_version: Option<&'a RawValue>,
+    #[serde(borrow, rename = "requestId")]
+    pub request_id: Option<&'a RawValue>,
 }
 
 /// A JSON-RPC error, and the HTTP status that goes with it.
@@ -150,7 +152,8 @@ fn message<'a>(envelope: &Envelope<'a>, id: Option<&'a str>) -> Result<Incoming<
     };
     let method = text(method).ok_or_else(|| Fault::invalid_request("'method' must be a string."))?;
     let Some(id) = id else {
-        return Ok(Incoming::Notification);
+        let cancels = (method == "notifications/cancelled").then(|| params(envelope.params).ok()?.request_id);
+        return Ok(Incoming::Notification { cancels: cancels.flatten().map(RawValue::get) });
     };
     Ok(Incoming::Request(Request { id, method, params: params(envelope.params)? }))
 }

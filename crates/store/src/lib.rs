@@ -34,6 +34,7 @@ mod threads;
 mod times;
 mod transfer;
 mod tx;
+mod undelivered;
 mod values;
 mod watches;
 mod words;

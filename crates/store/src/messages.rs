@@ -85,7 +85,12 @@ impl MessageStore for Engine {
             }
             take_unseen(tx, agent, after, limit, now).await
         });
-        self.write("take new mail", Home::Agent(agent), taking).await
+        let put_back = move |taken: Vec<InboxEntry>| {
+            let shown = taken.iter().filter(|entry| entry.state.shown_at == Some(now));
+            let shown: Vec<_> = shown.map(|entry| *values![agent, entry.message.id, now]).collect();
+            (!shown.is_empty()).then(|| in_job!(|tx| put_back(tx, shown).await))
+        };
+        self.write_for_caller("take new mail", Home::Agent(agent), taking, put_back).await
     }
 
     async fn mark(
@@ -237,6 +242,12 @@ async fn take_unseen(
     let sql = "UPDATE delivery SET shown_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2";
     tx.execute_many(sql, shown).await?;
     Ok(taken)
+}
+
+/// Notes that what was shown at that time was not shown after all.
+async fn put_back(tx: &mut Tx<'_>, shown: Vec<[Value<'_>; 3]>) -> Outcome<()> {
+    let sql = "UPDATE delivery SET shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at = ?3";
+    tx.execute_many(sql, shown).await
 }
 
 from_row! {

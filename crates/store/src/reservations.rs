@@ -21,7 +21,13 @@ use crate::values::lines_of;
 impl ReservationStore for Engine {
     async fn reserve(&self, request: &Request, now: Timestamp) -> Stored<Reserved> {
         let request = request.clone();
-        self.write("reserve files", Home::Project(request.project), in_job!(|tx| reserve(tx, request, now).await)).await
+        let (project, agent) = (request.project, request.agent);
+        let reserving = in_job!(|tx| reserve(tx, request, now).await);
+        let give_back = move |reserved| match reserved {
+            Reserved::Granted(granted) => Some(in_job!(|tx| give_back(tx, project, agent, granted, now).await)),
+            _ => None,
+        };
+        self.write_for_caller("reserve files", Home::Project(project), reserving, give_back).await
     }
 
     async fn release(
@@ -195,6 +201,24 @@ pub(crate) async fn release(
         open.is_at(version);
     }
     Ok(released)
+}
+
+/// Gives back those that were new at `now`, as far as nobody has prolonged or released them since.
+async fn give_back(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    granted: Vec<Reservation>,
+    now: Timestamp,
+) -> Outcome<()> {
+    let patterns: Vec<Pattern> = granted.iter().map(|reservation| reservation.pattern.clone()).collect();
+    let held = held(tx, project, agent, Some(&patterns), now).await?;
+    let unchanged = held.into_iter().filter(|held| held.granted_at == now && granted.contains(held));
+    let unchanged: Vec<Pattern> = unchanged.map(|reservation| reservation.pattern).collect();
+    if !unchanged.is_empty() {
+        release(tx, project, agent, Some(&unchanged), agent, now).await?;
+    }
+    Ok(())
 }
 
 /// The columns of a reservation `r` and of its holder `a`.

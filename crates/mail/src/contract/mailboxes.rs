@@ -3,7 +3,7 @@
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, at, draft, entry_ids, ids, stamp, team, team_at};
+use super::fixtures::{PLENTY, at, draft, entry_ids, ids, polled, stamp, team, team_at, until_some};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{About, DeliveryState, InboxQuery, Mark, Role};
 
@@ -234,6 +234,22 @@ pub async fn of_many_who_take_at_once_each_message_goes_to_one(store: &Shared) {
     let mut taken: Vec<_> = takers.join_all().await.into_iter().flatten().collect();
     taken.sort();
     assert_eq!(taken, sent);
+}
+
+/// At whatever moment the caller goes away: before the job, after the commit, or with the answer on its way.
+pub async fn what_is_taken_for_a_caller_that_went_away_is_told_to_the_next(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    for round in 0..60 {
+        let sent = team.send_many(1).await[0];
+        let taken = polled(store.take_unseen(bob, None, 1, at("16:05:00"), None), round).await;
+        let told = match taken {
+            Some(taken) => entry_ids(&taken.unwrap()),
+            None => until_some(async || team.take("bob", 1, at("16:06:00")).await).await,
+        };
+        assert_eq!(told, [sent]);
+    }
+    assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [], "once");
 }
 
 pub async fn taking_nothing_writes_nothing(store: &Shared) {

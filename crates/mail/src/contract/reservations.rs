@@ -5,7 +5,7 @@
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, at, parsed, patterns, team, team_at};
+use super::fixtures::{PLENTY, at, parsed, patterns, polled, team, team_at, until_some};
 use crate::events::EventKind;
 use crate::reservations::{Conflict, MOST_CONFLICTS, NewEnd, Request, Reservation, Reserved};
 
@@ -201,6 +201,29 @@ pub async fn a_reservation_that_ended_is_not_given_back(store: &Shared) {
     assert_eq!(patterns(&in_time), ["a.txt"]);
     assert_eq!(store.release(team.id(), alice, None, alice, at("16:10:00")).await.unwrap(), []);
     assert_eq!(team.count_events(EventKind::ReservationReleased).await, 1);
+}
+
+/// What it held before stays, and so does what it asked for again and was told of.
+pub async fn what_is_granted_to_a_caller_that_went_away_is_free_again(store: &Shared) {
+    let team = team(store).await;
+    let before = team.granted(&team.request("alice", &["held.txt"]), at("16:00:00")).await;
+    for round in 0..60 {
+        let wanted = team.request("alice", &["held.txt", "a.txt"]);
+        if polled(store.reserve(&wanted, at("16:00:01")), round).await.is_some() {
+            store
+                .release(team.id(), team.agent("alice"), Some(&parsed(&["a.txt"])), team.agent("alice"), at("16:00:01"))
+                .await
+                .unwrap();
+        }
+        let bobs = until_some(async || match team.reserve(&team.request("bob", &["a.txt"]), at("16:00:02")).await {
+            Reserved::Granted(granted) => granted,
+            _ => vec![],
+        });
+        assert_eq!(patterns(&bobs.await), ["a.txt"]);
+        store.release(team.id(), team.agent("bob"), None, team.agent("bob"), at("16:00:03")).await.unwrap();
+    }
+    let held = team.reservations(at("16:00:04")).await;
+    assert_eq!(held.iter().map(|one| one.id).collect::<Vec<_>>(), [before[0].id]);
 }
 
 pub async fn renewing_moves_the_end(store: &Shared) {
