@@ -13,7 +13,8 @@ usage: cargo xtask <command>
         [--clients C] [--seed S]
   fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
-  clients                      install real coding agents, see that each connects to a server and hears our hooks
+  clients [--sdk]              install real coding agents, see that each connects to a server and hears our hooks;
+                               --sdk: the same with client libraries from PyPI, through a small workflow
   screenshots                  take the pictures of the page in docs/page anew, of the demo that does not move";
 
 /// What a developer asks for.
@@ -42,6 +43,8 @@ pub enum Request {
     },
     /// Try real clients.
     Clients,
+    /// Try client libraries.
+    Libraries,
     /// Take pictures of the page.
     Screenshots,
 }
@@ -58,6 +61,7 @@ impl Request {
             "crash" => Self::Crash(crash_plan(&mut options)?),
             "fuzz" => Self::Fuzz { cases: options.cases()? },
             "conformance" => Self::Conformance { revision: options.revision()? },
+            "clients" if options.flag("--sdk") => Self::Libraries,
             "clients" => Self::Clients,
             "screenshots" => Self::Screenshots,
             other => return Err(format!("there is no command '{other}'")),
@@ -134,6 +138,7 @@ mod tests {
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
         assert_eq!(read("clients"), Ok(Request::Clients));
+        assert_eq!(read("clients --sdk"), Ok(Request::Libraries));
         assert_eq!(read("screenshots"), Ok(Request::Screenshots));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));
         assert_eq!(read("conformance --revision x"), Ok(Request::Conformance { revision: Some("x".into()) }));

@@ -6,6 +6,7 @@
 mod codex;
 mod hooks;
 mod model;
+pub mod sdk;
 mod vendor;
 mod workplace;
 
@@ -91,12 +92,7 @@ impl Client {
     /// A program at the client's home. Nothing of the developer's own settings or logins reaches it.
     fn fresh(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        for name in std::env::vars_os().map(|(name, _)| name) {
-            let text = name.to_string_lossy().to_ascii_uppercase();
-            if OWN.iter().any(|prefix| text.starts_with(prefix)) {
-                command.env_remove(name);
-            }
-        }
+        forget_own_settings(&mut command);
         let home = self.home.path();
         command.args(arguments).current_dir(home).env("HOME", home).env("PATH", &self.path).env("NO_COLOR", "1");
         command.env("CODEX_HOME", home.join("codex")).env("GEMINI_CLI_TRUST_WORKSPACE", "true");
@@ -106,6 +102,16 @@ impl Client {
     /// Runs the client to its end and returns what it said.
     fn hear(&self, arguments: &[&str]) -> Result<String> {
         workplace::heard(&mut self.command(arguments))
+    }
+}
+
+/// Keeps the developer's own settings from a command.
+fn forget_own_settings(command: &mut Command) {
+    for name in std::env::vars_os().map(|(name, _)| name) {
+        let text = name.to_string_lossy().to_ascii_uppercase();
+        if OWN.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(name);
+        }
     }
 }
 

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Ok(Request::Fuzz { cases }) => fuzz::run(&root, cases),
         Ok(Request::Conformance { revision }) => conformance::run(&root, revision.as_deref()),
         Ok(Request::Clients) => clients::run(&root),
+        Ok(Request::Libraries) => clients::sdk::run(&root),
         Ok(Request::Screenshots) => screenshots::run(&root),
         Err(problem) => {
             eprintln!("{problem}\n\n{USAGE}");

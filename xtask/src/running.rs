@@ -32,7 +32,12 @@ impl Running {
     /// Builds the binary, starts it, and waits until it says that it is ready.
     pub fn start(root: &Path) -> Result<Self> {
         step(Command::new(cargo()).args(["build", "--locked", "-p", "cli"]).current_dir(root))?;
-        Self::start_program(&root.join("target/debug/postrider"), &root.join("target/running.log"))
+        Self::start_built(root, "postrider")
+    }
+
+    /// Starts a program that is built, and waits until it says that it is ready.
+    pub fn start_built(root: &Path, name: &str) -> Result<Self> {
+        Self::start_program(&root.join("target/debug").join(name), &root.join("target/running.log"))
     }
 
     fn start_program(program: &Path, log: &Path) -> Result<Self> {

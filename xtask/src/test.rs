@@ -35,7 +35,17 @@ pub fn run(root: &Path, quick: bool) -> Result<()> {
     Ok(())
 }
 
-const CLIPPY: [&str; 7] = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+/// With the fixtures of the conformance suite, which the tests are built without.
+const CLIPPY: [&str; 8] = [
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--features=conformance/conformance-fixtures",
+    "--locked",
+    "--",
+    "-D",
+    "warnings",
+];
 
 /// nextest is faster and runs everything but the examples in the documentation.
 fn test_runs(has_nextest: bool) -> &'static [&'static [&'static str]] {

@@ -4,6 +4,7 @@
 
 mod contract;
 mod file_names;
+mod fixtures;
 mod headers;
 mod house;
 mod licences;
@@ -47,9 +48,10 @@ impl fmt::Display for Violation {
     }
 }
 
-const CHECKS: [fn(&House) -> Vec<Violation>; 13] = [
+const CHECKS: [fn(&House) -> Vec<Violation>; 14] = [
     contract::check,
     file_names::check,
+    fixtures::check,
     headers::check,
     licences::check,
     machine::check,

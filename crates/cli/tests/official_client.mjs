@@ -43,9 +43,14 @@ async function read(uri) {
   return JSON.parse(contents[0].text);
 }
 
-assert.equal(client.getServerVersion().name, "postrider");
+const { name, title, icons } = client.getServerVersion();
+assert.deepEqual([name, title, icons.length], ["postrider", "Postrider", 1]);
+const icon = await (await fetch(icons[0].src)).text();
+assert.match(icon, /^<svg .*<\/svg>\s*$/s, "the picture is one that a browser can show");
 assert.match(client.getInstructions(), /macro_start_session/);
-assert.equal((await client.listTools()).tools.length, 17);
+const { tools } = await client.listTools();
+assert.equal(tools.length, 17);
+assert.equal(tools.find((tool) => tool.name === "macro_start_session").title, "Start session");
 await client.ping();
 
 // The workflow, in its eight steps.

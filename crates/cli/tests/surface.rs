@@ -33,6 +33,7 @@ fn the_list_of_tools_is_small_complete_and_the_same_in_every_process() {
     let tools = tools["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 17);
     for tool in tools {
+        assert!(tool["title"].as_str().is_some_and(|title| !title.contains('_')), "{tool}");
         let hints =
             ["readOnlyHint", "idempotentHint", "destructiveHint"].map(|hint| tool["annotations"][hint].as_bool());
         assert!(hints.iter().all(Option::is_some), "{tool}");
@@ -52,6 +53,20 @@ fn the_lean_list_is_smaller_and_hides_nothing_from_those_who_know() {
     server.stop();
     let by_settings = Place::with_settings("tools = \"lean\"").serve();
     assert_eq!(tools_of(&by_settings), tools);
+}
+
+#[test]
+fn the_program_has_none_of_the_fixtures_of_the_conformance_suite() {
+    let program = std::fs::read(env!("CARGO_BIN_EXE_postrider")).unwrap();
+    let has = |text: &str| memchr::memmem::find(&program, text.as_bytes()).is_some();
+    assert!(has("fetch_inbox"), "what the program has is found in it");
+    for fixture in ["test_multiple_content_types", "test://static-binary", "input_required"] {
+        assert!(!has(fixture), "{fixture}");
+    }
+    let server = Server::start();
+    let refused = server.post(tool_call("test_simple_text", &json!({}))).json();
+    assert_eq!(refused["error"]["code"], -32602);
+    assert_eq!(server.rpc("prompts/list", json!({}))["result"]["prompts"], json!([]));
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! Knows requests and replies and no web server: whoever owns the connection hands in headers and
 //! body and sends the reply. Origin, tokens and the size of bodies are checked there, before us.
 
+#[cfg(feature = "conformance-fixtures")]
+pub(crate) mod fixtures;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -38,6 +41,8 @@ pub(crate) struct Inner {
     calls: Calls,
     places: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    #[cfg(feature = "conformance-fixtures")]
+    fixtures: Option<Arc<dyn fixtures::Fixtures>>,
 }
 
 /// What to send back.
@@ -69,6 +74,8 @@ impl Endpoint {
             calls: Calls::default(),
             places: Arc::new(Semaphore::new(MAX_LISTENING)),
             closing: watch::Sender::new(false),
+            #[cfg(feature = "conformance-fixtures")]
+            fixtures: None,
         };
         Endpoint { inner: Arc::new(inner) }
     }
@@ -80,7 +87,12 @@ impl Endpoint {
 
     /// Answers one POST.
     pub async fn post(&self, headers: &HeaderMap, body: Bytes) -> Reply {
-        match wire::read(&body) {
+        let incoming = wire::read(&body);
+        #[cfg(feature = "conformance-fixtures")]
+        if let Some(reply) = self.play(headers, &incoming, &body) {
+            return reply;
+        }
+        match incoming {
             Err(unreadable) => Reply::error(unreadable.id, &unreadable.fault),
             Ok(Incoming::Request(request)) => {
                 let answered = self.request(headers, &request);

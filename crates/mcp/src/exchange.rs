@@ -8,6 +8,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use http::StatusCode;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -22,11 +23,30 @@ const STABLE: &str = "\"ttlMs\":3600000,\"cacheScope\":\"public\"";
 /// What may change with every message must be asked for again.
 const FRESH: &str = "\"ttlMs\":0,\"cacheScope\":\"private\"";
 
+/// What a URI cannot hold as it is.
+const NOT_IN_A_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
 /// A registry that speaks the protocol.
 pub(crate) struct Exchange {
     pub registry: Registry,
     /// What opens every result of the modern era.
     modern_head: String,
+    /// The same in the one result that introduces the server, with its picture.
+    discover_head: String,
     discover: String,
     templates: String,
 }
@@ -39,6 +59,8 @@ pub(crate) struct Answer<'a> {
 
 enum Members<'a> {
     Text(Cow<'a, str>),
+    /// What the server says of itself.
+    Introduction(&'a str),
     /// Written straight into the answer, since it may be large.
     Tool(Result<Output, Refusal>),
 }
@@ -49,22 +71,22 @@ impl<'a> Answer<'a> {
         Answer::text("", None)
     }
 
-    fn text(members: impl Into<Cow<'a, str>>, cache: Option<&'static str>) -> Answer<'a> {
+    /// A result with these members, and how long it keeps.
+    pub fn text(members: impl Into<Cow<'a, str>>, cache: Option<&'static str>) -> Answer<'a> {
         Answer { members: Members::Text(members.into()), cache }
     }
 }
 
 impl Exchange {
     pub fn new(registry: Registry) -> Exchange {
-        let server_info = server_info(&registry);
-        let modern_head =
-            format!("\"resultType\":\"complete\",\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{server_info}}}");
+        let modern_head = modern_head(&server_info(&registry));
+        let discover_head = self::modern_head(&introduction(&registry));
         let discover = members(&json!({
             "supportedVersions": eras::supported().collect::<Vec<_>>(),
             "capabilities": capabilities(Era::Modern),
         })) + &instructions(&registry);
         let templates = template_members(&registry.resources.templates());
-        Exchange { registry, modern_head, discover, templates }
+        Exchange { registry, modern_head, discover_head, discover, templates }
     }
 
     /// Answers one request, whatever happens inside.
@@ -92,7 +114,9 @@ impl Exchange {
             ("completion/complete", _) => {
                 Ok(Answer::text("\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}", None))
             }
-            ("server/discover", Era::Modern) => Ok(Answer::text(&self.discover, Some(STABLE))),
+            ("server/discover", Era::Modern) => {
+                Ok(Answer { members: Members::Introduction(&self.discover), cache: Some(STABLE) })
+            }
             ("initialize", Era::Legacy) => Ok(self.initialize(params)),
             // We send no log messages, so every level is kept to.
             ("ping" | "logging/setLevel", Era::Legacy) => Ok(Answer::empty()),
@@ -104,7 +128,8 @@ impl Exchange {
         let wanted = params.protocol_version.and_then(text);
         let version = eras::negotiated(wanted.as_deref());
         let head = members(&json!({ "protocolVersion": version, "capabilities": capabilities(Era::Legacy) }));
-        let info = server_info(&self.registry);
+        // Earlier revisions know no pictures.
+        let info = if version == eras::LEGACY[0] { introduction(&self.registry) } else { server_info(&self.registry) };
         Answer::text(format!("{head},\"serverInfo\":{info}{}", instructions(&self.registry)), None)
     }
 
@@ -147,14 +172,15 @@ impl Exchange {
     pub fn write(&self, id: &str, era: Era, answer: &Answer<'_>) -> String {
         let size = match &answer.members {
             Members::Text(members) => members.len(),
-            Members::Tool(_) => 0,
+            Members::Introduction(_) | Members::Tool(_) => 0,
         };
         let mut json = String::with_capacity(size + self.modern_head.len() + id.len() + 128);
         json.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
         json.push_str(id);
         json.push_str(",\"result\":{");
         if era == Era::Modern {
-            json.push_str(&self.modern_head);
+            let is_introduction = matches!(answer.members, Members::Introduction(_));
+            json.push_str(if is_introduction { &self.discover_head } else { &self.modern_head });
             for member in answer.cache.iter() {
                 json.push(',');
                 json.push_str(member);
@@ -165,6 +191,7 @@ impl Exchange {
         }
         match &answer.members {
             Members::Text(members) => json.push_str(members),
+            Members::Introduction(members) => json.push_str(members),
             Members::Tool(outcome) => push_tool_result(&mut json, outcome),
         }
         json.push_str("}}");
@@ -204,6 +231,21 @@ fn server_info(registry: &Registry) -> Value {
     json!({ "name": info.name, "title": info.title, "version": info.version })
 }
 
+/// The same with a picture, for the one answer that a client may show to people.
+fn introduction(registry: &Registry) -> Value {
+    let mut info = server_info(registry);
+    let icon = &registry.info.icon;
+    if !icon.is_empty() {
+        let src = format!("data:image/svg+xml,{}", utf8_percent_encode(icon, NOT_IN_A_URI));
+        info["icons"] = json!([{ "src": src, "mimeType": "image/svg+xml", "sizes": ["any"] }]);
+    }
+    info
+}
+
+fn modern_head(server_info: &Value) -> String {
+    format!("\"resultType\":\"complete\",\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{server_info}}}")
+}
+
 /// The last member of an introduction, with the comma before it.
 fn instructions(registry: &Registry) -> String {
     let mut json = String::new();
@@ -214,7 +256,7 @@ fn instructions(registry: &Registry) -> String {
 }
 
 /// The members of an object, without its braces.
-fn members(object: &Value) -> String {
+pub(crate) fn members(object: &Value) -> String {
     let json = object.to_string();
     json[1..json.len() - 1].to_owned()
 }

@@ -24,6 +24,8 @@ mod streams;
 mod wire;
 
 pub use arguments::{Arguments, INVALID_ARGUMENT};
+#[cfg(feature = "conformance-fixtures")]
+pub use endpoint::fixtures::{Asked, Cue, Ending, Fixtures, Scene};
 pub use endpoint::{Endpoint, Reply, ReplyBody};
 pub use foreign::{Foreign, Treatment};
 pub use nearest::nearest;

@@ -21,6 +21,8 @@ use crate::resources::Resources;
 use crate::wire::{push_list, push_member};
 
 type Handler = Box<dyn Fn(Arguments) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
+/// The name of a tool for people, made of its name for programs, in a list that has one.
+type Titled = fn(&str) -> Option<String>;
 type Observer = Box<dyn Fn(&'static str, Option<&'static str>, Duration) + Send + Sync>;
 
 /// One tool: what clients are told of it, and what it does.
@@ -51,6 +53,8 @@ pub struct ServerInfo {
     pub title: String,
     /// The version of the server.
     pub version: String,
+    /// A picture of it as an SVG document. Empty for none.
+    pub icon: String,
     /// How to use the server, for the model. Empty for none.
     pub instructions: String,
 }
@@ -59,9 +63,9 @@ pub struct ServerInfo {
 pub struct Registry {
     pub(crate) info: ServerInfo,
     pub(crate) resources: Arc<dyn Resources>,
-    tools: Vec<Tool>,
+    pub(crate) tools: Vec<Tool>,
     places: HashMap<&'static str, usize>,
-    observer: Option<Observer>,
+    pub(crate) observer: Option<Observer>,
     /// The member `"tools":[…]`, ready to be sent.
     pub(crate) tools_member: String,
 }
@@ -105,8 +109,11 @@ impl Tool {
         self
     }
 
-    fn push_declaration(&self, json: &mut String, shown: &dyn Fn(&Param) -> bool) {
+    fn push_declaration(&self, json: &mut String, titled: Titled, shown: &dyn Fn(&Param) -> bool) {
         push_member(json, "{\"name\":", self.name);
+        if let Some(title) = titled(self.name) {
+            push_member(json, ",\"title\":", &title);
+        }
         push_member(json, ",\"description\":", self.about);
         json.push_str(",\"inputSchema\":");
         push_schema(json, self.params, shown);
@@ -138,14 +145,15 @@ impl Registry {
     pub fn new(info: ServerInfo, tools: Vec<Tool>, resources: Arc<dyn Resources>) -> Registry {
         let places: HashMap<_, _> = tools.iter().enumerate().map(|(at, tool)| (tool.name, at)).collect();
         assert_eq!(places.len(), tools.len(), "every tool has a name of its own");
-        let tools_member = tools_member(tools.iter().filter(|tool| tool.listed), &|_| true);
+        let tools_member = tools_member(tools.iter().filter(|tool| tool.listed), title, &|_| true);
         Registry { info, resources, tools, places, observer: None, tools_member }
     }
 
-    /// Lists only the tools of these names, with those of their parameters that `shown` says. The others stay callable,
-    /// for those who know them.
+    /// Lists only the tools of these names, with those of their parameters that `shown` says and without titles. The others
+    /// stay callable, for those who know them.
     pub fn list_only(mut self, names: &[&str], shown: &dyn Fn(&Param) -> bool) -> Registry {
-        self.tools_member = tools_member(self.tools.iter().filter(|tool| names.contains(&tool.name)), shown);
+        let listed = self.tools.iter().filter(|tool| names.contains(&tool.name));
+        self.tools_member = tools_member(listed, |_| None, shown);
         self
     }
 
@@ -179,10 +187,17 @@ impl Registry {
     }
 }
 
-fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>, shown: &dyn Fn(&Param) -> bool) -> String {
+fn tools_member<'a>(tools: impl Iterator<Item = &'a Tool>, titled: Titled, shown: &dyn Fn(&Param) -> bool) -> String {
     let mut json = String::from("\"tools\":");
-    push_list(&mut json, tools, |json, tool| tool.push_declaration(json, shown));
+    push_list(&mut json, tools, |json, tool| tool.push_declaration(json, titled, shown));
     json
+}
+
+/// `macro_start_session` is `Start session` to people.
+fn title(name: &str) -> Option<String> {
+    let words = name.strip_prefix("macro_").unwrap_or(name).replace('_', " ");
+    let first = words.get(..1)?.to_ascii_uppercase();
+    Some(first + &words[1..])
 }
 
 /// What a panic said, if it said anything.
@@ -233,8 +248,13 @@ mod tests {
             assert!(!arguments.is_empty(), "before there is a future");
             async { Ok(Output::json(&())) }
         });
-        let info =
-            ServerInfo { name: "toy".into(), title: "Toy".into(), version: "1".into(), instructions: String::new() };
+        let info = ServerInfo {
+            name: "toy".into(),
+            title: "Toy".into(),
+            version: "1".into(),
+            icon: String::new(),
+            instructions: String::new(),
+        };
         Registry::new(info, vec![greet, crash, crash_early], Arc::new(NoResources))
     }
 
@@ -267,7 +287,7 @@ mod tests {
         let refusal = greet.call(Some(r#"{"name":"Ada","sad":true}"#)).await.expect_err("another tool's");
         assert_eq!(refusal.message, "Unknown argument 'sad'.");
         let mut declared = String::new();
-        greet.push_declaration(&mut declared, &|_| true);
+        greet.push_declaration(&mut declared, title, &|_| true);
         assert!(!declared.contains("person") && !declared.contains("loud"), "{declared}");
     }
 
@@ -308,6 +328,16 @@ mod tests {
         let lean = registry().list_only(&["greet"], &|_| true);
         assert!(lean.tools_member.contains("\"greet\"") && !lean.tools_member.contains("\"crash\""));
         assert!(lean.tool("crash").is_some());
+    }
+
+    #[test]
+    fn people_read_a_title_where_there_is_room_for_one() {
+        assert_eq!(title("macro_start_session").as_deref(), Some("Start session"));
+        assert_eq!(title("whois").as_deref(), Some("Whois"));
+        assert_eq!(title(""), None);
+        let full = registry();
+        assert!(full.tools_member.contains(r#"{"name":"crash_early","title":"Crash early","#), "{}", full.tools_member);
+        assert!(!full.list_only(&["greet"], &|_| true).tools_member.contains("title"));
     }
 
     #[test]

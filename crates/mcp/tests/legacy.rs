@@ -6,7 +6,7 @@ use http::HeaderMap;
 use mcp::ReplyBody;
 use serde_json::json;
 
-use crate::toy::{COUNTER, events_of, header, headers, json_of, legacy, message_of, toy};
+use crate::toy::{COUNTER, ICON, events_of, header, headers, json_of, legacy, message_of, toy};
 
 #[tokio::test]
 async fn a_lone_tool_call_is_answered_with_plain_json() {
@@ -53,7 +53,11 @@ async fn initialize_echoes_a_version_we_speak_and_gives_a_session() {
         assert!(session.bytes().all(|byte| byte.is_ascii_graphic()));
         let result = &json_of(&reply)["result"];
         assert_eq!(result["protocolVersion"], given);
-        assert_eq!(result["serverInfo"], json!({"name": "toy", "title": "Toy \"server\"", "version": "1.2.3"}));
+        let mut info = json!({"name": "toy", "title": "Toy \"server\"", "version": "1.2.3"});
+        if given == "2025-11-25" {
+            info["icons"] = json!([{ "src": ICON, "mimeType": "image/svg+xml", "sizes": ["any"] }]);
+        }
+        assert_eq!(result["serverInfo"], info, "{given}");
         assert_eq!(result["instructions"], "Play nicely.");
         assert_eq!(result["capabilities"]["resources"], json!({"subscribe": true}));
         assert!(result["capabilities"]["tools"].is_object() && result.get("resultType").is_none());

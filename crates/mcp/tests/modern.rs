@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::toy::{COUNTER, header, headers, json_of, legacy, modern, modern_headers, toy};
+use crate::toy::{COUNTER, ICON, header, headers, json_of, legacy, modern, modern_headers, toy};
 
 async fn refused(headers: &HeaderMap, body: &Value) -> (u16, i64) {
     let reply = toy().post(headers, body).await;
@@ -39,7 +39,11 @@ async fn every_result_is_complete_and_says_who_made_it() {
     for (method, params) in requests {
         let (status, answer) = toy.modern(method, params).await;
         assert_eq!((status, &answer["result"]["resultType"]), (200, &json!("complete")), "{method}");
-        assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "toy", "{method}");
+        let info = &answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(info["name"], "toy", "{method}");
+        // The picture comes once, with the introduction.
+        let icon = (method == "server/discover").then_some(ICON);
+        assert_eq!(info["icons"][0]["src"].as_str(), icon, "{method}");
     }
 }
 

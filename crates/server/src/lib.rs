@@ -45,6 +45,7 @@ pub fn endpoint(office: &Arc<Office>, metrics: &Arc<Metrics>, profile: Profile) 
         name: "postrider".to_owned(),
         title: "Postrider".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        icon: web::ICON.trim_end().to_owned(),
         instructions: INSTRUCTIONS.to_owned(),
     };
     let resources = Arc::new(resources::MailResources { office: office.clone() });

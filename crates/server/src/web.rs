@@ -38,6 +38,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use mail::Office;
 
 use crate::http::Door;
+pub use assets::ICON;
 use forms::Action;
 use live::Live;
 use refused::Refused;

@@ -14,6 +14,8 @@ use mcp::{
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
+/// The picture of the toy, as it travels.
+pub const ICON: &str = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%201%201'/%3E";
 pub const COUNTER: &str = "toy://counter";
 
 const TEXT: &[Param] = &[Param::required("text", ParamKind::Text, "What to say back.")];
@@ -83,6 +85,7 @@ pub fn toy() -> Toy {
         name: "toy".into(),
         title: "Toy \"server\"".into(),
         version: "1.2.3".into(),
+        icon: "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1'/>".into(),
         instructions: "Play nicely.".into(),
     };
     let registry = Registry::new(info, tools(&waiting, &dropped), Arc::new(Counter(counter.clone())));

@@ -14,7 +14,7 @@ use super::refused::{PageResult, Refused};
 
 const CSS: &str = include_str!("../../assets/page.css");
 const JS: &str = include_str!("../../assets/page.js");
-const ICON: &str = include_str!("../../assets/icon.svg");
+pub const ICON: &str = include_str!("../../assets/icon.svg");
 
 /// One file, and the same made small.
 struct Asset {
