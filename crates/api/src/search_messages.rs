@@ -2,6 +2,7 @@
 
 use mail::messages::About;
 use mail::office::SearchRequest;
+use mail::search::query::LANGUAGE;
 
 use crate::prelude::*;
 
@@ -10,8 +11,7 @@ declare! {
     SearchMessages("search_messages", READS, "Search the project's mail, newest first.") {
         project_key: String = PROJECT;
         query: String =
-            Param::required("query", Text, "words \"a phrase\" AND OR NOT pre* ( ) subject: from:")
-                .mistaken_for(&["q", "text", "search"]);
+            Param::required("query", Text, LANGUAGE).mistaken_for(&["q", "text", "search"]);
         limit: Option<u32> = LIMIT;
         kind: Option<String> = KIND;
         work_id: Option<String> = WORK;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use mail::search::query::LANGUAGE;
 use mcp::{Foreign, Param, ParamKind, Treatment};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -89,6 +90,17 @@ fn foreign_section() -> String {
 fn unlisted_about(tool: &str, name: &str) -> &'static str {
     let verb = listed().into_iter().find(|verb| verb.name == tool).expect("the tool is there");
     verb.params.iter().find(|param| param.name == name).expect("it takes that").about
+}
+
+#[test]
+fn what_a_query_may_hold_is_told_by_the_same_sentence_everywhere() {
+    let top = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for page in ["README.md", "docs/tools.md"] {
+        let text = std::fs::read_to_string(top.join(page)).expect("the page is there");
+        assert!(text.contains(LANGUAGE), "{page} does not say: {LANGUAGE}");
+    }
+    let search = listed().into_iter().find(|verb| verb.name == "search_messages").expect("it is a tool");
+    assert!(search.params.iter().any(|param| param.about == LANGUAGE));
 }
 
 #[test]

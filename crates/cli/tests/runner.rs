@@ -7,6 +7,7 @@ mod channel_check;
 mod channel_files;
 mod channel_files_crash;
 mod channel_folder_trouble;
+mod channel_scripts;
 mod claude_channel;
 mod compose;
 mod crash;

@@ -19,9 +19,39 @@ pub use read::{Place, Reading, Verdict, read, read_value};
 /// Whom a message for everybody is addressed to.
 pub const EVERYONE: &str = "all";
 
-/// The types that every agent knows. A message of another type is a message all the same.
-pub const KINDS: [&str; 9] =
-    ["chat", "task_assign", "task_result", "review_vote", "ha_report", "bag_analysis", "incident", "docs", "qc_review"];
+crate::named! {
+    /// The types that every agent knows. A message of another type is a message all the same.
+    pub enum Type {
+        /// What most messages are.
+        Chat = "chat",
+        /// Somebody is given work.
+        TaskAssign = "task_assign",
+        /// A worker tells what came of it.
+        TaskResult = "task_result",
+        /// A reviewer approves or rejects.
+        ReviewVote = "review_vote",
+        /// How it stands with the availability of a system.
+        HaReport = "ha_report",
+        /// What happened to a bag on its journey.
+        BagAnalysis = "bag_analysis",
+        /// Something is wrong.
+        Incident = "incident",
+        /// The documentation was changed.
+        Docs = "docs",
+        /// What a check of quality came to.
+        QcReview = "qc_review",
+    }
+}
+
+crate::named! {
+    /// How a message came to be.
+    pub enum Mode {
+        /// Somebody said it.
+        Chat = "chat",
+        /// A watcher had it made.
+        Watcher = "watcher",
+    }
+}
 
 /// The type of what a post office says of a JSON message with faults.
 pub const ERROR_REPORT: &str = "error_report";

@@ -1,30 +1,45 @@
-//! A message read for what it says, in whichever of the two formats it is written.
+//! A message read for what it says, in whichever of the two formats it is written, and the kinds of message.
 //!
 //! A body that is one JSON object with a `type` is JSON; everything else is Markdown, which at the worst is prose.
 
-use crate::{Parsed, json, markdown};
+use crate::{Parsed, channel, json, markdown};
 
-/// The kind of a typed message.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A coordination message in Markdown.
     Markdown(markdown::Kind),
     /// A message in JSON.
     Json(json::Type),
+    /// A message of a channel, whatever its text is: its author said what type it is of.
+    Channel(channel::Type),
 }
 
 impl Kind {
-    /// All kinds, those in Markdown first.
+    /// All kinds, those in Markdown first, then those in JSON.
     pub fn all() -> impl Iterator<Item = Self> {
-        markdown::Kind::ALL.into_iter().map(Self::Markdown).chain(json::Type::ALL.into_iter().map(Self::Json))
+        let typed =
+            markdown::Kind::ALL.into_iter().map(Self::Markdown).chain(json::Type::ALL.into_iter().map(Self::Json));
+        typed.chain(channel::Type::ALL.into_iter().map(Self::Channel))
     }
 
-    /// The word for it: `DONE`, `task_completion`.
+    /// The word for it: `DONE`, `task_completion`, `incident`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Markdown(kind) => kind.as_str(),
             Self::Json(kind) => kind.as_str(),
+            Self::Channel(kind) => kind.as_str(),
         }
+    }
+
+    /// Whether the text of such a message is typed, and so tells of work.
+    pub fn is_typed(self) -> bool {
+        !matches!(self, Self::Channel(_))
+    }
+
+    /// Whether it says nothing: it is what most messages of channels are.
+    pub fn is_usual(self) -> bool {
+        self == Self::Channel(channel::Type::Chat)
     }
 
     /// Reads the word, in upper or lower case.
@@ -36,7 +51,7 @@ impl Kind {
     pub fn markdown(self) -> Option<markdown::Kind> {
         match self {
             Self::Markdown(kind) => Some(kind),
-            Self::Json(_) => None,
+            Self::Json(_) | Self::Channel(_) => None,
         }
     }
 
@@ -180,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_read_back_from_its_word_in_any_case() {
-        assert_eq!(Kind::all().count(), 16);
+        assert_eq!(Kind::all().count(), 28);
         for kind in Kind::all() {
             assert_eq!(Kind::parse(kind.as_str()), Some(kind));
             assert_eq!(Kind::parse(&kind.as_str().to_ascii_uppercase()), Some(kind));

@@ -44,6 +44,62 @@ fn the_subject_of_a_message_of_no_kind_names_the_work_before_a_colon() {
 }
 
 #[test]
+fn a_misspelt_kind_is_none_and_keeps_its_work() {
+    let read = |subject, body| {
+        let message = read(subject, body).value;
+        (message.kind(), message.work_id().map(str::to_owned), message.fields().len())
+    };
+    let work = |id: &str| Some(id.to_owned());
+    assert_eq!(read("[a-1] OFFERING-READY", "all green"), (None, work("a-1"), 1));
+    assert_eq!(read("a-1: Offering ready", "Bead: a-2"), (None, work("a-2"), 1));
+    assert_eq!(read("OFFERING-READY", "Bead: a-1"), (None, work("a-1"), 0), "not printed");
+    assert_eq!(read("Help request", "Issue: a-1"), (None, work("a-1"), 0));
+    assert_eq!(read("OFFERING-READY", "Look at the Bead: a-1"), (None, None, 0));
+}
+
+#[test]
+fn the_kinds_of_later_texts_are_read() {
+    for (subject, kind) in [
+        ("[a-1] OFFERING_ACCEPTED", Kind::OfferingAccepted),
+        ("a-1: retry_required", Kind::RetryRequired),
+        ("[a-1] Completed", Kind::Completed),
+    ] {
+        let message = read(subject, "Thank you for your service.").value;
+        assert_eq!((message.kind(), message.work_id()), (Some(kind), Some("a-1")), "{subject}");
+        assert_eq!(message.type_name(), kind.as_str());
+    }
+    let accepted = read("OFFERING_ACCEPTED", "Issue: a-1\nIssue a-1 closed.\nCommit: abc\nThank you.").value;
+    assert_eq!((accepted.work_id(), accepted.text("commit_sha")), (Some("a-1"), "abc"));
+    assert_eq!(read("RETRY_REQUIRED", "Issue: it is late").value.work_id(), None, "a sentence is no id");
+    assert_eq!(read("RETRY_REQUIRED", "## Failure\n- Reason: two tests").value.text("reason"), "two tests");
+    let body = "Bead: a-1\nStatus: DONE\n\n## Changes\n- Commit: c\n\n## Summary\ns";
+    let (done, completed) = (read("DONE", body).value, read("COMPLETED", body).value);
+    assert_eq!(completed.fields(), done.fields());
+    assert!(completed.is_success() && completed.is_completion());
+    assert!(!read("OFFERING_ACCEPTED", body).value.is_completion());
+}
+
+#[test]
+fn a_body_that_is_indented_as_a_whole_has_its_headings() {
+    let problem = |body: &str| read("HELP_REQUEST", body).value.text("problem").to_owned();
+    assert_eq!(problem("    Bead: a-1\n\n    ## Problem\n    x\n      y\n\n    ## Question\n    q\n"), "x\n  y");
+    assert_eq!(problem("Bead: a-1\n        ## Problem\n        x\n        ## Question\n        q\n    "), "x");
+    assert_eq!(problem("\tBead: a-1\n```\nflush\n```\n\t## Problem\n\tx\n"), "x");
+    assert_eq!(problem("Bead: a-1\n\n    ## Problem\n    code\n\nIt fails."), "", "a block of code is none");
+    assert_eq!(guidance("Do this:\n    ## a\n    b"), "Do this:\n    ## a\n    b");
+}
+
+#[test]
+fn a_share_may_stand_apart_from_its_sign() {
+    for text in ["45 %", "45%", "45", "+45 \u{a0}%"] {
+        assert_eq!(progress(&format!("Context usage: {text}")).number("context_usage"), Some(45), "{text}");
+    }
+    for text in ["%", "45 % used", "45 %%", "101 %", "4 5"] {
+        assert_eq!(progress(&format!("Context usage: {text}")).number("context_usage"), None, "{text}");
+    }
+}
+
+#[test]
 fn a_number_may_have_one_plus() {
     assert_eq!(progress("Context usage: +45%").number("context_usage"), Some(45));
     assert_eq!(progress("Context usage: ++45%").number("context_usage"), None);

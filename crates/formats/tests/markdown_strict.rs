@@ -18,7 +18,7 @@ fn wrong(subject: &str, body: &str) -> Vec<(String, String)> {
 }
 
 /// The messages of the protocol's own text, filled in.
-const WELL_FORMED: [(&str, &str); 11] = [
+const WELL_FORMED: [(&str, &str); 16] = [
     ("[a-1] BEAD_ACCEPTED", "Accepted bead: a-1\nTitle: t\nStarting implementation at: 2026-01-31T10:00:00Z"),
     ("PROGRESS", "Bead: a-1\nStep: 4\nStatus: s\nContext usage: 45%\nFiles touched: a, b"),
     ("HELP_REQUEST", "Bead: a-1\nIssue Type: STUCK\n\n## Problem\np\n\n## Question\nq"),
@@ -37,6 +37,15 @@ const WELL_FORMED: [(&str, &str); 11] = [
     ("SPAWN_REQUEST", "Issue: a-1\nResume: true\nCheckpoint: c\nOrchestrator: o"),
     ("SPAWN_REQUEST", "Issue: a-1\nResume: false\nOrchestrator: o"),
     ("SPAWN_ACK", "Issue: a-1\nStatus: spawned\nSession: s"),
+    ("OFFERING_ACCEPTED", "Issue: a-1\nCommit: c"),
+    ("[a-1] OFFERING_ACCEPTED", "Issue a-1 closed."),
+    ("RETRY_REQUIRED", "Bead: a-1\nReason: two tests fail"),
+    ("a-1: RETRY_REQUIRED", ""),
+    (
+        "[a-1] COMPLETED",
+        "Status: completed\n## Changes\n- Commit: c\n## Self-Validation\n- Tests: PASS\n- Lint: no\n- Build: PASS\n\
+         ## Summary\ns",
+    ),
 ];
 
 #[test]
@@ -54,6 +63,8 @@ fn an_empty_message_lacks_what_its_kind_asks_for_in_the_order_of_the_protocol() 
             Kind::Progress => &["bead_id", "step", "status"],
             Kind::HelpRequest => &["bead_id", "issue_type", "problem", "question"],
             Kind::HelpResponse => &["guidance"],
+            Kind::OfferingAccepted | Kind::RetryRequired => &["bead_id"],
+            Kind::Completed => &["bead_id", "commit_sha", "tests_pass", "lint_pass", "build_pass", "summary"],
             Kind::OfferingReady | Kind::Done => {
                 &["bead_id", "status", "commit_sha", "tests_pass", "lint_pass", "build_pass", "summary"]
             }
@@ -73,7 +84,7 @@ fn a_value_that_its_rule_does_not_allow_is_told_with_what_stands_there() {
     };
     is_wrong("BEAD_ACCEPTED", "Starting implementation at: noon", "started_at", "noon");
     is_wrong("PROGRESS", "Context usage: 101%", "context_usage", "101%");
-    is_wrong("PROGRESS", "Context usage: 45 %", "context_usage", "45 %");
+    is_wrong("PROGRESS", "Context usage: 4 5%", "context_usage", "4 5%");
     is_wrong("PROGRESS", "Bead: a\u{1b}b", "bead_id", "a\u{fffd}b");
     is_wrong("HELP_REQUEST", "Issue Type: lost", "issue_type", "lost");
     is_wrong("DONE", "Status: nearly", "status", "nearly");

@@ -7,7 +7,8 @@
 mod outside;
 
 use async_trait::async_trait;
-use formats::channel::{ChannelMessage, Content};
+use formats::Kind;
+use formats::channel::{ChannelMessage, Content, Type};
 use jiff::Timestamp;
 
 use crate::error::{Error, Stored};
@@ -101,6 +102,11 @@ impl NewPost {
             false => Content::read(document).map(|content| content.text),
         });
         said.unwrap_or_else(|| text_of(subject, body))
+    }
+
+    /// The kind that its type gives to a message whose text is not typed; none if nobody knows that type.
+    pub fn type_of_text(&self) -> Option<Kind> {
+        Type::parse(&self.kind).map(Kind::Channel)
     }
 
     /// What an agent or a person says in a channel.

@@ -161,6 +161,7 @@ pub struct Next {
 /// What is known after a word about an agent; none if that is not newer than what is known.
 ///
 /// Only what is said elsewhere can be outdated. Whoever speaks for itself speaks of now, also when its clock was put back.
+/// Who says goodbye need not say again which process watched, and where: that stays to be seen.
 pub fn after_word(known: Option<&Presence>, told: &NewPresence) -> Option<Next> {
     if told.source.is_elsewhere() && known.is_some_and(|known| told.seen_at <= known.seen_at) {
         return None;
@@ -169,7 +170,11 @@ pub fn after_word(known: Option<&Presence>, told: &NewPresence) -> Option<Next> 
     let goes_on =
         |known: &&Presence| known.state == told.state && known.substate == told.substate && !known.is_stale(seen_at);
     let going_on = known.filter(goes_on);
-    let NewPresence { state, substate, source, watcher_pid, channel, .. } = told.clone();
+    let NewPresence { state, substate, source, mut watcher_pid, mut channel, .. } = told.clone();
+    if let Some(last) = known.filter(|_| told.is_goodbye()) {
+        watcher_pid = watcher_pid.or(last.watcher_pid);
+        channel = channel.or_else(|| last.channel.clone());
+    }
     let since = going_on.map_or(seen_at, |known| known.since);
     let presence = Presence { state, substate, since, seen_at, source, watcher_pid, channel };
     Some(Next { presence, is_change: going_on.is_none() })
@@ -292,6 +297,23 @@ mod tests {
         assert_eq!((newer.presence.state.as_str(), newer.presence.source), (OFFLINE, Source::File));
         let own = after_word(Some(&idle), &told(OFFLINE, None, Source::Watcher, 5)).unwrap().presence;
         assert_eq!((own.state.as_str(), own.seen_at), (OFFLINE, at(10)), "its clock was put back");
+    }
+
+    #[test]
+    fn a_goodbye_keeps_the_watcher_and_its_channel() {
+        let last = known(AWAKE, Some("IDLE"), Source::Watcher, 0);
+        let bare = |state, source| NewPresence { watcher_pid: None, channel: None, ..told(state, None, source, 30) };
+        let place = |told: &NewPresence| {
+            let next = after_word(Some(&last), told).unwrap().presence;
+            (next.watcher_pid, next.channel)
+        };
+        for source in [Source::Watcher, Source::File, Source::Nats] {
+            assert_eq!(place(&bare(OFFLINE, source)), (Some(7), Some("dev".to_owned())), "{source}");
+            assert_eq!(place(&bare(AWAKE, source)), (None, None), "{source}");
+        }
+        let other = NewPresence { watcher_pid: Some(8), ..bare(OFFLINE, Source::File) };
+        assert_eq!(place(&other), (Some(8), Some("dev".to_owned())));
+        assert_eq!(after_word(None, &bare(OFFLINE, Source::File)).unwrap().presence.channel, None);
     }
 
     #[test]

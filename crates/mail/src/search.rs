@@ -57,6 +57,8 @@ fn wanted_words(query: &Query, words: &mut Vec<String>) {
         Query::Word { text, .. } | Query::Prefix { text, .. } | Query::Phrase { text, .. } => {
             words.push(text.to_lowercase());
         }
+        Query::Start { sequence, .. } => words.push(sequence.text.to_lowercase()),
+        Query::Near { sequences, .. } => words.extend(sequences.iter().map(|sequence| sequence.text.to_lowercase())),
         Query::And(parts) | Query::Or(parts) => parts.iter().for_each(|part| wanted_words(part, words)),
         Query::From(_) | Query::Not(_) => {}
     }

@@ -1,6 +1,7 @@
 //! The next step after a refusal, in the language of whoever reads it: tools and resources for an agent, pages for a person.
 
 use mail::Error;
+use mail::search::query::LANGUAGE;
 
 /// What an agent may try next.
 pub fn for_agent(error: &Error) -> String {
@@ -67,7 +68,7 @@ fn agents_step(error: &Error) -> &'static str {
         Error::NotHeld { .. } => "It ended or was released: reserve it again.",
         Error::ReservationOver { .. } => "Look at what is reserved now.",
         Error::Pattern(_) => "Use a glob relative to the project, such as 'src/**'.",
-        Error::Query(_) => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
+        Error::Query(_) => LANGUAGE,
         Error::Unproved { .. } => {
             "Register first if the name is new, and pass the registration_token that register_agent returned."
         }

@@ -54,5 +54,6 @@ fn names_in(query: &Query, names: &mut Vec<String>) {
         Query::And(parts) | Query::Or(parts) => parts.iter().for_each(|part| names_in(part, names)),
         Query::Not(inner) => names_in(inner, names),
         Query::Word { .. } | Query::Prefix { .. } | Query::Phrase { .. } => {}
+        Query::Start { .. } | Query::Near { .. } => {}
     }
 }

@@ -1,9 +1,12 @@
 //! What the post office makes of channels: who is called, and where answers go.
 
+use formats::Kind;
+use formats::channel::{ChannelMessage, Type};
 use mail::Error;
 use mail::channels::{ChannelStore, PostQuery};
-use mail::messages::{MessageStore, Role};
+use mail::messages::{About, InboxQuery, MessageStore, Role};
 use mail::office::{Claim, Draft, PostDraft, ReplyDraft, TakenIn};
+use mail::work::{WorkQuery, WorkStore};
 
 use crate::shop::{PROJECT, draft, named, shop};
 use crate::talk::{arrive, deliveries, kept, post, reply, said, strict, talking, to};
@@ -16,6 +19,30 @@ async fn a_post_is_mail_for_whom_it_names_and_a_copy_for_whom_it_mentions() {
     assert_eq!(message.cc, ["gemini"]);
     assert_eq!(deliveries(&shop, &message).await, [("codex".to_owned(), Role::To), ("gemini".to_owned(), Role::Cc)]);
     assert_eq!(kept(&shop, &message).await.message, message);
+}
+
+#[tokio::test]
+async fn the_type_of_a_post_is_the_kind_of_its_mail_unless_its_text_says_more() {
+    let shop = talking().await;
+    for (number, kind) in Type::NAMES.into_iter().enumerate() {
+        let own = shop.office.post(PostDraft { kind, ..post("claude", &["codex"], "Look.") }).await.unwrap().message;
+        let told = ChannelMessage { kind: kind.into(), ..said("gemini", "codex", "Look.") };
+        let name = format!("msg-20260111-163315-gemini-000{number}");
+        let TakenIn::New(foreign) = arrive(&shop, &name, &told).await else { panic!("it is new") };
+        let about = About { kind: Kind::parse(kind), work_id: None };
+        let inbox = InboxQuery { about, ..InboxQuery::newest(100) };
+        let found = shop.office.inbox(PROJECT, Claim::of("codex"), &inbox).await.unwrap();
+        let found: Vec<_> = found.iter().map(|entry| entry.message.id).collect();
+        assert_eq!(found, [foreign, own.id], "{kind}");
+    }
+    let odd = shop.office.post(PostDraft { kind: "directive", ..post("claude", &["codex"], "Look.") }).await.unwrap();
+    assert_eq!(odd.message.kind, None, "a type that nobody knows");
+    let typed = PostDraft { kind: "task_result", ..post("claude", &["codex"], "[a-1] DONE") };
+    assert_eq!(shop.office.post(typed).await.unwrap().message.kind.map(Kind::as_str), Some("DONE"));
+    let chat = shop.office.post(post("claude", &["codex"], "[a-2] please look")).await.unwrap().message;
+    let work = WorkQuery { project: chat.project, id: None, before: None, limit: 10 };
+    let items: Vec<_> = shop.store.work(&work).await.unwrap().into_iter().map(|record| record.id).collect();
+    assert_eq!((chat.work_id.as_deref(), items), (Some("a-2"), vec!["a-1".to_owned()]), "chat tells of no work");
 }
 
 #[tokio::test]

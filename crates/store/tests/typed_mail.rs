@@ -33,6 +33,7 @@ async fn what_is_wrong_with_a_typed_message_is_told_and_it_is_kept() {
     assert_eq!(kind(&sent_done.message), Some("DONE"));
     let near = sent(&shop, "OFFERING-READY", "Bead: a-1").await;
     assert_eq!((kind(&near.message), near.notes.problems.len()), (None, 1));
+    assert_eq!(near.message.work_id.as_deref(), Some("a-1"), "it is kept with its work all the same");
     assert_eq!(sent(&shop, "Lunch?", "At one.").await.notes.problems, [], "prose has no faults");
 }
 
@@ -145,6 +146,7 @@ async fn prose_in_a_thread_makes_no_work_of_its_name() {
     for (subject, body, thread) in [
         ("PROGRESS on the docs", "We talk on Monday.", "weekly-sync"),
         ("HELP_RESPONSE", "Look in lib.", "weekly-sync"),
+        ("OFFERING_ACCEPTED", "Thank you for your service.", "weekly-sync"),
         ("PROGRESS", "Step: 1\nStatus: busy", "17"),
     ] {
         let message = shop.office.send(in_thread(subject, body, thread)).await.unwrap().message;
@@ -180,6 +182,29 @@ async fn a_typed_message_without_an_id_is_about_what_its_thread_is_about() {
     assert_eq!(by_thread.notes.problems, []);
     let prose = shop.office.send(in_thread("Hello", "Hi", "a-2")).await.unwrap();
     assert_eq!(prose.message.work_id, None, "prose is about nothing unless it says so");
+}
+
+#[tokio::test]
+async fn an_offering_is_sent_back_and_accepted_in_its_thread() {
+    let shop = shop(Rules::default()).await;
+    let say = async |from, to: &str, subject, body| {
+        let draft = Draft { subject, body, thread: Some("a-1"), to: vec![to.into()], ..draft(from, None) };
+        shop.office.send(draft).await.unwrap()
+    };
+    let stands = async || match item(&shop, "a-1").await.state {
+        State::Done(outcome) if outcome.offered => "offered",
+        other => other.name(),
+    };
+    say("agent-1", "agent-0", "OFFERING_READY", "Bead: a-1\nStatus: DONE").await;
+    assert_eq!(stands().await, "offered");
+    let back = say("agent-0", "agent-1", "RETRY_REQUIRED", "Two tests fail.").await;
+    assert_eq!((back.message.work_id.as_deref(), back.notes.problems.as_slice()), (Some("a-1"), &[][..]));
+    assert!(back.message.ack_required, "whoever sends work back wants to know that it was seen");
+    assert_eq!((stands().await, item(&shop, "a-1").await.agent.as_str()), ("assigned", "agent-1"));
+    say("agent-1", "agent-0", "OFFERING_READY", "Bead: a-1\nStatus: DONE").await;
+    let accepted = say("agent-0", "agent-1", "OFFERING_ACCEPTED", "Issue a-1 closed.\nCommit: abc").await.message;
+    assert_eq!((accepted.work_id.as_deref(), accepted.ack_required), (Some("a-1"), false));
+    assert_eq!(stands().await, "done");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod check;
 mod page;
 mod post;
+mod scripts;
 mod transcript;
 
 use std::process::ExitCode;
@@ -48,6 +49,8 @@ enum Verb {
     Tail(transcript::Tail),
     /// Say whether a document of a channel's folder can be used, and whether it calls an agent
     Check(check::Check),
+    /// Write scripts/who and scripts/send-message.py into a shared folder: stand-ins that call Postrider
+    Scripts(scripts::Scripts),
 }
 
 impl Channel {
@@ -59,6 +62,7 @@ impl Channel {
             Verb::Read(command) => command.run(config, as_json),
             Verb::Tail(command) => command.run(config, as_json),
             Verb::Check(command) => command.run(as_json),
+            Verb::Scripts(command) => command.run(config, as_json),
         }
     }
 }

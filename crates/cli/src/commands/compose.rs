@@ -122,7 +122,7 @@ fn complaint(kind: Option<Kind>, problem: &Problem) -> String {
 /// The flag that gives the field of this name.
 fn flag(kind: Option<Kind>, field: &str) -> String {
     let own = kind.map(kinds::flags).unwrap_or_default();
-    let mut known = own.iter().chain(Kind::ALL.into_iter().flat_map(kinds::flags));
+    let mut known = own.iter().chain(Kind::written().iter().copied().flat_map(kinds::flags));
     let name = known.find(|(_, known, ..)| *known == field).map_or(field, |(flag, ..)| flag);
     format!("--{}", name.replace('_', "-"))
 }

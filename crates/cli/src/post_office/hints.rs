@@ -3,6 +3,8 @@
 //! It follows from the code alone, so that an office of our own and a server give the same. A command that knows better says
 //! so itself. Codes that are not of the office come with the hint of whoever refused.
 
+use mail::search::query::LANGUAGE;
+
 /// What to try next; none if the code is not one of the office's.
 pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
     let step = match code {
@@ -23,7 +25,7 @@ pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
         "INVALID_ARGUMENT" => "Correct it and try again.",
         "INVALID_PATH" => "Use a glob relative to the project, such as 'src/**'.",
         "INVALID_PROJECT_KEY" => "Use the absolute path of the working directory, such as '/data/projects/app'.",
-        "INVALID_QUERY" => "Use words, \"phrases\", AND, OR, NOT, prefix*, subject: and from:.",
+        "INVALID_QUERY" => LANGUAGE,
         "MALFORMED_MESSAGE" => "Correct all of it and send again, or send without --strict.",
         "MESSAGE_NOT_FOUND" => "'postrider mail all' shows the ids that there are.",
         "NAME_TAKEN" => "Choose another name for yourself.",

@@ -42,6 +42,16 @@ impl Shared {
         format!("[channels]\n'{PROJECT}' = '{}'\n", self.0.path().display())
     }
 
+    /// The folder, as an argument.
+    pub fn path(&self) -> String {
+        self.0.path().to_str().expect("a plain path").to_owned()
+    }
+
+    /// A program of the folder.
+    pub fn script(&self, name: &str) -> PathBuf {
+        self.0.path().join("scripts").join(name)
+    }
+
     pub fn dev(&self) -> PathBuf {
         self.0.path().join("channels/dev")
     }

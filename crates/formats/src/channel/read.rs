@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::file_name::LONGEST_FILE_NAME;
 use super::write::METADATA;
-use super::{ChannelMessage, ERROR_REPORT, FileName, KINDS, LONGEST_NAME, is_name};
+use super::{ChannelMessage, ERROR_REPORT, FileName, LONGEST_NAME, Mode, Type, is_name};
 use crate::json::{MOST_VALUES, holds_too_many_values};
 use crate::time::read_time;
 use crate::{Problem, mention};
@@ -274,11 +274,14 @@ impl Reader {
         metadata
     }
 
-    /// Notes what is odd about a message that can be used: a type that is not known, and where it says something else than
-    /// the place in which it was found.
+    /// Notes what is odd about a message that can be used: a type or a mode that is not known, and where it says something
+    /// else than the place in which it was found.
     fn doubt(&mut self, message: &ChannelMessage, place: Place<'_>, name: Option<&FileName>) {
-        if !KINDS.contains(&message.kind.as_str()) && message.kind != ERROR_REPORT {
-            self.problems.push(Problem::wrong("type", &message.kind, KINDS.join(", ")));
+        if Type::parse(&message.kind).is_none() && message.kind != ERROR_REPORT {
+            self.problems.push(Problem::wrong("type", &message.kind, Type::NAMES.join(", ")));
+        }
+        if let Some(mode) = message.metadata_text("mode").filter(|mode| Mode::parse(mode).is_none()) {
+            self.problems.push(Problem::wrong("metadata.mode", mode, Mode::NAMES.join(", ")));
         }
         let mut compare = |path: &str, found: &str, wanted: &str, whose: &str| {
             if found != wanted {

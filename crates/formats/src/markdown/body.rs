@@ -5,7 +5,11 @@
 
 use std::borrow::Cow;
 
-use super::lines::{whole_block, without_mark};
+use super::lines::{lines, prose_lines, whole_block, without_mark};
+use super::sections::Heading;
+
+/// The least indentation below a first line that counts as one of the whole body. With less, headings are read anyway.
+const DEEP: usize = 4;
 
 /// A body without the mark of an editor, without the fence that encloses all of it, and without the indentation that
 /// all of its lines share. One fence is taken away, not a second within it.
@@ -18,23 +22,41 @@ pub(super) fn unwrapped(body: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same without the indentation that all lines but the first share, when that is a field or a heading and there are
+/// headings among them.
+///
+/// A text in a script often begins right behind its quotes, and the rest of it stands as deep as the script.
+pub(super) fn unwrapped_below(body: &str) -> Cow<'_, str> {
+    let start = body.len() - body.trim_start().len();
+    let Some((first, below)) = body[start..].split_once('\n') else { return Cow::Borrowed(body) };
+    let is_field = first.contains(':') || Heading::at_start_of(first).is_some();
+    let indent = shared_indent(below);
+    if !is_field || (indent.len() < DEEP && !indent.contains('\t')) {
+        return Cow::Borrowed(body);
+    }
+    let outdented = without_indent(below, indent);
+    if !prose_lines(&outdented).any(|line| Heading::at_start_of(line).is_some()) {
+        return Cow::Borrowed(body);
+    }
+    Cow::Owned(format!("{}{outdented}", &body[..body.len() - below.len()]))
+}
+
 /// What stands in the fence that encloses all of `body`. JSON in a fence is a format of its own, and stays in it.
 pub(super) fn fenced(body: &str) -> Option<&str> {
     let (info, inside) = whole_block(body)?;
     (!info.eq_ignore_ascii_case("json")).then_some(inside)
 }
 
-/// The spaces and tabs that every line begins with, blank lines aside.
+/// The spaces and tabs that every line begins with, blank lines and what is in a fence aside.
 fn shared_indent(body: &str) -> &str {
-    let before_text = &body[..body.len() - body.trim_start().len()];
-    let first = before_text.rsplit('\n').next().unwrap_or_default();
+    let mut lines = lines(body).filter(|line| line.is_prose && !line.text.trim_start().is_empty());
+    let first = lines.next().map_or("", |line| line.text);
     let mut indent = &first[..first.len() - first.trim_start_matches(is_indent).len()];
     // Most bodies are not indented, which their first line tells.
-    let mut lines = body[before_text.len()..].split('\n').skip(1).filter(|line| !line.trim_start().is_empty());
     while !indent.is_empty()
         && let Some(line) = lines.next()
     {
-        let alike = indent.bytes().zip(line.bytes()).take_while(|(one, other)| one == other).count();
+        let alike = indent.bytes().zip(line.text.bytes()).take_while(|(one, other)| one == other).count();
         indent = &indent[..alike];
     }
     indent
@@ -42,9 +64,18 @@ fn shared_indent(body: &str) -> &str {
 
 fn without_indent(body: &str, indent: &str) -> String {
     let mut text = String::with_capacity(body.len());
-    for line in body.split_inclusive('\n') {
-        // Only a blank line may have less.
-        text.push_str(line.strip_prefix(indent).unwrap_or_else(|| line.trim_start_matches(is_indent)));
+    let (mut was_prose, mut is_outside) = (true, false);
+    for line in lines(body) {
+        // A fence that begins left of the text is as it should be.
+        is_outside = !line.is_prose && if was_prose { !line.text.starts_with(indent) } else { is_outside };
+        was_prose = line.is_prose;
+        let whole = &body[line.start..line.end];
+        text.push_str(match whole.strip_prefix(indent) {
+            _ if is_outside => whole,
+            Some(rest) => rest,
+            // Only a blank line may have less, and what is in a fence.
+            None => whole.trim_start_matches(is_indent),
+        });
     }
     text
 }
@@ -97,6 +128,30 @@ mod tests {
         assert_eq!(unwrapped("    a\n\n      b\r\n  \n    c\n  "), "a\n\n  b\r\n\nc\n");
         assert_eq!(unwrapped("\n\t\ta\n\t b"), "\n\ta\n b");
         assert_eq!(unwrapped("  a"), "a");
+    }
+
+    #[test]
+    fn a_fence_left_of_an_indented_text_stays_as_it_is() {
+        let body = "    a\n```py\ndef f():\n    pass\n```\n    ## b\n      ```\n        c\n    ```";
+        assert_eq!(unwrapped(body), "a\n```py\ndef f():\n    pass\n```\n## b\n  ```\n    c\n```");
+    }
+
+    #[test]
+    fn headings_that_are_indented_below_the_first_line_are_read() {
+        assert_eq!(unwrapped_below("Bead: x\n\n    ## a\n      b\n"), "Bead: x\n\n## a\n  b\n");
+        assert_eq!(unwrapped_below("\n\nBead: x\r\n\t## a\r\n\tb"), "\n\nBead: x\r\n## a\r\nb");
+        for body in [
+            "Bead: x\n    ## a\nb",
+            "Bead: x\n   ## a",
+            "Bead: x\n    a\n    b",
+            "- Files:\n    - a",
+            "Hello\n    ## a",
+            "Bead: x\n    ```\n    ## a\n    ```",
+            "Bead: x",
+            "",
+        ] {
+            assert!(matches!(unwrapped_below(body), Cow::Borrowed(same) if same == body), "{body}");
+        }
     }
 
     #[test]

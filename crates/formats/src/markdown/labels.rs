@@ -13,6 +13,8 @@ pub(super) const MOST_ITEMS: usize = 10_000;
 pub(super) const BEAD: &str = "Bead";
 /// The same in the message that accepts one.
 pub(super) const ACCEPTED_BEAD: &str = "Accepted bead";
+/// The label of the issue, which is another word for a bead.
+pub(super) const ISSUE: &str = "Issue";
 /// Emphasis and bold type together take three marks; more are no emphasis.
 const LONGEST_EMPHASIS: usize = 3;
 /// How many digits the number of a list item may have in Markdown.

@@ -27,7 +27,7 @@ pub enum Field {
     List(Vec<String>),
 }
 
-/// A message of one of the ten kinds, or of none.
+/// A message of a kind, or of none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Message {
     kind: Option<Kind>,
@@ -80,7 +80,7 @@ impl Message {
 
     /// Whether it says that the work is complete.
     pub fn is_success(&self) -> bool {
-        matches!(self.kind, Some(Kind::OfferingReady | Kind::Done))
+        matches!(self.kind, Some(Kind::OfferingReady | Kind::Done | Kind::Completed))
     }
 
     /// The text of a field; empty if there is none.
@@ -185,6 +185,9 @@ mod tests {
             (Kind::Checkpoint, "Reason: MANUAL"),
             (Kind::SpawnRequest, "Resume: true"),
             (Kind::SpawnAck, "Session: s"),
+            (Kind::OfferingAccepted, "Commit: c"),
+            (Kind::RetryRequired, "Reason: r"),
+            (Kind::Completed, "## Summary\ns"),
         ] {
             assert!(has_fields(kind, field), "{kind}");
             assert!(!has_fields(kind, "Bead: a-1") && !has_fields(kind, ""), "{kind}");

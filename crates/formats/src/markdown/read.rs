@@ -5,8 +5,8 @@
 
 mod values;
 
-use super::body::unwrapped;
-use super::labels::{ACCEPTED_BEAD, BEAD};
+use super::body::{unwrapped, unwrapped_below};
+use super::labels::{ACCEPTED_BEAD, BEAD, ISSUE};
 use super::message::usable_id;
 use super::normal::{plain, with_line_feeds};
 use super::outline::{Outline, Wanted};
@@ -21,16 +21,15 @@ pub fn read(subject: &str, body: &str) -> Parsed<Message> {
     let head = Subject::read(subject);
     let body = unwrapped(body);
     match head.kind {
-        Some(kind) => Reader::new(kind, &body, head.id).message(),
-        None => {
-            let value = if head.slip.is_some() { Message::new(None) } else { unknown(&body, head.id) };
-            Parsed { value, problems: vec![no_kind(subject, head.slip)] }
-        }
+        // Help is a text as it is; the others have sections, which tell whether the text below its first line is whole.
+        Some(Kind::HelpResponse) => Reader::new(Kind::HelpResponse, &body, head.id).message(),
+        Some(kind) => Reader::new(kind, &unwrapped_below(&body), head.id).message(),
+        None => Parsed { value: unknown(&body, &head), problems: vec![no_kind(subject, head.slip)] },
     }
 }
 
 fn no_kind(subject: &str, meant: Option<Kind>) -> Problem {
-    let wanted = || Kind::NAMES.join(" | ");
+    let wanted = || Kind::written().map(Kind::as_str).join(" | ");
     match meant {
         _ if subject.trim().is_empty() => Problem::missing("subject", wanted()),
         Some(kind) => Problem::wrong("subject", subject, kind.as_str()),
@@ -38,13 +37,20 @@ fn no_kind(subject: &str, meant: Option<Kind>) -> Problem {
     }
 }
 
-fn unknown(body: &str, subject_id: Option<&str>) -> Message {
-    let body = Outline::read(body, Wanted { labels: vec![BEAD, ACCEPTED_BEAD, "Issue"], ..Wanted::default() });
-    let bead_id = body.value(BEAD).or_else(|| body.value(ACCEPTED_BEAD)).or(subject_id);
-    // `Issue:` also opens many a sentence, and an id has no spaces.
-    let issue_id = body.value("Issue").filter(|id| !id.contains(char::is_whitespace));
+fn unknown(body: &str, head: &Subject<'_>) -> Message {
+    let body = Outline::read(body, Wanted { labels: vec![BEAD, ACCEPTED_BEAD, ISSUE], ..Wanted::default() });
+    let named = body.value(BEAD).or_else(|| body.value(ACCEPTED_BEAD));
     let text = |text: &str| Field::Text(text.to_owned());
+    // Below a misspelt kind nothing of the body is printed. What it names is the work all the same.
+    let is_unprinted = head.slip.is_some() && head.id.is_none();
+    let (bead_id, issue_id) = if is_unprinted { (None, named) } else { (named.or(head.id), None) };
+    let issue_id = issue_id.or_else(|| issue_in(&body));
     Message::new(None).with("bead_id", bead_id.map(text)).with("issue_id", issue_id.map(text))
+}
+
+/// The issue that a body names. `Issue:` also opens many a sentence, and an id has no spaces.
+fn issue_in<'t>(body: &Outline<'t>) -> Option<&'t str> {
+    body.value(ISSUE).filter(|id| !id.contains(char::is_whitespace))
 }
 
 /// Reads the fields of one message, in the order in which the protocol lists them.
@@ -90,6 +96,13 @@ impl<'t> Reader<'t> {
             Kind::SpawnRequest | Kind::SpawnAck => {
                 let (bead, issue) = self.required_issue();
                 message = message.with("bead_id", text(bead)).with("issue_id", text(issue));
+            }
+            Kind::OfferingAccepted | Kind::RetryRequired => {
+                let (bead, issue) = (self.bead_id(), issue_in(&self.body));
+                if issue.is_none() {
+                    self.check_id("bead_id", bead);
+                }
+                message = message.with("bead_id", text(bead)).with("issue_id", issue.map(text));
             }
             _ => {
                 self.check_id("bead_id", self.bead_id());

@@ -35,7 +35,7 @@ pub(super) struct Subject<'t> {
     pub kind: Option<Kind>,
     /// Whether the kind is named in capitals at the first place.
     pub is_plain: bool,
-    /// The kind that was meant, when it is misspelt. Nothing else is read then.
+    /// The kind that was meant, when it is misspelt.
     pub slip: Option<Kind>,
     /// The id in brackets, else the one before a colon.
     pub id: Option<&'t str>,
@@ -54,7 +54,7 @@ impl<'t> Subject<'t> {
         match brackets.named.or(named).or_else(|| words(rest).find_map(later_kind).map(Named::Kind)) {
             Some(Named::Plainly(kind)) => Self { kind: Some(kind), is_plain: true, id, ..Self::default() },
             Some(Named::Kind(kind)) => Self { kind: Some(kind), id, ..Self::default() },
-            Some(Named::Slip(kind)) => Self { slip: Some(kind), ..Self::default() },
+            Some(Named::Slip(kind)) => Self { slip: Some(kind), id, ..Self::default() },
             None => {
                 let likely = brackets.id.filter(|id| looks_like_an_id(id));
                 Self { id: likely.or(prefix.filter(|id| is_likely_prefix(id))), ..Self::default() }
@@ -276,19 +276,21 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_kind_is_a_slip_and_nothing_else_is_read() {
-        for subject in [
-            "OFFERING-READY",
-            "[ol-1] Offering ready: x",
-            "a-1: OfferingReady",
-            "[offering-ready] x",
-            "**OFFERING - READY**",
-            "[Offering ready!]",
-            "offering-ready/x",
+    fn a_misspelt_kind_is_a_slip_and_keeps_its_id() {
+        for (subject, id) in [
+            ("OFFERING-READY", None),
+            ("[ol-1] Offering ready: x", Some("ol-1")),
+            ("a-1: OfferingReady", Some("a-1")),
+            ("Re: [a-1] offering-ready", Some("a-1")),
+            ("[offering-ready] [a-1] x", Some("a-1")),
+            ("**OFFERING - READY**", None),
+            ("[Offering ready!]", None),
+            ("offering-ready/x", None),
         ] {
             let read = Subject::read(subject);
-            assert_eq!((read.kind, read.slip, read.id), (None, Some(Kind::OfferingReady), None), "{subject}");
+            assert_eq!((read.kind, read.slip, read.id), (None, Some(Kind::OfferingReady), id), "{subject}");
         }
+        assert_eq!(Subject::read("[a-1] Retry required").slip, Some(Kind::RetryRequired));
         for subject in ["Help: request", "Help requested", "OFFERING-READY.md", "Please help request"] {
             assert_eq!(Subject::read(subject).slip, None, "{subject}");
         }

@@ -1,4 +1,4 @@
-//! The ten kinds of coordination message, each as a table of its fields.
+//! The kinds of coordination message, each as a table of its fields.
 //!
 //! Reading and writing go by these tables, and take the fields in their order. How a message names its work is not told
 //! here, for that is the same for nearly all of them.
@@ -6,7 +6,7 @@
 use self::Form::{Bullets, Constant, ExactWord, Fixed, List, Number, Percent, Text, Time, Verdict, Word};
 use self::Place::{Label, Section, Within};
 use super::Kind;
-use super::labels::{ACCEPTED_BEAD, BEAD};
+use super::labels::{ACCEPTED_BEAD, BEAD, ISSUE};
 use super::outline::Wanted;
 
 /// A field: its name, where it stands, what it holds, and what is missing without it; empty if it may be left out.
@@ -69,6 +69,13 @@ const ISSUE_TYPES: &[&str] = &["STUCK", "SPEC_UNCLEAR", "BLOCKED", "TECHNICAL"];
 const FAILURE_TYPES: &[&str] = &["TESTS_FAIL", "BUILD_FAIL", "SPEC_IMPOSSIBLE", "CONTEXT_HIGH", "ERROR"];
 const CHECKPOINT_REASONS: &[&str] = &["CONTEXT_HIGH", "MANUAL", "TIMEOUT"];
 
+const COMMIT: Rule = ("commit_sha", Within("Changes", "Commit"), Text, "'- Commit:' in '## Changes'");
+const FILES: Rule = ("files", Within("Changes", "Files"), List, "");
+const TESTS: Rule = ("tests_pass", Within("Self-Validation", "Tests"), Verdict, "PASS | FAIL");
+const LINT: Rule = ("lint_pass", Within("Self-Validation", "Lint"), Verdict, "PASS | FAIL");
+const BUILD: Rule = ("build_pass", Within("Self-Validation", "Build"), Verdict, "PASS | FAIL");
+const SUMMARY: Rule = ("summary", Section("Summary"), Text, "a section '## Summary'");
+
 /// The fields of a kind.
 pub(super) fn rules(kind: Kind) -> &'static [Rule] {
     match kind {
@@ -90,15 +97,12 @@ pub(super) fn rules(kind: Kind) -> &'static [Rule] {
             ("question", Section("Question"), Text, "a section '## Question'"),
         ],
         Kind::HelpResponse => &[],
-        Kind::OfferingReady | Kind::Done => &[
-            ("status", Label("Status"), Constant("DONE"), ""),
-            ("commit_sha", Within("Changes", "Commit"), Text, "'- Commit:' in '## Changes'"),
-            ("files", Within("Changes", "Files"), List, ""),
-            ("tests_pass", Within("Self-Validation", "Tests"), Verdict, "PASS | FAIL"),
-            ("lint_pass", Within("Self-Validation", "Lint"), Verdict, "PASS | FAIL"),
-            ("build_pass", Within("Self-Validation", "Build"), Verdict, "PASS | FAIL"),
-            ("summary", Section("Summary"), Text, "a section '## Summary'"),
-        ],
+        Kind::OfferingReady | Kind::Done => {
+            &[("status", Label("Status"), Constant("DONE"), ""), COMMIT, FILES, TESTS, LINT, BUILD, SUMMARY]
+        }
+        Kind::Completed => &[("status", Label("Status"), Text, ""), COMMIT, FILES, TESTS, LINT, BUILD, SUMMARY],
+        Kind::OfferingAccepted => &[("commit_sha", Label("Commit"), Text, "")],
+        Kind::RetryRequired => &[("reason", Label("Reason"), Text, "")],
         Kind::Failed => &[
             ("status", Label("Status"), Fixed("FAILED"), ""),
             ("failure_type", Within("Failure", "Type"), Word(FAILURE_TYPES), ""),
@@ -130,8 +134,8 @@ pub(super) fn rules(kind: Kind) -> &'static [Rule] {
 /// What a kind has anywhere in its body.
 pub(super) fn wanted(kind: Kind) -> Wanted {
     let mut wanted = Wanted { labels: vec![BEAD, ACCEPTED_BEAD], ..Wanted::default() };
-    if matches!(kind, Kind::SpawnRequest | Kind::SpawnAck) {
-        wanted.labels.push("Issue");
+    if matches!(kind, Kind::SpawnRequest | Kind::SpawnAck | Kind::OfferingAccepted | Kind::RetryRequired) {
+        wanted.labels.push(ISSUE);
     }
     for (_, place, form, _) in rules(kind) {
         match (place, form) {

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use formats::Kind;
 use formats::channel::{ChannelMessage, Content};
 use formats::mention::{not_mentioned, opens};
 use jiff::Timestamp;
@@ -161,7 +162,7 @@ impl Post {
             said.set_metadata_text(IMPORTANCE, Some(self.message.importance.as_str()));
         }
         // Of a typed message the kind would decide for whoever is not told.
-        if self.message.ack_required || self.message.kind.is_some() {
+        if self.message.ack_required || self.message.kind.is_some_and(Kind::is_typed) {
             said.set_metadata(ACK_REQUIRED, self.message.ack_required);
         }
         if self.message.is_by_human() {

@@ -30,6 +30,18 @@ pub async fn a_presence_is_kept_as_it_was_said(store: &Shared) {
     assert_eq!(store.presence(team.agent("bob")).await.unwrap(), None, "it is alice's alone");
 }
 
+pub async fn a_goodbye_keeps_the_watcher_and_its_channel(store: &Shared) {
+    let team = team(store).await;
+    let here = NewPresence { watcher_pid: Some(7), channel: Some("dev".into()), ..word(AWAKE, None, at("16:00:00")) };
+    say(store, &team, "bob", here).await;
+    say(store, &team, "bob", word(OFFLINE, None, at("16:00:01"))).await;
+    let gone = known(store, &team, "bob").await;
+    assert_eq!((gone.state.as_str(), gone.watcher_pid, gone.channel.as_deref()), (OFFLINE, Some(7), Some("dev")));
+    say(store, &team, "bob", word(AWAKE, None, at("16:00:02"))).await;
+    let back = known(store, &team, "bob").await;
+    assert_eq!((back.watcher_pid, back.channel), (None, None), "nobody said who watches now");
+}
+
 pub async fn a_change_is_told_and_a_sign_of_life_is_not(store: &Shared) {
     let team = team(store).await;
     let says = async |substate, time: &str| say(store, &team, "bob", word(AWAKE, substate, at(time))).await;

@@ -144,6 +144,54 @@ pub async fn subject_narrows_to_the_subject(store: &Shared) {
     assert_eq!(found(store, &team, "subject:weekly text").await, [subject]);
 }
 
+pub async fn words_are_near_each_other_in_any_order(store: &Shared) {
+    let team = team(store).await;
+    let near = team.send(text("plan", "red, one two: green")).await;
+    let back = team.send(text("plan", "green red")).await;
+    let far = team.send(text("plan", "red one two three four five six seven eight nine ten eleven green")).await;
+    team.send(text("red", "green")).await;
+    assert_eq!(found(store, &team, "NEAR(red green, 2)").await, [back, near]);
+    assert_eq!(found(store, &team, "NEAR(red green, 1)").await, [back]);
+    assert_eq!(found(store, &team, "NEAR(red green)").await, [back, near], "ten words between are usual");
+    assert_eq!(
+        found(store, &team, "NEAR(red green, 11)").await,
+        [far, back, near],
+        "and none across the subject's end"
+    );
+    assert_eq!(found(store, &team, "NEAR(\"one two\" gre*, 0)").await, [near]);
+    assert_eq!(found(store, &team, "NEAR(red one green, 2)").await, [near]);
+    assert_eq!(found(store, &team, "body:NEAR(green red, 0) OR subject:NEAR(red green)").await, [back]);
+    assert_eq!(found(store, &team, "plan NOT NEAR(red green, 2)").await, [far]);
+}
+
+pub async fn a_caret_asks_for_the_beginning(store: &Shared) {
+    let team = team(store).await;
+    let subject = team.send(text("Deploy tonight", "we deploy")).await;
+    let body = team.send(text("Plan", "\u{201e}Deploy tonight\u{201c} at nine")).await;
+    team.send(text("We deploy", "The deploy")).await;
+    assert_eq!(found(store, &team, "^deploy").await, [body, subject]);
+    assert_eq!(found(store, &team, "subject:^dep*").await, [subject]);
+    assert_eq!(found(store, &team, "body : ^\"deploy tonight\"").await, [body]);
+    assert_eq!(found(store, &team, "^tonight").await, []);
+    assert_eq!(found(store, &team, "deploy NOT ^deploy").await.len(), 1);
+}
+
+pub async fn columns_narrow_however_they_are_written(store: &Shared) {
+    let team = team(store).await;
+    let subject = team.send(text("deploy", "nothing")).await;
+    let body = team.send(text("nothing", "deploy")).await;
+    for query in ["subject:deploy", "subject : deploy", "{subject}: deploy", "{subject}:(deploy OR x)"] {
+        assert_eq!(found(store, &team, query).await, [subject], "{query}");
+    }
+    for query in ["body:deploy", "body_md:deploy", "body_md : \"deploy\"", "{body}: dep*", "deploy NOT subject:deploy"]
+    {
+        assert_eq!(found(store, &team, query).await, [body], "{query}");
+    }
+    for query in ["{subject body}: deploy", "{body_md subject} : (deploy)"] {
+        assert_eq!(found(store, &team, query).await, [body, subject], "{query}");
+    }
+}
+
 pub async fn from_compares_the_whole_name_without_ascii_case(store: &Shared) {
     let mut team = team(store).await;
     for name in ["qc-1", "Jürgen", "rig/polecat-3", "alice-2", "ALICE"] {

@@ -1,6 +1,6 @@
 //! What every store promises of the mail about pieces of work, and of narrowing mail to a kind or a piece of work.
 
-use formats::{Kind, json, markdown};
+use formats::{Kind, channel, json, markdown};
 
 use super::Shared;
 use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, team, team_at};
@@ -66,6 +66,19 @@ pub async fn only_typed_messages_make_an_item(store: &Shared) {
     team.send(Draft { kind: Some(PROGRESS), ..draft("alice", &["bob"]) }).await;
     assert_eq!(work(store, &team, None, PLENTY).await, []);
     assert_eq!(item(store, &team, "a-1").await, None);
+}
+
+pub async fn a_type_of_a_channel_is_a_kind_and_makes_no_item(store: &Shared) {
+    let team = team(store).await;
+    let incident = Kind::Channel(channel::Type::Incident);
+    let id = team.send(word("alice", incident, "a-1")).await;
+    assert_eq!(work(store, &team, None, PLENTY).await, []);
+    let about = About { kind: Some(incident), work_id: None };
+    let query = InboxQuery { about, limit: PLENTY, ..InboxQuery::default() };
+    assert_eq!(entry_ids(&store.inbox(team.agent("bob"), &query).await.unwrap()), [id]);
+    team.send(word("alice", PROGRESS, "a-1")).await;
+    team.send(word("bob", incident, "a-1")).await;
+    assert_eq!(item(store, &team, "a-1").await.unwrap().words.len(), 1, "only what is typed tells of the work");
 }
 
 pub async fn work_of_another_project_is_not_told(store: &Shared) {

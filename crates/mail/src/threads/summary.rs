@@ -119,7 +119,7 @@ fn points_of<'a>(message: &'a Message, body: &'a Body) -> Vec<&'a str> {
     let mut points: Vec<&str> = body.points.iter().map(String::as_str).collect();
     let summary = body.summary.as_deref();
     match kind_of(message) {
-        Some(Kind::Done | Kind::OfferingReady) => points.push(summary.unwrap_or(&message.subject)),
+        Some(Kind::Done | Kind::OfferingReady | Kind::Completed) => points.push(summary.unwrap_or(&message.subject)),
         Some(Kind::Failed) => points.push(body.reason.as_deref().or(summary).unwrap_or(&message.subject)),
         _ => points.extend(summary),
     }

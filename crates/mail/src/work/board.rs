@@ -1,10 +1,10 @@
 //! How it stands with a piece of work, told by the words about it in the order in which they were said.
 //!
 //! The last word counts. But a question stays open, whatever else its asker says, until somebody else answers it, or the
-//! work is taken on again or comes to an end; and what says nothing about the state changes nothing.
+//! work is taken on again, is sent back or comes to an end; and what says nothing about the state changes nothing.
 
 use super::said::Said;
-use super::{Progress, Question, State, Task, WorkItem, WorkRecord};
+use super::{Progress, Question, State, Task, WorkItem, WorkOutcome, WorkRecord};
 use crate::ids::MessageId;
 use crate::messages::Message;
 
@@ -55,6 +55,9 @@ impl<'a> Board<'a> {
             Said::Nothing => return,
             Said::Answers if !self.answer(word) => return,
             Said::Answers => {}
+            Said::Accepts { .. } if word.from == self.agent => return,
+            Said::Accepts { commit } => self.accept(commit),
+            Said::SendsBack => self.send_back(word),
             Said::Arranged(state) => self.turn(state, String::new()),
             Said::Assigned { agent, title, task } => {
                 self.agent = agent.unwrap_or_else(|| std::mem::take(&mut self.agent));
@@ -73,6 +76,25 @@ impl<'a> Board<'a> {
             Said::Asks { issue, problem, question } => self.ask(word, issue, problem, question),
         }
         self.said_by = Some(word);
+    }
+
+    /// Work that was offered is done and waits for nobody. So is work whose offering the board never heard.
+    fn accept(&mut self, commit: String) {
+        let mut outcome = if let State::Done(offered) = &self.state { offered.clone() } else { WorkOutcome::default() };
+        outcome.offered = false;
+        if outcome.commit.is_empty() {
+            outcome.commit = commit;
+        }
+        self.turn(State::Done(outcome), String::new());
+    }
+
+    /// The work goes to its worker again, unless it is sent to others, and its questions are settled by that.
+    fn send_back(&mut self, word: &Message) {
+        let keeps_it = word.from == self.agent || word.to.iter().chain(&word.cc).any(|name| *name == self.agent);
+        if !keeps_it && let Some(other) = word.to.first() {
+            self.agent.clone_from(other);
+        }
+        self.turn(State::Assigned, String::new());
     }
 
     fn turn(&mut self, state: State, title: String) {

@@ -25,6 +25,10 @@ pub(super) enum Said {
     Asks { issue: String, problem: String, question: String },
     /// Somebody helps.
     Answers,
+    /// Somebody accepts the work that a worker offered.
+    Accepts { commit: String },
+    /// Somebody sends the work back to its worker.
+    SendsBack,
     /// It is about the work, and does not say how it stands.
     Nothing,
 }
@@ -53,7 +57,7 @@ impl Said {
     /// What a message says under the kind that it is kept under.
     fn under(kind: Option<Kind>, typed: impl FnOnce() -> Typed, to: &[String]) -> Self {
         match kind {
-            None => Self::Nothing,
+            None | Some(Kind::Channel(_)) => Self::Nothing,
             // An answer that took its subject from the question is kept as one, and reads as something else.
             Some(Kind::Markdown(markdown::Kind::HelpResponse)) => Self::Answers,
             Some(_) => Self::of(typed(), to),
@@ -84,14 +88,16 @@ impl Said {
                 Self::Asks { issue: text("issue_type"), problem: text("problem"), question: text("question") }
             }
             Some(Word::HelpResponse) => Self::Answers,
-            Some(kind @ (Word::OfferingReady | Word::Done)) => Self::becomes(State::Done(WorkOutcome {
-                commit: text("commit_sha"),
-                tests: message.flag("tests_pass"),
-                lint: message.flag("lint_pass"),
-                build: message.flag("build_pass"),
-                summary: text("summary"),
-                offered: kind == Word::OfferingReady,
-            })),
+            Some(kind @ (Word::OfferingReady | Word::Done | Word::Completed)) => {
+                Self::becomes(State::Done(WorkOutcome {
+                    commit: text("commit_sha"),
+                    tests: message.flag("tests_pass"),
+                    lint: message.flag("lint_pass"),
+                    build: message.flag("build_pass"),
+                    summary: text("summary"),
+                    offered: kind == Word::OfferingReady,
+                }))
+            }
             Some(Word::Failed) => Self::becomes(State::Failed(Failure {
                 failure_type: text("failure_type"),
                 reason: text("reason"),
@@ -115,6 +121,8 @@ impl Said {
             Some(Word::SpawnAck) if text("status").eq_ignore_ascii_case("spawned") => {
                 Self::Arranged(State::Spawned { session: text("session") })
             }
+            Some(Word::OfferingAccepted) => Self::Accepts { commit: text("commit_sha") },
+            Some(Word::RetryRequired) => Self::SendsBack,
             Some(Word::SpawnAck) | None => Self::Nothing,
         }
     }

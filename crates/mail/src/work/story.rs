@@ -30,7 +30,7 @@ fn of_markdown(said: &markdown::Message) -> Vec<Option<String>> {
         }
         Some(Kind::HelpRequest) => vec![field("issue_type"), field("question").or(field("problem"))],
         Some(Kind::HelpResponse) => vec![field("guidance")],
-        Some(Kind::OfferingReady | Kind::Done) => {
+        Some(Kind::OfferingReady | Kind::Done | Kind::Completed) => {
             let check = |(word, name): (&str, &str)| {
                 said.flag(name).map(|passed| format!("{word} {}", if passed { "pass" } else { "FAIL" }))
             };
@@ -49,6 +49,8 @@ fn of_markdown(said: &markdown::Message) -> Vec<Option<String>> {
             field("orchestrator").map(|who| format!("for {who}")),
         ],
         Some(Kind::SpawnAck) => vec![field("status"), field("session")],
+        Some(Kind::OfferingAccepted) => vec![field("commit_sha")],
+        Some(Kind::RetryRequired) => vec![field("reason")],
         None => vec![],
     }
 }

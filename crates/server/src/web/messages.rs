@@ -102,15 +102,16 @@ pub fn tags(message: &Message) -> Vec<Tag> {
         Importance::Normal => {}
         Importance::Low => tags.push(Tag { text: "low".to_owned(), tone: "" }),
     }
-    tags.extend(message.kind.map(|kind| Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) }));
+    let kind = message.kind.filter(|kind| !kind.is_usual());
+    tags.extend(kind.map(|kind| Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) }));
     tags.extend(message.work_id.as_ref().map(|work| Tag { text: line(work, 40), tone: "" }));
     tags
 }
 
 fn tone_of(kind: Kind) -> &'static str {
     match kind.as_str() {
-        "HELP_REQUEST" | "FAILED" | "error_report" => "red",
-        "DONE" | "OFFERING_READY" | "task_completion" => "green",
+        "HELP_REQUEST" | "FAILED" | "RETRY_REQUIRED" | "error_report" | "incident" => "red",
+        "DONE" | "OFFERING_READY" | "OFFERING_ACCEPTED" | "COMPLETED" | "task_completion" => "green",
         "SPAWN_REQUEST" | "CHECKPOINT" | "coordination_request" => "amber",
         _ => "blue",
     }

@@ -6,7 +6,7 @@ use mail::ids::MessageId;
 use mail::messages::About;
 use mail::office::{Found, SearchRequest};
 use mail::projects::Project;
-use mail::search::query::Query as Wanted;
+use mail::search::query::{LANGUAGE, Query as Wanted};
 use mail::search::words;
 use mail::{Error, Office};
 use serde::Deserialize;
@@ -48,6 +48,8 @@ struct SearchPage {
     hits: Vec<Hit>,
     older: Option<String>,
     refusal: Option<String>,
+    /// What may be asked.
+    language: &'static str,
 }
 
 /// What an address asks for.
@@ -87,6 +89,7 @@ pub async fn show(Query(query): Query<SearchQuery>, visit: Visit) -> PageResult 
         hits,
         older,
         refusal,
+        language: LANGUAGE,
     })
 }
 

@@ -5,6 +5,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::response::IntoResponse;
+use formats::Kind;
 use mail::ids::MessageId;
 use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
@@ -176,7 +177,7 @@ async fn part(office: &Office, slug: &str, thread: &str, query: &ThreadQuery) ->
     // A page of long texts is cut short, so that its length says nothing.
     let end = office.thread(ThreadRequest { before: Some(newest), limit: 1, ..request }).await?;
     let has_later = end.messages.last().is_some_and(|end| shown.1.is_some_and(|shown| shown.id < end.id));
-    let is_typed = begin.is_some_and(|begin| begin.kind.is_some());
+    let is_typed = begin.is_some_and(|begin| begin.kind.is_some_and(Kind::is_typed));
     Ok(ThreadExcerpt {
         subject: subject(begin.map_or("", |begin| &begin.subject)),
         is_typed,

@@ -230,7 +230,8 @@ fn deliveries<'v>(messages: &'v [Placed<'_>]) -> Many<'v> {
 fn work<'v>(messages: &'v [Placed<'_>]) -> [Many<'v>; 2] {
     let (mut newest, mut words) = (BTreeMap::new(), BTreeMap::new());
     for message in messages {
-        let (Some(kind), Some(work)) = (message.kind.map(Kind::as_str), message.work_id) else { continue };
+        let typed = message.kind.filter(|kind| kind.is_typed());
+        let (Some(kind), Some(work)) = (typed.map(Kind::as_str), message.work_id) else { continue };
         let place = if message.is_passing { 0 } else { message.id.0 };
         newest.insert((message.project, work), message.id);
         words.insert((message.project, work, kind, message.sender, place), message.id);

@@ -5,6 +5,7 @@
 //! reading the message. There is no ranking.
 
 mod lowering;
+mod places;
 
 use mail::messages::{Message, PAGE_BYTES};
 use mail::search::query::{Field, Query};
@@ -19,6 +20,7 @@ use crate::search::{BODY_SHOWN, Search, senders};
 use crate::tx::Tx;
 use crate::words::{MORE, quoted, words};
 use lowering::Lowered;
+use places::{are_near, begins_with, places, read};
 
 /// How many messages that may match are fetched at once.
 const AT_ONCE: usize = 100;
@@ -118,6 +120,14 @@ impl Text<'_> {
         match query {
             Query::Word { text, field } | Query::Phrase { text, field } => self.has(&words(text), *field, false),
             Query::Prefix { text, field } => self.has(&words(text), *field, true),
+            Query::Start { sequence, field } => {
+                let words = words(&sequence.text);
+                self.somewhere(*field, |text| begins_with(&words, text, sequence.is_prefix))
+            }
+            Query::Near { sequences, most_between, field } => {
+                let sequences = read(sequences);
+                self.somewhere(*field, |text| are_near(&sequences, *most_between, text))
+            }
             Query::From(name) => self.from.eq_ignore_ascii_case(name),
             Query::And(parts) => parts.iter().all(|part| self.matches(part)),
             Query::Or(parts) => parts.iter().any(|part| self.matches(part)),
@@ -126,20 +136,15 @@ impl Text<'_> {
     }
 
     fn has(&self, phrase: &[String], field: Field, is_prefix: bool) -> bool {
-        let stands_in = |text: &[String]| stands_in(phrase, text, is_prefix);
+        self.somewhere(field, |text| places(phrase, text, is_prefix).next().is_some())
+    }
+
+    /// Whether the subject or the body is so, as `field` says.
+    fn somewhere(&self, field: Field, is_so: impl Fn(&[String]) -> bool) -> bool {
         match field {
-            Field::Any => stands_in(&self.subject) || stands_in(&self.body),
-            Field::Subject => stands_in(&self.subject),
-            Field::Body => stands_in(&self.body),
+            Field::Any => is_so(&self.subject) || is_so(&self.body),
+            Field::Subject => is_so(&self.subject),
+            Field::Body => is_so(&self.body),
         }
     }
-}
-
-/// Whether words stand side by side in a text; of the last, only the beginning if `is_prefix`.
-fn stands_in(phrase: &[String], text: &[String], is_prefix: bool) -> bool {
-    let Some((last, first)) = phrase.split_last() else { return false };
-    text.windows(phrase.len()).any(|place| {
-        let end = &place[first.len()];
-        place.starts_with(first) && if is_prefix { end.starts_with(last.as_str()) } else { end == last }
-    })
 }

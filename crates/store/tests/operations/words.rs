@@ -41,7 +41,7 @@ pub const KEYS: [&str; 7] = ["k", "K", "key 2", "ключ", "кл\u{301}юч", "
 pub const PATHS: [&str; 8] =
     ["src/**", "src/a.rs", "docs/*.md", "**/*.rs", "README.md", "src/{a,b}.rs", "dócs/漢*", "do\u{301}cs/*"];
 /// Searches.
-pub const QUERIES: [&str; 20] = [
+pub const QUERIES: [&str; 26] = [
     "red",
     "red green",
     "\"red green\"",
@@ -62,6 +62,12 @@ pub const QUERIES: [&str; 20] = [
     "fine OR ﬁne",
     "drop",
     "ⅷ OR ǆ",
+    "NEAR(red round, 1)",
+    "NEAR(\"red green\" ro* blue) OR subject:NEAR(red green, 0)",
+    "red NOT NEAR(red main.rs, 3)",
+    "^red OR body:^round",
+    "NOT ^gro*",
+    "{subject body_md} : (red + green)",
 ];
 /// Channels.
 pub const CHANNELS: [&str; 3] = ["dev", "Dev", "ops.2"];

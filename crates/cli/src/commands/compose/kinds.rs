@@ -61,7 +61,7 @@ const COMPLETE: [Flag; 7] = [
 ];
 
 /// What each kind is called on the command line, and what its help says.
-const KINDS: [(&str, &str); Kind::ALL.len()] = [
+const KINDS: [(&str, &str); Kind::written().len()] = [
     ("bead-accepted", "A worker has taken on a piece of work"),
     ("progress", "A worker says how far it is"),
     ("help-request", "A worker is stuck and asks for guidance"),
@@ -127,6 +127,8 @@ pub fn flags(kind: Kind) -> &'static [Flag] {
             ("status", "status", Status, "spawned or failed"),
             ("session", "session", Line("NAME"), "Where the new worker runs"),
         ],
+        // Read, and never written.
+        Kind::OfferingAccepted | Kind::RetryRequired | Kind::Completed => &[],
     }
 }
 
@@ -153,7 +155,7 @@ impl FromArgMatches for Given {
 
 impl Subcommand for Given {
     fn augment_subcommands(command: Command) -> Command {
-        command.disable_help_subcommand(true).subcommands(Kind::ALL.map(subcommand))
+        command.disable_help_subcommand(true).subcommands(Kind::written().map(subcommand))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -166,7 +168,7 @@ impl Subcommand for Given {
 }
 
 fn called(name: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| KINDS[*kind as usize].0 == name)
+    Kind::written().iter().copied().find(|kind| KINDS[*kind as usize].0 == name)
 }
 
 fn subcommand(kind: Kind) -> Command {

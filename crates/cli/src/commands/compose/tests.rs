@@ -165,7 +165,7 @@ fn the_subject_names_the_work_of_every_kind_unless_it_would_be_misread() {
 
 #[test]
 fn every_kind_goes_by_its_word_as_well() {
-    for kind in Kind::ALL {
+    for kind in *Kind::written() {
         assert_eq!(draft(&[kind.as_str()]).message.kind(), Some(kind));
         let kebab = kind.as_str().to_lowercase().replace('_', "-");
         assert_eq!(draft(&[&kebab]).message.kind(), Some(kind));

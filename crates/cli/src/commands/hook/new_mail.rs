@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use api::answers::MessageAnswer;
 use mail::agents::signed;
+use mail::channels::CHAT;
 use mail::messages::Vouched;
 use mail::provider::ProviderDelivery;
 use relay::fence;
@@ -90,7 +91,8 @@ impl From<MessageAnswer> for NewMail {
             subject: message.subject,
             importance: message.importance.into_owned(),
             ack_required: message.ack_required,
-            kind: message.kind.map(Cow::into_owned),
+            // What most posts are is nothing special.
+            kind: message.kind.map(Cow::into_owned).filter(|kind| kind != CHAT),
             body: message.body_md.unwrap_or_default(),
         }
     }

@@ -13,6 +13,7 @@ use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::DeliveryId;
 use mail::messages::Vouched;
 use mail::provider::{Count, ProviderDelivery};
+use mail::search::query::LANGUAGE;
 use serde_json::{Value, json};
 
 use super::super::in_name::InName;
@@ -41,11 +42,10 @@ Example:
   postrider mail check && postrider mail inbox";
 
 const SEARCH_EXAMPLES: &str = "\
-A query is made of words, \"phrases\", AND, OR, NOT, prefix*, parentheses, subject: and from:.
-
 Examples:
   postrider mail search parser
-  postrider mail search 'subject:release NOT from:GreenDog' --limit 5";
+  postrider mail search 'subject:release NOT from:GreenDog' --limit 5
+  postrider mail search 'body:NEAR(lexer \"off by one\", 5)'";
 
 const FOUND: Layout<5> = Layout {
     columns: [("ID", 24), ("FROM", 24), ("SUBJECT", 60), ("WHEN", 12), ("TEXT", 400)],
@@ -74,7 +74,7 @@ pub struct Limit {
 
 /// Search the mail of the project.
 #[derive(Args, Debug)]
-#[command(after_help = SEARCH_EXAMPLES)]
+#[command(after_help = format!("{LANGUAGE}\n\n{SEARCH_EXAMPLES}"))]
 pub struct Search {
     /// What to look for
     #[arg(required = true, value_name = "QUERY")]

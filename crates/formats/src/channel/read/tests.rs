@@ -95,6 +95,19 @@ fn metadata_that_mailboxes_cannot_use_is_told_and_kept() {
 }
 
 #[test]
+fn a_mode_that_is_not_known_is_told_and_kept() {
+    for odd in ["daemon", "", "Chat", "watcher "] {
+        let reading = with("/metadata", json!({ "mode": odd }));
+        assert_eq!(told(&reading), (Verdict::Warn, vec!["metadata.mode"]), "{odd}");
+        assert_eq!(reading.problems[0].wanted, "chat, watcher");
+        assert_eq!(reading.message.unwrap().metadata_text("mode"), Some(odd));
+    }
+    for usual in [json!("chat"), json!("watcher"), json!(null)] {
+        assert_eq!(told(&with("/metadata", json!({ "mode": usual }))), (Verdict::Ok, vec![]));
+    }
+}
+
+#[test]
 fn unknown_fields_are_kept_where_they_were() {
     let read = |path, value| with(path, value).message.unwrap();
     assert_eq!(read("/priority", json!("high")).extra["priority"], "high");

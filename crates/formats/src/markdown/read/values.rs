@@ -19,7 +19,7 @@ impl<'t> Reader<'t> {
 
     /// The bead and the issue of a message about a new worker. Either names the work, and a bead is an issue too.
     pub(super) fn required_issue(&mut self) -> (&'t str, &'t str) {
-        let issue = self.body.value("Issue").or_else(|| self.named_bead()).unwrap_or_default();
+        let issue = self.body.value(ISSUE).or_else(|| self.named_bead()).unwrap_or_default();
         let bead = self.bead_id();
         if usable_id(bead).is_none() {
             self.check_id("issue_id", issue);
@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
 
     pub(super) fn percent(&mut self, path: &str, found: Option<&str>) -> Option<u64> {
         let text = found?;
-        let percent = digits(text.strip_suffix('%').unwrap_or(text)).filter(|percent| *percent <= 100);
+        let percent = digits(text.strip_suffix('%').map_or(text, str::trim_end)).filter(|percent| *percent <= 100);
         self.readable(path, text, percent, "0% to 100%")
     }
 

@@ -161,7 +161,8 @@ impl Office {
             reply_to,
             importance: draft.importance,
             ack_required: draft.ack_required.unwrap_or_else(|| reading.kind.is_some_and(Kind::ack_by_default)),
-            kind: reading.kind,
+            // A text that is typed says more than the channel does.
+            kind: reading.kind.or_else(|| post.as_ref()?.type_of_text()),
             work_id,
             is_passing: reading.is_passing,
             door: draft.door,
@@ -190,7 +191,8 @@ impl Office {
     /// The work that a message is about: what it names itself, else what it answers is about.
     ///
     /// A typed message that names none is about what its thread is about. By custom a thread is named after its work, so
-    /// one that says all else that its kind says may leave it at that. Help has nothing else to say, and names none again.
+    /// one that says all else that its kind says may leave it at that. An answer has nothing else to say, and names none
+    /// again.
     async fn work_of(
         &self,
         project: &Project,
@@ -200,16 +202,16 @@ impl Office {
     ) -> Result<Option<String>, Error> {
         let known = reading.work_id.clone().or_else(|| answered.and_then(|answered| answered.work_id.clone()));
         let Some(kind) = reading.kind.filter(|_| known.is_none()) else { return Ok(known) };
-        let is_help = kind == Kind::Markdown(markdown::Kind::HelpResponse);
+        let is_answer = kind.markdown().is_some_and(markdown::Kind::is_answer);
         let mut found = None;
         if let Some(thread) = draft.thread {
             found = self.store.work_of_thread(project.id, thread).await?;
-            let is_name = reading.is_whole && !is_help && !thread.bytes().all(|byte| byte.is_ascii_digit());
+            let is_name = reading.is_whole && !is_answer && !thread.bytes().all(|byte| byte.is_ascii_digit());
             found = found.or_else(|| markdown::usable_id(thread).filter(|_| is_name).map(str::to_owned));
         }
         if found.is_some() {
             reading.notes.problems.retain(|problem| !NAMES_OF_WORK.contains(&problem.path.as_str()));
-        } else if is_help {
+        } else if kind == Kind::Markdown(markdown::Kind::HelpResponse) {
             reading.notes.problems.push(Problem::missing("bead_id", "the work that it helps with, or its thread"));
         }
         Ok(found)

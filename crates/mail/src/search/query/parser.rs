@@ -3,8 +3,9 @@
 //! One function for each level of the grammar. A part in which nothing is left to look for is `None` and vanishes from
 //! the tree.
 
-use super::lexer::{AND, NOT, OR, Token, TokenKind};
-use super::{DEEPEST, Field, MOST_TERMS, Query, QueryError};
+use super::filters::Filter;
+use super::lexer::{AND, NOT, OR, PLUS, Token, TokenKind};
+use super::{DEEPEST, Field, MOST_TERMS, Query, QueryError, Sequence};
 
 /// What a part of a query amounts to.
 type Operand = Result<Option<Query>, QueryError>;
@@ -76,15 +77,69 @@ impl<'t, 'a> Parser<'t, 'a> {
             _ => self.at += 1,
         }
         match token.kind {
-            TokenKind::Filter(name, None) => self.sender(name),
-            TokenKind::Filter(name, Some(field)) => self.filtered(name, field),
-            TokenKind::Word(text) => self.term(token, Query::Word { text: text.to_owned(), field }),
-            TokenKind::Prefix(text) => self.term(token, Query::Prefix { text: text.to_owned(), field }),
-            TokenKind::Phrase(text) if text.contains(char::is_alphanumeric) => {
-                self.term(token, Query::Phrase { text: text.to_owned(), field })
+            TokenKind::Filter(Filter { name, field: None, .. }) => self.sender(name),
+            TokenKind::Filter(Filter { name, field: Some(field), .. }) => self.filtered(name, field),
+            TokenKind::Near => self.near(field),
+            TokenKind::Start => self.at_start(field),
+            kind if self.peek().is_none_or(|next| next.kind != PLUS) => {
+                let text = |text: &str| text.to_owned();
+                match kind {
+                    TokenKind::Word(word) => self.term(token, Query::Word { text: text(word), field }),
+                    TokenKind::Prefix(word) => self.term(token, Query::Prefix { text: text(word), field }),
+                    TokenKind::Phrase(words) if words.contains(char::is_alphanumeric) => {
+                        self.term(token, Query::Phrase { text: text(words), field })
+                    }
+                    _ => Ok(None),
+                }
             }
-            _ => Ok(None),
+            _ => Ok(self.sequence(token)?.map(|sequence| sequence.anywhere(field))),
         }
+    }
+
+    /// A word or a phrase, and what `+` joins to it; none if there is nothing to look for.
+    fn sequence(&mut self, first: &Token<'_>) -> Result<Option<Sequence>, QueryError> {
+        let Some(mut sequence) = sequence_of(first) else { return Ok(None) };
+        self.count(first)?;
+        while let Some(plus) = self.peek().filter(|token| token.kind == PLUS)
+            && let Some((token, next)) = self.tokens.get(self.at + 1).and_then(|next| Some((next, sequence_of(next)?)))
+        {
+            if sequence.is_prefix {
+                let message =
+                    format!("only the last of the words that + joins may end in a star, at position {}", plus.position);
+                return Err(QueryError::new(plus.position, message));
+            }
+            self.at += 2;
+            self.count(token)?;
+            sequence = Sequence { text: format!("{} {}", sequence.text, next.text), is_prefix: next.is_prefix };
+        }
+        Ok(Some(sequence))
+    }
+
+    /// What stands within `NEAR(`, which the lexer has seen to its end.
+    fn near(&mut self, field: Field) -> Operand {
+        let mut sequences = Vec::new();
+        while let Some(token) = self.peek() {
+            self.at += 1;
+            if let TokenKind::NearEnd(most_between) = token.kind {
+                return match sequences.len() {
+                    0 => Err(QueryError::new(
+                        token.position,
+                        format!("expected a word in NEAR at position {}", token.position),
+                    )),
+                    1 => Ok(sequences.pop().map(|only: Sequence| only.anywhere(field))),
+                    _ => Ok(Some(Query::Near { sequences, most_between, field })),
+                };
+            }
+            sequences.extend(self.sequence(token)?);
+        }
+        Err(self.word_missing())
+    }
+
+    /// What stands behind `^`.
+    fn at_start(&mut self, field: Field) -> Operand {
+        let Some(token) = self.peek() else { return Err(self.word_missing()) };
+        self.at += 1;
+        Ok(self.sequence(token)?.map(|sequence| Query::Start { sequence, field }))
     }
 
     fn group(&mut self, field: Field) -> Operand {
@@ -123,12 +178,17 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     fn term(&mut self, token: &Token<'_>, query: Query) -> Operand {
+        self.count(token)?;
+        Ok(Some(query))
+    }
+
+    fn count(&mut self, token: &Token<'_>) -> Result<(), QueryError> {
         self.terms += 1;
         if self.terms > MOST_TERMS {
             let message = format!("more than {MOST_TERMS} words at position {}", token.position);
             return Err(QueryError::new(token.position, message));
         }
-        Ok(Some(query))
+        Ok(())
     }
 
     fn nested(&mut self, position: usize, read: impl FnOnce(&mut Self) -> Operand) -> Operand {
@@ -178,6 +238,17 @@ impl<'t, 'a> Parser<'t, 'a> {
         let here = self.peek().map(|token| token.position);
         here.or_else(|| self.tokens.last().map(|last| last.end)).unwrap_or(0)
     }
+}
+
+/// The words that a token is, if it is any.
+fn sequence_of(token: &Token<'_>) -> Option<Sequence> {
+    let (text, is_prefix) = match token.kind {
+        TokenKind::Word(text) => (text, false),
+        TokenKind::Prefix(text) => (text, true),
+        TokenKind::Phrase(text) if text.contains(char::is_alphanumeric) => (text, false),
+        _ => return None,
+    };
+    Some(Sequence { text: text.to_owned(), is_prefix })
 }
 
 fn one_or(mut parts: Vec<Query>, join: impl FnOnce(Vec<Query>) -> Query) -> Option<Query> {

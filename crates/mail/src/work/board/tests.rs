@@ -73,6 +73,52 @@ fn an_offering_is_done_and_waits_for_a_review() {
 }
 
 #[test]
+fn an_accepted_offering_waits_for_nobody() {
+    let ready = ("w", "OFFERING_READY", "Bead: a-1\n\n## Changes\n- Commit: abc\n\n## Summary\nA parser.");
+    let accepted = |from| (from, "OFFERING_ACCEPTED", "Issue a-1 closed.\nCommit: def");
+    let item = item(&[ready, accepted("boss")]);
+    let outcome = WorkOutcome { commit: "abc".into(), summary: "A parser.".into(), ..WorkOutcome::default() };
+    assert_eq!((item.state, item.agent.as_str(), item.changed_by), (State::Done(outcome), "w", MessageId(2)));
+    let State::Done(outcome) = state(&[ready, accepted("w")]) else { panic!() };
+    assert!(outcome.offered, "nobody accepts its own work");
+    let unheard = state(&[("w", "PROGRESS", "Bead: a-1"), accepted("boss")]);
+    assert_eq!(unheard, State::Done(WorkOutcome { commit: "def".into(), ..WorkOutcome::default() }));
+}
+
+#[test]
+fn work_that_is_sent_back_is_its_workers_again() {
+    let taken = ("w", "BEAD_ACCEPTED", "Accepted bead: a-1\nTitle: Parser");
+    let (ready, back) = (("w", "OFFERING_READY", "Bead: a-1"), ("boss", "RETRY_REQUIRED", "Reason: two tests"));
+    let item = item(&[taken, ready, back]);
+    assert_eq!((item.state, item.agent.as_str(), item.title.as_str()), (State::Assigned, "w", "Parser"));
+    assert_eq!(item.changed_by, MessageId(3));
+    let asks = ("w", "HELP_REQUEST", ASKS);
+    assert_eq!(state(&[taken, asks, back]), State::Assigned, "no question outlives it");
+    assert_eq!(state(&[taken, ready, back, ("w", "PROGRESS", "Step: 2")]).name(), "in_progress");
+    let accepted = ("boss", "OFFERING_ACCEPTED", "");
+    assert_eq!(state(&[taken, ready, back, ready, accepted]), State::Done(WorkOutcome::default()));
+}
+
+#[test]
+fn work_that_is_sent_to_others_is_theirs() {
+    let words = |to: &str| {
+        let back = Message { to: vec![to.into()], ..word(2, "boss", "RETRY_REQUIRED", "Reason: two tests") };
+        [word(1, "w", "DONE", "Bead: a-1"), back]
+    };
+    assert_eq!((record(&words("w2")).agent, record(&words("w")).agent), ("w2".into(), "w".into()));
+    let own = [word(1, "w", "DONE", "Bead: a-1"), Message { from: "w".into(), ..words("boss")[1].clone() }];
+    assert_eq!(record(&own).agent, "w", "who sends its own work back keeps it");
+}
+
+#[test]
+fn completed_is_another_word_for_done() {
+    let body = "Bead: a-1\n\n## Changes\n- Commit: abc\n\n## Self-Validation\n- Tests: PASS";
+    let [done, completed] = ["DONE", "COMPLETED"].map(|subject| state(&[("w", subject, body)]));
+    assert_eq!(done, completed);
+    assert_eq!(state(&[("w", "HELP_REQUEST", ASKS), ("w", "COMPLETED", body)]), done);
+}
+
+#[test]
 fn a_question_is_open_until_somebody_else_answers() {
     let asks = ("w", "HELP_REQUEST", ASKS);
     let State::HelpWanted(question) = state(&[asks]) else { panic!() };

@@ -5,7 +5,7 @@
 //! nothing a user types is an operator.
 
 use mail::ids::{AgentId, ProjectId};
-use mail::search::query::{Field, Query};
+use mail::search::query::{Field, Query, Sequence};
 
 use crate::words::{BODY, LONGEST_KEPT, MORE, PROJECT, SENDER, SUBJECT, cut, quoted, words};
 
@@ -40,6 +40,10 @@ impl Lowering<'_> {
         match query {
             Query::Word { text, field } | Query::Phrase { text, field } => phrase(text, *field, false),
             Query::Prefix { text, field } => phrase(text, *field, true),
+            Query::Start { sequence, field } => {
+                Part { is_exact: false, ..phrase(&sequence.text, *field, sequence.is_prefix) }
+            }
+            Query::Near { sequences, field, .. } => near(sequences, *field),
             Query::From(name) => self.written_by(name),
             Query::And(parts) => self.all(parts),
             Query::Or(parts) => self.any(parts),
@@ -98,6 +102,21 @@ fn phrase(text: &str, field: Field, is_prefix: bool) -> Part {
     Part { text: Some(text), is_exact }
 }
 
+/// All words, in one place; how far apart they are is for the reader.
+fn near(sequences: &[Sequence], field: Field) -> Part {
+    let in_field = |field: Field| {
+        let there = sequences.iter().filter(|sequence| !words(&sequence.text).is_empty());
+        let texts: Vec<String> =
+            there.filter_map(|sequence| phrase(&sequence.text, field, sequence.is_prefix).text).collect();
+        if texts.is_empty() { nothing() } else { joined(" & ", &texts) }
+    };
+    let text = match field {
+        Field::Any => joined(" | ", &[in_field(Field::Subject), in_field(Field::Body)]),
+        field => in_field(field),
+    };
+    Part { text: Some(text), is_exact: false }
+}
+
 fn joined(operator: &str, parts: &[String]) -> String {
     if let [only] = parts { only.clone() } else { format!("({})", parts.join(operator)) }
 }
@@ -130,5 +149,7 @@ mod tests {
         assert_eq!(lowered("body:blue NOT \"red green\""), ("'p3' & ('bblue' | 'o')".to_owned(), false));
         assert_eq!(lowered("NOT \"red green\""), ("'p3'".to_owned(), false));
         assert_eq!(lowered("subject:dep*"), ("'p3' & ('sdep':* | 'o')".to_owned(), true));
+        assert_eq!(lowered("^red"), ("'p3' & (('sred' | 'bred') | 'o')".to_owned(), false));
+        assert_eq!(lowered("body:NEAR(red gr*)"), ("'p3' & (('bred' & 'bgr':*) | 'o')".to_owned(), false));
     }
 }

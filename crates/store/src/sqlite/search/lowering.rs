@@ -7,7 +7,9 @@
 use std::cmp::Reverse;
 
 use mail::ids::{AgentId, ProjectId};
-use mail::search::query::{Field, Query};
+use mail::search::query::{Field, Query, Sequence};
+
+use crate::words::words;
 
 /// Writes `query` for FTS5, within the walls of `project`. `senders` are those who have the names it asks for, in small
 /// letters.
@@ -42,6 +44,17 @@ impl Lowering<'_> {
                 Lowered::leaf(format!("{} : {}", column(*field), quoted(text)))
             }
             Query::Prefix { text, field } => Lowered::leaf(format!("{} : {} *", column(*field), quoted(text))),
+            Query::Start { sequence, field } => {
+                let Some(sequence) = phrase(sequence) else { return nothing() };
+                Lowered::leaf(format!("{} : ^ {sequence}", column(*field)))
+            }
+            Query::Near { sequences, most_between, field } => {
+                let phrases: Vec<String> = sequences.iter().filter_map(phrase).collect();
+                if phrases.is_empty() {
+                    return nothing();
+                }
+                Lowered::leaf(format!("{} : NEAR({}, {most_between})", column(*field), phrases.join(" ")))
+            }
             Query::From(name) => self.written_by(name),
             Query::And(parts) => self.all(parts),
             Query::Or(parts) => self.any(parts),
@@ -87,11 +100,21 @@ impl Lowering<'_> {
         let theirs = self.senders.iter().filter(|(known, _)| name.eq_ignore_ascii_case(known));
         let scopes: Vec<Lowered> = theirs.map(|(_, sender)| Lowered::leaf(format!("scope : \"a{sender}\""))).collect();
         if scopes.is_empty() {
-            // No scope holds this word, so that it finds nothing, and `NOT` it finds everything.
-            return Lowered::leaf("scope : \"nobody\"".to_owned());
+            return nothing();
         }
         joined(" OR ", scopes)
     }
+}
+
+/// No scope holds this word, so that it finds nothing, and `NOT` it finds everything.
+fn nothing() -> Lowered {
+    Lowered::leaf("scope : \"nobody\"".to_owned())
+}
+
+/// A phrase of FTS5; none if there is no word in it.
+fn phrase(sequence: &Sequence) -> Option<String> {
+    let star = if sequence.is_prefix { " *" } else { "" };
+    (!words(&sequence.text).is_empty()).then(|| format!("{}{star}", quoted(&sequence.text)))
 }
 
 /// The parts with an operator between them, the deepest first.
@@ -144,6 +167,13 @@ mod tests {
     fn senders_are_words_of_the_scope() {
         assert_eq!(lowered("from:bob"), r#"((scope : "a7" OR scope : "a9") AND scope : "p3")"#);
         assert_eq!(lowered("from:eve"), r#"(scope : "nobody" AND scope : "p3")"#);
+    }
+
+    #[test]
+    fn what_is_near_and_what_is_first_are_asked_of_fts5() {
+        assert_eq!(lowered("subject:NEAR(a \"b c\"*, 5)"), r#"(subject : NEAR("a" "b c" *, 5) AND scope : "p3")"#);
+        assert_eq!(lowered("NEAR(a 🦀x b)").matches('"').count(), 8);
+        assert_eq!(lowered("^a*"), r#"({subject body} : ^ "a" * AND scope : "p3")"#);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use mail::agents::{AgentName, AgentStore, Profile, Taking};
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
 use mail::projects::ProjectStore;
-use mail::search::query::{DEEPEST, Field, MOST_TERMS, Query};
+use mail::search::query::{DEEPEST, Field, MOST_TERMS, Query, Sequence};
 
 use mail::search::SearchStore;
 use rusqlite::ErrorCode;
@@ -79,20 +79,60 @@ impl Dice {
         (0..count).map(|_| WORDS[self.roll(WORDS.len())]).collect::<Vec<_>>().join(" ")
     }
 
+    fn sequence(&mut self) -> Sequence {
+        let word = WORDS[self.roll(WORDS.len())];
+        match self.roll(3) {
+            0 => Sequence { text: word[..3].to_owned(), is_prefix: true },
+            1 => Sequence { text: format!("{word} {}", WORDS[self.roll(WORDS.len())]), is_prefix: false },
+            _ => Sequence { text: word.to_owned(), is_prefix: false },
+        }
+    }
+
     fn query(&mut self, depth: usize) -> Query {
         let field = [Field::Any, Field::Subject, Field::Body][self.roll(3)];
         let word = WORDS[self.roll(WORDS.len())].to_owned();
         let parts = |dice: &mut Self| (0..2 + dice.roll(2)).map(|_| dice.query(depth - 1)).collect();
-        match self.roll(if depth == 0 { 4 } else { 8 }) {
+        match self.roll(if depth == 0 { 6 } else { 10 }) {
             0 => Query::Word { text: word, field },
             1 => Query::Prefix { text: word[..2 + self.roll(3).min(word.len() - 2)].to_owned(), field },
             2 => Query::Phrase { text: format!("{word} {}", WORDS[self.roll(WORDS.len())]), field },
             3 => Query::From(["alice", "Bob", "carol"][self.roll(3)].to_owned()),
-            4 | 5 => Query::And(parts(self)),
-            6 => Query::Or(parts(self)),
+            4 => Query::Start { sequence: self.sequence(), field },
+            5 => {
+                let sequences = (0..2 + self.roll(2)).map(|_| self.sequence()).collect();
+                Query::Near { sequences, most_between: self.roll(3) as u32, field }
+            }
+            6 | 7 => Query::And(parts(self)),
+            8 => Query::Or(parts(self)),
             _ => Query::Not(Box::new(self.query(depth - 1))),
         }
     }
+}
+
+/// The words before which a sequence begins.
+fn places(sequence: &Sequence, text: &str) -> Vec<usize> {
+    let end = if sequence.is_prefix { "" } else { " " };
+    let wanted = format!(" {}{end}", sequence.text);
+    let whole = format!(" {text} ");
+    let starts = (0..whole.len()).filter(|start| whole[*start..].starts_with(&wanted));
+    starts.map(|start| whole[..start].matches(' ').count()).collect()
+}
+
+/// Every choice of places is looked at.
+fn is_near(sequences: &[Sequence], most_between: usize, text: &str) -> bool {
+    let mut choices: Vec<Vec<(usize, usize)>> = vec![vec![]];
+    for sequence in sequences {
+        let length = sequence.text.split(' ').count();
+        let places = places(sequence, text);
+        let longer = |choice: &Vec<(usize, usize)>| -> Vec<Vec<(usize, usize)>> {
+            places.iter().map(|place| [choice.as_slice(), &[(*place, *place + length)]].concat()).collect()
+        };
+        choices = choices.iter().flat_map(longer).collect();
+    }
+    choices.iter().any(|choice| {
+        let last = choice.iter().map(|(start, _)| *start).max().unwrap_or(0);
+        choice.iter().all(|(_, end)| last.saturating_sub(*end) <= most_between)
+    })
 }
 
 /// Reads the query as its documentation says, word by word.
@@ -108,6 +148,10 @@ fn matches(query: &Query, message: &Message) -> bool {
         Query::Prefix { text, field } => some_word(*field, &|word| word.starts_with(text.as_str())),
         Query::Phrase { text, field } => {
             texts(*field).iter().any(|whole| format!(" {whole} ").contains(&format!(" {text} ")))
+        }
+        Query::Start { sequence, field } => texts(*field).iter().any(|text| places(sequence, text).contains(&0)),
+        Query::Near { sequences, most_between, field } => {
+            texts(*field).iter().any(|text| is_near(sequences, *most_between as usize, text))
         }
         Query::From(name) => message.from.eq_ignore_ascii_case(name),
         Query::And(parts) => parts.iter().all(|part| matches(part, message)),
