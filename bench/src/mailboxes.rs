@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking};
 use mail::messages::{Importance, MessageStore, NewMessage, Role, Vouched};
 use mail::projects::{Project, ProjectStore};
+use mail::responses::JsonFacts;
 use serde_json::{Value, json};
 use store::{Engine, Options, Sqlite};
 use tokio::task::JoinSet;
@@ -161,7 +162,9 @@ pub fn accepted(message: SampleMessage, agents: &[Agent]) -> NewMessage {
         door: "mcp",
         vouched: Vouched::Claimed,
         idempotency: None,
+        open_key: None,
         post: None,
+        json: JsonFacts::default(),
         now: Timestamp::now(),
     }
 }

@@ -1,7 +1,8 @@
 //! Lists the promises of every store and of every provider, so that writing one is enough to have it run.
 //!
-//! A promise is a `pub async fn` of `mail/src/contract/<noun>.rs` or of `mail/src/provider/suite.rs`. What is written here
-//! is a macro for each of the two, which hands the list to the macro that makes the tests.
+//! A promise is a `pub async fn` of `mail/src/contract/<noun>.rs`, of `mail/src/provider/suite.rs` with `suite/archived.rs`,
+//! or of `suite/kept.rs`. What is written here is a macro for each of the three, which hands the list to the macro that makes
+//! the tests.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,10 @@ fn main() {
     let mail = Path::new("../../crates/mail/src");
     let (contract, suite) = (mail.join("contract"), mail.join("provider/suite.rs"));
     println!("cargo::rerun-if-changed={}", contract.display());
-    println!("cargo::rerun-if-changed={}", suite.display());
+    let [archived, kept] = ["archived.rs", "kept.rs"].map(|file| mail.join("provider/suite").join(file));
+    for file in [&suite, &archived, &kept] {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
 
     let mut files: Vec<PathBuf> = fs::read_dir(&contract)
         .expect("the contract is a folder of mail")
@@ -29,12 +33,16 @@ fn main() {
             writeln!(nouns, "{noun} {{ {promises} }}").expect("a string takes all");
         }
     }
-    let suite = promises_of(&suite);
-    let macros = format!(
-        "{}{}",
+    let macros = [
         macro_of("promises_of_stores", "store_contract", &nouns),
-        macro_of("promises_of_providers", "provider_suite", &suite)
-    );
+        macro_of(
+            "promises_of_providers",
+            "provider_suite",
+            &[&suite, &archived].map(|file| promises_of(file)).concat(),
+        ),
+        macro_of("promises_of_keepers", "kept_suite", &promises_of(&kept)),
+    ]
+    .concat();
     let out = env::var("OUT_DIR").expect("cargo says where to write");
     fs::write(Path::new(&out).join("promises.rs"), macros).expect("the folder can be written to");
 }

@@ -21,7 +21,7 @@ pub use messages::{
     WarningAnswer,
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
-pub use reservations::ReservationAnswer;
+pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer};
 pub use threads::{
     ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
 };

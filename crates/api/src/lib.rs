@@ -60,6 +60,7 @@ mod reply_message;
 mod retire_agent;
 mod retry_runs;
 mod search_messages;
+mod send_mail;
 mod send_message;
 mod set_presence;
 mod summarize_thread;
@@ -133,6 +134,7 @@ verbs! {
     read_thread::ReadThread Unlisted,
     read_work::ReadWork Unlisted,
     retry_runs::RetryRuns Unlisted,
+    send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
     take_message::TakeMessage Unlisted,
     archive_for::ArchiveFor People,

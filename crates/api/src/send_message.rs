@@ -46,6 +46,7 @@ impl Verb for SendMessage {
             importance: importance(self.importance.as_deref()),
             ack_required: self.ack_required,
             idempotency_key: self.idempotency_key.as_deref(),
+            open_key: None,
             strict: self.strict.unwrap_or(false),
             door: office.door(),
         };

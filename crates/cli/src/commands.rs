@@ -154,7 +154,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(command) => command.run(settings()?, json),
         Command::Stdio(command) => command.run(settings()?),
         Command::Join(command) => command.run(settings()?, json),
-        Command::Mail(command) => command.run(settings()?, json),
+        Command::Mail(command) => match settings() {
+            Ok(config) => command.run(config, json),
+            Err(error) => command.run_without_settings(error),
+        },
         Command::Channel(command) => command.run(settings()?, json),
         Command::SendMessage(command) => command.run(settings()?, json),
         Command::Work(command) => command.run(settings()?, json),

@@ -5,6 +5,7 @@
 //! that somebody cloned must not name the server, the token or the identity.
 
 mod checks;
+mod provider;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,6 +17,8 @@ use mail::projects::{slug_of, slug_with_hash};
 use serde::Deserialize;
 use server::Profile;
 use store::Location;
+
+pub use provider::{Mail, MailProvider};
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -90,14 +93,6 @@ pub enum LogFormat {
     Text,
     /// For programs
     Json,
-}
-
-/// Where mail is kept.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mail {
-    /// `native`, `beads` or `exec:PROGRAM`.
-    pub provider: Option<String>,
 }
 
 /// How an agent's session is reached: one of these.
@@ -252,6 +247,11 @@ impl Config {
 
     pub fn channels_folder(&self, project: &str) -> Option<&Path> {
         self.file.channels.get(project).map(PathBuf::as_path)
+    }
+
+    /// Who keeps the mail of the terminal.
+    pub fn mail_provider(&self) -> anyhow::Result<MailProvider> {
+        self.file.mail.as_ref().map_or_else(|| Ok(MailProvider::default()), Mail::provider)
     }
 
     /// Which tools are listed.

@@ -1,13 +1,33 @@
-//! Who a command acts for, and in which project: from a flag, the environment or the settings, in that order.
+//! Who a command acts for, and in which project: from a flag, the environment or the settings, in that order. In the
+//! environment our own variable comes before those of Gas City.
 //!
 //! Whether there is such an agent is for the office to say.
 
 use anyhow::Context;
 use clap::Args;
 
-use crate::config::{Config, EVERYWHERE};
+use crate::config::{Config, EVERYWHERE, set};
 use crate::mailbox::Caller;
 use crate::post_office::InProject;
+
+/// Where Gas City tells the programs of a session who calls, the first first.
+const OF_SESSION: [&str; 3] = ["GC_SESSION_ID", "GC_ALIAS", "GC_AGENT"];
+
+/// Who calls in a session of Gas City.
+pub fn of_session() -> Option<String> {
+    OF_SESSION.into_iter().find_map(set)
+}
+
+/// How a program that keeps mail is told who calls. Where that is another than the session's own agent, nothing of the
+/// session is left for the program to read first.
+pub fn for_program(who: Option<&Caller>) -> Vec<(String, String)> {
+    let Some(Caller { name, .. }) = who else { return Vec::new() };
+    let is_another = of_session().as_ref() != Some(name);
+    let others =
+        OF_SESSION.into_iter().filter(|variable| *variable != "GC_AGENT" && is_another && set(variable).is_some());
+    let emptied = others.map(|variable| (variable.to_owned(), String::new()));
+    emptied.chain([("GC_AGENT".to_owned(), name.clone())]).collect()
+}
 
 /// Who acts, and where.
 #[derive(Args, Debug)]
@@ -29,7 +49,7 @@ impl Acting {
     /// Who acts, if a flag or the environment says so.
     pub fn said(&self) -> Option<Caller> {
         // An empty variable of the environment is not set.
-        let name = self.name.clone().filter(|name| !name.is_empty())?;
+        let name = self.name.clone().filter(|name| !name.is_empty()).or_else(of_session)?;
         Some(Caller { name, token: self.token() })
     }
 

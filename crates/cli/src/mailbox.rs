@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use api::answers::{CountAnswer, DeliveriesAnswer};
 use api::{
     Ask, CountDeliveries, DeliverMessage, DeliveryMark, DeliveryReader, ListDeliveries, ListThreadDeliveries,
@@ -16,7 +16,8 @@ use async_trait::async_trait;
 use mail::provider::{Count, Provider, ProviderDelivery, ProviderError, ProviderRefusal, Words};
 use store::{Beads, Exec};
 
-use crate::config::Config;
+use crate::config::{Config, MailProvider};
+use crate::identity;
 use crate::post_office::{self, PostOffice, Refused};
 
 /// Who acts.
@@ -68,11 +69,9 @@ pub fn visit(
 impl Mailbox {
     /// Opens the mailbox at the backend that the settings name.
     pub async fn open(config: Config, project: String, who: Option<Caller>) -> anyhow::Result<Self> {
-        let named = config.file.mail.as_ref().and_then(|mail| mail.provider.clone());
-        let name = named.as_deref().unwrap_or("native");
-        match (name, name.strip_prefix("exec:")) {
-            ("native", _) => Ok(Self::Native(Deliveries::open(config, project, who).await?)),
-            ("beads", _) => {
+        match config.mail_provider()? {
+            MailProvider::Native => Ok(Self::Native(Deliveries::open(config, project, who).await?)),
+            MailProvider::Beads => {
                 let beads = Beads::of_city(Path::new(&project)).with_context(|| {
                     format!(
                         "'{project}' keeps no beads: there is neither '.gc' nor '.beads' in it; name another project with \
@@ -81,14 +80,11 @@ impl Mailbox {
                 })?;
                 Ok(Self::Elsewhere(Box::new(beads)))
             }
-            (_, Some(program)) if !program.is_empty() => {
-                let mut environment = vec![("GC_CITY".to_owned(), project)];
-                environment.extend(who.map(|who| ("GC_AGENT".to_owned(), who.name)));
-                Ok(Self::Elsewhere(Box::new(Exec::new(program.into(), environment))))
+            MailProvider::Exec(program) => {
+                let environment = [("GC_CITY".to_owned(), project)].into_iter();
+                let environment = environment.chain(identity::for_program(who.as_ref())).collect();
+                Ok(Self::Elsewhere(Box::new(Exec::new(program, environment))))
             }
-            _ => bail!(
-                "'{name}' is no mail provider; set provider under [mail] to \"native\", \"beads\" or \"exec:PROGRAM\""
-            ),
         }
     }
 
@@ -141,6 +137,12 @@ impl Deliveries {
     pub fn for_any_name(mut self) -> Self {
         self.reader.any_name = true;
         self
+    }
+
+    /// Archives a delivery in the name of its recipient, as far as anybody may act in any name.
+    pub async fn archive_for(&self, recipient: &str, id: &str) -> Result<(), ProviderError> {
+        let reader = DeliveryReader { agent_name: Some(recipient.to_owned()), ..self.reader.clone() };
+        self.ask(MarkDelivery { reader, id: id.to_owned(), mark: DeliveryMark::Archived }).await.map(drop)
     }
 
     async fn ask<V: Ask>(&self, verb: V) -> Result<V::Answer, ProviderError> {
@@ -249,22 +251,5 @@ impl Provider for Deliveries {
         let request = CountDeliveries { reader: self.reader.clone(), recipient: recipient.to_owned() };
         let CountAnswer { total, unread } = self.ask(request).await?;
         Ok(Count { total, unread })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Mail, SettingsFile};
-
-    #[tokio::test]
-    async fn a_backend_is_one_that_there_is_and_never_a_guess() {
-        for wrong in ["", "Native", "exec", "exec:", "beadmail", "fake"] {
-            let file =
-                SettingsFile { mail: Some(Mail { provider: Some(wrong.to_owned()) }), ..SettingsFile::default() };
-            let config = Config { home: "/nowhere".into(), source: None, file };
-            let error = Mailbox::open(config, "/data/app".to_owned(), None).await.err().expect(wrong).to_string();
-            assert!(error.contains(&format!("'{wrong}'")) && error.contains("exec:PROGRAM"), "{error}");
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bad_input;
+mod bridge;
 mod channel;
 mod channel_check;
 mod channel_files;
@@ -22,6 +23,7 @@ mod field_client;
 mod foreign;
 mod foreign_arguments;
 mod formats_commands;
+mod gas_city;
 mod guard;
 mod guard_hook;
 mod harness;
@@ -34,6 +36,7 @@ mod http_contract;
 mod http_door;
 mod http_workflow;
 mod install;
+mod json_mail;
 mod machines;
 mod mail;
 mod mail_editor;

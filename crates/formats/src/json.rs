@@ -10,6 +10,7 @@ mod fields;
 mod form;
 mod message;
 mod reject;
+mod reservation;
 mod schema;
 mod table;
 mod validate;
@@ -21,6 +22,7 @@ use crate::{Parsed, Problem};
 pub use fields::Type;
 pub use message::Message;
 pub use reject::{NO_TASK, Rejection, Stamp, error_report, rejection};
+pub use reservation::{Files, FilesOutcome, FilesRequest, GrantedFiles, HeldFiles};
 pub use schema::schema;
 
 /// The version of the format that is spoken here.

@@ -97,8 +97,10 @@ impl Typed {
         let Parsed { value, problems } = json::read(text);
         let subject = markdown::read(subject, "").value;
         let subject_id = subject.work_id().map(str::to_owned);
+        // One that says who sent it under which id was meant as a message, and lacks its type.
+        let is_meant = value.as_ref().is_some_and(|message| message.sender_id().is_some()) && subject.kind().is_none();
         match value {
-            Some(message) if !message.type_name().is_empty() => {
+            Some(message) if !message.type_name().is_empty() || is_meant && message.message_id().is_some() => {
                 Some(Parsed { value: Self::Json { message, subject_id }, problems })
             }
             // Prose may begin with a brace too, but has no such member.
@@ -170,6 +172,13 @@ mod tests {
     fn json_without_a_type_says_nothing_and_the_subject_counts() {
         assert_eq!(read("[a-1] DONE", r#"{"a":1}"#), (Some("DONE"), Some("a-1".into())));
         assert_eq!(read("[a-1] DONE", r#"{"type":"#), (Some("DONE"), Some("a-1".into())));
+    }
+
+    #[test]
+    fn json_of_a_sender_under_an_id_is_a_message_that_lacks_its_type() {
+        let body = r#"{"sender_id":"a","message_id":"m","type":""}"#;
+        assert!(Typed::read("x", body).problems.iter().any(|problem| problem.path == "type"));
+        assert_eq!(read("[a-1] DONE", body), (Some("DONE"), Some("a-1".into())));
     }
 
     #[test]

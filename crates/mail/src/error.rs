@@ -182,6 +182,9 @@ pub enum Error {
 }
 
 impl Error {
+    /// The code of files that others hold.
+    pub const RESERVED: &'static str = "FILE_RESERVATION_CONFLICT";
+
     /// A value that cannot be taken, as it is shown to whoever gave it.
     pub fn invalid(what: &'static str, value: &str, wanted: impl Into<String>) -> Self {
         Self::Invalid { what, value: shown(value), wanted: wanted.into() }
@@ -207,7 +210,7 @@ impl Error {
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::NoRecipients => "NO_RECIPIENTS",
             Self::KeyTaken { .. } => "IDEMPOTENCY_CONFLICT",
-            Self::Reserved { .. } => "FILE_RESERVATION_CONFLICT",
+            Self::Reserved { .. } => Self::RESERVED,
             Self::Circle { .. } => "FILE_RESERVATION_CIRCLE",
             Self::NotHeld { .. } => "RESERVATION_NOT_FOUND",
             Self::ReservationOver { .. } => "RESERVATION_OVER",
@@ -301,8 +304,17 @@ pub(crate) fn check_text(what: &'static str, text: &str, limit: usize) -> Result
     Ok(())
 }
 
+/// Checks a label: 1 to `longest` characters that can be seen.
+pub(crate) fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
+    if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
+        let wanted = format!("1 to {longest} characters, none of them a control character");
+        return Err(Error::invalid(what, text, wanted));
+    }
+    Ok(())
+}
+
 /// The first few, and how many more there are.
-fn first_few<T>(all: &[T], most: usize, joint: &str, told: impl Fn(&T) -> String) -> String {
+pub(crate) fn first_few<T>(all: &[T], most: usize, joint: &str, told: impl Fn(&T) -> String) -> String {
     let mut few: Vec<String> = all.iter().take(most).map(told).collect();
     if all.len() > most {
         few.push(format!("and {} more", all.len() - most));

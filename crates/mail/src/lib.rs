@@ -23,6 +23,7 @@ pub mod projects;
 pub mod provider;
 pub mod rate_limit;
 pub mod reservations;
+pub mod responses;
 pub mod search;
 pub mod threads;
 pub mod transfer;

@@ -3,16 +3,20 @@
 //! A message is written once and never changed. What a recipient did with it (saw, read, acknowledged, archived it) is
 //! told by that recipient's delivery. Nothing here deletes.
 
+mod keys;
+
 use std::time::Instant;
 
 use async_trait::async_trait;
-use formats::Kind;
+use formats::{Kind, Problem};
 use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, Stored};
 use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
+pub use keys::{IdempotencyKey, LONGEST_KEY, OpenKey, WhenOpen};
+use crate::responses::JsonFacts;
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
 ///
@@ -97,6 +101,8 @@ pub struct Message {
     pub vouched: Vouched,
     /// When it was accepted; strictly rises within a project.
     pub created_at: Timestamp,
+    /// What was wrong with it as a JSON message when it was accepted, as its sender was told.
+    pub problems: Vec<Problem>,
 }
 
 impl Message {
@@ -226,19 +232,14 @@ pub struct NewMessage {
     pub vouched: Vouched,
     /// The sender's key against sending twice.
     pub idempotency: Option<IdempotencyKey>,
+    /// The key of which its recipients have one message open.
+    pub open_key: Option<OpenKey>,
     /// The channel that it is posted in, if it is.
     pub post: Option<NewPost>,
+    /// What is known of it as a message in JSON.
+    pub json: JsonFacts,
     /// When the office took it; the store moves it on if the project's last message is not older.
     pub now: Timestamp,
-}
-
-/// A key that makes sending twice the same as sending once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdempotencyKey {
-    /// What the sender called it; counts within the sender.
-    pub key: String,
-    /// A hash of everything the sender asked for.
-    pub fingerprint: [u8; 32],
 }
 
 /// What became of a new message.
@@ -251,7 +252,7 @@ pub enum Appended {
         /// Its time.
         created_at: Timestamp,
     },
-    /// The key was used before for the same content: this message.
+    /// The key was used before for the same content, or the recipients have one open under it: this message.
     Repeated(MessageId),
     /// The key was used before for other content: this message.
     KeyTaken(MessageId),
@@ -313,9 +314,20 @@ pub trait MessageStore: Send + Sync {
     ///
     /// Numbers rise in the order of commits, `created_at` strictly rises within the project. A key that this sender
     /// used before adds nothing, nor does a post whose first key was taken in before: that is `Repeated`, and its other
-    /// keys are noted. A post of our own gets the name that [`external_id`](crate::channels::external_id) gives at its first
+    /// keys are noted. So is a message under an [`OpenKey`] that is to be skipped; one that is to replace archives the
+    /// earlier ones for its recipients (`MessageArchived`, by the sender). A post of our own gets the name that [`external_id`](crate::channels::external_id) gives at its first
     /// attempt. The channel's name stands first among the recipients that are shown. The sender's `last_active_at` moves on.
+    ///
+    /// What its [`Response`](crate::responses::Response) wants reserved is granted or refused, and the answer is kept, in the same transaction: so both are
+    /// there or neither, once for a message. The first message of a project under an `own_id` is the one
+    /// that goes by it.
     async fn append(&self, message: &NewMessage) -> Stored<Appended>;
+
+    /// The first message of a project whose author gave it that id.
+    async fn message_called(&self, project: ProjectId, own_id: &str) -> Stored<Option<Message>>;
+
+    /// The first answer of an agent to a message, if there is one.
+    async fn answer_by(&self, agent: AgentId, message: MessageId) -> Stored<Option<Message>>;
 
     /// The message of that number in that project, with its body.
     async fn message(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>>;

@@ -1,10 +1,11 @@
 //! Mail as scripts and people at a shell know it: one mailbox for each name, and thirteen verbs.
 //!
 //! A delivery here has one recipient, and what is done with it concerns no other. Which backend keeps it, our
-//! own office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`.
-//! Nothing here knows a wire, and nothing destroys: a delivery that was deleted is hidden, and can still be got by its
-//! id.
+//! own office or somebody else's program, is hidden behind [`Provider`]; every backend passes the suite in `suite`, behind
+//! [`hiding`], if it does not hide archived mail by itself. Nothing here knows a wire, and nothing destroys: a delivery
+//! that was deleted is hidden, and our own backends still get it by its id.
 
+pub mod hiding;
 pub mod native;
 #[cfg(feature = "contract")]
 pub mod suite;
@@ -14,6 +15,7 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 pub use crate::mailboxes::Count;
+use crate::messages::{OpenKey, WhenOpen};
 
 /// One recipient's delivery of a message, as a provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub struct ProviderDelivery {
     pub archived: bool,
     /// Whether whoever wrote it waits for an acknowledgement that was not given yet.
     pub awaits_ack: bool,
+    /// What is wrong with it as a message in JSON, where the backend knows.
+    pub problems: Vec<String>,
 }
 
 /// What somebody wants sent.
@@ -59,6 +63,15 @@ pub struct Words<'a> {
     pub subject: &'a str,
     /// The body.
     pub body: &'a str,
+}
+
+/// What became of a message that was sent under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedDelivery {
+    /// The delivery; if it is not new, the one that the recipient has open.
+    pub delivery: ProviderDelivery,
+    /// Whether it was sent now.
+    pub is_new: bool,
 }
 
 /// Why a backend did not do what it was asked for.
@@ -139,11 +152,21 @@ impl From<ProviderError> for crate::Error {
 /// A backend that keeps mail.
 ///
 /// An empty recipient asks for everybody's mail. Lists are oldest first. What was archived or deleted is hidden from
-/// `inbox`, `check`, `all` and `count`, and still shown by `get` and `thread`.
+/// `inbox`, `check`, `all` and `count`. By its id it is still there, and in its thread, for backends of ours
+/// (`suite::kept`); others, as callers of the exec protocol, do not find it any more ([`hiding`]).
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// Sends a message: unread, open, with a new id and a thread of its own.
     async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError>;
+
+    /// The same under a key of which the recipient has one message of this sender open.
+    async fn send_keyed(&self, _: &str, _: Words<'_>, key: &OpenKey) -> Result<KeyedDelivery, ProviderError> {
+        let verb = match key.when_open() {
+            WhenOpen::Skip => "send --dedup",
+            WhenOpen::Replace => "send --supersede",
+        };
+        Err(ProviderError::Unsupported { verb })
+    }
 
     /// Answers a message: to its sender, in its thread. The delivery that is answered does not change.
     async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError>;
@@ -162,7 +185,7 @@ pub trait Provider: Send + Sync {
     /// Every delivery of a thread, by the thread's id or that of any delivery in it; nothing if there is none.
     async fn thread(&self, id: &str) -> Result<Vec<ProviderDelivery>, ProviderError>;
 
-    /// One delivery, archived or not. Changes nothing.
+    /// One delivery. Changes nothing.
     async fn get(&self, id: &str) -> Result<ProviderDelivery, ProviderError>;
 
     /// One delivery, which is read from now on. Twice is fine.

@@ -96,6 +96,8 @@ pub struct Progress {
     pub status: String,
     /// How full its context window is, in percent.
     pub context_usage: Option<u8>,
+    /// When the worker thinks that it will be done.
+    pub expected_at: Option<Timestamp>,
 }
 
 /// What a worker asks.

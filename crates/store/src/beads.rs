@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use mail::Error;
 use mail::error::shown;
-use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
+use mail::messages::OpenKey;
+use mail::provider::{KeyedDelivery, Provider, ProviderDelivery, ProviderError, Words};
 
 use crate::times::set_apart;
 use bead::{Bead, BeadFilter};
@@ -36,6 +37,9 @@ pub struct Beads {
 trait Keeper: Send + Sync {
     /// Keeps a new open delivery, and returns it with the id and the time that it got.
     async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError>;
+
+    /// The same under a key, with whatever the key asks for, while nobody else sends under one.
+    async fn create_keyed(&self, delivery: ProviderDelivery, key: &OpenKey) -> Result<KeyedDelivery, ProviderError>;
 
     /// One delivery, archived or not.
     async fn get(&self, id: &str) -> Result<Bead, ProviderError>;
@@ -74,22 +78,6 @@ impl Beads {
         }
     }
 
-    async fn post(
-        &self,
-        to: &str,
-        words: Words<'_>,
-        thread: String,
-        reply_to: Option<String>,
-    ) -> Result<ProviderDelivery, ProviderError> {
-        check(to, words)?;
-        let Words { from, subject, body } = words;
-        let [from, to, subject, body] = [from, to, subject, body].map(str::to_owned);
-        // The keeper gives it an id and a time.
-        self.keeper
-            .create(ProviderDelivery { from, to, subject, body, thread, reply_to, ..ProviderDelivery::default() })
-            .await
-    }
-
     async fn set_read(&self, id: &str, read: bool) -> Result<ProviderDelivery, ProviderError> {
         let bead = self.keeper.get(id).await?;
         if bead.delivery.read != read {
@@ -110,7 +98,11 @@ impl Beads {
 #[async_trait]
 impl Provider for Beads {
     async fn send(&self, to: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
-        self.post(to, words, new_thread()?, None).await
+        self.keeper.create(new_delivery(to, words, new_thread()?, None)?).await
+    }
+
+    async fn send_keyed(&self, to: &str, words: Words<'_>, key: &OpenKey) -> Result<KeyedDelivery, ProviderError> {
+        self.keeper.create_keyed(new_delivery(to, words, new_thread()?, None)?, key).await
     }
 
     async fn reply(&self, id: &str, words: Words<'_>) -> Result<ProviderDelivery, ProviderError> {
@@ -119,7 +111,7 @@ impl Provider for Beads {
             let wanted = "a letter that names its sender".to_owned();
             return Err(Error::Invalid { what: "message to answer", value: shown(id), wanted }.into());
         }
-        self.post(&parent.from, words, parent.thread, Some(parent.id)).await
+        self.keeper.create(new_delivery(&parent.from, words, parent.thread, Some(parent.id))?).await
     }
 
     async fn inbox(&self, recipient: &str) -> Result<Vec<ProviderDelivery>, ProviderError> {
@@ -168,6 +160,19 @@ impl Provider for Beads {
     async fn archive(&self, id: &str) -> Result<(), ProviderError> {
         self.keeper.close(id).await
     }
+}
+
+/// A delivery that the keeper gives an id and a time.
+fn new_delivery(
+    to: &str,
+    words: Words<'_>,
+    thread: String,
+    reply_to: Option<String>,
+) -> Result<ProviderDelivery, ProviderError> {
+    check(to, words)?;
+    let Words { from, subject, body } = words;
+    let [from, to, subject, body] = [from, to, subject, body].map(str::to_owned);
+    Ok(ProviderDelivery { from, to, subject, body, thread, reply_to, ..ProviderDelivery::default() })
 }
 
 fn check(to: &str, words: Words<'_>) -> Result<(), Error> {

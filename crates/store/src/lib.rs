@@ -20,6 +20,7 @@ mod mailboxes;
 mod messages;
 mod migration;
 pub mod moving;
+mod open_keys;
 mod overview;
 pub mod ownership;
 mod postgres;
@@ -52,7 +53,10 @@ use moving::{Table, table};
 
 /// What the schema has grown by since both engines take one text for it: the name of each step and its SQL, in SQLite's words
 /// (`INTEGER`, `BLOB`, `STRICT`). Steps are added at the end and never changed.
-const SHARED_STEPS: &[migration::Migration] = &[];
+const SHARED_STEPS: &[migration::Migration] = &[
+    ("open_keys", include_str!("../migrations/shared/0001_open_keys.sql")),
+    ("json_mail", include_str!("../migrations/shared/0002_json_mail.sql")),
+];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
 /// test compares it with both schemas.
@@ -65,9 +69,12 @@ pub const TABLES: &[Table] = &[
     table("agent_token", 1, "id, agent_id, hash, created_at"),
     table("message", 1, "id, project_id, sender_id, created_at, reply_to, importance, ack_required, thread, kind, \
         work_id, door, vouched, from_name, to_names, cc_names, subject, body"),
+    table("own_id", 2, "project_id, own_id, message_id"),
+    table("fault", 1, "message_id, problems"),
     table("delivery", 2, "recipient_id, message_id, role, position, ack_required, shown_at, read_at, acked_at, \
         archived_at, kind, ack_note"),
     table("idempotency", 2, "sender_id, key, fingerprint, message_id"),
+    table("open_key", 3, "sender_id, key, message_id"),
     table("reservation", 1, "id, project_id, holder_id, pattern, exclusive, reason, granted_at, ends_at, \
         released_at"),
     table("reservation_wait", 1, "ticket, project_id, agent_id, patterns, exclusive, since, until"),

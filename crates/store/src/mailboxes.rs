@@ -103,7 +103,7 @@ impl FromRow for DeliveredMessage {
 
 /// Archives a delivery, or brings it back, and tells that `by` did it. `Some(false)` if it is so already, `None` if the
 /// agent has none.
-async fn set_archived(
+pub(crate) async fn set_archived(
     tx: &mut Tx<'_>,
     agent: AgentId,
     message: MessageId,

@@ -15,7 +15,8 @@ use crate::prelude::*;
 
 /// The columns of a message `m`, without the body.
 pub(crate) const COLUMNS: &str = "m.id, m.project_id, m.from_name, m.to_names, m.cc_names, m.subject, m.thread, \
-     m.reply_to, m.importance, m.ack_required, m.kind, m.work_id, m.door, m.vouched, m.created_at";
+     m.reply_to, m.importance, m.ack_required, m.kind, m.work_id, m.door, m.vouched, m.created_at, \
+     (SELECT f.problems FROM fault f WHERE f.message_id = m.id)";
 /// The body, when it is wanted.
 pub(crate) const BODY: &str = "m.body";
 /// What stands for the body when it is not.
@@ -27,6 +28,11 @@ pub(crate) const STATE: &str = "d.role, d.shown_at, d.read_at, d.acked_at, d.ack
 impl MessageStore for Engine {
     async fn append(&self, message: &NewMessage) -> Stored<Appended> {
         let message = message.clone();
+        if message.json.response.is_some() {
+            let home = Home::Project(message.project);
+            let keeping = in_job!(|tx| append::append_and_answer(tx, &message).await);
+            return self.write("keep a message and answer it", home, keeping).await;
+        }
         match self {
             Self::Sqlite(_) => {
                 let keeping = in_job!(|tx| Ok(append::append(tx, &[&message]).await?.remove(0)));
@@ -39,6 +45,22 @@ impl MessageStore for Engine {
     async fn message(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>> {
         let found = self.read("read a message", async |tx| by_id(tx, id).await).await?;
         Ok(found.filter(|message| message.project == project))
+    }
+
+    async fn message_called(&self, project: ProjectId, own_id: &str) -> Stored<Option<Message>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM own_id o CROSS JOIN message m ON m.id = o.message_id
+             WHERE o.project_id = ?1 AND o.own_id = ?2"
+        );
+        self.read("find a message by its author's id", async |tx| tx.row(&sql, values![project, own_id]).await).await
+    }
+
+    async fn answer_by(&self, agent: AgentId, message: MessageId) -> Stored<Option<Message>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM message m INDEXED BY message_by_answered
+             WHERE m.reply_to = ?2 AND m.sender_id = ?1 ORDER BY m.id LIMIT 1"
+        );
+        self.read("find an answer", async |tx| tx.row(&sql, values![agent, message]).await).await
     }
 
     async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>> {
@@ -253,7 +275,7 @@ async fn put_back(tx: &mut Tx<'_>, shown: Vec<[Value<'_>; 3]>) -> Outcome<()> {
 from_row! {
     Message {
         id, project, from, to, cc, subject, thread, reply_to, importance, ack_required, kind, work_id, door, vouched,
-        created_at, body,
+        created_at, problems, body,
     }
     DeliveryState { shown_at, read_at, acked_at, ack_note, archived_at }
     InboxEntry { message, role, state }

@@ -86,7 +86,8 @@ impl ReservationStore for Engine {
     }
 }
 
-async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outcome<Reserved> {
+/// Grants all of a request or nothing.
+pub(crate) async fn reserve(tx: &mut Tx<'_>, mut request: Request, now: Timestamp) -> Outcome<Reserved> {
     let held_until = place_of(tx, &request, now).await?;
     if held_until.is_none() {
         request.ticket = None;

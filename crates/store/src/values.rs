@@ -1,6 +1,6 @@
 //! What stands for a value of mail in a column, whichever engine the row is of, and back.
 
-use formats::Kind;
+use formats::{Kind, Problem};
 use mail::agents::TokenHash;
 use mail::events::EventKind;
 use mail::messages::{Importance, Role, Vouched};
@@ -8,7 +8,7 @@ use mail::presence::Source;
 use mail::reservations::pattern::Pattern;
 use mail::watches::RunState;
 
-use crate::row::{Value, column, into_value};
+use crate::row::{Column, Value, column, into_value};
 
 into_value! {
     Role: role => Self::Int(role as i64),
@@ -50,16 +50,64 @@ fn names_of(lines: &str) -> Vec<String> {
     if lines.is_empty() { Vec::new() } else { lines.split('\n').map(str::to_owned).collect() }
 }
 
+/// What stands between the parts of a problem. None of them has a control character.
+const PART: char = '\u{1f}';
+
+/// One problem a line: its place, what should stand there, and what does if anything does. `None` if there are none.
+pub(crate) fn written_problems(problems: &[Problem]) -> Option<String> {
+    let line = |problem: &Problem| {
+        let found = problem.found.as_ref().map(|found| format!("{PART}{found}")).unwrap_or_default();
+        format!("{}{PART}{}{found}", problem.path, problem.wanted)
+    };
+    let plain = |line: String| line.replace(|c: char| c.is_control() && c != PART, "\u{fffd}");
+    let lines: Vec<String> = problems.iter().map(line).map(plain).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+impl Column<'_> for Vec<Problem> {
+    #[inline]
+    fn of(value: Value<'_>) -> Option<Self> {
+        match value {
+            // As of nearly every message.
+            Value::Null => Some(Self::new()),
+            Value::Text(lines) => read_problems(lines),
+            _ => None,
+        }
+    }
+}
+
+/// The problems of such lines.
+fn read_problems(lines: &str) -> Option<Vec<Problem>> {
+    let read = |line: &str| {
+        let mut parts = line.splitn(3, PART).map(str::to_owned);
+        Some(Problem { path: parts.next()?, wanted: parts.next()?, found: parts.next() })
+    };
+    lines.split('\n').map(read).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Column;
 
     #[test]
     fn names_are_read_back_from_their_lines() {
         for names in [vec![], vec!["alice"], vec!["a b", "Jürgen", "漢字"]] {
             assert_eq!(names_of(&lines_of(names.iter().copied())), names);
         }
+    }
+
+    #[test]
+    fn problems_are_read_back_from_their_lines() {
+        let problems = vec![
+            Problem::missing("task_id", "text"),
+            Problem::wrong("priority", "", "low or high"),
+            Problem::wrong("", "[]", "a JSON object"),
+        ];
+        let written = written_problems(&problems).unwrap();
+        assert_eq!(Vec::<Problem>::of(Value::Text(&written)), Some(problems));
+        assert_eq!((written_problems(&[]), Vec::<Problem>::of(Value::Null)), (None, Some(Vec::new())));
+        let odd = written_problems(&[Problem::missing("a\nb", "c\0")]).unwrap();
+        assert_eq!(Vec::<Problem>::of(Value::Text(&odd)).unwrap().len(), 1);
     }
 
     #[test]

@@ -7,20 +7,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
+use mail::messages::{OpenKey, WhenOpen};
+use mail::provider::hiding::Hiding;
 use mail::provider::suite::Shared;
 use mail::provider::{Count, Provider, ProviderError, Words};
 use serde_json::{Value, json};
 use store::Beads;
 use tempfile::TempDir;
 
+use crate::stand_in::Script;
+
 const HELLO: Words<'static> = Words { from: "alice", subject: "Hello", body: "How are you?" };
 
 mod file {
-    testing::provider_suite!(super::fresh_file);
+    testing::provider_suite!(super::hiding_file);
 }
 
 mod program {
-    testing::provider_suite!(super::fresh_program);
+    testing::provider_suite!(super::hiding_program);
+}
+
+mod kept_in_the_file {
+    testing::kept_suite!(super::fresh_file);
+}
+
+mod kept_by_the_program {
+    testing::kept_suite!(super::fresh_program);
 }
 
 async fn fresh_file() -> (Shared, TempDir) {
@@ -28,10 +40,26 @@ async fn fresh_file() -> (Shared, TempDir) {
     (Arc::new(Beads::file(city.path())), city)
 }
 
+async fn hiding_file() -> (Shared, TempDir) {
+    let city = city("");
+    (Arc::new(Hiding(Beads::file(city.path()))), city)
+}
+
 async fn fresh_program() -> Option<(Shared, TempDir)> {
+    let folder = bd_folder()?;
+    Some((Arc::new(bd(folder.path())), folder))
+}
+
+async fn hiding_program() -> Option<(Shared, TempDir)> {
+    let folder = bd_folder()?;
+    Some((Arc::new(Hiding(bd(folder.path()))), folder))
+}
+
+/// A folder whose beads the stand-in for `bd` keeps; `None` without Python.
+fn bd_folder() -> Option<TempDir> {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".beads")).unwrap();
-    has_python().then(|| -> (Shared, TempDir) { (Arc::new(bd(folder.path())), folder) })
+    has_python().then_some(folder)
 }
 
 fn bd(folder: &Path) -> Beads {
@@ -281,6 +309,47 @@ async fn more_deliveries_than_bd_lists_by_itself_are_all_listed() {
     assert_eq!(beads.thread("bd-7").await.unwrap().len(), 60, "a label with a comma is one label");
     assert_eq!(beads.reply("bd-7", HELLO).await.unwrap().thread, deliveries[0].thread);
     assert_eq!(beads.thread("bd-61").await.unwrap().len(), 61);
+}
+
+#[tokio::test]
+async fn what_replaces_is_sent_before_anything_is_archived() {
+    if !has_python() {
+        return;
+    }
+    let folder = bd_folder().unwrap();
+    let (beads, key) = (bd(folder.path()), OpenKey::new("plan", WhenOpen::Replace).unwrap());
+    beads.send_keyed("bob", HELLO, &key).await.unwrap();
+    let real = stand_in("bd.py").unwrap();
+    let script = Script::new(&format!(
+        r#"[ "$1" = close ] && {{ echo 'Error: locked' >&2; exit 1; }}; exec '{}' "$@""#,
+        real.display()
+    ));
+    let broken = Beads::program(script.path(), folder.path().to_owned());
+    let error = broken.send_keyed("bob", HELLO, &key).await.unwrap_err().to_string();
+    assert!(error.contains("it was sent as 'bd-2', but 'bd-1' is not archived"), "{error}");
+    assert_eq!(beads.inbox("bob").await.unwrap().len(), 2, "nothing is lost");
+    let third = beads.send_keyed("bob", HELLO, &key).await.unwrap();
+    assert_eq!(beads.inbox("bob").await.unwrap(), [third.delivery], "the next one makes it good");
+}
+
+#[tokio::test]
+async fn a_key_is_a_label_and_mail_without_our_label_is_read() {
+    let text = json!({ "seq": 1, "beads": [{
+        "id": "gc-1", "issue_type": "message", "title": "Hi", "assignee": "bob", "from": "alice", "labels": ["thread:t"],
+    }] });
+    let city = city(&text.to_string());
+    let beads = Beads::file(city.path());
+    assert_eq!(beads.inbox("bob").await.unwrap()[0].subject, "Hi", "newer cities write no gc:message");
+    let key = OpenKey::new("a, \"b\"", WhenOpen::Skip).unwrap();
+    assert!(beads.send_keyed("bob", HELLO, &key).await.unwrap().is_new);
+    assert!(!beads.send_keyed("bob", HELLO, &key).await.unwrap().is_new);
+    let labels = kept(&city)["beads"][1]["labels"].clone();
+    assert!(labels[0] == "gc:message" && labels[2] == "dedup:a, \"b\"", "{labels}");
+    if let Some(folder) = bd_folder() {
+        let beads = bd(folder.path());
+        assert!(beads.send_keyed("bob", HELLO, &key).await.unwrap().is_new);
+        assert!(!beads.send_keyed("bob", HELLO, &key).await.unwrap().is_new, "a label with a comma is one label");
+    }
 }
 
 #[tokio::test]

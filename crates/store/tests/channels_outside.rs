@@ -7,9 +7,11 @@ use mail::announcements::Announcement;
 use mail::channels::{ChannelName, ChannelStore, FOLDER, NATS, NewPost, Post, PostQuery};
 use mail::messages::{Importance, MessageStore, NewMessage, Vouched};
 use mail::office::{Claim, Draft, PostDraft, Rules, TakenIn};
+use mail::reservations::ReservationStore;
 
 use crate::shop::{PROJECT, Shop, named, shop};
 use crate::talk::{arrive, kept, post, said, strict, take_in, talking, to, try_take_in};
+use crate::team::at;
 
 #[tokio::test]
 async fn what_comes_from_outside_is_taken_in_once_by_whatever_door() {
@@ -240,6 +242,21 @@ async fn faults_of_a_json_message_from_outside_are_reported_where_it_was_said() 
     arrive(&shop, "msg-2", &said("qc-1", "all", r#"{"type":"error_report","sender_id":"qc-1"}"#)).await;
     arrive(&shop, "msg-3", &said("qc-1", "all", r#"{"colour":"red"}"#)).await;
     assert_eq!(posts(&shop).await.len(), 4, "a report is not reported on, nor is other JSON");
+}
+
+#[tokio::test]
+async fn a_message_of_an_unknown_type_from_outside_is_reported_and_its_receivers_see_why() {
+    let shop = shop(strict()).await;
+    arrive(&shop, "msg-1", &said("qc-1", "agent-1", r#"{"type":"gossip","sender_id":"qc-1"}"#)).await;
+    let told = posts(&shop).await;
+    let [unknown, report] = &told[..] else { panic!("{told:?}") };
+    assert!(unknown.message.problems.iter().any(|problem| problem.path == "type"), "{unknown:?}");
+    assert!(report.message.body.contains("gossip") && report.message.problems.is_empty(), "{report:?}");
+    let files = r#"{"mode":"exclusive","file_patterns":["src/**"]}"#;
+    let request = format!(r#"{{"type":"file_reservation","sender_id":"qc-1","reservation_request":{files}}}"#);
+    arrive(&shop, "msg-3", &said("qc-1", "agent-1", &request)).await;
+    let held = shop.store.reservations(shop.team.project, None, 9, at(0)).await.unwrap();
+    assert_eq!(held, [], "nobody proves a name there");
 }
 
 #[tokio::test]

@@ -41,6 +41,8 @@ async fn everything() -> Shop {
         .send(Draft { cc: vec!["codex".into()], bcc: vec!["gemini".into()], ..to(&["codex-2"], "claude") })
         .await
         .unwrap();
+    let malformed = r#"{"type":"status_update","message_id":"m","sender_id":"agent-1","status_summary":"schräg\n'"}"#;
+    office.send(draft_of("claude", "x", malformed, None)).await.unwrap();
     office.archive(PROJECT, Claim::of("gemini"), done.id).await.ok();
     office.welcome_person(PROJECT, "Anna").await.unwrap();
     assert!(office.retire(PROJECT, "Anna", "GreenDog").await.unwrap());

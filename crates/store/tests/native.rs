@@ -6,6 +6,7 @@ use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::{Importance, NewMessage};
 use mail::office::{Claim, Draft, Identity, Rules};
+use mail::provider::hiding::Hiding;
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
 use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
@@ -17,12 +18,24 @@ const HELLO: Words<'static> = Words { from: "agent-0", subject: "Hello", body: "
 
 async fn fresh() -> (Shared, Shop) {
     let shop = shop(Rules::default()).await;
-    let native = Native::new(shop.office.clone(), "/projects/letters", Names::Any, "exec");
-    (Arc::new(native), shop)
+    (Arc::new(any_name(&shop)), shop)
+}
+
+async fn hiding() -> (Shared, Shop) {
+    let shop = shop(Rules::default()).await;
+    (Arc::new(Hiding(any_name(&shop))), shop)
+}
+
+fn any_name(shop: &Shop) -> Native {
+    Native::new(shop.office.clone(), "/projects/letters", Names::Any, "exec")
 }
 
 mod suite {
-    testing::provider_suite!(super::fresh);
+    testing::provider_suite!(super::hiding);
+}
+
+mod kept {
+    testing::kept_suite!(super::fresh);
 }
 
 /// The deliveries of those who are registered, as `reader` finds them.

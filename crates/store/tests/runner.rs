@@ -7,6 +7,7 @@ mod channels_recipients;
 mod contract;
 mod differential;
 mod exec;
+mod json_mail;
 mod many_servers;
 mod migrations;
 mod moving;

@@ -53,4 +53,20 @@ macro_rules! provider_suite {
     };
 }
 
+/// The same for what backends of ours promise of mail that was archived.
+#[macro_export]
+macro_rules! kept_suite {
+    (@tests $($promise:ident(first))+) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $promise() {
+            let Some((provider, _guard)) = fresh_provider().await else { return };
+            mail::provider::suite::kept::$promise(&provider).await;
+        }
+    )+};
+    ($fresh:path) => {
+        $crate::provider_suite! { @fresh $fresh }
+        $crate::promises_of_keepers! {}
+    };
+}
+
 include!(concat!(env!("OUT_DIR"), "/promises.rs"));

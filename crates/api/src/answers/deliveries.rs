@@ -27,6 +27,8 @@ declare! {
         awaits_ack[if_any]: bool = delivery.awaits_ack,
         addressed[if_any]: Vec<String> = delivery.addressed,
         archived[if_any]: bool = delivery.archived,
+        /// What is wrong with it as a message in JSON.
+        problems[if_any]: Vec<String> = delivery.problems,
     }
 
     /// A page of deliveries, oldest first.
@@ -68,6 +70,7 @@ impl From<ReceivedAnswer> for ProviderDelivery {
             awaits_ack: answer.awaits_ack,
             addressed: answer.addressed,
             archived: answer.archived,
+            problems: answer.problems,
         }
     }
 }

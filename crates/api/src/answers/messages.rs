@@ -4,7 +4,7 @@ use mail::error::Problem;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
 use mail::office::{Secret, Sent};
 
-use super::Word;
+use super::{FilesAnswer, Word};
 use crate::Time;
 
 declare! {
@@ -36,6 +36,8 @@ declare! {
         reply_to[if_any]: Option<i64> = message.reply_to.map(|id| id.0),
         /// The work item it is about.
         work_id[if_any]: Option<String> = message.work_id,
+        /// What is wrong with it as a typed message. Receivers see this of JSON.
+        problems[if_any]: Vec<ProblemAnswer> = message.problems.iter().map(ProblemAnswer::new).collect(),
         /// `verified` or `human` when more than the sender's word stands for its name.
         vouched[if_any]: Option<Word> = vouched(message.vouched),
         /// `cc` or `bcc` when the reader was not written to directly.
@@ -55,8 +57,8 @@ declare! {
         bcc[if_any]: Vec<String>,
         /// How many agents it was delivered to.
         count: usize,
-        /// What is wrong with it as a typed message. It was sent all the same.
-        problems[if_any]: Vec<ProblemAnswer>,
+        /// What became of the files that it asks for.
+        reservation[if_any]: Option<FilesAnswer>,
         /// What its sender should think about.
         warnings[if_any]: Vec<WarningAnswer>,
         /// One entry, whose payload is the message with its body.
@@ -155,7 +157,9 @@ impl MessageAnswer {
 
 impl SentAnswer {
     pub(crate) fn new(sent: Sent) -> Self {
-        let Sent { mut message, project_key, bcc, notes, .. } = sent;
+        let Sent { mut message, project_key, bcc, notes, reservation, .. } = sent;
+        // The sender is told of all, also of what is wrong with Markdown.
+        message.problems = notes.problems;
         let payload = Payload {
             id: message.id.0,
             subject: message.subject.clone(),
@@ -166,7 +170,7 @@ impl SentAnswer {
             count: message.open_recipients().count() + bcc.len(),
             message: MessageAnswer::new(message, false),
             bcc,
-            problems: notes.problems.iter().map(ProblemAnswer::new).collect(),
+            reservation: reservation.map(FilesAnswer::new),
             warnings: notes.secrets.iter().map(WarningAnswer::new).collect(),
             deliveries: [DeliveryAnswer { project: project_key, payload }],
         }

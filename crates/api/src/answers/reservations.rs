@@ -1,6 +1,8 @@
 //! Reservations of files, as answers show them.
 
+use mail::messages::Message;
 use mail::reservations::Reservation;
+use mail::responses::{FilesOutcome, GrantedFiles, HeldFiles};
 
 use crate::Time;
 
@@ -21,5 +23,64 @@ declare! {
         created_ts: Time = Time(reservation.granted_at),
         /// When it ends by itself.
         expires_ts: Time = Time(reservation.ends_at),
+    }
+
+    /// What became of the files that a message asks for. Its sender has the same in its mailbox.
+    #[derive(PartialEq)]
+    FilesAnswer {
+        /// What the sender holds now; nothing if it was refused.
+        granted: Vec<GrantedFilesAnswer>,
+        /// Which alternative that is, from 0; left out if it is what was asked for first.
+        alternative[if_any]: Option<usize>,
+        /// What is in the way of all that was tried before.
+        conflicts: Vec<ConflictAnswer>,
+        /// The same in a sentence.
+        message: String,
+        /// The message that tells it in the sender's mailbox.
+        message_id: i64,
+    }
+
+    /// A pattern that was granted.
+    #[derive(PartialEq)]
+    GrantedFilesAnswer::new(files: GrantedFiles) {
+        /// The number of the reservation.
+        id: i64 = files.id,
+        /// The files it covers, relative to the project.
+        path_pattern: String = files.path_pattern,
+        /// Whether nobody else may hold any of them.
+        exclusive: bool = files.exclusive,
+        /// When it ends by itself.
+        expires_ts: String = files.expires_ts,
+    }
+
+    /// What somebody else holds.
+    #[derive(PartialEq)]
+    ConflictAnswer::new(files: HeldFiles) {
+        /// What was asked for.
+        path: String = files.path,
+        /// What is held.
+        held_path: String = files.held_path,
+        /// By whom.
+        holder: String = files.holder,
+        /// Whether it is held exclusively.
+        exclusive: bool = files.exclusive,
+        /// Whether the other only stands in line, and came earlier.
+        waiting: bool = files.waiting,
+        /// When that ends at the latest.
+        expires_ts: String = files.expires_ts,
+    }
+}
+
+impl FilesAnswer {
+    /// What the office told the sender in a message.
+    pub fn new(told: Message) -> Self {
+        let FilesOutcome { granted, alternative, conflicts } = FilesOutcome::read(&told.body).unwrap_or_default();
+        Self {
+            granted: granted.into_iter().map(GrantedFilesAnswer::new).collect(),
+            alternative,
+            conflicts: conflicts.into_iter().map(ConflictAnswer::new).collect(),
+            message: told.subject,
+            message_id: told.id.0,
+        }
     }
 }

@@ -52,6 +52,8 @@ declare! {
         status[if_any]: String,
         /// How full the worker's context window is, in percent.
         context_usage[if_any]: Option<u8>,
+        /// When the worker thinks that it will be done.
+        estimated_completion_ts[if_any]: Option<Time>,
         help[if_any]: Option<HelpAnswer>,
         commit_sha[if_any]: String,
         tests_pass[if_any]: Option<bool>,
@@ -112,6 +114,7 @@ impl From<State> for DetailAnswer {
                 step: at.step,
                 status: at.status,
                 context_usage: at.context_usage,
+                estimated_completion_ts: at.expected_at.map(Time),
                 ..nothing
             },
             State::HelpWanted(question) => Self { help: Some(HelpAnswer::new(question)), ..nothing },

@@ -1,6 +1,7 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
 mod postgres;
+mod provider;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -83,6 +84,7 @@ impl Doctor {
         let (bytes, owner) = (size_of(&database), current_owner(&database));
         let mut examined = Examined { bytes, owner, ..Examined::default() };
         examined.look_for_server(config)?;
+        examined.look_at_provider(config);
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
             Location::Postgres(url) => examined.look_at_database(url)?,
@@ -277,6 +279,7 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     rows.extend(database);
     rows.push(("server", server));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
+    rows.extend(provider::row(config));
     if let Some(Counts { projects, agents, messages, deliveries, reservations, events }) = examined.counts {
         let mail = format!("{messages} messages, {deliveries} deliveries, {agents} agents in {projects} projects");
         rows.push(("mail", format!("{mail}, {reservations} active leases, {events} events")));

@@ -3,8 +3,8 @@
 //! The caller runs one program word, an operation and at most one argument, and owns its names: whoever writes or is
 //! written to gets a mailbox. Arguments are taken as they are, without options, because a name may begin with a dash.
 //! Only a first word that asks for help or the version is taken for that. Exit code 2 says that an operation is
-//! unknown, which callers take for success, so nothing else exits with it. What a person would like to see is
-//! `postrider mail`.
+//! unknown, which callers take for success, so nothing else exits with it. What was archived is not found here; it is kept,
+//! and shown at every other door. What a person would like to see is `postrider mail`.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -14,11 +14,13 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use api::answers::ReceivedAnswer;
 use clap::{Args, CommandFactory};
+use mail::provider::hiding::Hiding;
 use mail::provider::{Provider, ProviderDelivery, ProviderError, Words};
 use serde::Deserialize;
 
 use super::Cli;
 use crate::config::{Config, Global, set};
+use crate::identity;
 use crate::mailbox::{Caller, Deliveries};
 use crate::output;
 use crate::post_office::{self, InProject, Refused};
@@ -28,12 +30,14 @@ const OWN_NAME: &str = "postrider-exec-mail";
 const COMMAND: &str = "exec-mail";
 /// How callers are told that an operation is unknown.
 const UNKNOWN_OPERATION: u8 = 2;
+/// What somebody may do who archived a delivery twice.
+const STILL_THERE: &str = "Nothing is left to do: 'postrider mail peek' still shows it.";
 /// The words by which callers know an id that is not there.
 const NOT_FOUND: &str = "gc-mail-error:not-found";
 
 const ABOUT: &str = "\
 Words behind the operation are taken as they are, so other options stand before 'exec-mail' or in the environment. GC_CITY
-names the project; GC_ALIAS, GC_AGENT or GC_SESSION_ID who calls. Exit codes: 0 done, 1 failed, 2 the operation is unknown.
+names the project; GC_SESSION_ID, GC_ALIAS or GC_AGENT who calls. Exit codes: 0 done, 1 failed, 2 the operation is unknown.
 
 Examples:
   echo '{\"from\":\"mayor\",\"subject\":\"Hello\",\"body\":\"How are you?\"}' | postrider exec-mail send deputy
@@ -115,19 +119,18 @@ fn answer<'a>(words: &'a [OsString], global: &Global) -> anyhow::Result<Option<S
         _ => None,
     };
     let project = InProject::of(set("GC_CITY").or_else(|| set("POSTRIDER_PROJECT"))).key()?;
-    let caller = ["GC_ALIAS", "GC_AGENT", "GC_SESSION_ID"].into_iter().find_map(set);
-    let who = caller.map(|name| Caller { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
+    let who = identity::of_session().map(|name| Caller { name, token: set("POSTRIDER_REGISTRATION_TOKEN") });
     post_office::run(async {
-        let deliveries = Deliveries::open(config, project, who.clone()).await?.for_any_name();
+        let deliveries = Hiding(Deliveries::open(config, project, who.clone()).await?.for_any_name());
         let done = perform(&deliveries, operation, argument, written.as_ref(), who.as_ref()).await;
-        deliveries.post_office.write_out().await;
-        deliveries.post_office.close().await;
+        deliveries.0.post_office.write_out().await;
+        deliveries.0.post_office.close().await;
         done
     })
 }
 
 async fn perform(
-    deliveries: &Deliveries,
+    deliveries: &impl Provider,
     operation: &str,
     argument: &str,
     written: Option<&ExecInput>,
@@ -202,6 +205,9 @@ fn listed(deliveries: Vec<ProviderDelivery>) -> anyhow::Result<Option<String>> {
 fn told(error: anyhow::Error) -> String {
     match error.downcast::<ProviderError>() {
         Ok(error) if error.code() == "MESSAGE_NOT_FOUND" => format!("{NOT_FOUND} {error}"),
+        Ok(error) if error.code() == "ALREADY_ARCHIVED" => {
+            format!("postrider: {}", Refused::from(error).hinted(STILL_THERE))
+        }
         Ok(error) => format!("postrider: {}", Refused::from(error)),
         Err(error) => format!("postrider: {error:#}"),
     }

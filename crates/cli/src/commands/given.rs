@@ -80,6 +80,24 @@ pub struct MessageBody {
 }
 
 impl Body {
+    /// Whether it is given on the command line.
+    pub fn is_given(&self) -> bool {
+        self.message.is_some()
+    }
+
+    /// Reads the text, which may be missing where none was given: nothing is on standard input, or no editor is set.
+    pub fn read_if_any(&self) -> anyhow::Result<MessageBody> {
+        let is_terminal = io::stdin().is_terminal();
+        if self.is_given() || is_terminal && editor().is_some() {
+            return self.read();
+        }
+        let text = if is_terminal { String::new() } else { text_of(None)? };
+        match text.trim().is_empty() {
+            true => Ok(MessageBody { text: String::new(), file: None }),
+            false => MessageBody::of_input(&text).checked(),
+        }
+    }
+
     /// Reads the text; there has to be some.
     pub fn read(&self) -> anyhow::Result<MessageBody> {
         written(self.message.as_deref(), "with -m TEXT")
@@ -92,19 +110,28 @@ pub fn written(given: Option<&str>, how: &str) -> anyhow::Result<MessageBody> {
     let written = match given {
         Some(text) if text != "-" => MessageBody { text: text.to_owned(), file: None },
         None if io::stdin().is_terminal() => edited(how)?,
-        _ => MessageBody { text: text_of(None)?.trim_end_matches(['\r', '\n']).to_owned(), file: None },
+        _ => MessageBody::of_input(&text_of(None)?),
     };
     if written.text.trim().is_empty() {
         bail!("the message is empty, so nothing was sent; pass its text {how} or on standard input");
     }
-    if written.text.contains('\0') {
-        written.keep();
-        bail!("the message holds a zero byte, as binary files do, so nothing was sent; only text can be mailed");
-    }
-    Ok(written)
+    written.checked()
 }
 
 impl MessageBody {
+    fn of_input(text: &str) -> Self {
+        Self { text: text.trim_end_matches(['\r', '\n']).to_owned(), file: None }
+    }
+
+    /// The same, if it can be mailed.
+    fn checked(self) -> anyhow::Result<Self> {
+        if self.text.contains('\0') {
+            self.keep();
+            bail!("the message holds a zero byte, as binary files do, so nothing was sent; only text can be mailed");
+        }
+        Ok(self)
+    }
+
     /// What it says.
     pub fn text(&self) -> &str {
         &self.text
@@ -120,8 +147,12 @@ impl MessageBody {
     }
 }
 
+fn editor() -> Option<String> {
+    ["VISUAL", "EDITOR"].into_iter().find_map(set)
+}
+
 fn edited(how: &str) -> anyhow::Result<MessageBody> {
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(set);
+    let editor = editor();
     let missing = || format!("the message has no text; pass it {how}, or set EDITOR to write it there");
     let editor = editor.with_context(missing)?;
     let file = tempfile::Builder::new().prefix("postrider-").suffix(".md").tempfile();

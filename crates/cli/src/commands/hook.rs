@@ -10,7 +10,7 @@ mod events;
 mod input;
 mod inquiry;
 mod marks;
-mod new_mail;
+pub mod new_mail;
 mod objection;
 mod paths;
 mod session;

@@ -2,7 +2,7 @@
 
 use api::{
     AcknowledgeMessage, Actor, EndSession, FetchInbox, Leave, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage,
-    SendMessage, SetPresence, WaitForMail,
+    SendMail, SendMessage, SetPresence, WaitForMail,
 };
 
 /// A request that says who makes it, and in which project.
@@ -25,4 +25,4 @@ macro_rules! in_name {
 }
 
 in_name!(agent_name: AcknowledgeMessage, EndSession, FetchInbox, Leave, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
-in_name!(sender_name: PostToChannel, ReplyMessage, SendMessage);
+in_name!(sender_name: PostToChannel, ReplyMessage, SendMail, SendMessage);

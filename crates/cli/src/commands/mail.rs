@@ -4,7 +4,9 @@
 //! says. What a verb means is decided there. What only our own office can do is refused by other backends, by its name.
 
 pub mod ago;
+mod check;
 mod delivery;
+mod filing;
 mod lists;
 mod messages;
 mod receipt;
@@ -24,7 +26,7 @@ use super::nudge::Notifier;
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox::{self, Caller, Mailbox};
-use crate::output;
+use crate::output::{self, text};
 use crate::post_office::Refused;
 use messages::each;
 pub use receipt::warn;
@@ -60,7 +62,8 @@ pub struct Mail {
 #[derive(Subcommand, Debug)]
 enum Verb {
     /// Send a message
-    #[command(override_usage = "postrider mail send [OPTIONS] --subject <SUBJECT> [TO]...")]
+    #[command(override_usage = "postrider mail send [OPTIONS] --subject <SUBJECT> [TO]...\n       \
+                                postrider mail send [OPTIONS] <TO> <TEXT>")]
     Send(sending::Send),
     /// List unread mail, the newest last
     Inbox(lists::Inbox),
@@ -80,10 +83,10 @@ enum Verb {
     Ack(messages::Ack),
     /// Put messages away
     #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...", after_help = messages::ARCHIVE_EXAMPLES)]
-    Archive(Ids),
+    Archive(filing::Filing),
     /// Put messages away, the same as archive: nothing is destroyed
     #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]
-    Delete(Ids),
+    Delete(filing::Filing),
     /// Mark messages read
     #[command(override_usage = "postrider mail mark-read [OPTIONS] <ID>...")]
     MarkRead(Ids),
@@ -96,10 +99,9 @@ enum Verb {
     /// List what you sent, the newest last, and who read and acknowledged it
     Sent(lists::Outbox),
     /// Count open mail
-    Count,
+    Count(lists::Tell),
     /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
-    #[command(after_help = lists::CHECK_EXAMPLES)]
-    Check,
+    Check(check::Check),
     /// Search the mail of the project
     #[command(override_usage = "postrider mail search [OPTIONS] <QUERY>...")]
     Search(lists::Search),
@@ -118,23 +120,51 @@ impl Mail {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Self { acting, verb } = self;
         let Some(verb) = verb else { return Ok(help()) };
-        let who = acting.who(&config)?;
+        let is_for_hook = verb.is_for_hook();
+        excused(is_for_hook, verb.done(&acting, config, as_json))
+    }
+
+    /// Says what is wrong with the settings; a hook is told and not stopped.
+    pub fn run_without_settings(self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+        excused(self.verb.is_some_and(|verb| verb.is_for_hook()), Err(error))
+    }
+}
+
+/// What became of it. A hook is told what failed in a line, and goes on.
+fn excused(is_for_hook: bool, ended: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    match ended {
+        Err(error) if is_for_hook => {
+            output::note(&text::unbroken(&format!("postrider: {error:#}")));
+            Ok(ExitCode::SUCCESS)
+        }
+        ended => ended,
+    }
+}
+
+impl Verb {
+    /// Opens the mailbox and does what the verb says in it.
+    fn done(mut self, acting: &Acting, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        let who = match self.named() {
+            Some(name) => Caller { name: name.to_owned(), token: acting.token() },
+            None => acting.who(&config)?,
+        };
         let project = acting.project.key()?;
         // A text is written before the mailbox is opened: nobody holds it open while somebody thinks.
-        let body = match &verb {
-            Verb::Send(send) => Some(send.checked()?.read()?),
-            Verb::Reply(reply) => Some(reply.body.read()?),
+        let body = match &mut self {
+            Self::Send(send) => Some(send.settle()?),
+            Self::Reply(reply) => Some(reply.body.read()?),
             _ => None,
         };
-        let text = body.as_ref().map(MessageBody::text).unwrap_or_default();
+        let verb = &self;
+        let written = body.as_ref().map(MessageBody::text).unwrap_or_default();
         let notifier = Notifier::new(&config);
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
-            let visit = Visit { mailbox, project: &project, who: &who, acting: &acting, notifier: &notifier, as_json };
-            verb.run(&visit, text).await
+            let visit = Visit { mailbox, project: &project, who: &who, acting, notifier: &notifier, as_json };
+            verb.run(&visit, written).await
         });
-        let ended = ended.map_err(|error| match (error.downcast::<Refused>(), &verb) {
-            (Ok(refused), Verb::Send(send)) => send.advised(advised(refused, &who, &acting)).into(),
-            (Ok(refused), _) => advised(refused, &who, &acting).into(),
+        let ended = ended.map_err(|error| match (error.downcast::<Refused>(), verb) {
+            (Ok(refused), Self::Send(send)) => send.advised(advised(refused, &who, acting)).into(),
+            (Ok(refused), _) => advised(refused, &who, acting).into(),
             (Err(error), _) => error,
         });
         if let (Err(_), Some(body)) = (&ended, body) {
@@ -142,9 +172,25 @@ impl Mail {
         }
         ended
     }
-}
 
-impl Verb {
+    /// Who acts, if the verb itself says so.
+    fn named(&self) -> Option<&str> {
+        let named = match self {
+            Self::Send(send) => &send.from,
+            Self::Reply(reply) => &reply.from,
+            Self::Inbox(inbox) => &inbox.name,
+            Self::Count(count) => &count.name,
+            Self::Check(check) => &check.name,
+            _ => &None,
+        };
+        named.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// Whether a hook asks, which nothing may break.
+    fn is_for_hook(&self) -> bool {
+        matches!(self, Self::Check(check) if check.is_for_hook())
+    }
+
     async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
         let provider = visit.provider();
         match self {
@@ -153,17 +199,21 @@ impl Verb {
             Self::Inbox(inbox) => inbox.run(visit).await,
             Self::All(limit) => lists::all(visit, limit).await,
             Self::Sent(outbox) => outbox.run(visit).await,
-            Self::Count => lists::count(visit).await,
-            Self::Check => lists::check(visit).await,
+            Self::Count(count) => count.run(visit).await,
+            Self::Check(check) => check.run(visit).await,
             Self::Search(search) => search.run(visit).await,
             Self::Read(Ids { ids }) => messages::read(visit, ids).await,
             Self::Peek(Ids { ids }) => messages::peek(visit, ids).await,
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
-            Self::Archive(ids) => each(visit, ids, "archived", async |id| provider.archive(id).await).await,
-            Self::Delete(ids) => each(visit, ids, "deleted", async |id| provider.delete(id).await).await,
-            Self::MarkRead(ids) => each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await,
-            Self::MarkUnread(ids) => each(visit, ids, "marked unread", async |id| provider.mark_unread(id).await).await,
+            Self::Archive(filing) => filing.run(visit, "archived", async |id| provider.archive(id).await).await,
+            Self::Delete(filing) => filing.run(visit, "deleted", async |id| provider.delete(id).await).await,
+            Self::MarkRead(Ids { ids }) => {
+                each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await
+            }
+            Self::MarkUnread(Ids { ids }) => {
+                each(visit, ids, "marked unread", async |id| provider.mark_unread(id).await).await
+            }
         }
     }
 }

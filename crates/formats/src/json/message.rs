@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use super::fields::{TYPE_NAME, Type, tables};
 use super::table::{Field, Shape};
 
+/// The longest id by which messages are told apart, in bytes; a valid one is much shorter.
+const LONGEST_ID: usize = 256;
+
 /// A message. A field within an object is named by its path, such as `error.code`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message(pub(super) Map<String, Value>);
@@ -32,6 +35,20 @@ impl Message {
     /// The message's own id.
     pub fn message_id(&self) -> Option<&str> {
         Some(self.text("message_id")).filter(|id| !id.is_empty())
+    }
+
+    /// The message's own id in one form, however it is written; `None` if nobody could tell it from others by that.
+    pub fn unique_id(&self) -> Option<String> {
+        let id = self.message_id()?;
+        let id = id.strip_prefix("msg-").unwrap_or(id);
+        let is_usable = (1..=LONGEST_ID).contains(&id.len()) && !id.contains(char::is_control);
+        is_usable.then(|| id.to_ascii_lowercase())
+    }
+
+    /// Whether a body says just the same, however it is written.
+    pub fn is_body(&self, body: &str) -> bool {
+        let read = super::find_in(body).and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
+        read.as_ref() == Some(&self.0)
     }
 
     /// Who sent it.
@@ -161,6 +178,30 @@ mod tests {
         assert_eq!((unknown.task_id(), unknown.message_id(), unknown.sender_id()), (Some("bd-2"), None, None));
         let request = message(json!({"type": "coordination_request", "task_id": 3}));
         assert_eq!(request.task_id(), None);
+    }
+
+    #[test]
+    fn an_id_is_the_same_with_and_without_its_prefix_and_in_any_case() {
+        let id = |text: &str| message(json!({"message_id": text})).unique_id();
+        let plain = Some("3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b".to_owned());
+        assert_eq!(id("msg-3F2B8A10-5c6d-4e7f-8a9b-0c1d2e3f4a5b"), plain);
+        assert_eq!(id("3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b"), plain);
+        for odd in ["", "msg-", "a\0b", &"x".repeat(257)] {
+            assert_eq!(id(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_same_message_is_known_however_it_is_written() {
+        let sent = message(json!({"type": "chat", "x": [1, {"y": null}]}));
+        for same in
+            [r#"{"type":"chat","x":[1,{"y":null}]}"#, "```json\n{ \"x\": [1, {\"y\": null}], \"type\": \"chat\" }\n```"]
+        {
+            assert!(sent.is_body(same), "{same}");
+        }
+        for other in ["", "{}", r#"{"type":"chat","x":[1]}"#, "{\"type\":\"chat\""] {
+            assert!(!sent.is_body(other), "{other}");
+        }
     }
 
     #[test]

@@ -23,6 +23,13 @@ pub struct Rejection {
     pub message_id: Option<String>,
 }
 
+impl Rejection {
+    /// Whether the sender speaks another version, so that nothing of the message is sure.
+    pub fn is_of_version(&self) -> bool {
+        self.error == VERSION_MISMATCH
+    }
+}
+
 /// Why a message that was read is not accepted; `None` if nothing is wrong with it.
 pub fn rejection(read: &Parsed<Option<Message>>) -> Option<Rejection> {
     if read.problems.is_empty() {
@@ -53,11 +60,36 @@ pub const NO_TASK: &str = "unknown";
 
 /// The error report that tells the sender of a rejected message what is wrong with it.
 pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, stamp: Stamp<'_>) -> Message {
-    let message = rejected.value.as_ref();
     let name = match &rejection.message_id {
         Some(message_id) => format!("message {message_id}"),
         None => "the message".to_owned(),
     };
+    let why = Report {
+        code: rejection.error,
+        said: &rejection.details,
+        context: context(rejected, rejection),
+        steps: format!("Check {name} against the rules of version {VERSION}."),
+        action: suggestion(rejection.error),
+    };
+    report(rejected.value.as_ref(), why, stamp)
+}
+
+/// What an error report says of an error.
+pub(super) struct Report<'a> {
+    /// For programs.
+    pub code: &'a str,
+    /// For a reader.
+    pub said: &'a str,
+    /// The facts, for programs.
+    pub context: Value,
+    /// How to see the error again.
+    pub steps: String,
+    /// What to do.
+    pub action: &'a str,
+}
+
+/// An error report about a message.
+pub(super) fn report(message: Option<&Message>, why: Report<'_>, stamp: Stamp<'_>) -> Message {
     let fields = [
         ("version", json!(VERSION)),
         ("timestamp", json!(stamp.timestamp)),
@@ -67,13 +99,10 @@ pub fn error_report(rejected: &Parsed<Option<Message>>, rejection: &Rejection, s
         // The format wants a task in every report, and a rejected message may have none.
         ("task_id", json!(message.and_then(Message::task_id).map_or_else(|| NO_TASK.to_owned(), cut))),
         ("severity", json!("medium")),
-        (
-            "error",
-            json!({ "code": rejection.error, "message": rejection.details, "context": context(rejected, rejection) }),
-        ),
-        ("reproduction_steps", json!([format!("Check {name} against the rules of version {VERSION}.")])),
+        ("error", json!({ "code": why.code, "message": why.said, "context": why.context })),
+        ("reproduction_steps", json!([why.steps])),
         ("needs_human_intervention", json!(false)),
-        ("suggested_actions", json!([suggestion(rejection.error)])),
+        ("suggested_actions", json!([why.action])),
     ];
     Message(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

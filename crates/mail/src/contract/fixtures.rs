@@ -18,11 +18,13 @@ use crate::channels::NewPost;
 use crate::events::{Event, EventKind};
 use crate::ids::{AgentId, MessageId, ProjectId, TicketId};
 use crate::messages::{
-    Appended, Delivery, IdempotencyKey, Importance, InboxEntry, InboxQuery, Message, NewMessage, Role, Vouched,
+    Appended, Delivery, IdempotencyKey, Importance, InboxEntry, InboxQuery, Message, NewMessage, OpenKey, Role,
+    Vouched, WhenOpen,
 };
 use crate::projects::Project;
 use crate::reservations::pattern::Pattern;
 use crate::reservations::{Request, Reservation, Reserved};
+use crate::responses::JsonFacts;
 
 /// More than any list of these suites holds.
 pub(super) const PLENTY: usize = 1000;
@@ -126,7 +128,9 @@ impl Team {
             door: draft.door,
             vouched: draft.vouched,
             idempotency: draft.idempotency,
+            open_key: draft.open_key,
             post: draft.post,
+            json: draft.json,
             now: draft.now,
         }
     }
@@ -259,7 +263,9 @@ pub(super) struct Draft {
     pub(super) door: &'static str,
     pub(super) vouched: Vouched,
     pub(super) idempotency: Option<IdempotencyKey>,
+    pub(super) open_key: Option<OpenKey>,
     pub(super) post: Option<NewPost>,
+    pub(super) json: JsonFacts,
     pub(super) now: Timestamp,
 }
 
@@ -280,7 +286,9 @@ pub(super) fn draft(from: &str, to: &[&str]) -> Draft {
         door: "mcp",
         vouched: Vouched::Claimed,
         idempotency: None,
+        open_key: None,
         post: None,
+        json: JsonFacts::default(),
         now: at("16:00:00"),
     };
     blank.addressed(Role::To, to)
@@ -330,6 +338,11 @@ impl Draft {
     /// With a key against sending twice, and the fingerprint of its content.
     pub(super) fn key(self, key: &str, fingerprint: u8) -> Self {
         Self { idempotency: Some(IdempotencyKey { key: key.to_owned(), fingerprint: [fingerprint; 32] }), ..self }
+    }
+
+    /// Under a key of which its recipients have one open.
+    pub(super) fn open_key(self, key: &str, when_open: WhenOpen) -> Self {
+        Self { open_key: Some(OpenKey::new(key, when_open).expect("the suites write keys that are allowed")), ..self }
     }
 
     /// Said in a channel.

@@ -43,6 +43,7 @@ pub async fn a_message_is_kept_as_it_was_sent(store: &Shared) {
         door: "channel".into(),
         vouched: Vouched::Verified,
         created_at: taken,
+        problems: Vec::new(),
     };
     assert_eq!(created_at, taken);
     assert_eq!(team.message(id).await, expected);

@@ -1,5 +1,6 @@
 //! Mailboxes: reading them, waiting for mail, and noting what was done with it.
 
+mod examining;
 mod reading;
 mod send;
 
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{Claim, Office};
-use crate::error::{Error, StoreError, check_text};
+use crate::error::{Error, StoreError, check_label, check_text};
 use crate::ids::MessageId;
 use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
@@ -155,12 +156,4 @@ impl Office {
 
 pub(super) fn check_thread(draft: &Draft<'_>) -> Result<(), Error> {
     draft.thread.map_or(Ok(()), |thread| check_label("thread_id", thread, LONGEST_THREAD))
-}
-
-fn check_label(what: &'static str, text: &str, longest: usize) -> Result<(), Error> {
-    if text.trim().is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
-        let wanted = format!("1 to {longest} characters, none of them a control character");
-        return Err(Error::invalid(what, text, wanted));
-    }
-    Ok(())
 }

@@ -18,12 +18,12 @@ pub const MOST_PATHS: usize = 1_000;
 const PAGE: usize = 1_000;
 /// The most plain globs that the patterns of one request may stand for, braces written out. Comparing two requests takes
 /// as many steps as the product of theirs.
-const MOST_ALTERNATIVES: usize = 1_024;
+pub(super) const MOST_ALTERNATIVES: usize = 1_024;
 /// How long somebody in line relies on being woken. Short, because a place is held again only when half of it is over,
 /// and may not be lost for being late.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// The longest reason, in bytes.
-const LONGEST_REASON: usize = 4 * 1024;
+pub(super) const LONGEST_REASON: usize = 4 * 1024;
 
 /// What an agent wants to reserve.
 #[derive(Clone, Copy, Debug)]
@@ -250,7 +250,7 @@ impl Office {
     }
 }
 
-fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Vec<Pattern>, Error> {
+pub(super) fn patterns(root: &str, paths: &[String], most_alternatives: usize) -> Result<Vec<Pattern>, Error> {
     if paths.is_empty() || paths.len() > MOST_PATHS {
         return Err(wrong_count(paths));
     }
@@ -276,7 +276,7 @@ fn wrong_count(paths: &[String]) -> Error {
     Error::invalid("paths", &format!("{} paths", paths.len()), format!("1 to {MOST_PATHS} paths"))
 }
 
-fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {
+pub(super) fn check_ttl(what: &'static str, seconds: i64) -> Result<(), Error> {
     if TTL_SECONDS.contains(&seconds) {
         return Ok(());
     }

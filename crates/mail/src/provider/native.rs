@@ -178,6 +178,7 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
             awaits_ack: message.ack_required && state.acked_at.is_none(),
             addressed: message.to,
             archived: state.archived_at.is_some(),
+            problems: message.problems.iter().map(ToString::to_string).collect(),
         }
     }
 

@@ -82,7 +82,8 @@ impl Said {
         match message.kind() {
             Some(Word::BeadAccepted) => Self::Becomes { state: State::Accepted, title: text("title") },
             Some(Word::Progress) => {
-                Self::GoesOn(Progress { percent: None, step: text("step"), status: text("status"), context_usage })
+                let (step, status) = (text("step"), text("status"));
+                Self::GoesOn(Progress { step, status, context_usage, ..Progress::default() })
             }
             Some(Word::HelpRequest) => {
                 Self::Asks { issue: text("issue_type"), problem: text("problem"), question: text("question") }
@@ -156,7 +157,9 @@ impl Said {
                 Self::Asks { issue: BLOCKED.to_owned(), problem: status, question }
             }
             word => {
-                let progress = Progress { percent: update.percentage(), step, status, context_usage: None };
+                let expected_at = update.time("progress.estimated_completion");
+                let progress =
+                    Progress { percent: update.percentage(), step, status, context_usage: None, expected_at };
                 if word == "unblocker" { Self::Unblocked(progress) } else { Self::GoesOn(progress) }
             }
         }

@@ -65,7 +65,11 @@ fn of_json(said: &json::Message) -> Vec<Option<String>> {
             vec![percent, text(said.text("progress.current_step")), text(said.text("status_summary"))]
         }
         Some(Type::CoordinationRequest) => vec![text(said.text("coordination_topic"))],
-        Some(Type::FileReservation) | None => vec![],
+        Some(Type::FileReservation) => said.files_request().map_or_else(Vec::new, |request| {
+            let mode = if request.wanted.exclusive { "exclusive" } else { "shared" };
+            vec![text(mode), text(&request.wanted.patterns.join(", "))]
+        }),
+        None => vec![],
     }
 }
 

@@ -277,6 +277,7 @@ mod tests {
             importance: Importance::Normal,
             ack_required: None,
             idempotency_key: None,
+            open_key: None,
             strict: false,
             door: "page",
         };

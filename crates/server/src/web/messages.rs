@@ -105,6 +105,8 @@ pub fn tags(message: &Message) -> Vec<Tag> {
     let kind = message.kind.filter(|kind| !kind.is_usual());
     tags.extend(kind.map(|kind| Tag { text: kind.as_str().to_owned(), tone: tone_of(kind) }));
     tags.extend(message.work_id.as_ref().map(|work| Tag { text: line(work, 40), tone: "" }));
+    let malformed = (!message.problems.is_empty()).then(|| Tag { text: "malformed".to_owned(), tone: "amber" });
+    tags.extend(malformed);
     tags
 }
 

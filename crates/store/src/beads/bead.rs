@@ -8,6 +8,7 @@
 //! the title is not.
 
 use jiff::Timestamp;
+use mail::messages::OpenKey;
 use mail::provider::ProviderDelivery;
 use serde_json::Value;
 
@@ -27,6 +28,8 @@ pub(super) const SUBJECT_NOTE: &str = "postrider.subject";
 pub(super) const TIME_NOTE: &str = "postrider.sent_at";
 
 const OPEN: &str = "open";
+/// What the label of a key begins with.
+const KEY: &str = "dedup:";
 
 /// A delivery, and what its bead says beyond it.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub(super) struct Bead {
     pub delivery: ProviderDelivery,
     /// Whether it is in a mailbox.
     pub is_open: bool,
+    /// The key under which it was sent, if it was.
+    pub key: Option<String>,
     /// Whether its metadata tell too that it was read.
     pub has_read_note: bool,
 }
@@ -45,6 +50,8 @@ pub(super) enum BeadFilter<'a> {
     OpenFor(&'a str),
     /// All of a thread.
     Thread(&'a str),
+    /// What a delivery's recipient has open of its sender under that key.
+    Under(&'a OpenKey, &'a ProviderDelivery),
 }
 
 impl BeadFilter<'_> {
@@ -53,6 +60,7 @@ impl BeadFilter<'_> {
         match self {
             Self::OpenFor(recipient) => bead.is_open && (recipient.is_empty() || bead.delivery.to == recipient),
             Self::Thread(thread) => bead.delivery.thread == thread,
+            Self::Under(key, sent) => bead.is_open_under(key, sent),
         }
     }
 }
@@ -88,7 +96,13 @@ impl Bead {
             ..ProviderDelivery::default()
         };
         let has_read_note = !metadata[READ_NOTE].is_null();
-        Some(Self { delivery, is_open: status == OPEN, has_read_note })
+        Some(Self { delivery, is_open: status == OPEN, key: labelled(KEY), has_read_note })
+    }
+
+    /// Whether it is what this sender's recipient has open under that key.
+    pub fn is_open_under(&self, key: &OpenKey, sent: &ProviderDelivery) -> bool {
+        let ProviderDelivery { from, to, .. } = &self.delivery;
+        self.is_open && self.key.as_deref() == Some(key.as_str()) && *from == sent.from && *to == sent.to
     }
 }
 
@@ -97,10 +111,16 @@ pub(super) fn time_of(bead: &Value) -> Timestamp {
     bead["created_at"].as_str().and_then(times::read).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
+/// The label of a key.
+pub(super) fn label_of_key(key: &OpenKey) -> String {
+    format!("{KEY}{}", key.as_str())
+}
+
 /// The labels of a new delivery.
-pub(super) fn labels_of(delivery: &ProviderDelivery) -> Vec<String> {
+pub(super) fn labels_of(delivery: &ProviderDelivery, key: Option<&OpenKey>) -> Vec<String> {
     let mut labels = vec!["gc:message".to_owned(), format!("thread:{}", delivery.thread)];
     labels.extend(delivery.reply_to.as_ref().map(|parent| format!("reply-to:{parent}")));
+    labels.extend(key.map(label_of_key));
     labels
 }
 
@@ -142,6 +162,7 @@ mod tests {
             priority: Some(2),
             awaits_ack: false,
             addressed: Vec::new(),
+            problems: Vec::new(),
             archived: true,
             cc: vec!["carol".to_owned(), "dan".to_owned()],
         };

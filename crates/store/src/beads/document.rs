@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use mail::clock::rfc3339;
+use mail::messages::OpenKey;
 use mail::provider::{ProviderDelivery, ProviderError};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -52,7 +53,12 @@ impl Document {
     }
 
     /// Adds a delivery with the next number, and a time after that of every other bead.
-    pub fn append(&mut self, delivery: ProviderDelivery, now: Timestamp) -> serde_json::Result<ProviderDelivery> {
+    pub fn append(
+        &mut self,
+        delivery: ProviderDelivery,
+        key: Option<&OpenKey>,
+        now: Timestamp,
+    ) -> serde_json::Result<ProviderDelivery> {
         let (mut last, mut created_at) = (self.seq, now);
         for bead in self.values() {
             let number = bead["id"].as_str().and_then(|id| id.strip_prefix("gc-")?.parse().ok());
@@ -64,7 +70,7 @@ impl Document {
         let bead = json!({
             "id": id, "title": delivery.subject, "status": "open", "issue_type": MESSAGE, "from": delivery.from,
             "created_at": rfc3339(created_at), "updated_at": rfc3339(created_at), "assignee": delivery.to,
-            "description": delivery.body, "labels": labels_of(&delivery),
+            "description": delivery.body, "labels": labels_of(&delivery, key),
         });
         self.beads.push(to_raw_value(&bead)?);
         Ok(ProviderDelivery { id, created_at, ..delivery })
@@ -140,7 +146,7 @@ mod tests {
 
     fn delivery(document: &mut Document, now: &str) -> ProviderDelivery {
         let json = json!({ "id": "-", "issue_type": "message", "title": "Hello", "labels": ["thread:t"] });
-        document.append(Bead::read(&json).unwrap().delivery, now.parse().unwrap()).unwrap()
+        document.append(Bead::read(&json).unwrap().delivery, None, now.parse().unwrap()).unwrap()
     }
 
     fn text(document: &Document) -> String {

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
-use mail::provider::{ProviderDelivery, ProviderError};
+use mail::messages::{OpenKey, WhenOpen};
+use mail::provider::{KeyedDelivery, ProviderDelivery, ProviderError};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
@@ -64,7 +65,25 @@ impl FileKeeper {
 #[async_trait]
 impl Keeper for FileKeeper {
     async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
-        self.change(|document, now| document.append(delivery, now).map_err(unwritable)).await
+        self.change(|document, now| document.append(delivery, None, now).map_err(unwritable)).await
+    }
+
+    async fn create_keyed(&self, delivery: ProviderDelivery, key: &OpenKey) -> Result<KeyedDelivery, ProviderError> {
+        let key = key.clone();
+        self.change(move |document, now| {
+            let wanted = BeadFilter::Under(&key, &delivery);
+            let earlier = document.deliveries().filter(|bead| wanted.holds(bead)).map(|bead| bead.delivery);
+            let mut earlier: Vec<ProviderDelivery> = earlier.collect();
+            if let Some(delivery) = earlier.pop_if(|_| key.when_open() == WhenOpen::Skip) {
+                return Ok(KeyedDelivery { delivery, is_new: false });
+            }
+            let delivery = document.append(delivery, Some(&key), now).map_err(unwritable)?;
+            for one in earlier {
+                document.close(&one.id, now)?;
+            }
+            Ok(KeyedDelivery { delivery, is_new: true })
+        })
+        .await
     }
 
     async fn get(&self, id: &str) -> Result<Bead, ProviderError> {

@@ -11,6 +11,7 @@
 //! takes for just that; longer subjects and names are refused. `bd` also takes a part of an id for the whole; here only
 //! the whole id finds a delivery.
 
+use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,16 +22,20 @@ use jiff::Timestamp;
 use mail::Error;
 use mail::clock::{Clock, SystemClock, from_micros, rfc3339};
 use mail::error::shown;
-use mail::provider::{ProviderDelivery, ProviderError};
+use mail::messages::{OpenKey, WhenOpen};
+use mail::provider::{KeyedDelivery, ProviderDelivery, ProviderError};
 use process::Trouble;
 use serde_json::{Value, json};
 use tokio::process::Command;
+use tokio::time::{Instant, sleep};
 
-use super::bead::{Bead, BeadFilter, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, labels_of};
+use super::bead::{Bead, BeadFilter, MESSAGE, READ, READ_NOTE, SUBJECT_NOTE, TIME_NOTE, label_of_key, labels_of};
 use super::{Keeper, already_archived, failed, not_found};
 use crate::exec::{limits, unanswered};
 
 const LONGEST_CALL: Duration = Duration::from_secs(30);
+/// How long to wait before it is tried again whether the beads are locked.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// Linux allows an argument 128 KiB; this leaves room for its name.
 const LONGEST_ARGUMENT: usize = 100_000;
 const LONGEST_ID: usize = 255;
@@ -86,11 +91,12 @@ impl Program {
         let printed = self.ask(id, arguments, None).await?;
         rows(&printed).ok_or_else(|| unreadable(&arguments[0], &printed))
     }
-}
 
-#[async_trait]
-impl Keeper for Program {
-    async fn create(&self, mut delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
+    async fn create_under(
+        &self,
+        key: Option<&OpenKey>,
+        mut delivery: ProviderDelivery,
+    ) -> Result<ProviderDelivery, ProviderError> {
         delivery.created_at = self.now();
         let title = title_of(&delivery.subject);
         let mut metadata = json!({ "from": delivery.from, TIME_NOTE: rfc3339(delivery.created_at) });
@@ -103,7 +109,7 @@ impl Keeper for Program {
                 return Err(Error::TooLarge { what, size: text.len(), limit: LONGEST_ARGUMENT }.into());
             }
         }
-        let labels: Vec<String> = labels_of(&delivery).iter().map(|label| in_list(label)).collect();
+        let labels: Vec<String> = labels_of(&delivery, key).iter().map(|label| in_list(label)).collect();
         let mut arguments = arguments(&["create", "--json", &title, "-t", MESSAGE]);
         arguments.push(format!("--assignee={}", delivery.to));
         arguments.push(format!("--labels={}", labels.join(",")));
@@ -114,6 +120,47 @@ impl Keeper for Program {
         let id = rows(&printed).and_then(|rows| Some(rows.first()?["id"].as_str()?.to_owned()));
         delivery.id = id.ok_or_else(|| unreadable("create", &printed))?;
         Ok(delivery)
+    }
+
+    /// The turn of one who sends under a key, until it is dropped: `bd` cannot look and write at once.
+    async fn turn(&self) -> Result<File, ProviderError> {
+        let folder = self.folder.join(".beads");
+        let cannot = |problem| failed(format!("cannot lock '{}' ({problem})", folder.display()));
+        let lock = File::open(&folder).map_err(cannot)?;
+        let deadline = Instant::now() + LONGEST_CALL;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(BETWEEN_TRIES).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(failed(format!("'{}' is locked: try again", folder.display())));
+                }
+                Err(TryLockError::Error(problem)) => return Err(cannot(problem)),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Keeper for Program {
+    async fn create(&self, delivery: ProviderDelivery) -> Result<ProviderDelivery, ProviderError> {
+        self.create_under(None, delivery).await
+    }
+
+    async fn create_keyed(&self, delivery: ProviderDelivery, key: &OpenKey) -> Result<KeyedDelivery, ProviderError> {
+        let _turn = self.turn().await?;
+        let mut earlier = self.list(BeadFilter::Under(key, &delivery)).await?;
+        if let Some(open) = earlier.pop_if(|_| key.when_open() == WhenOpen::Skip) {
+            return Ok(KeyedDelivery { delivery: open.delivery, is_new: false });
+        }
+        let delivery = self.create_under(Some(key), delivery).await?;
+        for Bead { delivery: ProviderDelivery { id, .. }, .. } in earlier {
+            let closed = self.ask(&id, &arguments(&["close", "--json", &id]), None).await;
+            closed.map_err(|error| {
+                failed(format!("it was sent as '{}', but '{id}' is not archived: {error}", delivery.id))
+            })?;
+        }
+        Ok(KeyedDelivery { delivery, is_new: true })
     }
 
     async fn get(&self, id: &str) -> Result<Bead, ProviderError> {
@@ -129,6 +176,13 @@ impl Keeper for Program {
         let (named, which) = match wanted {
             BeadFilter::OpenFor("") => ("", vec!["--status=open".to_owned()]),
             BeadFilter::OpenFor(to) => (to, vec![format!("--assignee={to}"), "--status=open".to_owned()]),
+            BeadFilter::Under(key, delivery) => {
+                let label = in_list(&label_of_key(key));
+                (
+                    delivery.to.as_str(),
+                    vec![format!("--label={label}"), format!("--assignee={}", delivery.to), "--status=open".to_owned()],
+                )
+            }
             BeadFilter::Thread(thread) => {
                 let label = in_list(&format!("thread:{thread}"));
                 (thread, vec![format!("--label={label}"), "--all".to_owned()])

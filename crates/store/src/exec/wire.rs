@@ -151,6 +151,7 @@ mod tests {
             awaits_ack: false,
             addressed: Vec::new(),
             archived: false,
+            problems: Vec::new(),
         };
         assert_eq!(delivery(printed), Ok(expected));
     }

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 use formats::Kind;
 use mail::events::{Event, EventKind};
 use mail::messages::{Appended, DeliveryState, Importance, NewMessage, Role, Vouched};
+use mail::reservations::Reserved;
 use mail::transfer::Record;
 
-use crate::channels;
 use crate::prelude::*;
 use crate::tx::{Many, Tx};
-use crate::values::lines_of;
+use crate::values::{lines_of, written_problems};
 use crate::words::kept_words;
+use crate::{channels, open_keys, reservations};
 
 /// SQLite keeps the words in an index of its own.
 const MESSAGE: &str = "
@@ -36,6 +37,8 @@ const WORK: &str = "INSERT INTO work (project_id, work_id, newest) VALUES (?1, ?
 const WORD: &str = "
     INSERT INTO work_word (project_id, work_id, kind, sender_id, place, message_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (project_id, work_id, kind, sender_id, place) DO UPDATE SET message_id = excluded.message_id";
+const OWN_ID: &str = "INSERT INTO own_id (project_id, own_id, message_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+const FAULT: &str = "INSERT INTO fault (message_id, problems) VALUES (?1, ?2)";
 const KEY: &str = "INSERT INTO idempotency (sender_id, key, fingerprint, message_id) VALUES (?1, ?2, ?3, ?4)";
 const ACTIVE: &str = "UPDATE agent SET last_active_at = ?2 WHERE id = ?1 AND last_active_at < ?2";
 
@@ -59,6 +62,10 @@ pub(crate) struct Placed<'a> {
     pub(crate) cc: String,
     pub(crate) subject: &'a str,
     pub(crate) body: &'a str,
+    /// The id that its author gave it in JSON.
+    pub(crate) own_id: Option<Cow<'a, str>>,
+    /// What is wrong with it as a JSON message, if anything is.
+    pub(crate) problems: Option<String>,
     /// Whose deliveries there are, in the sender's order.
     pub(crate) deliveries: Vec<(AgentId, Role, DeliveryState)>,
     /// The number of the event that tells of it.
@@ -91,6 +98,8 @@ impl<'a> Placed<'a> {
             cc: lines_of(named(Role::Cc)),
             subject: &message.subject,
             body: &message.body,
+            own_id: message.json.own_id.as_deref().map(Cow::Borrowed),
+            problems: written_problems(&message.json.problems),
             deliveries: deliveries.collect(),
             seq,
         }
@@ -126,14 +135,16 @@ impl<'a> Placed<'a> {
             cc: lines_of(message.cc.iter().map(String::as_str)),
             subject: &message.subject,
             body: &message.body,
+            own_id: mail::responses::own_id(&message.body).map(Cow::Owned),
+            problems: written_problems(&message.problems),
             deliveries: deliveries.collect(),
             seq,
         }
     }
 }
 
-/// Keeps new messages, but for those whose key was used before. Posts come one at a time: what one is taken in by is looked
-/// up before the others are written.
+/// Keeps new messages, but for those whose key was used before. Posts and messages under an open key come one at a time:
+/// what stands for one is looked up before the others are written.
 pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome<Vec<Appended>> {
     let mut used = used_before(tx, messages).await?;
     let mut answers = Vec::with_capacity(messages.len());
@@ -150,6 +161,10 @@ pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome
             answers.push(Appended::Repeated(first));
             continue;
         }
+        if let Some(open) = open_keys::standing_for(tx, message).await? {
+            answers.push(Appended::Repeated(open));
+            continue;
+        }
         let id = tx.next_message().await?;
         let (seq, created_at) = tx.next_place(message.project, message.now).await?;
         if let Some(key) = &message.idempotency {
@@ -159,13 +174,29 @@ pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome
         placed.push(Placed::of_new(message, id, created_at, seq));
         answers.push(Appended::New { id, created_at });
     }
-    insert(tx, &placed, [keys(&new), activity(&new)]).await?;
-    for (placed, (message, _)) in placed.iter().zip(&new) {
+    insert(tx, &placed, [keys(&new), open_keys::rows(&new), activity(&new)]).await?;
+    for (placed, (message, id)) in placed.iter().zip(&new) {
+        open_keys::replace(tx, message, *id, placed.created_at).await?;
         if let Some(post) = &message.post {
             channels::insert(tx, placed, post, message.now).await?;
         }
     }
     Ok(answers)
+}
+
+/// Keeps a message, tries to reserve what it asks for, and keeps the answer: all of it, or nothing if it is there already.
+pub(crate) async fn append_and_answer(tx: &mut Tx<'_>, message: &NewMessage) -> Outcome<Appended> {
+    let appended = append(tx, &[message]).await?.remove(0);
+    let (Some(response), Appended::New { id, .. }) = (&message.json.response, &appended) else { return Ok(appended) };
+    let mut ended = Vec::new();
+    for attempt in response.attempts() {
+        ended.push(reservations::reserve(tx, attempt.request.clone(), message.now).await?);
+        if let Some(Reserved::Granted(_)) = ended.last() {
+            break;
+        }
+    }
+    append(tx, &[&response.answer(message, *id, &ended)]).await?;
+    Ok(appended)
 }
 
 /// Writes messages that have their numbers, their deliveries and their events, and what refers to them.
@@ -185,7 +216,7 @@ pub(crate) async fn insert<const N: usize>(
             .collect(),
     };
     let [work, word] = work(messages);
-    let mut all = vec![rows(messages, &words), deliveries(messages), work, word];
+    let mut all = vec![rows(messages, &words), deliveries(messages), work, word, own_ids(messages), faults(messages)];
     all.extend(more);
     tx.execute_all(&all).await?;
     for message in messages {
@@ -241,6 +272,16 @@ fn work<'v>(messages: &'v [Placed<'_>]) -> [Many<'v>; 2] {
     let words =
         words.map(|((project, work, kind, sender, place), id)| *values![project, work, kind, sender, place, id]);
     [Many::of(WORK, newest), Many::of(WORD, words)]
+}
+
+fn own_ids<'v>(messages: &'v [Placed<'_>]) -> Many<'v> {
+    let called = messages.iter().filter_map(|message| Some((message, message.own_id.as_deref()?)));
+    Many::of(OWN_ID, called.map(|(message, own_id)| *values![message.project, own_id, message.id]))
+}
+
+fn faults<'v>(messages: &'v [Placed<'_>]) -> Many<'v> {
+    let faulty = messages.iter().filter_map(|message| Some((message.id, message.problems.as_deref()?)));
+    Many::of(FAULT, faulty.map(|(id, problems)| *values![id, problems]))
 }
 
 fn keys<'v>(new: &[(&'v NewMessage, MessageId)]) -> Many<'v> {

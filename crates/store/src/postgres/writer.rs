@@ -187,14 +187,14 @@ async fn run_together(tx: &mut PostgresTx, batch: &mut [Queued], deadline: Durat
             Queued::Other(_, job) => jobs.push(job),
         }
     }
-    messages.sort_by_key(|one| one.message.post.is_some());
-    let plain = messages.partition_point(|one| one.message.post.is_none());
-    let (messages, posts) = messages.split_at_mut(plain);
+    messages.sort_by_key(|one| one.comes_alone());
+    let plain = messages.partition_point(|one| !one.comes_alone());
+    let (messages, single) = messages.split_at_mut(plain);
     if !messages.is_empty() {
         keep_messages(tx, messages).await?;
     }
-    for post in posts.iter_mut().take_while(|_| begun.elapsed() < deadline) {
-        keep_messages(tx, std::slice::from_mut(post)).await?;
+    for one in single.iter_mut().take_while(|_| begun.elapsed() < deadline) {
+        keep_messages(tx, std::slice::from_mut(one)).await?;
     }
     // Whoever is in the way of one is in the way of the next, and all of them wait for their answers.
     for job in jobs.into_iter().take_while(|_| begun.elapsed() < deadline) {

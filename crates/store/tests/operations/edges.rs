@@ -16,6 +16,7 @@ use mail::overview::Listing;
 use mail::presence::{NewPresence, Source};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{NewEnd, Request};
+use mail::responses::JsonFacts;
 use mail::watches::{NewWatch, RunOutcome, RunQuery};
 
 use super::told;
@@ -64,7 +65,9 @@ fn message(now: Timestamp) -> NewMessage {
         door: "test",
         vouched: Vouched::Claimed,
         idempotency: None,
+        open_key: None,
         post: None,
+        json: JsonFacts::default(),
         now,
     }
 }

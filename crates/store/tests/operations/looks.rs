@@ -12,7 +12,7 @@ use mail::projects::ProjectKey;
 use mail::search::query::Query;
 use mail::work::WorkQuery;
 
-use super::words::{NAMES, PROJECTS, QUERIES, THREADS, WORK};
+use super::words::{KEYS, NAMES, PROJECTS, QUERIES, THREADS, WORK};
 use super::{Dice, Known, glances, posts, told};
 
 /// What is asked, chosen at random.
@@ -71,7 +71,11 @@ async fn look_at_mail(kind: usize, question: Question, dice: &mut Dice, store: &
             told(store.inbox(agent, &query).await)
         }
         3 => told(store.outbox(agent, before, limit, dice.maybe()).await),
-        4 => told(store.message(project, message).await),
+        4 => {
+            let called = told(store.message_called(project, dice.one(&KEYS)).await);
+            let answer = told(store.answer_by(agent, message).await);
+            format!("{} {called} {answer}", told(store.message(project, message).await))
+        }
         5 => format!("{} {}", told(store.hops(message).await), told(store.deliveries(message).await)),
         6 => told(store.thread(project, thread, before, limit, dice.maybe()).await),
         7 => {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use formats::Problem;
 use jiff::{SignedDuration, Timestamp};
 use mail::Store;
 use mail::channels::{ChannelName, NewPost};
 use mail::clock::after_seconds;
 use mail::ids::{AgentId, MessageId, ProjectId, TicketId};
-use mail::messages::{Appended, IdempotencyKey, Importance, NewMessage, Role, Vouched};
+use mail::messages::{Appended, IdempotencyKey, Importance, NewMessage, OpenKey, Role, Vouched, WhenOpen};
 use mail::reservations::pattern::Pattern;
 use mail::reservations::{NewEnd, Request, Reserved};
+use mail::responses::{Attempt, FilesAsked, JsonFacts, Matter, Response};
 use mail::watches::answer_key;
 
 use super::words::{CHANNELS, KEYS, PATHS, TEXTS, THREADS, WORK};
@@ -39,15 +41,23 @@ pub async fn send(
         door: "test",
         vouched: dice.one(&[Vouched::Claimed, Vouched::Verified, Vouched::Human]),
         idempotency: key(dice, known, from, reply_to),
+        open_key: dice.maybe().then(|| open_key(dice)),
         post: dice.maybe().then(|| post(dice)),
+        json: json_facts(dice, known, (project, from), now),
         // A clock that is sometimes late.
         now: after_seconds(now, 0).checked_sub(SignedDuration::from_secs(dice.roll(3) as i64 * 20)).unwrap(),
     };
+    let has_response = message.json.response.is_some();
     let appended = store.append(&message).await;
     if let Ok(Appended::New { id, .. }) = appended {
-        known.messages = id.0 as usize;
+        // The answer of the office comes behind it.
+        known.messages = id.0 as usize + usize::from(has_response);
     }
     told(appended)
+}
+
+fn open_key(dice: &mut Dice) -> OpenKey {
+    OpenKey::new(dice.one(&KEYS), dice.one(&[WhenOpen::Skip, WhenOpen::Replace])).unwrap()
 }
 
 fn recipients(dice: &mut Dice, known: &Known, project: ProjectId) -> Vec<(AgentId, String, Role)> {
@@ -86,13 +96,34 @@ fn key(dice: &mut Dice, known: &Known, from: AgentId, reply_to: Option<MessageId
     }
 }
 
-pub async fn reserve(
-    dice: &mut Dice,
-    store: &Arc<dyn Store>,
-    known: &mut Known,
-    (project, agent): (ProjectId, AgentId),
-    now: Timestamp,
-) -> String {
+/// What is known of a message in JSON: its id, its faults, and what the office does because of it.
+fn json_facts(dice: &mut Dice, known: &Known, (project, from): (ProjectId, AgentId), now: Timestamp) -> JsonFacts {
+    if dice.maybe() {
+        return JsonFacts::default();
+    }
+    let problems = problems(dice);
+    let message = formats::json::read(r#"{"type":"file_reservation","task_id":"bd-1"}"#).value.unwrap();
+    let mut attempts = Vec::new();
+    for place in 0..dice.roll(3) {
+        let request = Request { wait_until: None, ticket: None, ..request(dice, known, (project, from), now) };
+        attempts.push(Attempt { request, alternative: place.checked_sub(1) });
+    }
+    let report_id = "msg-3f2b8a10-5c6d-4e7f-8a9b-0c1d2e3f4a5b".to_owned();
+    let matter = Matter::Files(FilesAsked { attempts, skipped: vec![], message, report_id });
+    let response = Response { by: from, to: known.name_of(from).to_owned(), matter };
+    JsonFacts {
+        own_id: dice.maybe().then(|| dice.one(&KEYS).to_owned()),
+        problems,
+        response: dice.maybe().then(|| Box::new(response)),
+    }
+}
+
+/// What is wrong with a message.
+pub fn problems(dice: &mut Dice) -> Vec<Problem> {
+    (0..dice.roll(3)).map(|_| Problem::wrong(dice.one(&THREADS), dice.one(&TEXTS), dice.one(&KEYS))).collect()
+}
+
+fn request(dice: &mut Dice, known: &Known, (project, agent): (ProjectId, AgentId), now: Timestamp) -> Request {
     let mut patterns: Vec<Pattern> = Vec::new();
     for _ in 0..1 + dice.roll(3) {
         let pattern = Pattern::parse(dice.one(&PATHS)).unwrap();
@@ -101,7 +132,7 @@ pub async fn reserve(
         }
     }
     let waits = dice.maybe();
-    let request = Request {
+    Request {
         project,
         agent,
         agent_name: known.name_of(agent).to_owned(),
@@ -111,7 +142,17 @@ pub async fn reserve(
         ttl_seconds: 30 + dice.roll(600) as i64,
         wait_until: waits.then(|| after_seconds(now, dice.roll(300) as i64)),
         ticket: (waits && known.tickets > 0 && dice.maybe()).then(|| dice.number(known.tickets, TicketId)),
-    };
+    }
+}
+
+pub async fn reserve(
+    dice: &mut Dice,
+    store: &Arc<dyn Store>,
+    known: &mut Known,
+    place: (ProjectId, AgentId),
+    now: Timestamp,
+) -> String {
+    let request = request(dice, known, place, now);
     let reserved = store.reserve(&request, now).await;
     if let Ok(Reserved::Waiting { ticket, .. }) = &reserved {
         known.tickets = known.tickets.max(ticket.0 as usize);

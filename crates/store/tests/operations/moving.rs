@@ -121,6 +121,7 @@ fn record(
         door: dice.one(&["mcp", "folder", "elsewhere"]).to_owned(),
         vouched: dice.one(&[Vouched::Claimed, Vouched::Verified, Vouched::Human]),
         created_at,
+        problems: messages::problems(dice),
     };
     Record { human_key, slug, message, deliveries, post }
 }

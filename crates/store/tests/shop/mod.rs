@@ -70,6 +70,7 @@ pub fn draft<'a>(from: &'a str, token: Option<&'a str>) -> Draft<'a> {
         importance: Importance::Normal,
         ack_required: None,
         idempotency_key: None,
+        open_key: None,
         strict: false,
         door: "test",
     }

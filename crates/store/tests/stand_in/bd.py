@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""Stands in for `bd` in tests: the few commands that mail needs, with the habits of the real program.
+"""Stands in for `bd` in tests: the few commands that mail needs, and its own `mail`, with the habits of the real program.
 
 It keeps its beads in `.beads/state.json` below the working directory, under a lock. What the real one does and a caller
 easily forgets: times are cut to whole seconds; titles have limits; lists are newest first, cut at 50, and hide closed
@@ -10,6 +10,7 @@ input; a part of an id finds the bead; a warning stands before an error; errors 
 import fcntl
 import json
 import os
+import shlex
 import sys
 import time
 
@@ -166,9 +167,38 @@ def close(state, options, others):
     return beads
 
 
+def config(words):
+    """`bd config set KEY VALUE` keeps a setting, and `bd config get KEY` prints it."""
+    path = os.path.join(FOLDER, "config.json")
+    kept = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            kept = json.load(file)
+    if words[:1] == ["set"] and len(words) == 3:
+        kept[words[1]] = words[2]
+        with open(path, "w") as file:
+            json.dump(kept, file)
+    elif words[:1] != ["get"] or len(words) != 2:
+        fail("Error: config takes set KEY VALUE or get KEY")
+    return kept.get(words[1], "")
+
+
+def mail(words):
+    """`bd mail …` keeps no mail itself: it hands all words over to the program that `mail.delegate` names."""
+    delegate = shlex.split(config(["get", "mail.delegate"]))
+    if not delegate:
+        fail("Error: no mail provider; set one with: bd config set mail.delegate PROGRAM")
+    os.execvp(delegate[0], delegate + words)
+
+
 def main():
     verbs = {"create": create, "show": show, "list": listed, "update": update, "close": close}
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
+    if verb == "config":
+        print(config(sys.argv[2:]))
+        return
+    if verb == "mail":
+        mail(sys.argv[2:])
     if verb not in verbs:
         fail(f'Error: unknown command "{verb}" for "bd"')
     options, others = parse(verb, sys.argv[2:])

@@ -21,6 +21,11 @@ pub async fn strict() -> Option<(Shared, TempDir)> {
     provider("provider.py")
 }
 
+/// The strict provider as such scripts once were, without deliveries.
+pub async fn older() -> Option<(Shared, TempDir)> {
+    provider("older.py")
+}
+
 /// The careless provider, without deliveries.
 pub async fn sloppy() -> Option<(Shared, TempDir)> {
     provider("sloppy.py")

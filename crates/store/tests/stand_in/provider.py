@@ -17,7 +17,9 @@ class Failure(Exception):
 
 
 class Strict:
-    """How deliveries and failures are printed."""
+    """How deliveries and failures are printed, and whether archived mail is hidden from whoever names it."""
+
+    hides_archived = True
 
     def delivery(self, delivery):
         shown = {key: value for key, value in delivery.items() if key not in ("archived", "micros")}
@@ -42,7 +44,16 @@ class Book:
         self.deliveries = deliveries
         self.dialect = dialect
 
+    def is_hidden(self, delivery):
+        return delivery["archived"] and self.dialect.hides_archived
+
     def find(self, name):
+        delivery = self.find_any(name)
+        if self.is_hidden(delivery):
+            raise self.dialect.not_found(name)
+        return delivery
+
+    def find_any(self, name):
         for delivery in self.deliveries:
             if delivery["id"] == name:
                 return delivery
@@ -72,10 +83,10 @@ class Book:
 
     def thread(self, name):
         thread = next((delivery["thread_id"] for delivery in self.deliveries if delivery["id"] == name), name)
-        return [delivery for delivery in self.deliveries if delivery["thread_id"] == thread]
+        return [one for one in self.deliveries if one["thread_id"] == thread and not self.is_hidden(one)]
 
     def archive(self, name):
-        delivery = self.find(name)
+        delivery = self.find_any(name)
         if delivery["archived"]:
             raise Failure(f"{name} is already archived")
         delivery["archived"] = True

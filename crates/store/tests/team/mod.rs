@@ -11,6 +11,7 @@ use mail::messages::{Appended, Importance, MessageStore, NewMessage, Role, Vouch
 use mail::projects::ProjectStore;
 use mail::reservations::Request;
 use mail::reservations::pattern::Pattern;
+use mail::responses::JsonFacts;
 use store::{Engine, Options, Sqlite};
 
 /// A time so many microseconds after all of this began.
@@ -59,7 +60,9 @@ impl Team {
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,
+            open_key: None,
             post: None,
+            json: JsonFacts::default(),
             now: at(1),
         }
     }

@@ -165,7 +165,7 @@ fn say(
             _ => refused,
         })?;
         if !as_json {
-            warn(&answer.sent.warnings, &answer.sent.problems);
+            warn(&answer.sent.warnings, &answer.sent.message.problems);
         }
         Ok(output::answer(as_json, &told(&answer), || receipt(&answer)))
     })
@@ -177,7 +177,7 @@ fn told(PostedAnswer { sent, external_id, new_mailboxes }: &PostedAnswer) -> Val
     json!({
         "id": message.id.to_string(), "external_id": external_id, "to": message.to, "cc": message.cc,
         "thread_id": message.thread_id, "created_at": message.created_ts.0.to_string(),
-        "new_mailboxes": new_mailboxes, "warnings": sent.warnings, "problems": sent.problems,
+        "new_mailboxes": new_mailboxes, "warnings": sent.warnings, "problems": message.problems,
     })
 }
 

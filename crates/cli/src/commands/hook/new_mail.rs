@@ -100,11 +100,21 @@ impl From<MessageAnswer> for NewMail {
 
 /// What is told of `new_mail`, oldest first; nothing if there is none.
 pub fn text(new_mail: &[NewMail], door: Door) -> Option<String> {
-    let (told, counted) = new_mail.split_at(new_mail.len().min(MOST_TOLD));
-    let first = match new_mail.len() {
+    told(new_mail, "new", door)
+}
+
+/// The same of all that is unread, whether or not it was told before.
+pub fn reminder(unread: &[NewMail], door: Door) -> Option<String> {
+    told(unread, "unread", door)
+}
+
+fn told(mail: &[NewMail], word: &str, door: Door) -> Option<String> {
+    let (told, counted) = mail.split_at(mail.len().min(MOST_TOLD));
+    let first = match mail.len() {
         0 => return None,
-        1 => "You have a new message.".to_owned(),
-        count => format!("You have {count} new messages."),
+        1 if word == "unread" => "You have an unread message.".to_owned(),
+        1 => format!("You have a {word} message."),
+        count => format!("You have {count} {word} messages."),
     };
     let more = match counted.len() {
         0 => String::new(),

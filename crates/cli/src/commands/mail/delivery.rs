@@ -55,7 +55,8 @@ fn row(delivery: &ProviderDelivery, now: Timestamp, is_narrow: bool) -> [Cell; 6
     } else {
         (ago(delivery.created_at, now), [importance, wants_ack("wants ack")])
     };
-    let flags: Vec<&str> = flags.into_iter().flatten().collect();
+    let malformed = (!delivery.problems.is_empty()).then_some("malformed");
+    let flags: Vec<&str> = flags.into_iter().flatten().chain(malformed).collect();
     let urgent = Style::new().fg_color(Some(AnsiColor::Red.into()));
     [
         if delivery.read { Cell::default() } else { UNREAD.to_owned().into() },
@@ -126,6 +127,9 @@ impl Seen {
         }
         if delivery.awaits_ack && self.is_own {
             say("Wants:", &format!("an acknowledgement, given with: postrider mail ack {}", word(&delivery.id)));
+        }
+        for problem in &delivery.problems {
+            say("Problem:", problem);
         }
         format!("{}\n\n{}", lines.join("\n"), text::lines(&delivery.body))
     }
@@ -201,6 +205,7 @@ mod tests {
             awaits_ack: false,
             addressed: Vec::new(),
             archived: false,
+            problems: Vec::new(),
         }
     }
 
@@ -227,7 +232,8 @@ mod tests {
         let read =
             ProviderDelivery { read: true, created_at: "2026-01-11T13:00:00Z".parse().unwrap(), ..delivery("3") };
         let urgent = ProviderDelivery { priority: Some(1), awaits_ack: true, ..delivery("17.2") };
-        let table = table(&[read, urgent], now(), &WIDE);
+        let odd = ProviderDelivery { problems: vec!["x".to_owned()], ..delivery("18") };
+        let table = table(&[read, urgent, odd], now(), &WIDE);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(
             lines,
@@ -235,6 +241,7 @@ mod tests {
                 "   ID    FROM      SUBJECT                WHEN       FLAGS",
                 "   3     GreenDog  Who takes the parser?  3 h ago",
                 "*  17.2  GreenDog  Who takes the parser?  2 min ago  urgent, wants ack",
+                "*  18    GreenDog  Who takes the parser?  2 min ago  malformed",
             ]
         );
     }
@@ -248,6 +255,7 @@ mod tests {
             awaits_ack: true,
             addressed: Vec::new(),
             archived: false,
+            problems: vec!["Missing required field: task_id".to_owned()],
             ..delivery("17")
         };
         let text = seen(full).whole(now());
@@ -255,7 +263,8 @@ mod tests {
                     Sent:     2 min ago (2026-01-11 16:27:59Z)\n";
         assert!(text.starts_with(head), "{text}");
         assert!(text.contains("\nAnswers:  12\nPriority: high\nWants:    an acknowledgement"), "{text}");
-        assert!(text.ends_with("mail ack 17\n\nI would.\n\nReally."), "{text}");
+        let end = "mail ack 17\nProblem:  Missing required field: task_id\n\nI would.\n\nReally.";
+        assert!(text.ends_with(end), "{text}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::DeliveryId;
 use mail::messages::Vouched;
-use mail::provider::{Count, ProviderDelivery};
+use mail::provider::{Count, ProviderDelivery, ProviderError};
 use mail::search::query::LANGUAGE;
 use serde_json::{Value, json};
 
@@ -24,22 +24,12 @@ use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen};
 use crate::post_office::{PostOffice, Refused};
 
-/// What says that there is no mail.
-const NO_MAIL: u8 = 3;
-
 const INBOX_EXAMPLES: &str = "\
 A star marks what is unread.
 
 Examples:
   postrider mail inbox
   postrider mail inbox --limit 10 --json";
-
-/// What stands below the help of `check`.
-pub const CHECK_EXAMPLES: &str = "\
-Exit codes: 0 there is unread mail, 3 there is none (and nothing is printed), 1 it could not be found out.
-
-Example:
-  postrider mail check && postrider mail inbox";
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:
@@ -57,11 +47,22 @@ const FOUND: Layout<5> = Layout {
 #[derive(Args, Debug)]
 #[command(after_help = INBOX_EXAMPLES)]
 pub struct Inbox {
+    /// Whose mail [default: yours]
+    #[arg(id = "mailbox", value_name = "NAME")]
+    pub name: Option<String>,
     /// Also what was read, as 'postrider mail all' shows it
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     limit: Limit,
+}
+
+/// Count open mail.
+#[derive(Args, Debug)]
+pub struct Tell {
+    /// Whose mail [default: yours]
+    #[arg(id = "mailbox", value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 /// How much is listed.
@@ -87,10 +88,21 @@ pub struct Search {
 impl Inbox {
     /// Prints the list.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        if self.all {
+        if self.all && !self.is_enveloped(visit) {
             return all(visit, &self.limit).await;
         }
-        Ok(deliveries(visit, self.limit.of(&visit.provider().inbox(&visit.who.name).await?), "No unread mail."))
+        let provider = visit.provider();
+        let found = if self.all { provider.all(&visit.who.name).await } else { provider.inbox(&visit.who.name).await }?;
+        let found = self.limit.of(&found);
+        if self.is_enveloped(visit) {
+            let messages: Value = found.iter().map(delivery::to_value).collect();
+            return Ok(output::answer(true, &envelope(json!({ "messages": messages })), String::new));
+        }
+        Ok(deliveries(visit, found, "No unread mail."))
+    }
+
+    fn is_enveloped(&self, visit: &Visit<'_>) -> bool {
+        self.name.is_some() && visit.as_json
     }
 }
 
@@ -125,24 +137,30 @@ impl Limit {
     }
 }
 
-/// Prints how much is open, and how much of it unread.
-pub async fn count(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-    let Count { total, unread } = visit.provider().count(&visit.who.name).await?;
-    let json = json!({ "total": total, "unread": unread });
-    Ok(output::answer(visit.as_json, &json, || format!("{unread} unread, {total} in all")))
+impl Tell {
+    /// Prints how much is open, and how much of it unread.
+    pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
+        let Count { total, unread } = visit.provider().count(&visit.who.name).await?;
+        let json = json!({ "total": total, "unread": unread });
+        let json = if self.name.is_some() { envelope(json) } else { json };
+        Ok(output::answer(visit.as_json, &json, || format!("{unread} unread, {total} in all")))
+    }
 }
 
-/// Prints how much is unread; nothing at all if nothing is.
-pub async fn check(visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
+/// What programs of Gas City read, who name whose mail they mean.
+pub fn envelope(mut answer: Value) -> Value {
+    answer["schema_version"] = json!(1);
+    answer["ok"] = json!(true);
+    answer
+}
+
+/// How much is unread.
+pub async fn unread(visit: &Visit<'_>) -> Result<usize, ProviderError> {
     // Our own office counts without loading the mail; others may not be able to count.
-    let unread = match visit.mailbox.post_office() {
-        Some(_) => visit.provider().count(&visit.who.name).await?.unread,
-        None => visit.provider().check(&visit.who.name).await?.len(),
-    };
-    if unread == 0 {
-        return Ok(ExitCode::from(NO_MAIL));
+    match visit.mailbox.post_office() {
+        Some(_) => Ok(visit.provider().count(&visit.who.name).await?.unread),
+        None => Ok(visit.provider().check(&visit.who.name).await?.len()),
     }
-    Ok(output::answer(visit.as_json, &json!({ "unread": unread }), || format!("{unread} unread")))
 }
 
 impl Search {

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use api::FetchInbox;
-use api::answers::{MessageAnswer, ProblemAnswer, RecipientAnswer, SentAnswer, WarningAnswer};
+use api::answers::{FilesAnswer, MessageAnswer, ProblemAnswer, RecipientAnswer, SentAnswer, WarningAnswer};
+use api::{FetchInbox, SentMailAnswer};
 use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::ProviderDelivery;
@@ -41,25 +41,37 @@ pub struct Sent {
     pub threads: Vec<String>,
     /// When, RFC 3339.
     created_at: String,
+    /// Whether it was sent now, and not open under its key before.
+    is_new: bool,
     /// Whether the sender waits for an acknowledgement.
     pub wants_ack: bool,
     /// What its sender should think about.
     warnings: Vec<WarningAnswer>,
     /// What is wrong with it as a typed message.
     problems: Vec<ProblemAnswer>,
+    /// What became of the files that it asks for.
+    reservation: Option<FilesAnswer>,
 }
 
 impl From<SentAnswer> for Sent {
-    fn from(SentAnswer { message, warnings, problems, .. }: SentAnswer) -> Self {
+    fn from(SentAnswer { message, warnings, reservation, .. }: SentAnswer) -> Self {
         Self {
             ids: vec![message.id.to_string()],
             to: message.to.into_iter().chain(message.cc).collect(),
             threads: vec![message.thread_id],
             created_at: message.created_ts.0.to_string(),
+            is_new: true,
             wants_ack: message.ack_required,
             warnings,
-            problems,
+            problems: message.problems,
+            reservation,
         }
+    }
+}
+
+impl From<SentMailAnswer> for Sent {
+    fn from(SentMailAnswer { is_new, sent }: SentMailAnswer) -> Self {
+        Self { is_new, ..sent.into() }
     }
 }
 
@@ -70,10 +82,17 @@ impl Sent {
             to: deliveries.iter().map(|delivery| delivery.to.clone()).collect(),
             threads: deliveries.iter().map(|delivery| delivery.thread.clone()).collect(),
             created_at: deliveries.first().map(|delivery| delivery.created_at.to_string()).unwrap_or_default(),
+            is_new: true,
             wants_ack: false,
             warnings: Vec::new(),
             problems: Vec::new(),
+            reservation: None,
         }
+    }
+
+    /// The same, if nothing was sent, for this is open.
+    pub fn still_open(self) -> Self {
+        Self { is_new: false, ..self }
     }
 
     /// Tells what was sent, and the answer if that is waited for.
@@ -81,7 +100,7 @@ impl Sent {
         if !visit.as_json {
             warn(&self.warnings, &self.problems);
         }
-        if afterwards.notify {
+        if afterwards.notify && self.is_new {
             self.notify(visit);
         }
         let Some(seconds) = afterwards.wait else {
@@ -146,6 +165,12 @@ impl Sent {
         if self.ids.len() > 1 {
             value["ids"] = json!(self.ids);
         }
+        if !self.is_new {
+            value["sent"] = json!(false);
+        }
+        if let Some(reservation) = &self.reservation {
+            value["reservation"] = json!(reservation);
+        }
         value
     }
 
@@ -153,6 +178,10 @@ impl Sent {
     pub fn receipt(&self) -> String {
         let noun = if self.ids.len() == 1 { "Message" } else { "Messages" };
         let verb = if self.ids.len() == 1 { "is" } else { "are" };
+        if !self.is_new {
+            let receipt = format!("Nothing was sent: with this key, {} {verb} still open.", self.ids.join(", "));
+            return text::unbroken(&receipt);
+        }
         let mut receipt = format!("{noun} {} {verb} sent to {}", self.ids.join(", "), self.to.join(", "));
         match self.threads.as_slice() {
             [thread] if !thread.is_empty() => receipt.push_str(&format!(", in thread '{thread}'.")),
@@ -161,7 +190,11 @@ impl Sent {
         if self.wants_ack {
             receipt.push_str(" It asks for an acknowledgement.");
         }
-        text::unbroken(&receipt)
+        let receipt = text::unbroken(&receipt);
+        match &self.reservation {
+            Some(reservation) => format!("{receipt}\n{}", text::unbroken(&reservation.message)),
+            None => receipt,
+        }
     }
 }
 
@@ -313,6 +346,7 @@ mod tests {
             awaits_ack: false,
             addressed: Vec::new(),
             archived: false,
+            problems: Vec::new(),
         }
     }
 

@@ -1,25 +1,27 @@
 //! Sending and answering.
 //!
 //! Our own office takes one message for all recipients; other backends take a delivery for each, and refuse what they
-//! do not know. What is told afterwards is in `receipt`.
+//! do not know. A message has a subject, a text, or both; without a subject the text may stand behind the recipient, as
+//! in Gas City. What is told afterwards is in `receipt`.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use api::{ReplyMessage, SendMessage};
+use api::{ReplyMessage, SendMail, SendMessage, Whois};
 use clap::Args;
 use mail::agents::EVERYONE;
+use mail::error::shown;
 use mail::mailboxes::DeliveryId;
-use mail::messages::Importance;
-use mail::provider::{ProviderError, Words};
+use mail::messages::{Importance, OpenKey, WhenOpen};
+use mail::provider::{KeyedDelivery, ProviderError, Words};
 
-use super::super::given::{Body, recipient};
+use super::super::given::{Body, MessageBody, recipient, written};
 use super::super::in_name::InName;
 use super::Visit;
 use super::receipt::Sent;
 use crate::output::{self, text};
-use crate::post_office::Refused;
+use crate::post_office::{PostOffice, Refused};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -27,9 +29,11 @@ Examples:
   postrider mail send BlueLake GreenDog --cc RedFox -s 'The plan' < plan.md
   postrider mail send --all -s 'Freeze at noon' -m 'Please push before.' --ack --importance high
   postrider mail send BlueLake -s 'Which port?' -m 'For the tests.' --wait=300
+  postrider mail send BlueLake 'The build is green.'
+  postrider mail send BlueLake -s 'The disk is full' --dedup disk-full
 
 With --wait an answer is printed and marked read; with --ack an acknowledgement ends the wait too. When neither comes in
-time, the exit code is 1.";
+time, the exit code is 1. A key of --dedup and --supersede counts within the sender; what was archived is not open.";
 
 const REPLY_EXAMPLES: &str = "\
 Examples:
@@ -40,7 +44,7 @@ Examples:
 #[derive(Args, Debug)]
 pub struct Afterwards {
     /// Nudge whoever gets it, unless they read it first; see 'postrider nudge --help'
-    #[arg(long)]
+    #[arg(long, visible_alias = "nudge")]
     pub notify: bool,
     /// Wait for the answer, so many seconds [default: 60, at most 3600]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "60",
@@ -52,9 +56,9 @@ pub struct Afterwards {
 #[derive(Args, Debug)]
 #[command(after_help = SEND_EXAMPLES)]
 pub struct Send {
-    /// Who gets it
-    #[arg(value_name = "TO", value_delimiter = ',', value_parser = recipient)]
-    names: Vec<String>,
+    /// Who gets it; without a subject, the text may stand behind the name
+    #[arg(value_name = "TO")]
+    words: Vec<String>,
     /// Who gets it, the same as TO
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient)]
     to: Vec<String>,
@@ -62,11 +66,14 @@ pub struct Send {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = recipient)]
     cc: Vec<String>,
     /// Everybody in the project gets it, except you
-    #[arg(long, conflicts_with_all = ["names", "to", "cc"])]
+    #[arg(long, conflicts_with_all = ["to", "cc"])]
     all: bool,
+    /// Who sends, the same as --as
+    #[arg(long, value_name = "NAME")]
+    pub from: Option<String>,
     /// The subject
     #[arg(short, long, value_name = "SUBJECT", allow_hyphen_values = true)]
-    subject: String,
+    subject: Option<String>,
     #[command(flatten)]
     body: Body,
     /// Ask for an acknowledgement
@@ -81,8 +88,17 @@ pub struct Send {
     /// Makes a repetition safe: what has the same key is sent once
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Not sent while its recipients have one open that you sent with the same key
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["supersede", "idempotency_key"])]
+    dedup: Option<String>,
+    /// Archives the earlier ones that you sent its recipients with the same key
+    #[arg(long, value_name = "KEY", conflicts_with = "idempotency_key")]
+    supersede: Option<String>,
     #[command(flatten)]
     afterwards: Afterwards,
+    /// Whether the text stood behind the recipient.
+    #[arg(skip)]
+    is_text_a_word: bool,
 }
 
 /// Answer a message, in its thread.
@@ -97,6 +113,9 @@ pub struct Reply {
     /// Its text.
     #[command(flatten)]
     pub body: Body,
+    /// Who answers, the same as --as
+    #[arg(long, value_name = "NAME")]
+    pub from: Option<String>,
     /// Ask for an acknowledgement
     #[arg(long)]
     ack: bool,
@@ -105,37 +124,98 @@ pub struct Reply {
 }
 
 impl Send {
-    /// What there is to write, if it is clear to whom.
-    pub fn checked(&self) -> anyhow::Result<&Body> {
-        if self.subject.trim().is_empty() {
-            bail!("the subject is empty; say what it is about with -s SUBJECT");
+    /// Settles which words are names and which are text, and reads the text, if it is clear to whom.
+    pub fn settle(&mut self) -> anyhow::Result<MessageBody> {
+        let text = self.text_among_words();
+        for word in std::mem::take(&mut self.words) {
+            let names: Result<Vec<String>, String> = word.split(',').map(recipient).collect();
+            self.to.extend(names.map_err(anyhow::Error::msg)?);
         }
-        if !self.all && self.recipients().is_empty() {
+        let mut seen = HashSet::new();
+        self.to.retain(|name| seen.insert(name.clone()));
+        if self.all && !self.to.is_empty() {
+            bail!("--all is everybody, so that nobody is to be named beside it");
+        }
+        if !self.all && self.to.is_empty() {
             bail!("nobody is named to send to; name them, as in 'postrider mail send BlueLake', or pass --all");
         }
-        Ok(&self.body)
+        self.is_text_a_word = text.is_some();
+        match (&self.subject, text) {
+            (None, Some(text)) => written(Some(&text), "behind the name"),
+            (None, None) if self.body.is_given() => self.body.read(),
+            (None, None) => bail!("the subject is missing; say what it is about with -s SUBJECT"),
+            (Some(subject), _) if subject.trim().is_empty() => {
+                bail!("the subject is empty; say what it is about with -s SUBJECT")
+            }
+            (Some(_), _) => self.body.read_if_any(),
+        }
+    }
+
+    /// The text that stands behind the recipient, where there is neither a subject nor a text with -m.
+    fn text_among_words(&mut self) -> Option<String> {
+        let names_somebody = self.all || !self.to.is_empty();
+        let is_form = self.subject.is_none() && !self.body.is_given();
+        let has_text = is_form && self.words.len() == if names_somebody { 1 } else { 2 };
+        if has_text { self.words.pop() } else { None }
     }
 
     /// Sends it, and waits for the answer if that is wanted.
     pub async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {
+        if body.is_empty() && !visit.as_json {
+            output::note("The message has no text, only its subject.");
+        }
+        let key = self.key().transpose().map_err(ProviderError::from)?;
         let sent = match visit.mailbox.post_office() {
-            Some(office) => office.ask(self.request(visit, body)).await?.into(),
-            None => self.elsewhere(visit, body).await?,
+            Some(office) => self.by_office(visit, office, key, body).await?,
+            None => self.elsewhere(visit, key.as_ref(), body).await?,
         };
         sent.told(visit, &self.afterwards).await
     }
 
-    /// The names that were given, each once.
-    fn recipients(&self) -> Vec<String> {
-        let mut seen = HashSet::new();
-        self.names.iter().chain(&self.to).filter(|name| seen.insert(*name)).cloned().collect()
+    async fn by_office(
+        &self,
+        visit: &Visit<'_>,
+        office: &PostOffice,
+        key: Option<OpenKey>,
+        body: &str,
+    ) -> Result<Sent, Refused> {
+        if self.is_text_a_word && !body.contains(char::is_whitespace) {
+            self.check_text(visit, office, body).await?;
+        }
+        if key.is_none() && self.subject.is_some() && !body.is_empty() {
+            return Ok(office.ask(self.request(visit, body)).await?.into());
+        }
+        let SendMessage { to, cc, subject, body_md, thread_id, importance, ack_required, idempotency_key, .. } =
+            self.request(visit, body);
+        let replaces = self.supersede.is_some();
+        let key = key.map(|key| key.as_str().to_owned());
+        let request = SendMail { to, cc, subject, body_md, thread_id, importance, ack_required, ..SendMail::default() };
+        let request = SendMail { idempotency_key, key, replaces, ..request };
+        Ok(office.ask(request.by(visit.actor())).await?.into())
+    }
+
+    /// Of two agents that are named without a subject, the second is no text.
+    async fn check_text(&self, visit: &Visit<'_>, office: &PostOffice, body: &str) -> Result<(), Refused> {
+        let whois = Whois { project_key: visit.project.to_owned(), agent_name: body.to_owned() };
+        if office.ask(whois).await.is_err() {
+            return Ok(());
+        }
+        let message = format!("'{}' is an agent, and stands where the text would be", shown(body));
+        let hint = "To write to both, say what it is about with -s SUBJECT. To send this word, pass it with -m.";
+        Err(Refused::new("INVALID_ARGUMENT", &message, hint))
+    }
+
+    /// The key of which the recipients have one message open.
+    fn key(&self) -> Option<Result<OpenKey, mail::Error>> {
+        let skip = self.dedup.as_deref().map(|key| OpenKey::new(key, WhenOpen::Skip));
+        skip.or_else(|| self.supersede.as_deref().map(|key| OpenKey::new(key, WhenOpen::Replace)))
     }
 
     fn request(&self, visit: &Visit<'_>, body: &str) -> SendMessage {
         let request = SendMessage {
-            to: if self.all { vec![EVERYONE.to_owned()] } else { self.recipients() },
+            to: if self.all { vec![EVERYONE.to_owned()] } else { self.to.clone() },
             cc: self.cc.clone(),
-            subject: self.subject.clone(),
+            subject: self.subject.clone().unwrap_or_default(),
             body_md: body.to_owned(),
             thread_id: self.thread.clone(),
             importance: self.importance.clone(),
@@ -146,15 +226,22 @@ impl Send {
         request.by(visit.actor())
     }
 
-    async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<Sent> {
+    async fn elsewhere(&self, visit: &Visit<'_>, key: Option<&OpenKey>, body: &str) -> anyhow::Result<Sent> {
         if let Some(verb) = self.unknown_elsewhere() {
             return Err(ProviderError::Unsupported { verb }.into());
         }
-        let mut deliveries = Vec::new();
-        for name in self.recipients() {
-            let words = Words { from: &visit.who.name, subject: &self.subject, body };
-            match visit.provider().send(&name, words).await {
-                Ok(delivery) => deliveries.push(delivery),
+        let (mut deliveries, mut standing) = (Vec::new(), Vec::new());
+        for name in &self.to {
+            let words = Words { from: &visit.who.name, subject: self.subject.as_deref().unwrap_or_default(), body };
+            let sent = match key {
+                Some(key) => visit.provider().send_keyed(name, words, key).await,
+                None => {
+                    visit.provider().send(name, words).await.map(|delivery| KeyedDelivery { delivery, is_new: true })
+                }
+            };
+            match sent {
+                Ok(KeyedDelivery { delivery, is_new: true }) => deliveries.push(delivery),
+                Ok(KeyedDelivery { delivery, is_new: false }) => standing.push(delivery),
                 Err(error) => {
                     if !deliveries.is_empty() {
                         output::note(&text::lines(&Sent::of_deliveries(&deliveries).receipt()));
@@ -162,6 +249,9 @@ impl Send {
                     return Err(error.into());
                 }
             }
+        }
+        if deliveries.is_empty() {
+            return Ok(Sent::of_deliveries(&standing).still_open());
         }
         Ok(Sent::of_deliveries(&deliveries))
     }
@@ -175,8 +265,7 @@ impl Send {
                 "Others join with: postrider join NAME",
             );
         }
-        let names = self.recipients();
-        let unknown = names.iter().chain(&self.cc).find(|name| refused.message.contains(&format!("'{name}'")));
+        let unknown = self.to.iter().chain(&self.cc).find(|name| refused.message.contains(&format!("'{name}'")));
         match unknown.filter(|_| refused.code == "AGENT_NOT_FOUND") {
             Some(name) if self.afterwards.wait.is_some() && name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 refused.hinted(&format!("To wait so many seconds, write --wait={name}."))

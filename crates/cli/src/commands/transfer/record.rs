@@ -1,7 +1,7 @@
 //! One message as a line of JSON.
 
 use anyhow::{Context, bail, ensure};
-use formats::Kind;
+use formats::{Kind, Problem};
 use jiff::Timestamp;
 use mail::agents::AgentName;
 use mail::channels::{ChannelName, NewPost, Origin};
@@ -33,10 +33,21 @@ pub struct ExportLine {
     work_id: Option<String>,
     door: String,
     vouched: String,
+    /// What was wrong with it as a message in JSON.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<ProblemLine>,
     deliveries: Vec<DeliveryLine>,
     /// Only of what was said in a channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     post: Option<PostLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProblemLine {
+    path: String,
+    found: Option<String>,
+    wanted: String,
 }
 
 /// What makes a message a post.
@@ -93,9 +104,22 @@ impl From<Record> for ExportLine {
             work_id: message.work_id,
             door: message.door,
             vouched: message.vouched.as_str().to_owned(),
+            problems: message.problems.into_iter().map(ProblemLine::from).collect(),
             deliveries: deliveries.into_iter().map(DeliveryLine::from).collect(),
             post: post.map(PostLine::from),
         }
+    }
+}
+
+impl From<Problem> for ProblemLine {
+    fn from(Problem { path, found, wanted }: Problem) -> Self {
+        Self { path, found, wanted }
+    }
+}
+
+impl From<ProblemLine> for Problem {
+    fn from(ProblemLine { path, found, wanted }: ProblemLine) -> Self {
+        Self { path, found, wanted }
     }
 }
 
@@ -164,6 +188,7 @@ impl TryFrom<ExportLine> for Record {
             door: line.door,
             vouched: known("vouched", &line.vouched, vouched)?,
             created_at: time(&line.created_ts)?,
+            problems: line.problems.into_iter().map(Problem::from).collect(),
         };
         let deliveries = line.deliveries.into_iter().map(Delivery::try_from).collect::<anyhow::Result<_>>()?;
         let human_key = ProjectKey::parse_path(&line.project)?.as_str().to_owned();

@@ -56,6 +56,7 @@ fn details(item: &WorkAnswer, now: Timestamp) -> Vec<(&'static str, String)> {
         ("step", detail.step.clone()),
         ("status", detail.status.clone()),
         ("context", percent(detail.context_usage.map(f64::from))),
+        ("expected", detail.estimated_completion_ts.as_ref().map(|time| at(time.0)).unwrap_or_default()),
     ];
     if let Some(help) = &detail.help {
         details.extend([

@@ -21,9 +21,8 @@ use crate::messages::Importance;
 use crate::office::messages::Draft;
 use crate::office::{Claim, Office, Sent};
 use crate::projects::Project;
+use crate::responses::{OFFICE_AGENT, report_id};
 
-/// Who answers for the office itself.
-const OFFICE_AGENT: &str = "postrider";
 /// How old a message with faults may be for its author to be told. Whoever left a folder of old ones is not waiting.
 const REPORTED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// How much a document may hold beside its text, in bytes.
@@ -281,11 +280,15 @@ impl Office {
 fn error_report(arrival: Arrival<'_>) -> Option<ChannelMessage> {
     let said = arrival.said;
     let read = json::read(json::find_in(&said.text)?);
-    let is_meant = |message: &json::Message| message.kind().is_some_and(|kind| kind != json::Type::ErrorReport);
+    let is_meant = |message: &json::Message| match message.kind() {
+        Some(kind) => kind != json::Type::ErrorReport,
+        // Of an unknown type, or none: whoever says who it is, or under which id, means a message.
+        None => message.sender_id().is_some() || message.message_id().is_some(),
+    };
     read.value.as_ref().filter(|message| is_meant(message))?;
     let rejection = json::rejection(&read)?;
-    let hex = blake3::hash(format!("{}\n{}\n{}", arrival.channel, arrival.name, said.text).as_bytes()).to_hex();
-    let message_id = format!("msg-{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
+    let hash = blake3::hash(format!("{}\n{}\n{}", arrival.channel, arrival.name, said.text).as_bytes());
+    let (hex, message_id) = (hash.to_hex(), report_id(hash));
     // Names are sorted by their time, and an answer comes behind what it answers.
     let time = Timestamp::from_millisecond(said.timestamp.as_millisecond() + 1).ok()?;
     let timestamp = rfc3339(time);

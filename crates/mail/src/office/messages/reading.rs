@@ -10,7 +10,7 @@ use formats::{Kind, Parsed, Problem, Typed, json, markdown, secrets};
 
 use super::send::Draft;
 use crate::channels::is_outside;
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::messages::Message;
 use crate::office::{Office, Secrets};
 use crate::work;
@@ -51,6 +51,14 @@ pub(in crate::office) struct Reading {
     /// Whether its sender's next word of that kind takes its place on the board.
     pub(super) is_passing: bool,
     pub(in crate::office) notes: Notes,
+    /// The message in JSON that it is meant as.
+    pub(super) json: Option<JsonBody>,
+}
+
+/// A body that is meant as a message in JSON.
+pub(super) struct JsonBody {
+    /// None if it cannot be read as an object.
+    pub(super) message: Option<json::Message>,
 }
 
 impl Office {
@@ -72,9 +80,11 @@ impl Office {
     fn read_as(&self, draft: &Draft<'_>, subject: &str, answered: Option<&Message>) -> Result<Reading, Error> {
         let secrets = self.look_for_secrets(draft)?;
         let mut typed = Typed::read(subject, draft.body);
+        typed.problems.extend(wrong_sender(&typed.value, draft.from.name));
         if !secrets.is_empty() {
             withhold(&mut typed.problems);
         }
+        log_unknown_type(draft, &typed.value, !secrets.is_empty());
         if draft.strict && !typed.problems.is_empty() {
             let mut rejection = rejection_of(&typed);
             if let Some(rejection) = rejection.as_mut().filter(|_| !secrets.is_empty()) {
@@ -90,8 +100,9 @@ impl Office {
         let is_whole = !typed.value.is_about_no_work()
             && problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
         let kind = own.or_else(|| self.helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
+        let json = if is_meant { json_body(&typed.value) } else { None };
         let is_passing = work::will_pass(kind, typed.value);
-        Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets } })
+        Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets }, json })
     }
 
     /// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a
@@ -114,6 +125,9 @@ impl Office {
         Ok(found)
     }
 }
+
+/// What stands for what may be a secret.
+const WITHHELD: &str = "[withheld: there is a secret in the message]";
 
 /// Where a typed message names its work.
 pub(super) const NAMES_OF_WORK: [&str; 3] = ["bead_id", "issue_id", "task_id"];
@@ -147,6 +161,32 @@ fn is_meant_as_one(subject: &str, typed: &Typed) -> bool {
     }
 }
 
+fn json_body(typed: &Typed) -> Option<JsonBody> {
+    match typed {
+        Typed::Markdown(_) => None,
+        Typed::Json { message, .. } => Some(JsonBody { message: Some(message.clone()) }),
+        Typed::BrokenJson { .. } => Some(JsonBody { message: None }),
+    }
+}
+
+/// The problem of a message that says that another sent it.
+fn wrong_sender(typed: &Typed, sender: &str) -> Option<Problem> {
+    let Typed::Json { message, .. } = typed else { return None };
+    let named = message.sender_id().filter(|named| *named != sender)?;
+    Some(Problem::wrong("sender_id", named, format!("'{sender}', the name of who sends it")))
+}
+
+/// Tells the operator which types agents use that nobody knows.
+fn log_unknown_type(draft: &Draft<'_>, typed: &Typed, has_secret: bool) {
+    let Typed::Json { message, .. } = typed else { return };
+    if message.kind().is_some() || !is_meant_as_one(draft.subject, typed) {
+        return;
+    }
+    let named = if has_secret { WITHHELD.to_owned() } else { shown(message.type_name()) };
+    let (sender, project) = (shown(draft.from.name), shown(draft.project_key));
+    tracing::warn!(r#type = named, sender, project, door = draft.door, "a message has an unknown type");
+}
+
 fn rejection_of(typed: &Parsed<Typed>) -> Option<Rejection> {
     let message = match &typed.value {
         Typed::Markdown(_) => return None,
@@ -157,8 +197,8 @@ fn rejection_of(typed: &Parsed<Typed>) -> Option<Rejection> {
 }
 
 /// A problem shows what was found, cut short, and that may be part of the secret.
-fn withhold(problems: &mut [Problem]) {
+pub(super) fn withhold(problems: &mut [Problem]) {
     for problem in problems {
-        problem.found = problem.found.take().map(|_| "[withheld: there is a secret in the message]".to_owned());
+        problem.found = problem.found.take().map(|_| WITHHELD.to_owned());
     }
 }

@@ -3,21 +3,20 @@
 use formats::channel::Content;
 use formats::{Kind, Problem, markdown};
 
+use super::check_thread;
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
-use super::{check_label, check_thread};
 use crate::agents::{Agent, EVERYONE};
 use crate::channels::{self, ChannelName, NewPost, SIGN};
-use crate::error::{Error, check_text, shown};
+use crate::error::{Error, check_label, check_text, shown};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{Appended, IdempotencyKey, Importance, Message, NewMessage, Role, Vouched};
+use crate::messages::{Appended, IdempotencyKey, Importance, LONGEST_KEY, Message, NewMessage, OpenKey, Role, Vouched};
 use crate::office::people::check_not_retired;
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
+use crate::responses::OFFICE_AGENT;
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
-/// The longest idempotency key, in bytes.
-const LONGEST_KEY: usize = 256;
 /// How many agents `all` may reach.
 const MOST_EVERYONE: usize = 100_000;
 
@@ -46,6 +45,8 @@ pub struct Draft<'a> {
     pub ack_required: Option<bool>,
     /// The key against sending twice.
     pub idempotency_key: Option<&'a str>,
+    /// The key of which the recipients have one message open.
+    pub open_key: Option<OpenKey>,
     /// Whether to refuse it unless it is a typed message without fault.
     pub strict: bool,
     /// The door it came in by.
@@ -85,6 +86,8 @@ pub struct Sent {
     pub is_new: bool,
     /// Whom it is addressed to and nobody knew before: they have a mailbox now. A misspelt name may be among them.
     pub new_mailboxes: Vec<String>,
+    /// What the office wrote to the sender of a message that asks for files: what was granted, or who holds it.
+    pub reservation: Option<Message>,
 }
 
 impl Office {
@@ -151,6 +154,8 @@ impl Office {
         }
         let reply_to = answered.map(|answered| answered.id);
         let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
+        let json = self.examine(&project, &sender, &draft, &mut reading, answered).await?;
+        let asked_of = json.asked_of();
         let new = NewMessage {
             project: project.id,
             from: sender.id,
@@ -170,18 +175,21 @@ impl Office {
             idempotency: draft
                 .idempotency_key
                 .map(|key| IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(&draft, reply_to, &post) }),
+            open_key: draft.open_key.clone(),
             post,
+            json,
             now: self.clock.now(),
         };
         match self.store.append(&new).await? {
             Appended::New { id, created_at } => {
-                let woken: Vec<AgentId> = new.recipients.iter().map(|(agent, ..)| *agent).collect();
-                // A lost wake-up costs one polling interval, never a message.
-                self.wake.mail_for(&woken);
-                self.wake.work_changed(project.id);
-                Ok(sent(new, project, sender.name, id, created_at, reading.notes))
+                self.wake_for(&new);
+                let reservation = self.told_of_files(asked_of, id).await;
+                Ok(Sent { reservation, ..sent(new, project, sender.name, id, created_at, reading.notes) })
             }
-            Appended::Repeated(id) => self.sent_before(&project, id, reading.notes).await,
+            Appended::Repeated(id) => {
+                let reservation = self.told_of_files(asked_of, id).await;
+                Ok(Sent { reservation, ..self.sent_before(&project, id, reading.notes).await? })
+            }
             Appended::KeyTaken(first) => {
                 Err(Error::KeyTaken { key: shown(draft.idempotency_key.unwrap_or_default()), first })
             }
@@ -259,7 +267,8 @@ impl Office {
             for name in named {
                 let agents = if name == EVERYONE {
                     let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
-                    let is_other = |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none();
+                    let is_other =
+                        |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none() && !is_office(agent);
                     everyone.into_iter().filter(is_other).map(Known::from).collect()
                 } else {
                     found.next().into_iter().collect::<Vec<_>>()
@@ -278,7 +287,7 @@ impl Office {
         let blind = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc);
         let bcc = blind.map(|delivery| delivery.recipient).collect();
         let project_key = project.human_key.clone();
-        Ok(Sent { message, project_key, bcc, notes, is_new: false, new_mailboxes: Vec::new() })
+        Ok(Sent { message, project_key, bcc, notes, is_new: false, new_mailboxes: Vec::new(), reservation: None })
     }
 }
 
@@ -314,8 +323,10 @@ fn sent(
         door: new.door.to_owned(),
         vouched: new.vouched,
         created_at,
+        problems: new.json.problems,
     };
-    Sent { message, project_key: project.human_key, bcc, notes, is_new: true, new_mailboxes: Vec::new() }
+    let (project_key, new_mailboxes) = (project.human_key, Vec::new());
+    Sent { message, project_key, bcc, notes, is_new: true, new_mailboxes, reservation: None }
 }
 
 /// A hash over everything that makes two drafts the same; each part goes in with its length.
@@ -349,6 +360,11 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
         names.retain(|name| !name.eq_ignore_ascii_case(EVERYONE));
     }
     Ok(Some(channel))
+}
+
+/// Nobody reads the mail of the office's own agent.
+fn is_office(agent: &Agent) -> bool {
+    agent.name == OFFICE_AGENT
 }
 
 fn answer_to(subject: &str) -> String {

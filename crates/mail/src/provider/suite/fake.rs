@@ -42,6 +42,7 @@ impl Fake {
             addressed: Vec::new(),
             archived: false,
             awaits_ack: false,
+            problems: Vec::new(),
         };
         deliveries.push(delivery.clone());
         delivery

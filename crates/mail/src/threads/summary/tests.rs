@@ -22,6 +22,7 @@ fn said(id: i64, from: &str, body: &str) -> Message {
         door: "test".to_owned(),
         vouched: Vouched::Claimed,
         created_at: Timestamp::from_second(id).unwrap(),
+        problems: vec![],
     }
 }
 

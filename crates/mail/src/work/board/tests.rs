@@ -44,6 +44,7 @@ fn word(id: i64, from: &str, subject: &str, body: &str) -> Message {
         door: "mcp".into(),
         vouched: Vouched::Claimed,
         created_at: from_micros(id),
+        problems: vec![],
     }
 }
 
@@ -54,7 +55,8 @@ fn the_last_word_counts() {
     let done =
         ("w", "DONE", "Bead: a-1\n\n## Changes\n- Commit: abc\n\n## Self-Validation\n- Tests: PASS\n- Lint: FAIL");
     assert_eq!(state(&[accepted]), State::Accepted);
-    let at = Progress { percent: None, step: "2".into(), status: "busy".into(), context_usage: Some(45) };
+    let at =
+        Progress { percent: None, step: "2".into(), status: "busy".into(), context_usage: Some(45), expected_at: None };
     assert_eq!(state(&[accepted, progress]), State::InProgress(at));
     let item = item(&[accepted, progress, done]);
     let outcome = WorkOutcome { commit: "abc".into(), tests: Some(true), lint: Some(false), ..WorkOutcome::default() };
@@ -190,7 +192,8 @@ fn json_tells_the_same() {
         (State::Assigned, "worker", "Parser")
     );
     let update = r#"{"type":"status_update","update_type":"progress","status_summary":"s","progress":{"percentage":70,"current_step":"c"}}"#;
-    let at = Progress { percent: Some(70.0), step: "c".into(), status: "s".into(), context_usage: None };
+    let at =
+        Progress { percent: Some(70.0), step: "c".into(), status: "s".into(), context_usage: None, expected_at: None };
     assert_eq!(state(&[("w", "x", update)]), State::InProgress(at));
     let blocked = r#"{"type":"status_update","update_type":"blocker","status_summary":"s","blockers":["b"]}"#;
     let State::HelpWanted(question) = state(&[("w", "x", blocked)]) else { panic!() };

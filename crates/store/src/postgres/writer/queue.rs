@@ -68,6 +68,13 @@ pub(super) struct Append {
     pub(super) caller: oneshot::Sender<Stored<Appended>>,
 }
 
+impl Append {
+    /// Whether it is looked up what stands for it, after all others are written.
+    pub(super) fn comes_alone(&self) -> bool {
+        self.message.post.is_some() || self.message.open_key.is_some()
+    }
+}
+
 impl Queued {
     /// How much text it holds.
     fn bytes(&self) -> usize {
@@ -80,7 +87,8 @@ impl Queued {
     /// Whether it needs a number in any case: a message under a key may have been kept before.
     pub(super) fn is_surely_new(&self) -> bool {
         let is_keyed = |message: &NewMessage| {
-            message.idempotency.is_some() || message.post.as_ref().is_some_and(|post| !post.keys.is_empty())
+            let is_known_post = || message.post.as_ref().is_some_and(|post| !post.keys.is_empty());
+            message.idempotency.is_some() || message.open_key.is_some() || is_known_post()
         };
         matches!(self, Self::Append(append) if !is_keyed(&append.message))
     }

@@ -8,6 +8,7 @@ use mail::agents::{AgentName, AgentStore, Profile, Taking};
 use mail::ids::{AgentId, ProjectId};
 use mail::messages::{About, Importance, MessageStore, NewMessage, PAGE_BYTES, Role, Vouched};
 use mail::projects::ProjectStore;
+use mail::responses::JsonFacts;
 use mail::search::query::{DEEPEST, Field, MOST_TERMS, Query, Sequence};
 
 use mail::search::SearchStore;
@@ -58,7 +59,9 @@ impl Corpus {
             door: "test",
             vouched: Vouched::Claimed,
             idempotency: None,
+            open_key: None,
             post: None,
+            json: JsonFacts::default(),
             now: Timestamp::UNIX_EPOCH,
         };
         self.store.append(&message).await.unwrap();

@@ -57,6 +57,7 @@ fn message_to(name: &str, body: &'static str) -> Draft<'static> {
         importance: Importance::Normal,
         ack_required: Some(true),
         idempotency_key: None,
+        open_key: None,
         strict: false,
         door: "mcp",
     }

@@ -1,0 +1,213 @@
+//! What is looked up about a JSON message before it is kept, and what the office will do because of it.
+//!
+//! A request for files is acted on where its sender is known: at every door but folders and NATS, where nobody proves a name and a
+//! document may be old. Faults of a known type are told in the answer to the send; what a receiver cannot read at all (an
+//! unknown type, another version), a request that cannot be acted on, and faults at a door whose answer has no room for them
+//! are reported to the sender's mailbox.
+
+use formats::json::{self, FilesRequest, Rejection, Stamp, Type};
+use formats::{Parsed, Problem};
+
+use super::reading::{JsonBody, Reading, withhold};
+use super::send::Draft;
+use crate::agents::AgentName;
+use crate::channels::is_outside;
+use crate::clock::rfc3339;
+use crate::error::{Error, check_text};
+use crate::ids::{AgentId, MessageId};
+use crate::messages::{Message, NewMessage};
+use crate::office::reservations::{LONGEST_REASON, MOST_ALTERNATIVES, check_ttl, patterns};
+use crate::office::{Known, Office};
+use crate::projects::Project;
+use crate::reservations::{DEFAULT_TTL_SECONDS, Request, TTL_SECONDS};
+use crate::responses::{Attempt, FilesAsked, JsonFacts, Matter, OFFICE_AGENT, Response, report_id};
+
+/// The most things that are tried for one message.
+const MOST_ATTEMPTS: usize = 100;
+/// The door whose answer is a delivery, and has no room for problems.
+const EXEC: &str = "exec";
+
+impl Office {
+    /// Examines a draft that was read. What is found is added to the notes for its sender, and refuses a strict one.
+    pub(super) async fn examine(
+        &self,
+        project: &Project,
+        sender: &Known,
+        draft: &Draft<'_>,
+        reading: &mut Reading,
+        answered: Option<&Message>,
+    ) -> Result<JsonFacts, Error> {
+        let Some(JsonBody { message }) = reading.json.take() else { return Ok(JsonFacts::default()) };
+        let problems = &mut reading.notes.problems;
+        let own_id = message.as_ref().and_then(json::Message::unique_id);
+        problems.extend(self.reused_id(project, message.as_ref(), own_id.as_deref()).await?);
+        let mut asked = None;
+        if let Some(message) = message.as_ref().filter(|_| problems.is_empty() && !is_outside(draft.door))
+            && let Some(request) = message.files_request()
+        {
+            match files_asked(project, sender, &request) {
+                Ok(attempts) => asked = Some(attempts),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let has_secret = !reading.notes.secrets.is_empty();
+        if has_secret {
+            withhold(problems);
+        }
+        // Whatever stands in it, it may be the secret.
+        let shown = Parsed { value: message.clone().filter(|_| !has_secret), problems: problems.clone() };
+        let rejection = json::rejection(&shown);
+        if draft.strict && !problems.is_empty() {
+            return Err(Error::Malformed { problems: std::mem::take(problems), rejection });
+        }
+        let is_answered = is_to_be_answered(draft, message.as_ref(), answered);
+        let matter = match (asked, rejection, message) {
+            _ if !is_answered => None,
+            (Some((attempts, skipped)), _, Some(message)) => {
+                Some(Matter::Files(FilesAsked { attempts, skipped, message, report_id: self.new_report_id() }))
+            }
+            (_, Some(rejection), message) if is_reported(draft, message.as_ref(), &rejection) => {
+                Some(self.faults(message.as_ref().and_then(json::Message::kind), &shown, &rejection))
+            }
+            _ => None,
+        };
+        let response = match matter {
+            Some(matter) => Some(Box::new(self.response(project, sender, matter).await?)),
+            None => None,
+        };
+        Ok(JsonFacts { own_id, problems: shown.problems, response })
+    }
+
+    /// The problem of a message whose id another one has, which says something else. The same once more is no problem.
+    async fn reused_id(
+        &self,
+        project: &Project,
+        message: Option<&json::Message>,
+        own_id: Option<&str>,
+    ) -> Result<Option<Problem>, Error> {
+        let (Some(message), Some(own_id)) = (message, own_id) else { return Ok(None) };
+        let Some(first) = self.store.message_called(project.id, own_id).await? else { return Ok(None) };
+        let found = message.message_id().unwrap_or_default();
+        let wanted = || format!("an id of its own: message {} has this one and says something else", first.id);
+        Ok((!message.is_body(&first.body)).then(|| Problem::wrong("message_id", found, wanted())))
+    }
+
+    fn faults(&self, about: Option<Type>, read: &Parsed<Option<json::Message>>, rejection: &Rejection) -> Matter {
+        let (timestamp, message_id) = (rfc3339(self.now()), self.new_report_id());
+        let stamp = Stamp { timestamp: &timestamp, message_id: &message_id, sender_id: OFFICE_AGENT };
+        let what = if about == Some(Type::FileReservation) { "Not reserved" } else { rejection.error };
+        let subject = format!("{what}: {}", rejection.details);
+        Matter::Faults { about, subject, report: json::error_report(read, rejection, stamp) }
+    }
+
+    fn new_report_id(&self) -> String {
+        report_id(blake3::hash(self.chance.token().as_bytes()))
+    }
+
+    /// A response from the office's own agent; where an agent has a name like that one's, from the sender itself.
+    async fn response(&self, project: &Project, sender: &Known, matter: Matter) -> Result<Response, Error> {
+        let by = match self.office_agent(project).await {
+            Ok(agent) => agent.id,
+            Err(error) if error.retryable() => return Err(error),
+            Err(_) => sender.id,
+        };
+        Ok(Response { by, to: sender.name.clone(), matter })
+    }
+
+    async fn office_agent(&self, project: &Project) -> Result<Known, Error> {
+        let name = AgentName::parse(OFFICE_AGENT)?;
+        if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+            self.ensure_mailbox(&project.human_key, name.as_str()).await?;
+        }
+        Ok(self.agents_called(project, &[name.as_str()]).await?.remove(0))
+    }
+
+    /// What the sender of a kept message was told of the files that it asks for.
+    pub(super) async fn told_of_files(&self, by: Option<AgentId>, id: MessageId) -> Option<Message> {
+        // The message is kept, whether or not this can be looked up now: it is in the mailbox.
+        self.store.answer_by(by?, id).await.ok()?
+    }
+
+    /// Wakes those who wait for what was kept. A lost wake-up costs one polling interval, never a message.
+    pub(super) fn wake_for(&self, new: &NewMessage) {
+        let sender = new.json.response.is_some().then_some(new.from);
+        let woken: Vec<AgentId> = new.recipients.iter().map(|(agent, ..)| *agent).chain(sender).collect();
+        self.wake.mail_for(&woken);
+        self.wake.work_changed(new.project);
+        if new.json.response.as_ref().is_some_and(|response| !response.attempts().is_empty()) {
+            self.wake.reservations_changed(new.project);
+        }
+    }
+}
+
+/// Whether the office may answer at all. It never reports on a report, nor on what is said to the office itself.
+fn is_to_be_answered(draft: &Draft<'_>, message: Option<&json::Message>, answered: Option<&Message>) -> bool {
+    let is_report = message.and_then(json::Message::kind) == Some(Type::ErrorReport);
+    let is_to_office = answered.is_some_and(|answered| answered.from == OFFICE_AGENT);
+    !is_report && !is_to_office && draft.from.name != OFFICE_AGENT && !is_outside(draft.door)
+}
+
+fn is_reported(draft: &Draft<'_>, message: Option<&json::Message>, rejection: &Rejection) -> bool {
+    let kind = message.map(json::Message::kind);
+    matches!(kind, Some(None | Some(Type::FileReservation))) || rejection.is_of_version() || draft.door == EXEC
+}
+
+/// What to try, in order, and which alternatives cannot be tried; or why nothing can be.
+fn files_asked(
+    project: &Project,
+    sender: &Known,
+    asked: &FilesRequest<'_>,
+) -> Result<(Vec<Attempt>, Vec<usize>), Problem> {
+    let reason = check_text("reason", asked.reason, LONGEST_REASON);
+    reason.map_err(|error| problem("reservation_request.reason", asked.reason, error))?;
+    let ttl_seconds = match asked.minutes {
+        None => DEFAULT_TTL_SECONDS,
+        Some(minutes) => ttl_of(minutes)?,
+    };
+    let attempt = |files: &json::Files<'_>, alternative| -> Result<Attempt, Error> {
+        let paths: Vec<String> = files.patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let request = Request {
+            project: project.id,
+            agent: sender.id,
+            agent_name: sender.name.clone(),
+            patterns: patterns(&project.human_key, &paths, MOST_ALTERNATIVES)?,
+            exclusive: files.exclusive,
+            reason: asked.reason.to_owned(),
+            ttl_seconds,
+            wait_until: None,
+            ticket: None,
+        };
+        Ok(Attempt { request, alternative })
+    };
+    let first = attempt(&asked.wanted, None);
+    let mut attempts = vec![first.map_err(|error| problem("reservation_request.file_patterns", "", error))?];
+    let mut skipped = Vec::new();
+    for (place, files) in asked.alternatives.iter().enumerate() {
+        let readable = files.as_ref().filter(|_| attempts.len() < MOST_ATTEMPTS);
+        match readable.map(|files| attempt(files, Some(place))) {
+            Some(Ok(attempt)) => attempts.push(attempt),
+            _ => skipped.push(place),
+        }
+    }
+    Ok((attempts, skipped))
+}
+
+fn ttl_of(minutes: f64) -> Result<i64, Problem> {
+    // A number that is too large for an integer becomes the largest, which is refused.
+    let seconds = (minutes * 60.0).round() as i64;
+    let longest = *TTL_SECONDS.end() / 60;
+    let wanted = || format!("at most {longest} minutes, and at least a second");
+    let checked = check_ttl("duration_minutes", seconds).map(|()| seconds);
+    checked.map_err(|_| Problem::wrong("reservation_request.duration_minutes", &minutes.to_string(), wanted()))
+}
+
+/// What the reservations say of a value, as a problem of its field.
+fn problem(path: &str, found: &str, error: Error) -> Problem {
+    match error {
+        Error::Invalid { value, wanted, .. } => Problem::wrong(path, &value, wanted),
+        Error::Pattern(error) => {
+            Problem::wrong(path, &error.text, format!("a glob within the project, and it {}", error.problem))
+        }
+        other => Problem::wrong(path, found, other.to_string()),
+    }
+}
