@@ -24,11 +24,18 @@ const SUMMARY: &str = "=== SUMMARY ===";
 /// Where the suite says which scenarios it scores.
 const REQUIREMENTS: &str = "node_modules/@modelcontextprotocol/conformance/requirements";
 
-/// The server, and the feature that lets fixtures in. The whole workspace is named so that all that is built already for
-/// its tests is used as it is.
-const PROGRAM: &str = "conformance-server";
-const BUILD: [&str; 7] =
-    ["build", "--locked", "--workspace", "--features", "conformance/conformance-fixtures", "--bin", PROGRAM];
+/// The server, and the feature that lets fixtures in. An example of the whole workspace is built with what its tests were
+/// built with.
+const PROGRAM: &str = "examples/conformance-server";
+const BUILD: [&str; 7] = [
+    "build",
+    "--locked",
+    "--workspace",
+    "--features",
+    "conformance/conformance-fixtures",
+    "--example",
+    "conformance-server",
+];
 
 /// Runs the suite on every revision, or on one.
 pub fn run(root: &Path, revision: Option<&str>) -> Result<()> {

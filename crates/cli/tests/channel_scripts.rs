@@ -41,7 +41,7 @@ fn the_stand_ins_take_the_arguments_of_the_programs_whose_place_they_take() {
     assert_eq!(shared.texts(), ["Please review this"]);
     let everybody = ["--agent", "supervisor", "--channel", "dev", "--to", "all", "--text", "-v is 'fine'"];
     assert_eq!(run(&place, &shared, "send-message.py", &everybody).code, Some(0));
-    assert_eq!(shared.texts()[1], "-v is 'fine'");
+    assert!(shared.texts().iter().any(|text| text == "-v is 'fine'"), "{:?}", shared.texts());
     assert_eq!(run(&place, &shared, "send-message.py", &["--agent", "x"]).code, Some(1), "as the command says");
 
     let who = run(&place, &shared, "who", &[]);

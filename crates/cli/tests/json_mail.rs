@@ -57,7 +57,7 @@ fn a_request_is_granted_refused_or_granted_by_an_alternative_and_its_sender_has_
     let outcome = &other["reservation"];
     assert_eq!((&outcome["alternative"], &outcome["granted"][0]["exclusive"]), (&json!(1), &json!(false)));
     assert_eq!(told(&server, "Bob").len(), 2);
-    let held = server.read("resource://file_reservations/data-projects-app");
+    let held = server.read("resource://reservations/data-projects-app");
     assert_eq!(held["reservations"].as_array().map(Vec::len), Some(2), "{held}");
     // The board is told by the agents.
     assert_eq!(server.read("resource://work/data-projects-app?id=bd-42")["item"]["state"], "mentioned");

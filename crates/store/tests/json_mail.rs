@@ -204,6 +204,7 @@ async fn what_no_receiver_can_read_is_reported_to_its_sender() {
     for (number, (body, code)) in [
         (message("chat", json!({})), "unknown_type"),
         (message("", json!({})), "unknown_type"),
+        (message("chat", json!({ "sender_id": "somebody" })), "unknown_type"),
         (update(json!({ "version": "2.0.0" })), "version_mismatch"),
     ]
     .into_iter()
@@ -220,7 +221,7 @@ async fn what_no_receiver_can_read_is_reported_to_its_sender() {
     for no_message in ["{\"type\":\"object\",\"properties\":{}}", "{\"a\":1}", "Hello"] {
         assert_eq!(paths(&sent(&shop, "agent-0", no_message).await), [""; 0], "{no_message}");
     }
-    assert_eq!(told(&shop).await.len(), 3);
+    assert_eq!(told(&shop).await.len(), 4);
 }
 
 #[tokio::test]

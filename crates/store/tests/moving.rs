@@ -8,7 +8,7 @@ use std::time::Duration;
 use mail::Office;
 use mail::clock::after_seconds;
 use mail::events::EventStore;
-use mail::messages::{About, InboxQuery, Message};
+use mail::messages::{About, InboxQuery, Message, OpenKey, WhenOpen};
 use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, RunOutcome, WatchStore};
@@ -36,6 +36,8 @@ async fn everything() -> Shop {
     office.reply(reply("agent-1", &question)).await.unwrap();
     let done = Draft { ack_required: Some(true), ..draft_of("claude", "[bd-1] DONE: parser", "Branch: x\n", None) };
     let done = office.send(done).await.unwrap().message;
+    let keyed = OpenKey::new("disk \\N 漢", WhenOpen::Skip).unwrap();
+    office.send(Draft { open_key: Some(keyed), ..draft_of("claude", "Disk", "Full.", None) }).await.unwrap();
     office.acknowledge(PROJECT, Claim::of("agent-1"), done.id, "Gut\\").await.unwrap();
     office
         .send(Draft { cc: vec!["codex".into()], bcc: vec!["gemini".into()], ..to(&["codex-2"], "claude") })
@@ -171,7 +173,7 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
     let office = office_over(engine.store(), shop.clock.clone());
     let repeated = office.send(draft_of("claude", "[bd-1] PROGRESS: parser", LONG, Some("key'\\1"))).await.unwrap();
     assert!(!repeated.is_new && repeated.message.id.0 == 1, "{repeated:?}");
-    let newest: i64 = 6;
+    let newest: i64 = 7;
     let new = office.send(draft("claude", None)).await.unwrap().message;
     assert_eq!(new.id.0, newest + 1, "numbers go on");
     let request = WaitRequest {

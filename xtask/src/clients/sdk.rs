@@ -24,7 +24,8 @@ pub const LIBRARIES: [(Pin, &str); 3] = [
 ];
 
 const TRANSPORTS: [&str; 2] = ["http", "stdio"];
-const LIMIT: Duration = Duration::from_secs(120);
+/// Most of it goes by until a library is loaded.
+const LIMIT: Duration = Duration::from_secs(300);
 /// The file that says that an environment is complete.
 const COMPLETE: &str = "complete";
 /// The last words of a failure, which are the ones that matter.

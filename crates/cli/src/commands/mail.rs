@@ -82,7 +82,8 @@ enum Verb {
     #[command(override_usage = "postrider mail ack [OPTIONS] <ID>...")]
     Ack(messages::Ack),
     /// Put messages away
-    #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...", after_help = messages::ARCHIVE_EXAMPLES)]
+    #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...\n       \
+                                postrider mail archive [OPTIONS] --from <NAME>", after_help = messages::ARCHIVE_EXAMPLES)]
     Archive(filing::Filing),
     /// Put messages away, the same as archive: nothing is destroyed
     #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]

@@ -92,13 +92,13 @@ fn a_letter_and_its_answer(bridge: &Bridge) {
 fn a_bridge_script_carries_mail_where_names_are_claimed() {
     let Some(bridge) = Bridge::to("") else { return };
     a_letter_and_its_answer(&bridge);
-    assert_eq!(bridge.at_the_server("mayor")[0]["vouched"], "verified", "the script passed its token");
 }
 
 #[test]
 fn a_bridge_script_carries_mail_where_names_have_to_be_proved() {
     let Some(bridge) = Bridge::to("identity = \"strict\"\n") else { return };
     a_letter_and_its_answer(&bridge);
+    assert_eq!(bridge.at_the_server("mayor")[0]["vouched"], "verified", "the script passed its token");
     assert_eq!(
         bridge.mail("mayor", &["send", "deputy", "-s", "Again", "-m", "And again."]).code,
         Some(0),

@@ -13,7 +13,8 @@ export async function what_was_looked_for_is_marked({ office, open }) {
   await office.send("BlueLake", "GreenDog", "Lunch", { body_md: "At noon." });
   const page = await open("/search");
   assert.equal(await page.locator("#language").getAttribute("open"), "", "who has not asked is told how to");
-  for (const part of ["token*", "OR", "NOT test", "from:", "subject:", "(a OR b) c", "\"off by one\""]) {
+  const language = "Use words \"phrases\" pre* AND OR NOT ( ) NEAR(a b, 5) ^first subject: body: from:NAME.";
+  for (const part of [language, "token*", "OR", "NOT test", "from:", "subject:", "(a OR b) c", "\"off by one\""]) {
     assert.ok((await page.locator("#language").textContent()).includes(part), part);
   }
   await page.getByRole("searchbox").fill("lexer tok*");
@@ -32,7 +33,7 @@ export async function what_was_looked_for_is_marked({ office, open }) {
 export async function a_question_that_cannot_be_read_is_explained_beside_it({ office, open }) {
   await office.join("GreenDog");
   const page = await open("/search");
-  for (const bad of ["\"open", "(a OR", "AND", "a AND", "from:", "NOT", ")"]) {
+  for (const bad of ["\"open", "(a OR", "AND", "a AND", "from:", "NOT", ")", "title:x", "NEAR(a"]) {
     await page.getByRole("searchbox").fill(bad);
     const [answer] = await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
     assert.equal(answer.status(), 200, bad);

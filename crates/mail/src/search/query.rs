@@ -10,8 +10,7 @@ mod lexer;
 mod parser;
 
 /// What a query may hold, in the sentence that every door and every page has.
-pub const LANGUAGE: &str = "Use words, \"phrases\", prefix*, AND OR NOT, -word, ( ), NEAR(a b, 5), ^first, and before any of \
-    these subject: body: {subject body}: or from:NAME.";
+pub const LANGUAGE: &str = "Use words \"phrases\" pre* AND OR NOT ( ) NEAR(a b, 5) ^first subject: body: from:NAME.";
 /// The most characters that a query may have.
 pub const LONGEST: usize = 1_000;
 /// The most words, phrases and names that a query may have.

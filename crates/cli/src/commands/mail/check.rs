@@ -35,8 +35,8 @@ pub struct Check {
     /// Print a reminder for a prompt hook: what is unread, marked as data; nothing if nothing is
     #[arg(long)]
     inject: bool,
-    /// The same as JSON, as the hooks of this client want it
-    #[arg(long, value_name = "CLIENT", value_parser = clients::parser(|client| client.product))]
+    /// The same as JSON, as the hooks of claude, codex or gemini want it
+    #[arg(long, value_name = "CLIENT", hide_possible_values = true, value_parser = clients::parser(|client| client.product))]
     hook_format: Option<&'static Client>,
 }
 

@@ -62,10 +62,16 @@ fn row(delivery: &ProviderDelivery, now: Timestamp, is_narrow: bool) -> [Cell; 6
         if delivery.read { Cell::default() } else { UNREAD.to_owned().into() },
         delivery.id.clone().into(),
         signed(&delivery.from, delivery.is_human).into(),
-        Cell { text: delivery.subject.clone(), style },
+        Cell { text: about(delivery).to_owned(), style },
         when.into(),
         Cell { text: flags.join(", "), style: if is_urgent { urgent } else { Style::new() } },
     ]
+}
+
+/// What a line says that it is about: the subject, or without one how the text begins.
+fn about(delivery: &ProviderDelivery) -> &str {
+    let lines = std::iter::once(delivery.subject.as_str()).chain(delivery.body.lines());
+    lines.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 /// What is said of a priority; nothing of those that most mail has.
@@ -244,6 +250,15 @@ mod tests {
                 "*  18    GreenDog  Who takes the parser?  2 min ago  malformed",
             ]
         );
+    }
+
+    #[test]
+    fn a_line_without_a_subject_says_how_the_text_begins() {
+        let bare =
+            ProviderDelivery { subject: String::new(), body: "\n  It is open.\nReally.".to_owned(), ..delivery("1") };
+        let table = table(std::slice::from_ref(&bare), now(), &WIDE);
+        assert!(table.contains("  It is open.  ") && !table.contains("Really"), "{table}");
+        assert_eq!(to_value(&bare)["subject"], "");
     }
 
     #[test]

@@ -127,12 +127,11 @@ impl Send {
     /// Settles which words are names and which are text, and reads the text, if it is clear to whom.
     pub fn settle(&mut self) -> anyhow::Result<MessageBody> {
         let text = self.text_among_words();
-        for word in std::mem::take(&mut self.words) {
-            let names: Result<Vec<String>, String> = word.split(',').map(recipient).collect();
-            self.to.extend(names.map_err(anyhow::Error::msg)?);
-        }
         let mut seen = HashSet::new();
-        self.to.retain(|name| seen.insert(name.clone()));
+        let named: Result<Vec<String>, String> =
+            self.words.iter().flat_map(|word| word.split(',')).map(recipient).collect();
+        let named = named.map_err(anyhow::Error::msg)?.into_iter().chain(std::mem::take(&mut self.to));
+        self.to = named.filter(|name| seen.insert(name.clone())).collect();
         if self.all && !self.to.is_empty() {
             bail!("--all is everybody, so that nobody is to be named beside it");
         }

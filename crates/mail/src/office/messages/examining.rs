@@ -56,7 +56,7 @@ impl Office {
         }
         // Whatever stands in it, it may be the secret.
         let shown = Parsed { value: message.clone().filter(|_| !has_secret), problems: problems.clone() };
-        let rejection = json::rejection(&shown);
+        let rejection = json::rejection(&shown).map(|rejection| coded(rejection, draft.body));
         if draft.strict && !problems.is_empty() {
             return Err(Error::Malformed { problems: std::mem::take(problems), rejection });
         }
@@ -138,6 +138,13 @@ impl Office {
             self.wake.reservations_changed(new.project);
         }
     }
+}
+
+/// The rejection with the code of the format alone: what the office adds (another's name, an id that was used) makes no
+/// unknown type a known one.
+fn coded(rejection: Rejection, body: &str) -> Rejection {
+    let of_format = json::find_in(body).and_then(|text| json::rejection(&json::read(text)));
+    Rejection { error: of_format.map_or(rejection.error, |of_format| of_format.error), ..rejection }
 }
 
 /// Whether the office may answer at all. It never reports on a report, nor on what is said to the office itself.

@@ -155,7 +155,6 @@ impl Office {
         let reply_to = answered.map(|answered| answered.id);
         let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
         let json = self.examine(&project, &sender, &draft, &mut reading, answered).await?;
-        let asked_of = json.asked_of();
         let new = NewMessage {
             project: project.id,
             from: sender.id,
@@ -183,11 +182,11 @@ impl Office {
         match self.store.append(&new).await? {
             Appended::New { id, created_at } => {
                 self.wake_for(&new);
-                let reservation = self.told_of_files(asked_of, id).await;
+                let reservation = self.told_of_files(new.json.asked_of(), id).await;
                 Ok(Sent { reservation, ..sent(new, project, sender.name, id, created_at, reading.notes) })
             }
             Appended::Repeated(id) => {
-                let reservation = self.told_of_files(asked_of, id).await;
+                let reservation = self.told_of_files(new.json.asked_of(), id).await;
                 Ok(Sent { reservation, ..self.sent_before(&project, id, reading.notes).await? })
             }
             Appended::KeyTaken(first) => {
