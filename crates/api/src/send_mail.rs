@@ -43,6 +43,9 @@ impl Verb for SendMail {
         if self.subject.trim().is_empty() {
             filled("body_md", &self.body_md)?;
         }
+        if let (Some(key), Some(_)) = (&self.key, &self.idempotency_key) {
+            return Err(Error::invalid("key", key, "left out where there is an idempotency_key"));
+        }
         let when_open = if self.replaces { WhenOpen::Replace } else { WhenOpen::Skip };
         let open_key = self.key.as_deref().map(|key| OpenKey::new(key, when_open)).transpose()?;
         let draft = Draft {

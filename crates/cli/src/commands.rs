@@ -32,6 +32,7 @@ mod watching;
 mod who;
 mod work;
 
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -185,11 +186,29 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 /// Says what is wrong with the command line. A client's hook fails at nothing, so for one it is a line.
 pub fn wrong_line(error: &clap::Error) -> ExitCode {
-    if error.use_stderr() && hook::is_called(std::env::args_os().skip(1)) {
-        output::note(&hook::complaint(error));
-        return ExitCode::SUCCESS;
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let name = match () {
+        () if !error.use_stderr() => return output::usage(error),
+        () if hook::is_called(&words) => "postrider hook",
+        () if mail::is_reminder_called(&words) => mail::CHECK,
+        () => return output::usage(error),
+    };
+    output::note(&hook::deadline::complaint(name, error));
+    ExitCode::SUCCESS
+}
+
+/// The command that a command line calls, however wrong it is, and the words behind it. These options have a value.
+fn called<'w>(mut words: &'w [OsString], with_value: &[&str]) -> Option<(&'w OsStr, &'w [OsString])> {
+    while let [word, rest @ ..] = words {
+        if with_value.iter().any(|option| word == option) {
+            words = rest.get(1..)?;
+        } else if word.as_encoded_bytes().starts_with(b"-") {
+            words = rest;
+        } else {
+            return Some((word, rest));
+        }
     }
-    output::usage(error)
+    None
 }
 
 /// The command line, for which a variable of the environment that is empty is not set.

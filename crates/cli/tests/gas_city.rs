@@ -93,25 +93,30 @@ fn a_text_may_stand_behind_the_name_and_a_subject_alone() {
     for backend in Backend::all() {
         backend.done(&["send", "mayor", "The bridge is open, and it holds.", "--from", "clerk"]);
         backend.done(&["send", "mayor", "-s", "The school", "--from", "clerk"]);
-        backend.done(&["send", "--to", "mayor", "Well.", "--from", "clerk"]);
+        backend.done(&["send", "--to", "mayor", "Well done.", "--from", "clerk"]);
         backend.done(&["send", "mayor", "-m", "A text alone.", "--from", "clerk"]);
         let inbox = backend.inbox("mayor");
         let wanted =
-            [("", "The bridge is open, and it holds."), ("The school", ""), ("", "Well."), ("", "A text alone.")];
+            [("", "The bridge is open, and it holds."), ("The school", ""), ("", "Well done."), ("", "A text alone.")];
         assert_eq!(pairs(&inbox), wanted, "{}", backend.name);
     }
 }
 
 #[test]
-fn two_agents_without_a_subject_are_no_recipient_and_text() {
-    let backend = Backend::new("our office");
-    let ran = backend.mail(&["send", "mayor", "deputy", "--from", "clerk"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("'deputy' is an agent"), "{}", ran.stderr);
-    for wrong in [&["send", "mayor"][..], &["send", "mayor", "deputy", "Hello."], &["send", "Hello."], &["send"]] {
-        assert_eq!(backend.mail(&[wrong, &["--from", "clerk"]].concat()).code, Some(1), "{wrong:?}");
+fn a_single_word_behind_the_recipient_is_refused_for_it_may_be_another() {
+    for backend in Backend::all() {
+        for wrong in [&["mayor", "zoe"][..], &["mayor", "deputy"], &["--to", "mayor", "zoe"], &["mayor,clerk", "Well."]]
+        {
+            let ran = backend.mail(&[&["send"], wrong, &["--from", "clerk"]].concat());
+            let is_told = ran.stderr.contains("Put the text behind -m, or the subject behind -s.");
+            assert!(ran.code == Some(1) && is_told, "{}: {wrong:?}: {}", backend.name, ran.stderr);
+        }
+        for wrong in [&["send", "mayor"][..], &["send", "mayor", "deputy", "Hello."], &["send", "Hello."], &["send"]] {
+            assert_eq!(backend.mail(&[wrong, &["--from", "clerk"]].concat()).code, Some(1), "{wrong:?}");
+        }
+        assert_eq!(backend.inbox("mayor"), [], "{}", backend.name);
+        backend.done(&["send", "mayor", "-m", "deputy", "--from", "clerk"]);
     }
-    assert_eq!(backend.inbox("mayor"), []);
-    backend.done(&["send", "mayor", "-m", "deputy", "--from", "clerk"]);
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn the_session_says_who_calls_after_our_own_words() {
 #[test]
 fn a_reminder_is_for_prompt_hooks_and_never_fails() {
     for backend in Backend::all() {
-        let none = backend.mail(&["check", "mayor", "--inject"]);
+        let none = backend.mail(&["check", "mayor", "--inject", "--within=60000"]);
         assert_eq!((none.code, none.stdout.as_str(), none.stderr.as_str()), (Some(0), "", ""), "{}", backend.name);
         backend.done(&[
             "send",
@@ -175,7 +180,7 @@ fn a_reminder_is_for_prompt_hooks_and_never_fails() {
             "clerk",
         ]);
         for _ in ["told", "told again"] {
-            let told = backend.done(&["check", "--inject", "--as", "mayor"]);
+            let told = backend.done(&["check", "--inject", "--within=60000", "--as", "mayor"]);
             assert!(
                 told.starts_with("You have an unread message.\nBetween the marks is what other agents wrote"),
                 "{told}"
@@ -190,7 +195,7 @@ fn a_reminder_is_for_prompt_hooks_and_never_fails() {
             [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
         {
             let told: Value =
-                serde_json::from_str(&backend.done(&["check", "mayor", "--inject", "--hook-format", client]))
+                serde_json::from_str(&backend.done(&["check", "mayor", "--hook-format", client, "--within=60000"]))
                     .expect("JSON");
             let told = &told["hookSpecificOutput"];
             assert_eq!(told["hookEventName"], event, "{client}");

@@ -55,7 +55,7 @@ fn a_request_is_granted_refused_or_granted_by_an_alternative_and_its_sender_has_
         json!([{ "pattern": "src/b.rs" }, { "pattern": "docs/**", "mode": "shared", "note": "to read" }]);
     let other = send(&server, "Bob", &asking("Bob", 3, "src/a.rs", alternatives), json!({ "idempotency_key": "k" }));
     let outcome = &other["reservation"];
-    assert_eq!((&outcome["alternative"], &outcome["granted"][0]["exclusive"]), (&json!(1), &json!(false)));
+    assert_eq!((&outcome["alternative"], &outcome["granted"][0]["exclusive"]), (&json!(2), &json!(false)));
     assert_eq!(told(&server, "Bob").len(), 2);
     let held = server.read("resource://reservations/data-projects-app");
     assert_eq!(held["reservations"].as_array().map(Vec::len), Some(2), "{held}");

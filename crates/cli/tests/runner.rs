@@ -24,6 +24,7 @@ mod foreign;
 mod foreign_arguments;
 mod formats_commands;
 mod gas_city;
+mod gas_city_reminder;
 mod guard;
 mod guard_hook;
 mod harness;

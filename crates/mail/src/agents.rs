@@ -133,6 +133,8 @@ pub enum Taking {
     NewOrTokenless,
     /// Any name: one that is there keeps its identity.
     NewOrKnown,
+    /// Any name, and the tokens that were given out for it before are forgotten.
+    Over,
 }
 
 /// What keeps agents.

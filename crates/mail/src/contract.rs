@@ -18,6 +18,7 @@ pub mod channels;
 pub mod deliveries;
 pub mod events;
 mod fixtures;
+mod leaving;
 pub mod mailboxes;
 pub mod marks;
 pub mod messages;

@@ -15,8 +15,8 @@ use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, Stored};
 use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
-pub use keys::{IdempotencyKey, LONGEST_KEY, OpenKey, WhenOpen};
 use crate::responses::JsonFacts;
+pub use keys::{IdempotencyKey, LONGEST_KEY, OpenKey, WhenOpen};
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
 ///

@@ -27,6 +27,7 @@ use crate::ids::{AgentId, ProjectId};
 use crate::messages::Vouched;
 use crate::nearest::nearest;
 use crate::projects::{Project, ProjectKey};
+use crate::responses::is_office_name;
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
@@ -279,6 +280,9 @@ impl Office {
     async fn prove(&self, agent: &Known, claim: Claim<'_>) -> Result<Vouched, Error> {
         if self.is_person {
             return Ok(Vouched::Human);
+        }
+        if is_office_name(&agent.name) {
+            return Err(Error::NameTaken(agent.name.clone()));
         }
         if self.rules.identity == Identity::Claimed {
             return Ok(Vouched::Claimed);

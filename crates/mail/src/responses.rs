@@ -2,21 +2,29 @@
 //!
 //! A message that asks for files is granted them, or refused, in the transaction that keeps it, and so is the answer: a crash leaves
 //! all of it or nothing, and the same key brings the same answer. The decision itself is that of the reservations. An error
-//! report is never answered, nor is what answers the office: two programs would never stop.
+//! report is never answered, nor are faults of what is said to the office: two programs would never stop.
+
+use std::collections::HashSet;
 
 use formats::json::{self, Stamp, Type};
 pub use formats::json::{FilesOutcome, GrantedFiles, HeldFiles};
 use formats::{Kind, Problem, cut};
 
+use crate::agents::called;
 use crate::channels::OFFICE;
 use crate::clock::rfc3339;
 use crate::error::{Error, first_few};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{Importance, NewMessage, Role, Vouched};
+use crate::messages::{Importance, Message, NewMessage, Role, Vouched};
 use crate::reservations::{Conflict, Request, Reservation, Reserved};
 
 /// Who answers for the office itself.
 pub const OFFICE_AGENT: &str = "postrider";
+/// Whether a name is that of the office's own agent, or is read as it: then nobody else may have it.
+pub(crate) fn is_office_name(name: &str) -> bool {
+    called(name).eq_ignore_ascii_case(OFFICE_AGENT)
+}
+
 /// How many conflicts an answer tells.
 const MOST_TOLD: usize = 50;
 /// How many of them its sentence names.
@@ -46,6 +54,19 @@ impl JsonFacts {
 /// The id that the author of a body in JSON gave it, in the form in which ids are compared.
 pub fn own_id(body: &str) -> Option<String> {
     json::read(json::find_in(body)?).value?.unique_id()
+}
+
+/// What became of the files that a message asks for, as its sender was told. A report grants nothing, whatever else it says;
+/// `None` if what was told cannot be read.
+pub fn outcome(told: &Message) -> Option<FilesOutcome> {
+    let outcome = FilesOutcome::read(&told.body);
+    if outcome.is_none() && told.kind == Some(Kind::Json(Type::ErrorReport)) {
+        return Some(FilesOutcome::default());
+    }
+    if outcome.is_none() {
+        tracing::warn!(message = told.id.0, "the answer to a request for files cannot be read");
+    }
+    outcome
 }
 
 /// What the office does because of a message, and writes to its sender.
@@ -80,7 +101,7 @@ pub enum Matter {
 pub struct FilesAsked {
     /// What to try, in this order: what is asked for first, then the alternatives that can be tried.
     pub attempts: Vec<Attempt>,
-    /// The places of the alternatives that cannot be tried.
+    /// The places of the alternatives that are not tried: unreadable, or more than one message may ask for.
     pub skipped: Vec<usize>,
     /// The message.
     pub message: json::Message,
@@ -150,15 +171,18 @@ impl FilesAsked {
         let mut conflicts = Vec::new();
         for (attempt, reserved) in self.attempts.iter().zip(ended) {
             match reserved {
-                Reserved::Granted(reservations) => return granted(attempt, reservations, &conflicts),
+                Reserved::Granted(reservations) => {
+                    return granted(attempt, reservations, &distinct(conflicts), &self.skipped);
+                }
                 Reserved::Refused(found) | Reserved::Waiting { conflicts: found, .. } => conflicts.extend(found),
                 // Whoever does not wait is in no circle.
                 Reserved::Circle(_) => {}
             }
         }
+        let conflicts = distinct(conflicts);
         let named = first_few(&conflicts, NAMED, "; ", ToString::to_string);
-        let said = match places(&self.skipped) {
-            Some(places) => format!("{named}. Not tried: {places}, without a pattern or a mode that is known"),
+        let said = match not_tried(&self.skipped) {
+            Some(not_tried) => format!("{named}. {not_tried}"),
             None => named.clone(),
         };
         let outcome = FilesOutcome { conflicts: held(&conflicts), ..FilesOutcome::default() };
@@ -173,6 +197,7 @@ fn granted(
     attempt: &Attempt,
     reservations: &[Reservation],
     conflicts: &[&Conflict],
+    skipped: &[usize],
 ) -> (String, String, Option<json::Message>) {
     let mode = |reservation: &Reservation| if reservation.exclusive { "exclusive" } else { "shared" };
     let until = reservations.first().map(|first| rfc3339(first.ends_at)).unwrap_or_default();
@@ -183,6 +208,8 @@ fn granted(
     if let Some(place) = attempt.alternative {
         let why = first_few(conflicts, NAMED, "; ", ToString::to_string);
         said.push_str(&format!("\n\nThis is alternative {}: {why}.", place + 1));
+        let earlier: Vec<usize> = skipped.iter().copied().filter(|skipped| *skipped < place).collect();
+        said.extend(not_tried(&earlier).map(|not_tried| format!(" {not_tried}.")));
         subject = format!("Reserved, as alternative {}: {named} until {until}", place + 1);
     }
     let granted = reservations.iter().map(|one| GrantedFiles {
@@ -191,8 +218,11 @@ fn granted(
         exclusive: one.exclusive,
         expires_ts: rfc3339(one.ends_at),
     });
-    let outcome =
-        FilesOutcome { granted: granted.collect(), alternative: attempt.alternative, conflicts: held(conflicts) };
+    let outcome = FilesOutcome {
+        granted: granted.collect(),
+        alternative: attempt.alternative.map(|place| place + 1),
+        conflicts: held(conflicts),
+    };
     (subject, outcome.to_markdown(&said), None)
 }
 
@@ -206,6 +236,18 @@ fn held(conflicts: &[&Conflict]) -> Vec<HeldFiles> {
         expires_ts: rfc3339(conflict.until),
     });
     told.collect()
+}
+
+/// The same conflict once, though several attempts met it.
+fn distinct(mut conflicts: Vec<&Conflict>) -> Vec<&Conflict> {
+    let mut known = HashSet::new();
+    conflicts.retain(|one| known.insert((&one.wanted, &one.pattern, &one.holder, one.exclusive)));
+    conflicts
+}
+
+fn not_tried(skipped: &[usize]) -> Option<String> {
+    let why = "without a pattern or a mode that is known, or more than one message may ask for";
+    places(skipped).map(|places| format!("Not tried: {places}, {why}"))
 }
 
 /// `alternatives 1, 3`; none if there are none.

@@ -94,7 +94,10 @@ impl Members<'_> {
             }
             return Ok(());
         }
-        let row = self.takes.foreign.iter().find(|row| row.name == name).ok_or_else(|| unknown(name, params))?;
+        let Some(row) = self.takes.foreign.iter().find(|row| row.name == name) else {
+            // What is null is not given, whatever it is called.
+            return if raw.get() == "null" { Ok(()) } else { Err(unknown(name, params)) };
+        };
         match row.treatment {
             Treatment::Ignored(kind, why) => {
                 if asks(&check(&Param::optional(row.name, kind, ""), raw)?) {
@@ -147,9 +150,9 @@ fn check(param: &Param, raw: &RawValue) -> Result<Value, Refusal> {
     let value = match param.kind {
         ParamKind::Text => serde_json::from_str(json).ok().map(Value::String),
         ParamKind::Flag => flag(json).map(Value::Bool),
-        ParamKind::Names => names(param, json)?,
+        ParamKind::Names => list(param, json, |item| serde_json::from_str(item).ok().map(Value::String))?,
         ParamKind::Id => id(json).map(Value::from),
-        ParamKind::Ids => ids(json),
+        ParamKind::Ids => list(param, json, |item| id(item).map(Value::from))?,
         ParamKind::Number { min, max } => match number(json) {
             Some(number) if number < min || number > max => {
                 let range = format!("Argument '{}' is {number}, which is not from {min} to {max}.", param.name);
@@ -166,20 +169,18 @@ fn check(param: &Param, raw: &RawValue) -> Result<Value, Refusal> {
     value.ok_or_else(|| invalid(format!("Argument '{name}' must be {wanted}, not {}.", described(json))))
 }
 
-fn names(param: &Param, json: &str) -> Result<Option<Value>, Refusal> {
-    if json.starts_with('"') {
-        return Ok(serde_json::from_str(json).ok().map(|name| Value::Array(vec![Value::String(name)])));
-    }
+/// A list of what `read` takes, or one alone as a list of one. An item that is none of these is named by its place.
+fn list(param: &Param, json: &str, read: impl Fn(&str) -> Option<Value>) -> Result<Option<Value>, Refusal> {
     let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else {
-        return Ok(None);
+        return Ok(read(json).map(|only| Value::Array(vec![only])));
     };
-    let read = |(at, item): (usize, &&RawValue)| {
-        serde_json::from_str(item.get()).map(Value::String).map_err(|_| {
-            let found = described(item.get());
-            invalid(format!("Argument '{}' must be a list of strings, but item {} is {found}.", param.name, at + 1))
+    let item = |(at, item): (usize, &&RawValue)| {
+        read(item.get()).ok_or_else(|| {
+            let (wanted, found) = (wanted(param.kind), described(item.get()));
+            invalid(format!("Argument '{}' must be {wanted}, but item {} is {found}.", param.name, at + 1))
         })
     };
-    items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
+    items.iter().enumerate().map(item).collect::<Result<_, _>>().map(Some)
 }
 
 /// `true` or `false`, also as text in any case: that can mean only one thing.
@@ -199,13 +200,6 @@ fn number(json: &str) -> Option<i64> {
 /// The text of a JSON string, without white space around it.
 fn text_of(json: &str) -> Option<String> {
     serde_json::from_str::<String>(json).ok().map(|text| text.trim().to_owned())
-}
-
-fn ids(json: &str) -> Option<Value> {
-    match serde_json::from_str::<Vec<&RawValue>>(json) {
-        Ok(items) => items.iter().map(|item| id(item.get()).map(Value::from)).collect::<Option<_>>().map(Value::Array),
-        Err(_) => id(json).map(|id| Value::Array(vec![id.into()])),
-    }
 }
 
 fn id(json: &str) -> Option<i64> {
@@ -279,7 +273,7 @@ fn described(json: &str) -> Cow<'static, str> {
         Some(b'[') => "a list".into(),
         Some(b'"') => match serde_json::from_str::<String>(json) {
             Ok(text) => format!("the string {}", quoted(&text)).into(),
-            Err(_) => "a string".into(),
+            Err(_) => "a string that is not Unicode".into(),
         },
         Some(b't' | b'f' | b'n') => json.to_owned().into(),
         _ => format!("the number {}", quoted(json)).into(),

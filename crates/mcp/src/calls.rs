@@ -13,6 +13,8 @@ use futures_util::future::{AbortHandle, Abortable};
 const MAX_NAME_BYTES: usize = 128;
 /// How many cancellations are kept that came before their call, and for how long: the two travel on separate connections.
 const MAX_EARLY: usize = 1_000;
+/// How many calls are known as answered, so that a cancellation that comes late is not kept for a later call of the same id.
+const MAX_ANSWERED: usize = 1_000;
 const EARLY: Duration = Duration::from_secs(10);
 
 /// A session, and the id of a call as it was written.
@@ -27,6 +29,8 @@ pub(crate) struct Calls {
 struct Memory {
     under_way: HashMap<CallKey, (u64, AbortHandle)>,
     early: VecDeque<(CallKey, Instant)>,
+    answered: HashMap<CallKey, u64>,
+    answered_in_order: VecDeque<(CallKey, u64)>,
     last_number: u64,
 }
 
@@ -46,6 +50,9 @@ impl Calls {
         if let Some((_, call)) = memory.under_way.get(&key) {
             return call.abort();
         }
+        if memory.answered.contains_key(&key) {
+            return;
+        }
         if memory.early.len() >= MAX_EARLY {
             memory.early.pop_front();
         }
@@ -63,6 +70,7 @@ impl Calls {
         }
         memory.last_number += 1;
         let number = memory.last_number;
+        memory.answered.remove(&key);
         memory.under_way.insert(key.clone(), (number, handle));
         UnderWay { calls: self, key, number }
     }
@@ -86,6 +94,20 @@ impl Drop for UnderWay<'_> {
         // A client that gives an id twice has cancelled the later call alone.
         if memory.under_way.get(&self.key).is_some_and(|(number, _)| *number == self.number) {
             memory.under_way.remove(&self.key);
+            memory.note_answered(&self.key, self.number);
+        }
+    }
+}
+
+impl Memory {
+    fn note_answered(&mut self, key: &CallKey, number: u64) {
+        self.answered.insert(key.clone(), number);
+        self.answered_in_order.push_back((key.clone(), number));
+        if self.answered_in_order.len() > MAX_ANSWERED
+            && let Some((oldest, number)) = self.answered_in_order.pop_front()
+            && self.answered.get(&oldest) == Some(&number)
+        {
+            self.answered.remove(&oldest);
         }
     }
 }
@@ -124,6 +146,21 @@ mod tests {
         calls.cancel("s", "1");
         assert_eq!(calls.run(Some("s"), "1", pending::<()>()).await, None);
         assert_eq!(calls.run(Some("s"), "1", ready(())).await, Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_cancellation_that_comes_late_changes_nothing_for_a_later_call_of_the_same_id() {
+        let calls = Calls::default();
+        for answer in 0..3 {
+            assert_eq!(calls.run(Some("s"), "1", ready(answer)).await, Some(answer));
+            calls.cancel("s", "1");
+        }
+        for id in 0..=MAX_ANSWERED {
+            calls.run(Some("t"), &id.to_string(), ready(())).await;
+        }
+        let memory = calls.memory();
+        assert_eq!((memory.answered.len(), memory.answered_in_order.len()), (MAX_ANSWERED, MAX_ANSWERED));
+        assert!(memory.early.is_empty());
     }
 
     #[tokio::test]

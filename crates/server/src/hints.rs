@@ -7,7 +7,7 @@ use mail::search::query::LANGUAGE;
 pub fn for_agent(error: &Error) -> String {
     let otherwise = match error {
         Error::UnknownProject { .. } => " Else call ensure_project first.",
-        Error::UnknownAgent { another: true, .. } => " resource://agents names who is there.",
+        Error::UnknownAgent { another: true, .. } => " resource://agents/{project} names who is there.",
         Error::UnknownAgent { .. } => " Else call register_agent first.",
         _ => "",
     };
@@ -41,7 +41,7 @@ fn meant(error: &Error) -> Option<String> {
 fn agents_step(error: &Error) -> &'static str {
     match error {
         Error::UnknownAgent { another: true, .. } => {
-            "It has not registered here, and only it should; resource://agents names who has."
+            "It has not registered here, and only it should; resource://agents/{project} names who has."
         }
         Error::InvalidProjectKey { .. } => {
             "Use the absolute path of the working directory, such as '/data/projects/app'."

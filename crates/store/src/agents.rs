@@ -27,6 +27,9 @@ impl AgentStore for Engine {
                 return Ok(None);
             }
             let agent = register(tx, project, &name, &profile, now).await?;
+            if taking == Taking::Over {
+                tx.execute("DELETE FROM agent_token WHERE agent_id = ?1", values![agent.id]).await?;
+            }
             if let Some(token) = token {
                 remember(tx, agent.id, &token, now).await?;
             }
@@ -85,7 +88,7 @@ impl AgentStore for Engine {
 }
 
 async fn may_take(tx: &mut Tx<'_>, project: ProjectId, name: &str, taking: Taking) -> Outcome<bool> {
-    if taking == Taking::NewOrKnown {
+    if matches!(taking, Taking::NewOrKnown | Taking::Over) {
         return Ok(true);
     }
     let Some(known) = by_name(tx, project, name).await? else { return Ok(true) };

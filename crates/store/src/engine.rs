@@ -3,7 +3,7 @@
 //! Each noun's file says what its methods read and write; this one says where that runs.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use mail::clock::{Clock, SystemClock};
 use mail::ids::{AgentId, MessageId, ProjectId};
@@ -36,6 +36,22 @@ pub enum Engine {
     Postgres(Arc<Postgres>),
 }
 
+/// A store that may have been closed meanwhile.
+pub(crate) enum WeakEngine {
+    Sqlite(Weak<Sqlite>),
+    Postgres(Weak<Postgres>),
+}
+
+impl WeakEngine {
+    /// The store, if it is still open.
+    pub(crate) fn upgrade(&self) -> Option<Engine> {
+        match self {
+            Self::Sqlite(store) => store.upgrade().map(Engine::Sqlite),
+            Self::Postgres(store) => store.upgrade().map(Engine::Postgres),
+        }
+    }
+}
+
 impl Store for Engine {}
 
 /// The project that a job writes in, or how it is found. Whoever writes in a project of PostgreSQL locks it.
@@ -61,6 +77,14 @@ impl Engine {
         match location {
             Location::File(path) => Sqlite::open_read_only(path),
             Location::Postgres(url) => Postgres::open_as_it_is(url, &PostgresOptions::default()).await,
+        }
+    }
+
+    /// The same, without keeping it open.
+    pub(crate) fn downgrade(&self) -> WeakEngine {
+        match self {
+            Self::Sqlite(store) => WeakEngine::Sqlite(Arc::downgrade(store)),
+            Self::Postgres(store) => WeakEngine::Postgres(Arc::downgrade(store)),
         }
     }
 
@@ -122,7 +146,7 @@ impl Engine {
     }
 
     /// Runs `work` in a transaction of its own or with others, and returns when it is on disk. Once it is queued it is done
-    /// whether or not anybody waits.
+    /// whether or not anybody waits, unless it came by [`write_for_caller`](Engine::write_for_caller).
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         doing: &'static str,

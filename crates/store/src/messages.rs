@@ -110,7 +110,7 @@ impl MessageStore for Engine {
         let put_back = move |taken: Vec<InboxEntry>| {
             let shown = taken.iter().filter(|entry| entry.state.shown_at == Some(now));
             let shown: Vec<_> = shown.map(|entry| *values![agent, entry.message.id, now]).collect();
-            (!shown.is_empty()).then(|| in_job!(|tx| put_back(tx, shown).await))
+            (!shown.is_empty()).then(|| in_job!(|tx| put_back(tx, agent, shown).await))
         };
         self.write_for_caller("take new mail", Home::Agent(agent), taking, put_back).await
     }
@@ -267,7 +267,8 @@ async fn take_unseen(
 }
 
 /// Notes that what was shown at that time was not shown after all.
-async fn put_back(tx: &mut Tx<'_>, shown: Vec<[Value<'_>; 3]>) -> Outcome<()> {
+async fn put_back(tx: &mut Tx<'_>, agent: AgentId, shown: Vec<[Value<'_>; 3]>) -> Outcome<()> {
+    tx.wake(agent);
     let sql = "UPDATE delivery SET shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at = ?3";
     tx.execute_many(sql, shown).await
 }

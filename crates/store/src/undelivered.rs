@@ -42,10 +42,12 @@ impl Engine {
     {
         let waiting = Arc::new(());
         let caller = Arc::downgrade(&waiting);
-        let (engine, runtime) = (self.clone(), Handle::current());
+        // A job keeps no store open: the thread that does it would have to wait for its own end.
+        let (engine, runtime) = (self.downgrade(), Handle::current());
         let undo = move |done: T| {
             if let Some(undoing) = undo(done) {
                 runtime.spawn(async move {
+                    let Some(engine) = engine.upgrade() else { return };
                     if let Err(error) = engine.write("undo what nobody waits for", home, undoing).await {
                         tracing::warn!(%error, doing, "what was done for a caller that went away stays done");
                     }

@@ -50,17 +50,17 @@ fn names_of(lines: &str) -> Vec<String> {
     if lines.is_empty() { Vec::new() } else { lines.split('\n').map(str::to_owned).collect() }
 }
 
-/// What stands between the parts of a problem. None of them has a control character.
+/// What stands between the parts of a problem. None of them is kept with a control character.
 const PART: char = '\u{1f}';
 
 /// One problem a line: its place, what should stand there, and what does if anything does. `None` if there are none.
 pub(crate) fn written_problems(problems: &[Problem]) -> Option<String> {
+    let plain = |part: &str| part.replace(char::is_control, "\u{fffd}");
     let line = |problem: &Problem| {
-        let found = problem.found.as_ref().map(|found| format!("{PART}{found}")).unwrap_or_default();
-        format!("{}{PART}{}{found}", problem.path, problem.wanted)
+        let found = problem.found.as_ref().map(|found| format!("{PART}{}", plain(found))).unwrap_or_default();
+        format!("{}{PART}{}{found}", plain(&problem.path), plain(&problem.wanted))
     };
-    let plain = |line: String| line.replace(|c: char| c.is_control() && c != PART, "\u{fffd}");
-    let lines: Vec<String> = problems.iter().map(line).map(plain).collect();
+    let lines: Vec<String> = problems.iter().map(line).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -106,8 +106,9 @@ mod tests {
         let written = written_problems(&problems).unwrap();
         assert_eq!(Vec::<Problem>::of(Value::Text(&written)), Some(problems));
         assert_eq!((written_problems(&[]), Vec::<Problem>::of(Value::Null)), (None, Some(Vec::new())));
-        let odd = written_problems(&[Problem::missing("a\nb", "c\0")]).unwrap();
-        assert_eq!(Vec::<Problem>::of(Value::Text(&odd)).unwrap().len(), 1);
+        let odd = written_problems(&[Problem::missing("a\nb", "c\0\u{1f}d")]).unwrap();
+        let read = vec![Problem::missing("a\u{fffd}b", "c\u{fffd}\u{fffd}d")];
+        assert_eq!(Vec::<Problem>::of(Value::Text(&odd)), Some(read));
     }
 
     #[test]

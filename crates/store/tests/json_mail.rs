@@ -1,13 +1,14 @@
 //! What the post office does because of messages in JSON: files are reserved, faults are told to both sides and reported.
 
 use mail::Error;
+use mail::agents::{AgentName, AgentStore, Profile, Taking, TokenHash};
 use mail::messages::{InboxEntry, InboxQuery, Message};
-use mail::office::{Draft, ReplyDraft, Rules, Sent};
+use mail::office::{Draft, Identity, ReplyDraft, Rules, Sent};
 use mail::reservations::ReservationStore;
 use mail::responses::{FilesOutcome, OFFICE_AGENT};
 use serde_json::{Value, json};
 
-use crate::shop::{PROJECT, Shop, draft, shop};
+use crate::shop::{PROJECT, Shop, draft, named, shop};
 use crate::team::at;
 
 const ID: &str = "msg-623e4567-e89b-12d3-a456-426614174005";
@@ -167,6 +168,11 @@ async fn an_id_that_was_used_for_something_else_is_told_and_the_same_once_more_i
     assert!(wanted.contains("message 1 has this one"), "{wanted}");
     let bare = other.replace("msg-623E", "623e").replace("\"agent-0\"", "\"agent-1\"");
     assert_eq!(paths(&sent(&shop, "agent-1", &bare).await), ["message_id"], "another's counts too");
+    shop.office.register(named(Some("agent-2"), None)).await.unwrap();
+    let stranger = bare.replace("\"agent-1\"", "\"agent-2\"");
+    let stranger = sent(&shop, "agent-2", &stranger).await;
+    let wanted = &stranger.notes.problems[0].wanted;
+    assert!(wanted.contains("another message has this one"), "a stranger's message has no number: {wanted}");
     let strict = Draft { body: &other, subject: "x", strict: true, ..draft("agent-0", None) };
     let refused = shop.office.send(strict).await.unwrap_err();
     assert!(matches!(&refused, Error::Malformed { rejection: Some(one), .. } if one.message_id.as_deref() == Some(ID)));
@@ -239,6 +245,83 @@ async fn a_report_is_never_reported_on_nor_is_an_answer_to_one() {
         shop.office.reply(ReplyDraft { reply_to: report.id, subject: None, draft: answer }).await.unwrap();
     }
     assert_eq!(told(&shop).await.len(), 1);
+    for (to, number) in [(vec![OFFICE_AGENT], 1), (vec![OFFICE_AGENT, "agent-1"], 2)] {
+        let body = message("chat", json!({})).replace("4005", &format!("430{}", number + 2));
+        let to = to.into_iter().map(str::to_owned).collect();
+        shop.office.send(Draft { to, body: &body, subject: "x", ..draft("agent-0", None) }).await.unwrap();
+        assert_eq!(told(&shop).await.len(), number, "said to the office alone, it is not reported on");
+    }
+}
+
+#[tokio::test]
+async fn files_are_reserved_whatever_the_message_answers() {
+    let shop = shop(Rules::default()).await;
+    sent(&shop, "agent-0", &message("chat", json!({}))).await;
+    let report = told(&shop).await.remove(0);
+    let body = asking(exclusive(&["src/**"]), json!([])).replace("4005", "4006");
+    let answer = Draft { to: vec![], body: &body, ..draft("agent-0", None) };
+    let sent = shop.office.reply(ReplyDraft { reply_to: report.id, subject: None, draft: answer }).await.unwrap();
+    assert!(sent.reservation.is_some());
+    assert_eq!(held(&shop).await.len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_else_speaks_as_the_office() {
+    for identity in [Identity::Claimed, Identity::Strict] {
+        let shop = shop(Rules { identity, ..Rules::default() }).await;
+        let (token, hash) = ("old", TokenHash::of("old"));
+        let (name, taking) = (AgentName::parse(OFFICE_AGENT).unwrap(), Taking::NewOnly);
+        let old = shop.store.register(shop.team.project, &name, &Profile::default(), Some(hash), taking, at(0)).await;
+        let old = old.unwrap().unwrap();
+        for name in [OFFICE_AGENT, "PostRider", " postrider ", "@postrider"] {
+            let refused = shop.office.register(named(Some(name), Some(token))).await.unwrap_err();
+            assert_eq!(refused.code(), "NAME_TAKEN", "{name}");
+            assert_eq!(shop.office.welcome_person(PROJECT, name).await.unwrap_err().code(), "NAME_TAKEN", "{name}");
+        }
+        let claim = draft(OFFICE_AGENT, Some(token));
+        for office in [&*shop.office, &shop.office.for_person()] {
+            assert_eq!(office.send(claim.clone()).await.unwrap_err().code(), "NAME_TAKEN");
+        }
+        let looked = shop.office.inbox(PROJECT, claim.from, &InboxQuery::newest(9)).await;
+        assert_eq!(looked.unwrap_err().code(), "NAME_TAKEN");
+        let agent = shop.office.register(named(Some("Ann"), None)).await.unwrap();
+        let body = message("chat", json!({}));
+        for to in [OFFICE_AGENT, "agent-1"] {
+            let to = vec![to.to_owned()];
+            let from = draft("Ann", Some(&agent.token));
+            shop.office.send(Draft { to, body: &body, subject: "x", ..from }).await.unwrap();
+        }
+        let hashes = shop.store.token_hashes(old.id).await.unwrap();
+        assert!(hashes.len() == 1 && !hashes.contains(&hash), "the office took its name over");
+    }
+}
+
+#[tokio::test]
+async fn one_message_tries_no_more_than_one_budget_allows() {
+    let shop = shop(Rules::default()).await;
+    let other = asking(exclusive(&["src/**"]), json!([])).replace("\"agent-0\"", "\"agent-1\"");
+    sent(&shop, "agent-1", &other).await;
+    let files = |count: usize| -> Vec<String> { (0..count).map(|at| format!("src/{at}")).collect() };
+    for (number, count, refused) in [(1, 923, false), (2, 924, true)] {
+        let request = json!({ "mode": "exclusive", "file_patterns": files(100) });
+        let alternatives = json!([{ "file_patterns": files(count) }, { "pattern": "{src/x,free}" }]);
+        let mut body = asking(request, alternatives.clone()).replace("4005", &format!("450{number}"));
+        if !refused {
+            body = body.replace("{src/x,free}", "free");
+        }
+        let told = sent(&shop, "agent-0", &body).await.reservation.unwrap();
+        assert_eq!(told.body.contains("Not tried: alternative 2"), refused, "{}", told.subject);
+        assert_eq!(held(&shop).await.len(), 2);
+    }
+    for (number, count, last) in [(3, 9, true), (4, 10, false)] {
+        let mut alternatives = vec![json!({ "pattern": "src/a" }); count - 1];
+        alternatives.push(json!({ "pattern": format!("free/{count}") }));
+        let body = asking(exclusive(&["src/a"]), json!(alternatives)).replace("4005", &format!("450{number}"));
+        let told = sent(&shop, "agent-0", &body).await.reservation.unwrap();
+        let outcome = FilesOutcome::read(&told.body).unwrap();
+        assert_eq!((outcome.granted.len() == 1, outcome.conflicts.len()), (last, 1), "a conflict is told once");
+        assert_eq!(told.body.matches("'src/a' is reserved").count(), 1, "{}", told.body);
+    }
 }
 
 #[tokio::test]
@@ -257,6 +340,18 @@ async fn a_secret_in_a_message_is_in_no_report_on_it() {
         let body = message("chat", json!({ field: secret }));
         sent(&shop, "agent-0", &body).await;
     }
+    for field in ["task_id", "reservation_request"] {
+        let mut request = exclusive(&["src/**"]);
+        request["file_patterns"] = json!([secret]);
+        let value = if field == "task_id" { json!(secret) } else { request };
+        let mut body: Value = serde_json::from_str(&asking(exclusive(&["src/**"]), json!([]))).unwrap();
+        body[field] = value;
+        body["message_id"] = json!(ID.replace("4005", &format!("46{:02}", field.len())));
+        let asked = sent(&shop, "agent-0", &body.to_string()).await;
+        assert!(asked.notes.problems[0].wanted.contains("send it without"), "{:?}", asked.notes.problems);
+        assert!(asked.reservation.is_some(), "its sender is told that nothing was reserved");
+    }
+    assert_eq!(held(&shop).await, []);
     for told in told(&shop).await {
         assert!(!format!("{} {}", told.subject, told.body).contains(&secret[4..20]), "{told:?}");
     }

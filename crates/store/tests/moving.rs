@@ -173,7 +173,7 @@ async fn after_a_move_the_office_goes_on_as_if_nothing_had_happened() {
     let office = office_over(engine.store(), shop.clock.clone());
     let repeated = office.send(draft_of("claude", "[bd-1] PROGRESS: parser", LONG, Some("key'\\1"))).await.unwrap();
     assert!(!repeated.is_new && repeated.message.id.0 == 1, "{repeated:?}");
-    let newest: i64 = 7;
+    let newest: i64 = 8;
     let new = office.send(draft("claude", None)).await.unwrap().message;
     assert_eq!(new.id.0, newest + 1, "numbers go on");
     let request = WaitRequest {

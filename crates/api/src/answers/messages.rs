@@ -170,7 +170,7 @@ impl SentAnswer {
             count: message.open_recipients().count() + bcc.len(),
             message: MessageAnswer::new(message, false),
             bcc,
-            reservation: reservation.map(FilesAnswer::new),
+            reservation: reservation.and_then(FilesAnswer::read),
             warnings: notes.secrets.iter().map(WarningAnswer::new).collect(),
             deliveries: [DeliveryAnswer { project: project_key, payload }],
         }

@@ -2,7 +2,7 @@
 
 use mail::messages::Message;
 use mail::reservations::Reservation;
-use mail::responses::{FilesOutcome, GrantedFiles, HeldFiles};
+use mail::responses::{FilesOutcome, GrantedFiles, HeldFiles, outcome};
 
 use crate::Time;
 
@@ -30,7 +30,7 @@ declare! {
     FilesAnswer {
         /// What the sender holds now; nothing if it was refused.
         granted: Vec<GrantedFilesAnswer>,
-        /// Which alternative that is, from 0; left out if it is what was asked for first.
+        /// Which alternative that is, counted from 1; left out if it is what was asked for first.
         alternative[if_any]: Option<usize>,
         /// What is in the way of all that was tried before.
         conflicts: Vec<ConflictAnswer>,
@@ -72,15 +72,15 @@ declare! {
 }
 
 impl FilesAnswer {
-    /// What the office told the sender in a message.
-    pub fn new(told: Message) -> Self {
-        let FilesOutcome { granted, alternative, conflicts } = FilesOutcome::read(&told.body).unwrap_or_default();
-        Self {
+    /// What the office told the sender in a message; `None` if that cannot be read, which does not mean that nothing was granted.
+    pub fn read(told: Message) -> Option<Self> {
+        let FilesOutcome { granted, alternative, conflicts } = outcome(&told)?;
+        Some(Self {
             granted: granted.into_iter().map(GrantedFilesAnswer::new).collect(),
             alternative,
             conflicts: conflicts.into_iter().map(ConflictAnswer::new).collect(),
             message: told.subject,
             message_id: told.id.0,
-        }
+        })
     }
 }

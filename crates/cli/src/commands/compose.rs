@@ -189,7 +189,7 @@ impl Sending {
         self.to = names(&self.to);
         self.cc = names(&self.cc);
         if self.to.is_empty() && self.reply_to.is_none() {
-            bail!("nobody is named to send to; pass --to NAME");
+            bail!("No recipient given. Pass --to NAME.");
         }
         if self.thread.is_some() && self.reply_to.is_some() {
             bail!("an answer is in the thread of what it answers; pass either --thread or --reply-to");

@@ -176,7 +176,10 @@ impl ExecInput {
         if text.len() as u64 > limit {
             bail!("standard input is longer than {limit} bytes");
         }
-        serde_json::from_slice(&text).context("standard input is not a JSON object with from, subject and body")
+        // A list of texts would be read as the fields in their order.
+        let is_object = text.trim_ascii_start().starts_with(b"{");
+        let read = if is_object { serde_json::from_slice(&text).ok() } else { None };
+        read.context("standard input is not a JSON object with from, subject and body")
     }
 
     fn words<'a>(&'a self, who: Option<&'a Caller>) -> anyhow::Result<Words<'a>> {

@@ -23,11 +23,13 @@ use mail::provider::{Provider, ProviderDelivery};
 use super::Cli;
 use super::given::MessageBody;
 use super::nudge::Notifier;
-use crate::config::Config;
+use crate::config::{Config, MailProvider};
 use crate::identity::Acting;
+use crate::logging;
 use crate::mailbox::{self, Caller, Mailbox};
 use crate::output::{self, text};
 use crate::post_office::Refused;
+pub use check::{NAME as CHECK, is_reminder_called};
 use messages::each;
 pub use receipt::warn;
 
@@ -100,7 +102,7 @@ enum Verb {
     /// List what you sent, the newest last, and who read and acknowledged it
     Sent(lists::Outbox),
     /// Count open mail
-    Count(lists::Tell),
+    Count(lists::Count),
     /// Say whether there is unread mail: exit code 0 if so, 3 and no output if not
     Check(check::Check),
     /// Search the mail of the project
@@ -121,34 +123,40 @@ impl Mail {
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let Self { acting, verb } = self;
         let Some(verb) = verb else { return Ok(help()) };
-        let is_for_hook = verb.is_for_hook();
-        excused(is_for_hook, verb.done(&acting, config, as_json))
-    }
-
-    /// Says what is wrong with the settings; a hook is told and not stopped.
-    pub fn run_without_settings(self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
-        excused(self.verb.is_some_and(|verb| verb.is_for_hook()), Err(error))
-    }
-}
-
-/// What became of it. A hook is told what failed in a line, and goes on.
-fn excused(is_for_hook: bool, ended: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
-    match ended {
-        Err(error) if is_for_hook => {
-            output::note(&text::unbroken(&format!("postrider: {error:#}")));
-            Ok(ExitCode::SUCCESS)
+        let who = verb.caller(&acting, &config);
+        match verb {
+            Verb::Check(check) if check.is_for_hook() => check.remind(who, acting, config),
+            verb => verb.done(who?, &acting, config, as_json),
         }
-        ended => ended,
+    }
+
+    /// Says what is wrong with the settings; a hook is told in a line and not stopped.
+    pub fn run_without_settings(self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+        match self.verb {
+            Some(Verb::Check(check)) if check.is_for_hook() => {
+                output::note(&text::unbroken(&format!("{}: {error:#}", check::NAME)));
+                Ok(ExitCode::SUCCESS)
+            }
+            _ => Err(error),
+        }
     }
 }
 
 impl Verb {
+    /// Who acts.
+    fn caller(&self, acting: &Acting, config: &Config) -> anyhow::Result<Caller> {
+        match self.named() {
+            Some(name) => Ok(Caller { name: name.to_owned(), token: acting.token() }),
+            None => acting.who(config),
+        }
+    }
+
     /// Opens the mailbox and does what the verb says in it.
-    fn done(mut self, acting: &Acting, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let who = match self.named() {
-            Some(name) => Caller { name: name.to_owned(), token: acting.token() },
-            None => acting.who(&config)?,
-        };
+    fn done(mut self, who: Caller, acting: &Acting, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
+        if matches!((&self, config.mail_provider()), (Self::Send(_), Ok(MailProvider::Beads))) {
+            // What a message replaces may not have been archived, which is told there.
+            logging::start(&config)?;
+        }
         let project = acting.project.key()?;
         // A text is written before the mailbox is opened: nobody holds it open while somebody thinks.
         let body = match &mut self {
@@ -185,11 +193,6 @@ impl Verb {
             _ => &None,
         };
         named.as_deref().filter(|name| !name.is_empty())
-    }
-
-    /// Whether a hook asks, which nothing may break.
-    fn is_for_hook(&self) -> bool {
-        matches!(self, Self::Check(check) if check.is_for_hook())
     }
 
     async fn run(&self, visit: &Visit<'_>, body: &str) -> anyhow::Result<ExitCode> {

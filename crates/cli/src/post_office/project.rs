@@ -1,6 +1,6 @@
 //! Which project a command is about.
 //!
-//! Unless somebody says, it is the git repository around the current folder, or that folder. The repository is found by its
+//! Unless somebody says, it is the city of a session of Gas City, the git repository around the current folder, or that folder. The repository is found by its
 //! `.git`; git itself is not asked, because every command would wait for it. A worktree belongs to the repository that it was
 //! made from: agents in several worktrees share one project. Whether there is such a project is for the office to say.
 
@@ -12,7 +12,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::{PostOffice, Refused};
-use crate::config::{Config, EVERYWHERE};
+use crate::config::{Config, EVERYWHERE, set};
 
 /// The project that a command is about.
 #[derive(Args, Debug)]
@@ -42,9 +42,11 @@ impl InProject {
 
     /// The key of the project, for somebody who stands at `here`.
     pub fn key_at(&self, here: &Path) -> anyhow::Result<String> {
-        match self.given() {
-            None => text_of(Tree::around(here).map_or_else(|| here.to_owned(), |tree| tree.main)),
-            Some(given) => key_of(given, here),
+        match (self.given(), set("GC_CITY")) {
+            (Some(given), _) => key_of(given, here),
+            // In a session of Gas City the city is the project, wherever one stands.
+            (None, Some(city)) => key_of(&city, here),
+            (None, None) => text_of(Tree::around(here).map_or_else(|| here.to_owned(), |tree| tree.main)),
         }
     }
 

@@ -36,7 +36,7 @@ pub struct Files<'m> {
 pub struct FilesOutcome {
     /// What the sender holds now.
     pub granted: Vec<GrantedFiles>,
-    /// Which of the alternatives that is, from 0; none if it is what was asked for first.
+    /// Which of the alternatives that is, counted from 1; none if it is what was asked for first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<usize>,
     /// What is in the way of all that was tried and not granted.

@@ -242,6 +242,18 @@ pub async fn a_known_name_without_a_token_is_taken_once(store: &Shared) {
     assert_eq!(take("dave", "second").await, None);
 }
 
+pub async fn of_a_name_that_is_taken_over_the_earlier_tokens_are_forgotten(store: &Shared) {
+    let team = team(store).await;
+    let alice = team.look_up("alice").await;
+    give_tokens(store, &alice, 3).await;
+    give_tokens(store, &team.look_up("bob").await, 1).await;
+    let (name, own) = (named("alice"), TokenHash::of("own"));
+    let over = store.register(team.id(), &name, &Profile::default(), Some(own), Taking::Over, at("17:00:00")).await;
+    assert_eq!(over.unwrap().map(|agent| agent.id), Some(alice.id), "the name keeps its number");
+    assert_eq!(store.token_hashes(alice.id).await.unwrap(), [own]);
+    assert_eq!(store.token_hashes(team.agent("bob")).await.unwrap().len(), 1, "another's stay");
+}
+
 pub async fn of_many_who_race_for_a_new_name_one_gets_it(store: &Shared) {
     let team = team(store).await;
     for (name, taking) in [("dave", Taking::NewOnly), ("erin", Taking::NewOrTokenless)] {

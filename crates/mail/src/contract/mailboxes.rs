@@ -3,7 +3,8 @@
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, at, draft, entry_ids, ids, polled, stamp, team, team_at, until_some};
+use super::fixtures::{PLENTY, at, draft, entry_ids, ids, stamp, team, team_at};
+use super::leaving::{polled, until_some};
 use crate::ids::{AgentId, MessageId};
 use crate::messages::{About, DeliveryState, InboxQuery, Mark, Role};
 

@@ -36,6 +36,31 @@ pub async fn a_recipient_who_has_none_open_gets_the_message(store: &Shared) {
     assert_eq!(team.append(to(&["carol"])).await, Appended::Repeated(both));
 }
 
+pub async fn what_stands_for_a_message_is_mail_of_its_own_recipients(store: &Shared) {
+    let team = team(store).await;
+    let to = |name: &str| draft("alice", &[name]).open_key("disk", WhenOpen::Skip);
+    let bobs = team.send(to("bob")).await;
+    let carols = team.send(to("carol")).await;
+    assert_eq!(team.append(to("bob")).await, Appended::Repeated(bobs));
+    assert_eq!(team.append(to("carol")).await, Appended::Repeated(carols));
+}
+
+pub async fn what_is_brought_back_counts_under_its_key_unless_another_was_sent_in_between(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    let keyed = |when_open| draft("alice", &["bob"]).open_key("plan", when_open);
+    let first = team.send(keyed(WhenOpen::Skip)).await;
+    store.archive(bob, first, bob, at("16:05:00")).await.unwrap();
+    store.bring_back(bob, first, bob, at("16:06:00")).await.unwrap();
+    assert_eq!(team.append(keyed(WhenOpen::Skip)).await, Appended::Repeated(first));
+    let second = team.send(keyed(WhenOpen::Replace)).await;
+    store.bring_back(bob, first, bob, at("16:07:00")).await.unwrap();
+    let third = team.send(keyed(WhenOpen::Replace)).await;
+    assert_eq!(entry_ids(&team.inbox("bob").await), [third, first], "{second} is replaced, and {first} is plain mail");
+    store.archive(bob, third, bob, at("16:08:00")).await.unwrap();
+    team.send(keyed(WhenOpen::Skip)).await;
+}
+
 pub async fn an_open_key_counts_within_its_sender(store: &Shared) {
     let team = team(store).await;
     let from = |name: &str, when_open| draft(name, &["bob"]).open_key("disk", when_open);

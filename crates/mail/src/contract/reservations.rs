@@ -5,7 +5,8 @@
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::fixtures::{PLENTY, at, parsed, patterns, polled, team, team_at, until_some};
+use super::fixtures::{PLENTY, at, parsed, patterns, team, team_at};
+use super::leaving::{polled, until_some};
 use crate::events::EventKind;
 use crate::reservations::{Conflict, MOST_CONFLICTS, NewEnd, Request, Reservation, Reserved};
 

@@ -86,7 +86,7 @@ pub async fn files_that_others_hold_are_refused_and_the_first_alternative_that_i
     let granted = team.send(asking(&team, "alice", &attempts)).await;
     let (told_of, outcome) = told(store, &team, "alice", granted).await;
     assert!(told_of.subject.starts_with("Reserved, as alternative 2: 'docs/**' (shared)"), "{}", told_of.subject);
-    assert_eq!((outcome.alternative, outcome.conflicts.len()), (Some(1), 2));
+    assert_eq!((outcome.alternative, outcome.conflicts.len()), (Some(2), 2));
     assert_eq!(patterns(&team.reservations(now).await), ["src/**", "docs/**"]);
 }
 

@@ -16,7 +16,8 @@ pub struct IdempotencyKey {
 
 /// A key for what a sender says again and again: its recipients have one such message open, whatever it says.
 ///
-/// It counts within the sender: nobody hides or keeps back what another sends. What was archived is not open.
+/// It counts within the sender: nobody hides or keeps back what another sends. What was archived is not open. Brought
+/// back it is open again, unless another was sent under the key in between: then it is mail without a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenKey {
     key: String,

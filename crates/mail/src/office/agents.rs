@@ -3,7 +3,9 @@
 use super::{Identity, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name};
 use crate::error::{Error, check_text};
+use crate::ids::AgentId;
 use crate::projects::Project;
+use crate::responses::{OFFICE_AGENT, is_office_name};
 
 /// How many names are generated at most for an agent that came without one.
 const MOST_GENERATED: u64 = 4096;
@@ -44,6 +46,9 @@ impl Office {
     pub async fn register(&self, registration: Registration<'_>) -> Result<Registered, Error> {
         check_profile(&registration.profile)?;
         let wanted = registration.name.map(AgentName::parse).transpose()?;
+        if let Some(name) = wanted.as_ref().filter(|name| is_office_name(name.as_str())) {
+            return Err(Error::NameTaken(name.as_str().to_owned()));
+        }
         let project = if registration.make_project {
             self.project_or_new(registration.project_key).await?
         } else {
@@ -123,6 +128,21 @@ impl Office {
         let (now, profile) = (self.clock.now(), Profile::default());
         // If somebody was faster, it is there, too.
         Ok(self.store.register(project.id, &name, &profile, None, Taking::NewOnly, now).await?.is_some())
+    }
+
+    /// The office's own agent, with a token that nobody is given. An agent of that name from before is taken over, and
+    /// its tokens are worth nothing from then on.
+    pub(super) async fn office_agent(&self, project: &Project) -> Result<AgentId, Error> {
+        let known = self.store.agents_named(project.id, &[OFFICE_AGENT]).await?.pop();
+        if let Some(own) = known.filter(|known| known.program == OFFICE_AGENT) {
+            return Ok(own.id);
+        }
+        let name = AgentName::parse(OFFICE_AGENT)?;
+        let profile = Profile { program: Some(OFFICE_AGENT.to_owned()), ..Profile::default() };
+        let (_, hash) = self.new_token();
+        let now = self.clock.now();
+        let agent = self.store.register(project.id, &name, &profile, hash, Taking::Over, now).await?;
+        agent.map(|agent| agent.id).ok_or(Error::Busy)
     }
 
     /// What is known of an agent.

@@ -10,6 +10,7 @@ use crate::ids::{MessageId, ReservationId};
 use crate::messages::Importance;
 use crate::projects::Project;
 use crate::reservations::Reservation;
+use crate::responses::is_office_name;
 
 /// The door of what people do on the page.
 pub const PAGE: &str = "page";
@@ -133,6 +134,9 @@ impl Office {
 
     /// The person of that name, if somebody has it.
     async fn person_called(&self, project: &Project, name: &AgentName) -> Result<Option<Agent>, Error> {
+        if is_office_name(name.as_str()) {
+            return Err(taken(name));
+        }
         match self.store.agents_named(project.id, &[name.as_str()]).await?.pop() {
             Some(agent) if !agent.is_person() => Err(taken(name)),
             known => Ok(known),

@@ -79,8 +79,14 @@ impl Office {
             for record in records {
                 before = Some(record.newest);
                 looked_at += 1;
-                let item = self.item(&project, record, &mut done).await?;
-                items.extend(Some(item).filter(|item| is_wanted(item, &request)).map(WorkItem::cut));
+                let item = self.item(record);
+                // What it waits for is looked up of those alone that nothing else rules out: each one is a question.
+                if is_wanted(&item, &request) {
+                    let known = done.len();
+                    let item = self.with_what_it_waits_for(&project, item, &mut done).await?;
+                    looked_at += done.len() - known;
+                    items.extend(Some(item).filter(|item| waits_as_wanted(item, &request)).map(WorkItem::cut));
+                }
                 if items.len() >= request.limit || looked_at >= MOST_LOOKED_AT {
                     return Ok(WorkPage { project, items, next: before });
                 }
@@ -100,7 +106,7 @@ impl Office {
         let query = WorkQuery { project: project.id, id: Some(id.to_owned()), before: None, limit: 1 };
         let record = self.store.work(&query).await?.pop();
         let Some(record) = record else { return Err(self.unknown_work(&project, id).await?) };
-        let item = self.item(&project, record, &mut Done::new()).await?;
+        let item = self.with_what_it_waits_for(&project, self.item(record), &mut Done::new()).await?;
         let messages = self.store.work_story(project.id, id, after, limit).await?;
         let bytes: usize = messages.iter().map(|message| message.body.len()).sum();
         let is_full = messages.len() == limit || bytes > PAGE_BYTES;
@@ -108,15 +114,25 @@ impl Office {
         Ok(WorkStory { project, item, messages, next })
     }
 
-    /// The item of a record, with what depends on the time and on other items.
-    async fn item(&self, project: &Project, record: WorkRecord, done: &mut Done) -> Result<WorkItem, Error> {
+    /// The item of a record, with what depends on the time.
+    fn item(&self, record: WorkRecord) -> WorkItem {
         let mut item = item_of(record);
         let now = self.clock.now();
         if let State::HelpWanted(question) = &mut item.state {
             question.overdue = has_passed(question.asked_at, self.rules.help_overdue.as_micros(), now);
         }
+        item.late = !item.is_over() && item.task.deadline.is_some_and(|deadline| deadline < now);
+        item
+    }
+
+    /// The same with what depends on other items.
+    async fn with_what_it_waits_for(
+        &self,
+        project: &Project,
+        mut item: WorkItem,
+        done: &mut Done,
+    ) -> Result<WorkItem, Error> {
         if !item.is_over() {
-            item.late = item.task.deadline.is_some_and(|deadline| deadline < now);
             for id in item.task.dependencies.clone() {
                 if id != item.id && !item.waiting_for.contains(&id) && !self.is_done(project, &id, done).await? {
                     item.waiting_for.push(id);
@@ -160,16 +176,26 @@ fn check_state(state: Option<&str>) -> Result<(), Error> {
     }
 }
 
+/// Whether an item is asked for, as far as one knows without other items.
 fn is_wanted(item: &WorkItem, request: &WorkRequest<'_>) -> bool {
     let in_state = match request.state {
         Some(OVERDUE) => matches!(&item.state, State::HelpWanted(question) if question.overdue),
         Some(READY) => item.is_ready(),
-        Some(WAITING) => !item.waiting_for.is_empty(),
+        Some(WAITING) => !item.is_over() && !item.task.dependencies.is_empty(),
         Some(LATE) => item.late,
         Some(name) => item.state.name() == name,
         None => true,
     };
     in_state && request.agent.is_none_or(|agent| item.agent == agent)
+}
+
+/// Whether an item that is asked for so far waits for others as it should.
+fn waits_as_wanted(item: &WorkItem, request: &WorkRequest<'_>) -> bool {
+    match request.state {
+        Some(READY) => item.is_ready(),
+        Some(WAITING) => !item.waiting_for.is_empty(),
+        _ => true,
+    }
 }
 
 fn has_passed(since: Timestamp, micros: u128, now: Timestamp) -> bool {

@@ -9,6 +9,9 @@ use formats::{Kind, Typed};
 use super::{Checkpoint, Failure, MOST_DEPENDENCIES, Progress, State, Task, WorkOutcome};
 use crate::messages::Message;
 
+/// The major version of the format that is read here.
+const OWN_MAJOR: u64 = 1;
+
 /// What a message says of the work.
 pub(super) enum Said {
     /// Somebody arranges for the work to be done by another.
@@ -43,6 +46,13 @@ pub(crate) fn will_pass(kind: Option<Kind>, typed: Typed) -> bool {
     matches!(Said::under(kind, || typed, &[]), Said::GoesOn(_))
 }
 
+/// Whether a message in JSON is of another major version, whose words may mean something else: nobody can act on it.
+fn is_foreign(typed: &Typed) -> bool {
+    let Typed::Json { message, .. } = typed else { return false };
+    let major = message.text("version").split('.').next().and_then(|major| major.parse::<u64>().ok());
+    major.is_some_and(|major| major != OWN_MAJOR)
+}
+
 /// Whether the sender of a message is stuck and waits for an answer.
 pub(crate) fn asks(message: &Message) -> bool {
     matches!(Said::by(message), Said::Asks { .. })
@@ -66,6 +76,7 @@ impl Said {
 
     fn of(typed: Typed, to: &[String]) -> Self {
         match typed {
+            foreign if is_foreign(&foreign) => Self::Nothing,
             Typed::Markdown(message) => Self::of_markdown(&message),
             Typed::Json { message, .. } => Self::of_json(&message, to),
             Typed::BrokenJson { .. } => Self::Nothing,

@@ -11,6 +11,7 @@ const PARAMS: &[Param] = &[
     Param::optional("limit", ParamKind::Number { min: 1, max: 100 }, ""),
     Param::optional("urgent_only", ParamKind::Flag, ""),
     Param::optional("message_id", ParamKind::Id, ""),
+    Param::optional("message_ids", ParamKind::Ids, "").unlisted(),
     Param::optional("importance", ParamKind::Choice(&["low", "normal", "high"]), ""),
 ];
 
@@ -54,7 +55,10 @@ fn every_kind_is_read() {
 
 #[test]
 fn what_is_absent_or_null_was_not_given() {
-    for json in [r#"{"project_key":"/p"}"#, r#"{"project_key":"/p","to":null,"limit":null,"importance":null}"#] {
+    for json in [
+        r#"{"project_key":"/p"}"#,
+        r#"{"project_key":"/p","to":null,"limit":null,"importance":null,"of_another_server":null}"#,
+    ] {
         assert_eq!(parse(json), json!({ "project_key": "/p" }));
     }
 }
@@ -160,6 +164,14 @@ fn a_value_of_the_wrong_type_is_told_with_what_was_found() {
     assert_eq!(
         refused_with(r#""to":["a",1]"#),
         "Argument 'to' must be a list of strings, but item 2 is the number '1'."
+    );
+    assert_eq!(
+        refused_with(r#""message_ids":["7",true]"#),
+        "Argument 'message_ids' must be a list of whole numbers, but item 2 is true."
+    );
+    assert_eq!(
+        refused(r#"{"project_key":"\ud800"}"#),
+        "Argument 'project_key' must be a string, not a string that is not Unicode."
     );
     assert_eq!(refused("[1]"), "'arguments' must be an object, not a list.");
     assert!(refused(r#"{"project_key":"/p"} x"#).starts_with("'arguments' cannot be read"));

@@ -155,10 +155,10 @@ impl Keeper for Program {
         }
         let delivery = self.create_under(Some(key), delivery).await?;
         for Bead { delivery: ProviderDelivery { id, .. }, .. } in earlier {
-            let closed = self.ask(&id, &arguments(&["close", "--json", &id]), None).await;
-            closed.map_err(|error| {
-                failed(format!("it was sent as '{}', but '{id}' is not archived: {error}", delivery.id))
-            })?;
+            // The message is sent. Whoever is told otherwise would send it again.
+            if let Err(error) = self.ask(&id, &arguments(&["close", "--json", &id]), None).await {
+                tracing::warn!(%error, sent = delivery.id, replaced = id, "what a message replaces is not archived");
+            }
         }
         Ok(KeyedDelivery { delivery, is_new: true })
     }

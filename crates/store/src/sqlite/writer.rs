@@ -2,7 +2,8 @@
 //!
 //! A commit costs one wait for the disk however much it holds, so the writer takes every job that waits, runs each in a
 //! savepoint of one transaction, commits, and only then answers. A job that fails, or panics, takes back only what it
-//! did itself. A job whose caller went away is done all the same. Nothing here knows what a job does.
+//! did itself. A job whose caller went away is done all the same; `write_for_caller` is the exception, whose jobs look for
+//! themselves whether anybody waits. Nothing here knows what a job does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};

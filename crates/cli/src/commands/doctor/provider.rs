@@ -11,7 +11,7 @@ impl Examined {
     pub(super) fn look_at_provider(&mut self, config: &Config) {
         match config.mail_provider() {
             Ok(MailProvider::Exec(program)) if !is_runnable(&program) => {
-                let what = format!("the program '{}' that is to keep the mail cannot be run", program.display());
+                let what = format!("Cannot run the mail program '{}'.", program.display());
                 self.find(what, "Check its path under [mail], and make it executable with chmod +x.");
             }
             Ok(_) => {}

@@ -1,17 +1,33 @@
 //! Whether there is unread mail: as an exit code, and as a reminder for a model. Nothing is marked.
 //!
-//! A reminder is for hooks that run at every prompt: it says whatever is unread, each time, and fails at nothing.
+//! A reminder is for hooks that run at every prompt: it says whatever is unread, each time, fails at nothing, and is given
+//! up at its deadline.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
+use mail::provider::ProviderDelivery;
 use serde_json::json;
 
+use super::super::hook::deadline;
 use super::super::hook::new_mail::{self, Door, NewMail};
+use super::super::{called, small_runtime};
 use super::lists::{self, envelope};
-use super::{Visit, delivery};
+use super::{Visit, advised, delivery};
 use crate::clients::{self, Client, Event, HookReply};
+use crate::config::Config;
+use crate::identity::Acting;
+use crate::mailbox::{Caller, Mailbox};
 use crate::output::{self, text};
+use crate::post_office::Refused;
+
+/// The command, as it is called.
+pub const NAME: &str = "postrider mail check";
+
+/// The options before the words of the command that have a value.
+const WITH_VALUE: [&str; 5] = ["--home", "--config", "--project", "--as", "--token"];
 
 /// What says that there is no mail.
 const NO_MAIL: u8 = 3;
@@ -19,7 +35,7 @@ const NO_MAIL: u8 = 3;
 /// What stands below the help.
 const EXAMPLES: &str = "\
 Exit codes: 0 there is unread mail, 3 there is none (and nothing is printed), 1 it could not be found out. With NAME, as in
-Gas City: 1 there is none. With --inject and --hook-format: always 0.
+Gas City: 1 there is none. With --inject and --hook-format: always 0, and what is wrong is a line on standard error.
 
 Examples:
   postrider mail check && postrider mail inbox
@@ -27,7 +43,7 @@ Examples:
 
 /// Say whether there is unread mail.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("reminder").args(["inject", "hook_format"]).multiple(true))]
 pub struct Check {
     /// Whose mail [default: yours]
     #[arg(id = "mailbox", value_name = "NAME")]
@@ -38,6 +54,20 @@ pub struct Check {
     /// The same as JSON, as the hooks of claude, codex or gemini want it
     #[arg(long, value_name = "CLIENT", hide_possible_values = true, value_parser = clients::parser(|client| client.product))]
     hook_format: Option<&'static Client>,
+    /// How long a reminder may take; after that there is none [default: 900]
+    #[arg(long, value_name = "MILLISECONDS", requires = "reminder", value_parser = clap::value_parser!(u64).range(..=60_000))]
+    within: Option<u64>,
+}
+
+/// Whether a command line, without the name of the program, asks for a reminder: it must not fail, however wrong it is.
+pub fn is_reminder_called(words: &[OsString]) -> bool {
+    let verb = called(words, &WITH_VALUE).filter(|(command, _)| *command == "mail");
+    let verb = verb.and_then(|(_, words)| called(words, &WITH_VALUE));
+    let asks = |word: &OsString| {
+        let option = word.as_encoded_bytes().split(|byte| *byte == b'=').next();
+        option.is_some_and(|option| option == b"--inject" || option == b"--hook-format")
+    };
+    verb.is_some_and(|(verb, _)| verb == "check") && words.iter().any(asks)
 }
 
 impl Check {
@@ -48,9 +78,6 @@ impl Check {
 
     /// Prints how much is unread; nothing at all if nothing is.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        if self.is_for_hook() {
-            return self.remind(visit).await;
-        }
         if self.name.is_some() && visit.as_json {
             let unread = visit.provider().check(&visit.who.name).await?;
             let messages: Vec<_> = unread.iter().map(delivery::to_value).collect();
@@ -64,20 +91,65 @@ impl Check {
         Ok(output::answer(visit.as_json, &json!({ "unread": unread }), || format!("{unread} unread")))
     }
 
-    async fn remind(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        let unread = visit.provider().check(&visit.who.name).await?;
-        let unread: Vec<NewMail> = unread.into_iter().map(NewMail::from).collect();
-        if let Some(reminder) = new_mail::reminder(&unread, Door::Shell) {
-            let printed = match self.hook_format {
-                None => reminder,
-                Some(client) => {
-                    let reply = HookReply::Context(reminder);
-                    text::json_line(&(client.reply)(&reply, client.event_name(Event::Prompt)))
+    /// Prints a reminder if there is one in time, and ends the process.
+    pub fn remind(self, who: anyhow::Result<Caller>, acting: Acting, config: Config) -> ! {
+        let within = self.within.unwrap_or(deadline::MILLISECONDS);
+        let deadline = Instant::now() + Duration::from_millis(within);
+        deadline::answer(NAME, deadline, move |say| {
+            let (who, project) = (who?, acting.project.key()?);
+            let operation = async {
+                let mailbox = Mailbox::open(config, project, Some(who.clone())).await?;
+                if let Some(post_office) = mailbox.post_office() {
+                    // Who is called in a shared folder has mail.
+                    post_office.settle_channels().await;
                 }
+                let unread = mailbox.provider().check(&who.name).await;
+                let told = unread.map(|unread| say(Ok(self.reminder(unread))));
+                if let Some(post_office) = mailbox.post_office() {
+                    post_office.write_out().await;
+                }
+                mailbox.close().await;
+                Ok(told.map_err(Refused::from)?)
             };
-            // Nobody reads it any more if it cannot be printed.
-            let _ = output::print(&printed);
+            let ended = deadline::run(small_runtime()?, deadline, operation);
+            ended.map_err(|error| match error.downcast::<Refused>() {
+                Ok(refused) => advised(refused, &who, &acting).into(),
+                Err(error) => error,
+            })
+        })
+    }
+
+    fn reminder(&self, unread: Vec<ProviderDelivery>) -> Option<String> {
+        let unread: Vec<NewMail> = unread.into_iter().map(NewMail::from).collect();
+        let reminder = new_mail::reminder(&unread, Door::Shell)?;
+        Some(match self.hook_format {
+            None => reminder,
+            Some(client) => {
+                let reply = HookReply::Context(reminder);
+                text::json_line(&(client.reply)(&reply, client.event_name(Event::Prompt)))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reminder_is_known_in_the_wrongest_command_line_and_nothing_else_is_taken_for_one() {
+        let is_reminder = |line: &str| is_reminder_called(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for line in [
+            "mail check --inject",
+            "mail check --hook-format bogus",
+            "--home /x mail --as check check a b --hook-format=",
+            "mail --inject check",
+        ] {
+            assert!(is_reminder(line), "{line}");
         }
-        Ok(ExitCode::SUCCESS)
+        for line in ["mail check --bogus", "mail send check --inject", "check --inject", "mail --as check --inject", ""]
+        {
+            assert!(!is_reminder(line), "{line}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use mail::channels::SIGN;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::DeliveryId;
 use mail::messages::Vouched;
-use mail::provider::{Count, ProviderDelivery, ProviderError};
+use mail::provider::{ProviderDelivery, ProviderError};
 use mail::search::query::LANGUAGE;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub struct Inbox {
 
 /// Count open mail.
 #[derive(Args, Debug)]
-pub struct Tell {
+pub struct Count {
     /// Whose mail [default: yours]
     #[arg(id = "mailbox", value_name = "NAME")]
     pub name: Option<String>,
@@ -137,13 +137,13 @@ impl Limit {
     }
 }
 
-impl Tell {
+impl Count {
     /// Prints how much is open, and how much of it unread.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
-        let Count { total, unread } = visit.provider().count(&visit.who.name).await?;
-        let json = json!({ "total": total, "unread": unread });
+        let count = visit.provider().count(&visit.who.name).await?;
+        let json = json!({ "total": count.total, "unread": count.unread });
         let json = if self.name.is_some() { envelope(json) } else { json };
-        Ok(output::answer(visit.as_json, &json, || format!("{unread} unread, {total} in all")))
+        Ok(output::answer(visit.as_json, &json, || format!("{} unread, {} in all", count.unread, count.total)))
     }
 }
 

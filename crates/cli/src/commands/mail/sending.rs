@@ -1,14 +1,14 @@
 //! Sending and answering.
 //!
 //! Our own office takes one message for all recipients; other backends take a delivery for each, and refuse what they
-//! do not know. A message has a subject, a text, or both; without a subject the text may stand behind the recipient, as
-//! in Gas City. What is told afterwards is in `receipt`.
+//! do not know. A message has a subject, a text, or both; without a subject a text of several words may stand
+//! behind the recipient, as in Gas City. What is told afterwards is in `receipt`.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use api::{ReplyMessage, SendMail, SendMessage, Whois};
+use api::{ReplyMessage, SendMail, SendMessage};
 use clap::Args;
 use mail::agents::EVERYONE;
 use mail::error::shown;
@@ -56,7 +56,7 @@ pub struct Afterwards {
 #[derive(Args, Debug)]
 #[command(after_help = SEND_EXAMPLES)]
 pub struct Send {
-    /// Who gets it; without a subject, the text may stand behind the name
+    /// Who gets it; without a subject, a text of several words may stand behind the name
     #[arg(value_name = "TO")]
     words: Vec<String>,
     /// Who gets it, the same as TO
@@ -96,9 +96,6 @@ pub struct Send {
     supersede: Option<String>,
     #[command(flatten)]
     afterwards: Afterwards,
-    /// Whether the text stood behind the recipient.
-    #[arg(skip)]
-    is_text_a_word: bool,
 }
 
 /// Answer a message, in its thread.
@@ -126,7 +123,7 @@ pub struct Reply {
 impl Send {
     /// Settles which words are names and which are text, and reads the text, if it is clear to whom.
     pub fn settle(&mut self) -> anyhow::Result<MessageBody> {
-        let text = self.text_among_words();
+        let text = self.text_among_words()?;
         let mut seen = HashSet::new();
         let named: Result<Vec<String>, String> =
             self.words.iter().flat_map(|word| word.split(',')).map(recipient).collect();
@@ -136,9 +133,8 @@ impl Send {
             bail!("--all is everybody, so that nobody is to be named beside it");
         }
         if !self.all && self.to.is_empty() {
-            bail!("nobody is named to send to; name them, as in 'postrider mail send BlueLake', or pass --all");
+            bail!("No recipient given. Name one, as in 'postrider mail send BlueLake', or pass --all.");
         }
-        self.is_text_a_word = text.is_some();
         match (&self.subject, text) {
             (None, Some(text)) => written(Some(&text), "behind the name"),
             (None, None) if self.body.is_given() => self.body.read(),
@@ -150,12 +146,19 @@ impl Send {
         }
     }
 
-    /// The text that stands behind the recipient, where there is neither a subject nor a text with -m.
-    fn text_among_words(&mut self) -> Option<String> {
+    /// The text that stands behind the recipient, where there is neither a subject nor a text with -m. A single word may be
+    /// another recipient, which nothing tells from a text.
+    fn text_among_words(&mut self) -> Result<Option<String>, Refused> {
         let names_somebody = self.all || !self.to.is_empty();
         let is_form = self.subject.is_none() && !self.body.is_given();
         let has_text = is_form && self.words.len() == if names_somebody { 1 } else { 2 };
-        if has_text { self.words.pop() } else { None }
+        match self.words.pop_if(|_| has_text) {
+            Some(word) if !word.is_empty() && !word.contains(char::is_whitespace) => {
+                let message = format!("'{}' may be a recipient or the text", shown(&word));
+                Err(Refused::new("INVALID_ARGUMENT", &message, "Put the text behind -m, or the subject behind -s."))
+            }
+            text => Ok(text),
+        }
     }
 
     /// Sends it, and waits for the answer if that is wanted.
@@ -178,9 +181,6 @@ impl Send {
         key: Option<OpenKey>,
         body: &str,
     ) -> Result<Sent, Refused> {
-        if self.is_text_a_word && !body.contains(char::is_whitespace) {
-            self.check_text(visit, office, body).await?;
-        }
         if key.is_none() && self.subject.is_some() && !body.is_empty() {
             return Ok(office.ask(self.request(visit, body)).await?.into());
         }
@@ -191,17 +191,6 @@ impl Send {
         let request = SendMail { to, cc, subject, body_md, thread_id, importance, ack_required, ..SendMail::default() };
         let request = SendMail { idempotency_key, key, replaces, ..request };
         Ok(office.ask(request.by(visit.actor())).await?.into())
-    }
-
-    /// Of two agents that are named without a subject, the second is no text.
-    async fn check_text(&self, visit: &Visit<'_>, office: &PostOffice, body: &str) -> Result<(), Refused> {
-        let whois = Whois { project_key: visit.project.to_owned(), agent_name: body.to_owned() };
-        if office.ask(whois).await.is_err() {
-            return Ok(());
-        }
-        let message = format!("'{}' is an agent, and stands where the text would be", shown(body));
-        let hint = "To write to both, say what it is about with -s SUBJECT. To send this word, pass it with -m.";
-        Err(Refused::new("INVALID_ARGUMENT", &message, hint))
     }
 
     /// The key of which the recipients have one message open.

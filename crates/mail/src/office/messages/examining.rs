@@ -10,7 +10,6 @@ use formats::{Parsed, Problem};
 
 use super::reading::{JsonBody, Reading, withhold};
 use super::send::Draft;
-use crate::agents::AgentName;
 use crate::channels::is_outside;
 use crate::clock::rfc3339;
 use crate::error::{Error, check_text};
@@ -19,11 +18,12 @@ use crate::messages::{Message, NewMessage};
 use crate::office::reservations::{LONGEST_REASON, MOST_ALTERNATIVES, check_ttl, patterns};
 use crate::office::{Known, Office};
 use crate::projects::Project;
+use crate::reservations::pattern::Pattern;
 use crate::reservations::{DEFAULT_TTL_SECONDS, Request, TTL_SECONDS};
 use crate::responses::{Attempt, FilesAsked, JsonFacts, Matter, OFFICE_AGENT, Response, report_id};
 
 /// The most things that are tried for one message.
-const MOST_ATTEMPTS: usize = 100;
+const MOST_ATTEMPTS: usize = 10;
 /// The door whose answer is a delivery, and has no room for problems.
 const EXEC: &str = "exec";
 
@@ -40,7 +40,13 @@ impl Office {
         let Some(JsonBody { message }) = reading.json.take() else { return Ok(JsonFacts::default()) };
         let problems = &mut reading.notes.problems;
         let own_id = message.as_ref().and_then(json::Message::unique_id);
-        problems.extend(self.reused_id(project, message.as_ref(), own_id.as_deref()).await?);
+        let has_secret = !reading.notes.secrets.is_empty();
+        problems.extend(self.reused_id(project, sender, message.as_ref(), own_id.as_deref()).await?);
+        let asks = message.as_ref().and_then(json::Message::kind) == Some(Type::FileReservation);
+        if asks && has_secret && !is_outside(draft.door) {
+            // Patterns and names of work are repeated to whoever asks later.
+            problems.push(Problem::wrong("", "", "a message without what looks like a secret: send it without"));
+        }
         let mut asked = None;
         if let Some(message) = message.as_ref().filter(|_| problems.is_empty() && !is_outside(draft.door))
             && let Some(request) = message.files_request()
@@ -50,7 +56,6 @@ impl Office {
                 Err(problem) => problems.push(problem),
             }
         }
-        let has_secret = !reading.notes.secrets.is_empty();
         if has_secret {
             withhold(problems);
         }
@@ -60,19 +65,23 @@ impl Office {
         if draft.strict && !problems.is_empty() {
             return Err(Error::Malformed { problems: std::mem::take(problems), rejection });
         }
-        let is_answered = is_to_be_answered(draft, message.as_ref(), answered);
+        let is_answered = is_to_be_answered(draft, message.as_ref());
+        let is_to_office = is_to_office(draft, answered);
         let matter = match (asked, rejection, message) {
             _ if !is_answered => None,
             (Some((attempts, skipped)), _, Some(message)) => {
                 Some(Matter::Files(FilesAsked { attempts, skipped, message, report_id: self.new_report_id() }))
             }
-            (_, Some(rejection), message) if is_reported(draft, message.as_ref(), &rejection) => {
+            (_, Some(rejection), message) if !is_to_office && is_reported(draft, message.as_ref(), &rejection) => {
                 Some(self.faults(message.as_ref().and_then(json::Message::kind), &shown, &rejection))
             }
             _ => None,
         };
         let response = match matter {
-            Some(matter) => Some(Box::new(self.response(project, sender, matter).await?)),
+            Some(matter) => {
+                let by = self.office_agent(project).await?;
+                Some(Box::new(Response { by, to: sender.name.clone(), matter }))
+            }
             None => None,
         };
         Ok(JsonFacts { own_id, problems: shown.problems, response })
@@ -82,14 +91,21 @@ impl Office {
     async fn reused_id(
         &self,
         project: &Project,
+        sender: &Known,
         message: Option<&json::Message>,
         own_id: Option<&str>,
     ) -> Result<Option<Problem>, Error> {
         let (Some(message), Some(own_id)) = (message, own_id) else { return Ok(None) };
         let Some(first) = self.store.message_called(project.id, own_id).await? else { return Ok(None) };
-        let found = message.message_id().unwrap_or_default();
-        let wanted = || format!("an id of its own: message {} has this one and says something else", first.id);
-        Ok((!message.is_body(&first.body)).then(|| Problem::wrong("message_id", found, wanted())))
+        if message.is_body(&first.body) {
+            return Ok(None);
+        }
+        let is_known = first.from == sender.name
+            || self.store.deliveries(first.id).await?.iter().any(|delivery| delivery.recipient == sender.name);
+        // The number of a message is told to those alone who have it.
+        let other = if is_known { format!("message {}", first.id) } else { "another message".to_owned() };
+        let wanted = format!("an id of its own: {other} has this one and says something else");
+        Ok(Some(Problem::wrong("message_id", message.message_id().unwrap_or_default(), wanted)))
     }
 
     fn faults(&self, about: Option<Type>, read: &Parsed<Option<json::Message>>, rejection: &Rejection) -> Matter {
@@ -102,24 +118,6 @@ impl Office {
 
     fn new_report_id(&self) -> String {
         report_id(blake3::hash(self.chance.token().as_bytes()))
-    }
-
-    /// A response from the office's own agent; where an agent has a name like that one's, from the sender itself.
-    async fn response(&self, project: &Project, sender: &Known, matter: Matter) -> Result<Response, Error> {
-        let by = match self.office_agent(project).await {
-            Ok(agent) => agent.id,
-            Err(error) if error.retryable() => return Err(error),
-            Err(_) => sender.id,
-        };
-        Ok(Response { by, to: sender.name.clone(), matter })
-    }
-
-    async fn office_agent(&self, project: &Project) -> Result<Known, Error> {
-        let name = AgentName::parse(OFFICE_AGENT)?;
-        if self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
-            self.ensure_mailbox(&project.human_key, name.as_str()).await?;
-        }
-        Ok(self.agents_called(project, &[name.as_str()]).await?.remove(0))
     }
 
     /// What the sender of a kept message was told of the files that it asks for.
@@ -147,11 +145,17 @@ fn coded(rejection: Rejection, body: &str) -> Rejection {
     Rejection { error: of_format.map_or(rejection.error, |of_format| of_format.error), ..rejection }
 }
 
-/// Whether the office may answer at all. It never reports on a report, nor on what is said to the office itself.
-fn is_to_be_answered(draft: &Draft<'_>, message: Option<&json::Message>, answered: Option<&Message>) -> bool {
+/// Whether the office may answer at all. It never answers a report, nor itself.
+fn is_to_be_answered(draft: &Draft<'_>, message: Option<&json::Message>) -> bool {
     let is_report = message.and_then(json::Message::kind) == Some(Type::ErrorReport);
-    let is_to_office = answered.is_some_and(|answered| answered.from == OFFICE_AGENT);
-    !is_report && !is_to_office && draft.from.name != OFFICE_AGENT && !is_outside(draft.door)
+    !is_report && draft.from.name != OFFICE_AGENT && !is_outside(draft.door)
+}
+
+/// Whether it is said to the office alone, or answers it: to report on that could go on for ever.
+fn is_to_office(draft: &Draft<'_>, answered: Option<&Message>) -> bool {
+    let mut named = draft.to.iter().chain(&draft.cc).chain(&draft.bcc).peekable();
+    let is_alone = named.peek().is_some() && named.all(|name| name == OFFICE_AGENT);
+    is_alone || answered.is_some_and(|answered| answered.from == OFFICE_AGENT)
 }
 
 fn is_reported(draft: &Draft<'_>, message: Option<&json::Message>, rejection: &Rejection) -> bool {
@@ -171,13 +175,17 @@ fn files_asked(
         None => DEFAULT_TTL_SECONDS,
         Some(minutes) => ttl_of(minutes)?,
     };
-    let attempt = |files: &json::Files<'_>, alternative| -> Result<Attempt, Error> {
+    // One message holds the writer for all that it tries: there is one budget for the sum.
+    let mut left = MOST_ALTERNATIVES;
+    let mut attempt = |files: &json::Files<'_>, alternative| -> Result<Attempt, Error> {
         let paths: Vec<String> = files.patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let patterns = patterns(&project.human_key, &paths, left)?;
+        left -= patterns.iter().map(Pattern::breadth).sum::<usize>();
         let request = Request {
             project: project.id,
             agent: sender.id,
             agent_name: sender.name.clone(),
-            patterns: patterns(&project.human_key, &paths, MOST_ALTERNATIVES)?,
+            patterns,
             exclusive: files.exclusive,
             reason: asked.reason.to_owned(),
             ttl_seconds,

@@ -13,7 +13,7 @@ use crate::messages::{Appended, IdempotencyKey, Importance, LONGEST_KEY, Message
 use crate::office::people::check_not_retired;
 use crate::office::{Claim, Known, Office};
 use crate::projects::Project;
-use crate::responses::OFFICE_AGENT;
+use crate::responses::{OFFICE_AGENT, is_office_name};
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
@@ -249,6 +249,9 @@ impl Office {
         let project = self.project(draft.project_key).await?;
         let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
         let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
+        if !channels::is_outside(draft.door) && is_office_name(&sender.name) {
+            return Err(Error::NameTaken(sender.name));
+        }
         // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
         let vouched =
             if channels::is_outside(draft.door) { Vouched::Claimed } else { self.prove(&sender, draft.from).await? };

@@ -68,7 +68,8 @@ fn columns(text: &str, position: usize) -> Result<Option<Filter>, QueryError> {
     let Some((inside, after)) = text[1..].split_once('}') else { return Ok(None) };
     let Some((length, _)) = colon(after) else { return Ok(None) };
     let names: Vec<&str> = inside.split_whitespace().collect();
-    let is_name = |name: &&str| known(name).is_some() || REFUSED.iter().any(|(refused, ..)| refused == name);
+    let is_name =
+        |name: &&str| known(name).is_some() || REFUSED.iter().any(|(refused, ..)| refused.eq_ignore_ascii_case(name));
     if !names.iter().all(|name| name.chars().all(is_of_name)) || !names.iter().any(is_name) {
         return Ok(None);
     }

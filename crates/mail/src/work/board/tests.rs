@@ -203,6 +203,19 @@ fn json_tells_the_same() {
 }
 
 #[test]
+fn json_of_another_major_version_says_nothing_to_the_board() {
+    let done = |version: &str| {
+        format!(r#"{{"type":"task_completion","task_id":"t","version":"{version}","status":"complete"}}"#)
+    };
+    let state_of = |version: &str| state(&[("bob", "t", &done(version))]);
+    assert!(matches!(state_of("1.7.0"), State::Done(_)));
+    assert!(matches!(state_of("oops"), State::Done(_)), "a fault of form is read over");
+    for other in ["2.0.0", "0.9.0"] {
+        assert_eq!(state_of(other), State::Mentioned, "{other}");
+    }
+}
+
+#[test]
 fn json_completions_and_errors_count_by_what_they_say() {
     let completion = |status: &str, failed: u8| {
         format!(

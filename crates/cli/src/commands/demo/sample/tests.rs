@@ -128,6 +128,7 @@ async fn somebody_is_awake_working_idle_silent_or_gone() {
         ("Orchestrator", "AWAKE/WORKING"),
         ("RedFox", "AWAKE/IDLE"),
         ("Reviewer", "AWAKE/IDLE"),
+        ("postrider", "OFFLINE (no presence file)"),
     ];
     assert_eq!(shown, wanted.map(|(name, state)| (name, state.to_owned())).into());
     let (_, reservations) = local.office.reservations(MAIN, None, 100).await.unwrap();
