@@ -48,11 +48,12 @@ impl Tool {
 }
 
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 13] = [
+pub const TOOLS: [Tool; 14] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
     Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
     Tool { command: "curl", package: "curl", needed_for: "tests of shell clients" },
+    Tool { command: "jq", package: "jq", needed_for: "tests of shell clients" },
     Tool { command: "python3", package: "python3", needed_for: "mail providers that somebody else wrote" },
     Tool { command: "tmux", package: "tmux", needed_for: "nudges" },
     Tool { command: "nats-server", package: "nats-server", needed_for: "tests with NATS" },
