@@ -165,7 +165,7 @@ pub struct Checkpoint {
 /// What an assignment says of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// How urgent it is; empty if nobody said.
+    /// How urgent it is; empty if the assignment does not say.
     pub priority: String,
     /// The items that have to be done before it.
     pub dependencies: Vec<String>,

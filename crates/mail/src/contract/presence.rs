@@ -39,7 +39,7 @@ pub async fn a_goodbye_keeps_the_watcher_and_its_channel(store: &Shared) {
     assert_eq!((gone.state.as_str(), gone.watcher_pid, gone.channel.as_deref()), (OFFLINE, Some(7), Some("dev")));
     say(store, &team, "bob", word(AWAKE, None, at("16:00:02"))).await;
     let back = known(store, &team, "bob").await;
-    assert_eq!((back.watcher_pid, back.channel), (None, None), "nobody said who watches now");
+    assert_eq!((back.watcher_pid, back.channel), (None, None), "it does not say who watches now");
 }
 
 pub async fn a_change_is_told_and_a_sign_of_life_is_not(store: &Shared) {

@@ -43,7 +43,7 @@ pub struct Scripts {
     /// The folder that agents share
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Take the place of scripts that are not ours
+    /// Replace scripts that are not ours
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
