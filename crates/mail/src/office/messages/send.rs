@@ -1,5 +1,7 @@
 //! Sending: a draft becomes a message that is kept, or is refused whole.
 
+use std::pin::Pin;
+
 use formats::channel::Content;
 use formats::{Kind, Problem, markdown};
 
@@ -90,6 +92,9 @@ pub struct Sent {
     pub reservation: Option<Message>,
 }
 
+/// A message on its way into the store.
+type Accepting<'a> = Pin<Box<dyn Future<Output = Result<Sent, Error>> + Send + 'a>>;
+
 impl Office {
     /// Accepts a draft. After `Ok`, the message survives a crash and every recipient can read it.
     pub async fn send(&self, mut draft: Draft<'_>) -> Result<Sent, Error> {
@@ -134,7 +139,19 @@ impl Office {
     }
 
     /// Keeps a draft that was checked and read, and tells those who wait for it.
-    pub(in crate::office) async fn accept(
+    ///
+    /// A future that is boxed here is compiled once, in this crate, and not again in every crate that sends.
+    pub(in crate::office) fn accept<'a>(
+        &'a self,
+        draft: Draft<'a>,
+        reading: Reading,
+        answered: Option<&'a Message>,
+        post: Option<NewPost>,
+    ) -> Accepting<'a> {
+        Box::pin(self.keep(draft, reading, answered, post))
+    }
+
+    async fn keep(
         &self,
         draft: Draft<'_>,
         mut reading: Reading,
