@@ -8,5 +8,6 @@ pub mod files;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod nudge;
+pub mod sessions;
 pub mod wake;
 pub mod watch;

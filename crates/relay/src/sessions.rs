@@ -1,0 +1,225 @@
+//! Sessions of clients on this machine: one run of a client each, and which agent it is.
+//!
+//! A small private file for each session, in one folder of the home, written by hooks and by `postrider stdio`. All of it may be
+//! lost: then an agent is given a name again. Deliberately absent: what other machines know of a session (the office keeps
+//! that), and any proof of a name: that a process belongs to a session says who it is, and proves nothing.
+
+mod process;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+pub use process::{Ancestor, Process, ancestors, variable_of};
+
+/// When a session that nobody has gone on with is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
+/// When a session whose process is not known counts as ended, if nothing is heard of it.
+const SILENT: Duration = Duration::from_secs(3600);
+/// How often it is noted that a session goes on.
+const REFRESHED: Duration = Duration::from_secs(60);
+/// How many files are looked at, so that a full folder costs no time.
+const MOST_LOOKED_AT: usize = 5_000;
+/// How many records are read at once.
+const MOST_RECORDS: usize = 1_000;
+/// A longer file is not ours.
+const LONGEST: u64 = 64 * 1024;
+/// How many digits of a hash name a file.
+const DIGITS: usize = 32;
+
+/// A session, and who its agent is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionRecord {
+    /// The name of the agent.
+    pub agent: String,
+    /// What proves it.
+    pub token: Option<String>,
+    /// The project that it has this name in.
+    pub project: String,
+    /// The client, such as `claude`.
+    pub client: String,
+    /// What the client calls the session.
+    pub session_id: String,
+    /// The process of the client, where that can be known.
+    pub process: Option<Process>,
+    /// The top of the working tree that the session began in, else its folder.
+    pub place: PathBuf,
+    /// Whether the name was generated, and not given by a person.
+    pub is_generated: bool,
+    /// When the agent got its name in this place, in microseconds since 1970.
+    pub named_at: i64,
+    /// Whether the session said that it ended.
+    pub has_ended: bool,
+    /// Whether what an ended session leaves behind was seen to.
+    pub is_settled: bool,
+    /// When it last did something.
+    #[serde(skip)]
+    pub seen_at: Option<SystemTime>,
+}
+
+impl SessionRecord {
+    /// Whether the session goes on, as far as can be seen from here.
+    pub fn is_open(&self) -> bool {
+        !self.has_ended
+            && match &self.process {
+                Some(process) => process.is_running(),
+                None => self.seen_at.is_some_and(|seen| seen.elapsed().map_or(true, |age| age < SILENT)),
+            }
+    }
+
+    /// Whether both are sessions of one agent.
+    pub fn is_of_same_agent(&self, other: &Self) -> bool {
+        self.agent == other.agent && self.project == other.project
+    }
+
+    /// Whether both are the same session.
+    pub fn is(&self, other: &Self) -> bool {
+        self.client == other.client && self.session_id == other.session_id
+    }
+
+    fn file_name(&self) -> String {
+        file_name(&self.client, &self.session_id)
+    }
+}
+
+/// The id may be any text, so the file is called by its hash.
+fn file_name(client: &str, session_id: &str) -> String {
+    format!("{client}-{}", &blake3::hash(session_id.as_bytes()).to_hex()[..DIGITS])
+}
+
+/// The sessions that are noted in a folder.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    folder: PathBuf,
+}
+
+impl Sessions {
+    /// Those in `folder`, which is made with the first one. Other notes may be in it as well.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The record of a session. One that goes on is not forgotten.
+    pub fn get(&self, client: &str, session_id: &str) -> Option<SessionRecord> {
+        let path = self.folder.join(file_name(client, session_id));
+        let record = read(&path)?;
+        if record.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > REFRESHED)
+            && let Ok(file) = File::options().write(true).open(&path)
+        {
+            let _ = file.set_modified(SystemTime::now());
+        }
+        // Written by an earlier version, it does not say what it is of.
+        Some(SessionRecord { client: client.to_owned(), session_id: session_id.to_owned(), ..record })
+    }
+
+    /// Keeps a record in the place of an earlier one of the same session, and forgets sessions of long ago.
+    pub fn keep(&self, record: &SessionRecord) -> io::Result<()> {
+        let text = serde_json::to_vec(record)?;
+        let path = self.folder.join(record.file_name());
+        let fresh = path.with_extension(std::process::id().to_string());
+        fs::create_dir_all(&self.folder)?;
+        let mut file = private(&fresh)?;
+        file.set_len(0)?;
+        file.write_all(&text)?;
+        fs::rename(&fresh, path)?;
+        self.forget_old_files();
+        Ok(())
+    }
+
+    /// Forgets a session.
+    pub fn remove(&self, record: &SessionRecord) {
+        // What cannot be removed is in nobody's way.
+        let _ = fs::remove_file(self.folder.join(record.file_name()));
+    }
+
+    /// Every record that can be read, those that did something last first.
+    pub fn all(&self) -> Vec<SessionRecord> {
+        let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let paths = files.take(MOST_LOOKED_AT).flatten().map(|file| file.path()).filter(|path| is_record(path));
+        let read = |path: PathBuf| read(&path).filter(|record| path.ends_with(record.file_name()));
+        let mut records: Vec<SessionRecord> = paths.filter_map(read).take(MOST_RECORDS).collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.seen_at));
+        records
+    }
+
+    /// The session that a process belongs to: the nearest of those that `ancestors` names, which are the processes above it. Where one
+    /// process runs several sessions, `is_named` tells the one that is meant.
+    pub fn of_process(
+        &self,
+        ancestors: impl IntoIterator<Item = Process>,
+        is_named: impl Fn(&SessionRecord) -> bool,
+    ) -> Option<SessionRecord> {
+        let mut open = self.all();
+        open.retain(|record| !record.has_ended && !record.agent.is_empty());
+        for process in ancestors {
+            let mut here = open.iter().filter(|record| record.process.as_ref() == Some(&process));
+            match (here.next(), here.next()) {
+                (None, _) => {}
+                (Some(only), None) => return Some(only.clone()),
+                // Of several, none is taken on a guess.
+                (Some(_), Some(_)) => {
+                    let mut of_process = open.iter().filter(|record| record.process.as_ref() == Some(&process));
+                    return of_process.find(|record| is_named(record)).cloned();
+                }
+            }
+        }
+        open.into_iter().find(is_named)
+    }
+
+    /// Held by whoever gives out names: of two sessions that begin at once, one comes after the other.
+    pub fn turn(&self) -> io::Result<File> {
+        self.locked("names.turn")
+    }
+
+    /// A file of this folder that nobody else has now.
+    pub fn locked(&self, name: &str) -> io::Result<File> {
+        fs::create_dir_all(&self.folder)?;
+        let file = private(&self.folder.join(name))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    fn forget_old_files(&self) {
+        let Ok(files) = fs::read_dir(&self.folder) else { return };
+        for file in files.take(MOST_LOOKED_AT).flatten() {
+            let changed = file.metadata().and_then(|about| about.modified()).ok();
+            if changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > FORGOTTEN) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+/// Whether a file is called as a record is.
+fn is_record(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let hash = name.rsplit_once('-').map_or("", |(_, hash)| hash);
+    hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn read(path: &Path) -> Option<SessionRecord> {
+    let file = File::open(path).ok()?;
+    let seen_at = file.metadata().and_then(|about| about.modified()).ok();
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    let record = serde_json::from_slice(&text).ok()?;
+    Some(SessionRecord { seen_at, ..record })
+}
+
+/// Opens a file that nobody else may read: it may hold a token.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests;

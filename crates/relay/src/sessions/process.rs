@@ -1,0 +1,128 @@
+//! Which processes are above ours, and whether one still runs.
+//!
+//! A process is known by its number and the time it began, because numbers are used again. It is read from `/proc`; where there
+//! is none, nothing is known, and no session is found this way.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+/// How far up is looked.
+const HIGHEST: usize = 64;
+/// Programs that only run others. A client starts our hooks through them.
+const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout", "xargs"];
+
+/// A process of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it began, in ticks of the system.
+    pub started: u64,
+}
+
+/// A process above ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// The process.
+    pub process: Process,
+    /// The name of its program.
+    pub name: String,
+}
+
+impl Ancestor {
+    /// Whether it only runs another program.
+    pub fn is_shell(&self) -> bool {
+        SHELLS.contains(&self.name.trim_start_matches('-'))
+    }
+}
+
+impl Process {
+    /// Whether it still runs. One that ended and was not waited for does not.
+    pub fn is_running(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.started == self.started && !matches!(stat.state, 'Z' | 'X'))
+    }
+}
+
+/// The processes above this one, the nearest first.
+pub fn ancestors() -> Vec<Ancestor> {
+    let mut above = Vec::new();
+    let mut next = stat(std::process::id()).map(|stat| stat.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && above.len() < HIGHEST) {
+        let Some(stat) = stat(pid) else { break };
+        above.push(Ancestor { process: Process { pid, started: stat.started }, name: stat.name });
+        next = Some(stat.parent);
+    }
+    above
+}
+
+/// The value that a variable had when a process began; none if that cannot be read.
+pub fn variable_of(process: Process, name: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    variables.find_map(|variable| Some(variable.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
+}
+
+struct Stat {
+    name: String,
+    state: char,
+    parent: u32,
+    started: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+}
+
+/// Reads `pid (name) state parent … started`. The name may hold anything, parentheses too.
+fn parse(text: &str) -> Option<Stat> {
+    let (head, rest) = text.rsplit_once(')')?;
+    let name = head.split_once('(')?.1.to_owned();
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // The 22nd field of all; the fourth was the last one.
+    let started = fields.nth(17)?.parse().ok()?;
+    Some(Stat { name, state, parent, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_hides_no_field() {
+        let text = "17 (a) b) (c) S 4 17 17 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3";
+        let Stat { name, state, parent, started } = parse(text).unwrap();
+        assert_eq!((name.as_str(), state, parent, started), ("a) b) (c", 'S', 4, 987_654));
+        for broken in ["", "17 (a", "17 (a) S", "17 (a) S x"] {
+            assert!(parse(broken).is_none(), "{broken}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_runs_until_it_ends_and_its_number_alone_is_not_it() {
+        let mut child = Command::new("cat").env("SAID", "a=b").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process { pid: child.id(), started: stat(child.id()).unwrap().started };
+        assert!(process.is_running());
+        assert!(!Process { started: process.started + 1, ..process }.is_running());
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(!process.is_running());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_processes_above_begin_with_the_parent_and_say_what_they_were_told() {
+        let above = ancestors();
+        assert_eq!(above[0].process.pid, std::os::unix::process::parent_id());
+        assert!(above[0].process.is_running());
+        let path = std::env::var("PATH").unwrap();
+        let own = Process { pid: std::process::id(), started: stat(std::process::id()).unwrap().started };
+        assert_eq!(variable_of(own, "PATH"), Some(path));
+        assert_eq!(variable_of(own, "PAT"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Records of sessions: kept, found again, and forgotten.
+
+use super::*;
+
+fn sessions(folder: &tempfile::TempDir) -> Sessions {
+    Sessions::new(folder.path().join("sessions"))
+}
+
+fn process(pid: u32) -> Process {
+    Process { pid, started: 1 }
+}
+
+fn record(client: &str, id: &str, pid: u32) -> SessionRecord {
+    SessionRecord {
+        agent: format!("Agent-{id}"),
+        token: Some("t".to_owned()),
+        project: "/p".to_owned(),
+        client: client.to_owned(),
+        session_id: id.to_owned(),
+        process: Some(process(pid)),
+        ..SessionRecord::default()
+    }
+}
+
+fn agent_of(sessions: &Sessions, above: &[u32], named: &str) -> Option<String> {
+    let above = above.iter().map(|pid| process(*pid));
+    sessions.of_process(above, |record| record.session_id == named).map(|record| record.agent)
+}
+
+#[test]
+fn a_session_is_remembered_by_whatever_id_it_has_and_mixed_up_with_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    for id in ["a", "../../etc/passwd", "", "ü\n"] {
+        assert_eq!(sessions.get("claude", id), None, "{id}");
+        let record = record("claude", id, 7);
+        sessions.keep(&record).unwrap();
+        let found = sessions.get("claude", id).map(|found| SessionRecord { seen_at: None, ..found });
+        assert_eq!(found, Some(record), "{id}");
+    }
+    assert_eq!(sessions.get("codex", "a"), None);
+    assert_eq!((sessions.all().len(), fs::read_dir(sessions.folder()).unwrap().count()), (4, 4));
+}
+
+#[test]
+fn a_record_of_an_earlier_version_still_says_who_the_agent_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&record("claude", "a", 7)).unwrap();
+    let text = r#"{"agent":"Old","token":null,"project":"/p"}"#;
+    fs::write(sessions.folder().join(file_name("claude", "a")), text).unwrap();
+    let found = sessions.get("claude", "a").unwrap();
+    assert_eq!((found.agent.as_str(), found.client.as_str(), found.process), ("Old", "claude", None));
+}
+
+#[test]
+fn nobody_else_can_read_a_token() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&record("claude", "a", 7)).unwrap();
+    let path = sessions.folder().join(file_name("claude", "a"));
+    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_session_of_long_ago_is_forgotten_and_one_that_goes_on_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let aged = |id: &str, days: u32| {
+        sessions.keep(&record("claude", id, 7)).unwrap();
+        let file = File::options().write(true).open(sessions.folder().join(file_name("claude", id))).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(24 * 3600) * days).unwrap();
+    };
+    aged("young", 29);
+    aged("going on", 31);
+    sessions.get("claude", "going on").expect("somebody goes on with it");
+    aged("old", 31);
+    sessions.keep(&record("claude", "new", 7)).unwrap();
+    let there = |id| sessions.get("claude", id).is_some();
+    assert_eq!(["young", "going on", "old", "new"].map(there), [true, true, false, true]);
+}
+
+#[test]
+fn a_process_belongs_to_the_nearest_session_above_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&record("claude", "outer", 10)).unwrap();
+    sessions.keep(&record("gemini", "inner", 20)).unwrap();
+    assert_eq!(agent_of(&sessions, &[30, 20, 10, 1], "").as_deref(), Some("Agent-inner"));
+    assert_eq!(
+        agent_of(&sessions, &[10, 1], "inner").as_deref(),
+        Some("Agent-outer"),
+        "a process says more than a variable"
+    );
+    assert_eq!(agent_of(&sessions, &[30, 1], ""), None);
+    assert_eq!(
+        agent_of(&sessions, &[30, 1], "inner").as_deref(),
+        Some("Agent-inner"),
+        "where processes cannot be seen"
+    );
+    sessions.keep(&SessionRecord { has_ended: true, ..record("gemini", "inner", 20) }).unwrap();
+    assert_eq!(agent_of(&sessions, &[20, 10], "").as_deref(), Some("Agent-outer"));
+}
+
+#[test]
+fn of_several_sessions_in_one_process_the_one_that_is_named_is_meant_and_none_is_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    for id in ["one", "two"] {
+        sessions.keep(&record("codex", id, 10)).unwrap();
+    }
+    assert_eq!(agent_of(&sessions, &[20, 10], "two").as_deref(), Some("Agent-two"));
+    assert_eq!(agent_of(&sessions, &[20, 10], "three"), None);
+}
+
+#[test]
+fn a_session_is_open_while_its_process_runs_and_it_did_not_say_that_it_ended() {
+    let parent = ancestors()[0].process;
+    let open = SessionRecord { process: Some(parent), ..record("claude", "a", 1) };
+    assert!(open.is_open());
+    assert!(!SessionRecord { has_ended: true, ..open.clone() }.is_open());
+    assert!(
+        !SessionRecord { process: Some(Process { started: parent.started + 1, ..parent }), ..open.clone() }.is_open()
+    );
+    let unknown = SessionRecord { process: None, seen_at: Some(SystemTime::now()), ..open };
+    assert!(unknown.is_open());
+    assert!(!SessionRecord { seen_at: Some(SystemTime::now() - SILENT * 2), ..unknown }.is_open());
+}
