@@ -43,6 +43,10 @@ pub(crate) struct Client {
     pub reply: fn(&HookReply, &'static str) -> Value,
     /// The environment variable that names a file of settings for the shells of a session.
     pub shell_settings: Option<&'static str>,
+    /// The environment variables that hold the session's id in its shells.
+    pub session_variables: &'static [&'static str],
+    /// Whether several sessions share one process, and so the environment of the first.
+    pub shares_process: bool,
     /// The environment variable that moves its own folder.
     pub moved_by: &'static str,
     /// The files of its configuration.
@@ -72,16 +76,19 @@ pub(crate) enum Event {
     Stop,
     /// The session ends.
     SessionEnd,
+    /// An agent below the main one begins.
+    SubagentStart,
 }
 
 /// Every event, and what a hook does then.
-const EVENTS: [(Event, &str); 6] = [
+const EVENTS: [(Event, &str); 7] = [
     (Event::SessionStart, "registers the agent, tells who it is and what waits"),
     (Event::Prompt, "tells new mail, once"),
     (Event::BeforeTool, "refuses a write to what another agent has reserved"),
     (Event::AfterTool, "tells new mail, once"),
     (Event::Stop, "asks to see to urgent mail first, once"),
-    (Event::SessionEnd, "tells others that the agent is gone"),
+    (Event::SessionEnd, "tells others that the agent is gone, and gives back what it held exclusively"),
+    (Event::SubagentStart, "tells a sub-agent whose it is, and its own name"),
 ];
 
 /// A tool that writes files: its name, the member of its input that says which, and how that is read.

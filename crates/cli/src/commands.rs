@@ -19,7 +19,7 @@ mod mail;
 mod man;
 mod members;
 mod migrate;
-mod nudge;
+pub mod nudge;
 mod parse;
 mod problems;
 mod schema;

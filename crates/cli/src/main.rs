@@ -15,6 +15,7 @@ mod logging;
 mod mailbox;
 mod nats;
 mod output;
+mod own_session;
 mod post_office;
 mod relays;
 mod wiring;

@@ -61,6 +61,7 @@ mod page;
 mod people;
 mod reservations;
 mod resources;
+mod sessions;
 mod shell_support;
 mod stdio;
 mod stdio_settings;

@@ -14,6 +14,7 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
         (Event::SessionEnd, "SessionEnd"),
+        (Event::SubagentStart, "SubagentStart"),
     ],
     writes: &[
         ("Edit", "file_path", patch::path),
@@ -23,6 +24,8 @@ pub(crate) const CLAUDE: Client = Client {
     ],
     reply: reply::specific,
     shell_settings: Some("CLAUDE_ENV_FILE"),
+    session_variables: &["CLAUDE_CODE_SESSION_ID"],
+    shares_process: false,
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
         ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),

@@ -1,4 +1,4 @@
-//! Codex. It refuses an answer with a member that it does not know, and has no event for the end of a session.
+//! Codex. It refuses an answer with a member that it does not know. All its terminals share one process.
 
 use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
 
@@ -13,10 +13,14 @@ pub(crate) const CODEX: Client = Client {
         (Event::BeforeTool, "PreToolUse"),
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
+        (Event::SessionEnd, "SessionEnd"),
+        (Event::SubagentStart, "SubagentStart"),
     ],
     writes: &[("apply_patch", "command", patch::paths), ("Bash", "command", patch::paths_at_a_shell)],
     reply: reply::specific,
     shell_settings: None,
+    session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID"],
+    shares_process: true,
     moved_by: "CODEX_HOME",
     files: &[
         ConfigFile::alike(".codex/hooks.json", "hooks.json", &[ConfigPart::Hooks]),

@@ -18,6 +18,8 @@ pub(crate) const GEMINI: Client = Client {
     writes: &[("write_file", "file_path", patch::path), ("replace", "file_path", patch::path)],
     reply: reply::decision,
     shell_settings: None,
+    session_variables: &[],
+    shares_process: false,
     moved_by: "GEMINI_CLI_HOME",
     files: &[ConfigFile::alike(
         ".gemini/settings.json",

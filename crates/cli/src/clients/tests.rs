@@ -9,10 +9,10 @@ fn a_client_knows_its_own_events_by_its_own_names_alone() {
     assert_eq!(CLAUDE.event("PreToolUse"), Some(Event::BeforeTool));
     assert_eq!(GEMINI.event("BeforeTool"), Some(Event::BeforeTool));
     assert_eq!(GEMINI.event_name(Event::Prompt), "BeforeAgent");
-    for (client, name) in [(&CODEX, "SessionEnd"), (&GEMINI, "Stop"), (&CODEX, "")] {
+    for (client, name) in [(&GEMINI, "SubagentStart"), (&GEMINI, "Stop"), (&CODEX, "")] {
         assert_eq!(client.event(name), None, "{name}");
     }
-    assert_eq!(CODEX.events.len(), 5);
+    assert_eq!(CODEX.events.len(), 7);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod events;
 mod input;
 mod inquiry;
 mod marks;
+mod naming;
 pub mod new_mail;
 mod objection;
 mod paths;
@@ -23,10 +24,11 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
+use relay::sessions::{SessionRecord, ancestors};
 
 use super::called;
 use super::nudge::sessions;
-use crate::clients::{self, Client, HookReply};
+use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
@@ -35,8 +37,9 @@ use deadline::HookAnswer;
 use events::Happening;
 use input::Input;
 use marks::Marks;
+use naming::Names;
 pub use paths::real;
-use session::Session;
+use session::{Kept, Session};
 
 /// What is said below the help of the options.
 fn manual() -> String {
@@ -69,6 +72,9 @@ pub struct Hook {
     /// How names are taken, as the server's option says
     #[arg(long, env = "POSTRIDER_IDENTITY", value_enum, hide = true)]
     identity: Option<Identity>,
+    /// How a session that nobody named comes by its name
+    #[arg(long, value_enum, default_value_t)]
+    names: Names,
     #[command(flatten)]
     acting: Acting,
 }
@@ -93,15 +99,23 @@ impl Hook {
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
-        let me = session::me(&self.acting, session.kept(), &input.cwd)?;
+        let (above, record) = (ancestors(), session.record());
+        let kept = record.clone().filter(|record| !record.agent.is_empty()).map(Kept::from);
+        let me = session::me(&self.acting, kept, &input.cwd, |name| naming::believes(&session, name, &above))?;
         let marks = Marks::of(&folder, &me, &input);
         if let Some(marks) = &marks {
             marks.note(event, SystemClock.now());
         }
+        if let (Event::SessionEnd, Some(record)) = (event, record)
+            && input.reason != naming::CLEARED
+        {
+            session.keep(SessionRecord { has_ended: true, ..record })?;
+        }
         let reserved = config.file.hooks.reserved;
         let is_strict = self.identity.or(config.file.identity) == Some(Identity::Strict);
+        let (input, session, names) = (&input, &session, self.names);
         let happening =
-            Happening { client, event, input: &input, session: &session, marks, me, is_strict, reserved, deadline };
+            Happening { client, event, input, session, marks, me, names, above, is_strict, reserved, deadline };
         if !happening.is_of_interest() {
             say(Ok(None));
             return Ok(());

@@ -7,8 +7,8 @@ use relay::fence;
 
 use super::new_mail::Door;
 
-/// How many bytes the digest may take: 300 tokens, if a token is as short as three bytes.
-const LONGEST: usize = 900;
+/// How many bytes the digest may take: 300 tokens of four bytes.
+const LONGEST: usize = 1_200;
 /// How many examples a part has.
 const MOST_EXAMPLES: usize = 3;
 /// The longest example, in characters.

@@ -12,11 +12,14 @@ use anyhow::Context;
 use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
+use relay::fence;
+use relay::sessions::{Ancestor, SessionRecord};
 
 use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::marks::Marks;
+use super::naming::{self, Names};
 use super::new_mail::{self, Door, NewMail};
 use super::objection::objection;
 use super::paths;
@@ -43,6 +46,10 @@ pub struct Happening<'a> {
     pub marks: Option<Marks<'a>>,
     /// Who the agent is. Without a name it may be given one.
     pub me: Kept,
+    /// How names are given.
+    pub names: Names,
+    /// The processes above this one.
+    pub above: Vec<Ancestor>,
     /// Whether acting in a name takes its token.
     pub is_strict: bool,
     /// What becomes of a write to what somebody else has reserved.
@@ -61,8 +68,15 @@ impl Happening<'_> {
             Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
             Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
-            Event::SessionEnd => self.marks.as_ref().is_some_and(Marks::is_last),
+            Event::SessionEnd => is_known && !input.is_of_subagent() && self.is_last(),
+            // During a compaction there is one without a kind, which nobody began.
+            Event::SubagentStart => is_known && input.is_of_subagent() && !input.agent_type.is_empty(),
         }
+    }
+
+    /// Whether the agent is gone with this session: none of its others is open, and this one does not go on.
+    fn is_last(&self) -> bool {
+        self.input.reason != naming::CLEARED && self.session.others_of(&self.me).is_empty()
     }
 
     /// Who the agent is to a backend, if it has a name.
@@ -84,6 +98,7 @@ impl Happening<'_> {
             Event::Stop => Ok(new_mail::reason_to_go_on(&inquiry.unread().await?).map(HookReply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
             Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
+            Event::SubagentStart => Ok(Some(HookReply::Context(self.of_subagent()))),
         }
     }
 
@@ -113,23 +128,69 @@ impl Happening<'_> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(HookReply::Context(digest::NO_TOKEN.to_owned()));
         }
-        let mut me = self.me.clone();
-        // Hooks of two configurations may begin one session at once.
-        let turn = self.session.turn()?;
-        if me.agent.is_empty() {
-            me = self.session.kept().unwrap_or(me);
-        }
+        // Hooks of two configurations may begin one session at once, and two sessions want one name.
+        let turn = self.session.all().turn().context("cannot take a turn among the sessions")?;
+        let (mut me, mut record) = self.named()?;
         let inquiry = Inquiry { post_office, me: &me };
         if me.agent.is_empty() || !inquiry.is_known().await? {
             me = inquiry.register(self.client.program, &self.input.model).await?;
-            if !self.input.session_id.is_empty() {
-                self.session.keep(&me)?;
-            }
+        }
+        record.agent.clone_from(&me.agent);
+        record.token.clone_from(&me.token);
+        record.project.clone_from(&me.project);
+        if !self.input.session_id.is_empty() {
+            self.session.keep(record)?;
         }
         drop(turn);
         tell_shells(&me.agent)?;
-        let parts = Inquiry { post_office, me: &me }.parts().await?;
+        let mut parts = Inquiry { post_office, me: &me }.parts().await?;
+        let others = self
+            .session
+            .others_of(&me)
+            .into_iter()
+            .map(|other| format!("{} in {}", other.client, other.place.display()));
+        parts.insert(
+            0,
+            DigestPart::of("Other sessions under your name, each told a part of your mail", others.collect()),
+        );
         Ok(HookReply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts)))
+    }
+
+    /// Who the agent of a session is that begins, as far as is known here, and what is to be remembered of the session. An
+    /// earlier session that this one goes on with is forgotten.
+    fn named(&self) -> anyhow::Result<(Kept, SessionRecord)> {
+        let Self { session, input, names, above, .. } = self;
+        let known = session.record().filter(|known| !known.agent.is_empty());
+        let is_known = |me: &Kept| known.as_ref().is_some_and(|known| known.agent == me.agent);
+        let mut me = self.me.clone();
+        let mut record = SessionRecord { named_at: SystemClock.now().as_microsecond(), ..SessionRecord::default() };
+        if is_known(&me) || me.agent.is_empty() {
+            let earlier = || naming::earlier(session, input, *names, &self.me.project, above);
+            record.is_generated = me.agent.is_empty() && *names != Names::Fixed;
+            if let Some(before) = known.or_else(earlier) {
+                if !session.is(&before) {
+                    session.all().remove(&before);
+                }
+                (record.is_generated, record.named_at) = (before.is_generated, before.named_at);
+                me = Kept { token: self.me.token.clone().or(before.token.clone()), ..before.into() };
+            } else if *names == Names::Fixed {
+                me.agent = self.client.name.to_owned();
+            }
+        }
+        record.process = above.iter().find(|ancestor| !ancestor.is_shell()).map(|ancestor| ancestor.process);
+        record.place = naming::place_of(&input.cwd);
+        Ok((me, record))
+    }
+
+    /// What an agent below the main one is told: it is nobody's mail that it may take.
+    fn of_subagent(&self) -> String {
+        let (main, name) = (&self.me.agent, naming::name_below(&self.me.agent, self.input));
+        format!(
+            "You are a sub-agent of {main}, whose mail is not yours. If you send mail or reserve files, call register_agent as \
+             '{name}' first.",
+            main = fence::line(main),
+            name = fence::line(&name),
+        )
     }
 
     /// What somebody else's reservation says about the files that are about to be written.

@@ -26,14 +26,20 @@ pub struct Input {
     pub cwd: PathBuf,
     /// The model behind the agent, where a client says so.
     pub model: String,
+    /// How a session begins.
+    pub source: String,
+    /// Why a session ends.
+    pub reason: String,
     /// Which tool.
     pub tool_name: String,
     /// The members of what the tool is told that say which files are written.
-    tool_input: BTreeMap<&'static str, String>,
+    pub tool_input: BTreeMap<&'static str, String>,
     /// Whether the agent only goes on because a hook told it to.
     pub stop_hook_active: bool,
     /// Which agent below the main one, if it is not the main one.
-    agent_id: String,
+    pub agent_id: String,
+    /// What kind of agent that is.
+    pub agent_type: String,
 }
 
 impl Input {
@@ -57,10 +63,13 @@ impl Input {
             session_id: text_of(&said, "session_id"),
             cwd: text_of(&said, "cwd").into(),
             model: text_of(&said, "model"),
+            source: text_of(&said, "source"),
+            reason: text_of(&said, "reason"),
             tool_name: text_of(&said, "tool_name"),
             tool_input: tool.keys().map(|name| (*name, text_of(&tool, name))).collect(),
             stop_hook_active: member(&said, "stop_hook_active").unwrap_or_default(),
             agent_id: text_of(&said, "agent_id"),
+            agent_type: text_of(&said, "agent_type"),
         })
     }
 
@@ -75,7 +84,18 @@ impl Input {
     }
 }
 
-const MEMBERS: [&str; 7] = ["session_id", "cwd", "model", "tool_name", "tool_input", "stop_hook_active", "agent_id"];
+const MEMBERS: [&str; 10] = [
+    "session_id",
+    "cwd",
+    "model",
+    "source",
+    "reason",
+    "tool_name",
+    "tool_input",
+    "stop_hook_active",
+    "agent_id",
+    "agent_type",
+];
 
 /// The member, if it is of the kind that is wanted.
 fn member<'t, T: Deserialize<'t>>(members: &RawMembers<'t>, name: &str) -> Option<T> {
@@ -98,7 +118,7 @@ mod tests {
             let input = Input::read(text.as_bytes()).expect("the examples can be read");
             assert!(!input.session_id.is_empty(), "{} {event}", client.name);
             assert_eq!(input.cwd, PathBuf::from("/data/projects/app"), "{} {event}", client.name);
-            let is_main = !event.contains("subagent");
+            let is_main = !event.to_lowercase().contains("subagent");
             assert_eq!(!input.is_of_subagent(), is_main, "{} {event}", client.name);
         }
     }

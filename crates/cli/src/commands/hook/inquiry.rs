@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use mail::clock::rfc3339;
 
 use super::digest::DigestPart;
+use super::naming;
 use super::new_mail::NewMail;
 use super::session::Kept;
 use crate::commands::conflicts;
@@ -123,7 +124,8 @@ impl Inquiry<'_> {
     /// Which of some files others hold. A file may have several names; it is told by the first.
     pub async fn conflicts(&self, files: &[Vec<String>]) -> Result<Vec<ConflictAnswer>, Refused> {
         let Kept { agent, project, .. } = self.me;
-        let held = conflicts::find(self.post_office, project, Some(agent), &files.concat()).await?;
+        let mut held = conflicts::find(self.post_office, project, Some(agent), &files.concat()).await?;
+        held.retain(|one| !naming::is_of_family(&one.holder, agent));
         Ok(of_files(&held, files))
     }
 

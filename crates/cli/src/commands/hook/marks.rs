@@ -1,13 +1,9 @@
-//! What is noted of an agent's session in the folder of all sessions: that it is open, and whether it is inside a tool call.
+//! What is noted of an agent's session for those who think of nudging it: whether it is inside a tool call.
 //!
-//! By the first, an empty file for each session that is touched at every event, the end of one session is not taken for
-//! the end of all. By the second, whoever thinks of nudging the agent knows that it is busy. A note that cannot be written
-//! or read is passed over: all that comes of it is that an agent counts as gone until its other session does something, or
-//! a nudge at a bad moment.
+//! A note that cannot be written or read is passed over: all that comes of it is a nudge at a bad moment.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use relay::nudge::Busy;
@@ -17,10 +13,6 @@ use super::session::Kept;
 use crate::clients::Event;
 use crate::commands::nudge::key;
 
-/// When a session that nothing is heard of counts as ended: its client may have died.
-const SILENT: Duration = Duration::from_secs(3600);
-/// How many files are looked at to find those of the agent, so that a full folder costs no time.
-const MOST_LOOKED_AT: usize = 5_000;
 /// How long another process that changes the same note is waited for: a hook has no time, and the note may be lost.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -30,9 +22,6 @@ pub struct Marks<'a> {
     session: &'a str,
     /// Who the agent is to those who nudge.
     who: String,
-    /// How the files of all sessions of the agent begin.
-    agent: String,
-    file: PathBuf,
 }
 
 impl<'a> Marks<'a> {
@@ -43,10 +32,7 @@ impl<'a> Marks<'a> {
         if me.agent.is_empty() || session.is_empty() || input.is_of_subagent() {
             return None;
         }
-        let who = key(&me.project, &me.agent);
-        let agent = format!("open-{}-", hash(&who));
-        let file = folder.join(format!("{agent}{}", hash(session)));
-        Some(Self { folder, session, who, agent, file })
+        Some(Self { folder, session, who: key(&me.project, &me.agent) })
     }
 
     /// Notes what an event says about the session.
@@ -54,15 +40,8 @@ impl<'a> Marks<'a> {
         match event {
             Event::BeforeTool => drop(self.busy().begin(&self.who, self.session, now)),
             // A session that begins or is spoken to is in no call, whatever became of its last one.
-            Event::AfterTool | Event::Stop | Event::SessionEnd | Event::SessionStart | Event::Prompt => self.end_call(),
+            _ => self.end_call(),
         }
-        if event == Event::SessionEnd {
-            let _ = fs::remove_file(&self.file);
-            return;
-        }
-        let open = || File::options().write(true).create(true).truncate(false).open(&self.file);
-        let opened = open().or_else(|_| fs::create_dir_all(self.folder).and_then(|()| open()));
-        let _ = opened.and_then(|file| file.set_modified(SystemTime::now()));
     }
 
     /// Notes that the agent is in no tool call any more.
@@ -70,28 +49,9 @@ impl<'a> Marks<'a> {
         let _ = self.busy().end(&self.who, self.session);
     }
 
-    /// Whether no session of the agent is open but this one.
-    pub fn is_last(&self) -> bool {
-        let Ok(files) = fs::read_dir(self.folder) else { return true };
-        !files.take(MOST_LOOKED_AT).flatten().any(|file| {
-            let is_other = file.file_name().to_string_lossy().starts_with(&self.agent) && file.path() != self.file;
-            is_other && is_fresh(&file.path())
-        })
-    }
-
     fn busy(&self) -> Busy {
         Busy::new(self.folder.to_owned()).within(PATIENCE)
     }
-}
-
-/// A clock that was wrong may have left a mark in the future.
-fn is_fresh(file: &Path) -> bool {
-    let touched = fs::metadata(file).and_then(|about| about.modified()).ok();
-    touched.is_some_and(|touched| SystemTime::now().duration_since(touched).is_ok_and(|age| age < SILENT))
-}
-
-fn hash(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex()[..24].to_owned()
 }
 
 #[cfg(test)]
@@ -107,49 +67,6 @@ mod tests {
 
     fn input(session: &str) -> Input {
         Input::read(serde_json::json!({ "session_id": session }).to_string().as_bytes()).unwrap()
-    }
-
-    fn note(marks: &Marks<'_>, event: Event) {
-        marks.note(event, SystemClock.now());
-    }
-
-    #[test]
-    fn the_last_session_of_an_agent_is_known_whatever_others_do() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("sessions");
-        let inputs = ["a", "../b", "c", "x"].map(input);
-        let marks = |input, agent, project| Marks::of(&folder, &kept(agent, project), input).unwrap();
-        let [first, second, third] = [0, 1, 2].map(|at| marks(&inputs[at], "GreenDog", "/p"));
-        assert!(first.is_last(), "nothing is known");
-        for (agent, project) in [("RedFox", "/p"), ("GreenDog", "/q")] {
-            note(&marks(&inputs[3], agent, project), Event::Prompt);
-        }
-        note(&first, Event::SessionStart);
-        assert!(first.is_last());
-        note(&second, Event::AfterTool);
-        assert!(!first.is_last() && !second.is_last());
-        note(&first, Event::SessionEnd);
-        assert!(second.is_last() && !third.is_last());
-        note(&second, Event::SessionEnd);
-        note(&second, Event::SessionEnd);
-        assert!(third.is_last());
-        let left = fs::read_dir(&folder)
-            .unwrap()
-            .filter(|file| file.as_ref().is_ok_and(|file| file.file_name().to_string_lossy().starts_with("open-")));
-        assert_eq!(left.count(), 2, "those of the others are left");
-    }
-
-    #[test]
-    fn a_session_that_died_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let inputs = ["a", "b"].map(input);
-        let me = kept("GreenDog", "/p");
-        let [here, dead] = [0, 1].map(|at| Marks::of(folder.path(), &me, &inputs[at]).unwrap());
-        note(&dead, Event::Prompt);
-        assert!(!here.is_last());
-        let file = File::options().write(true).open(&dead.file).unwrap();
-        file.set_modified(SystemTime::now() - SILENT - Duration::from_secs(60)).unwrap();
-        assert!(here.is_last());
     }
 
     #[test]

@@ -1,33 +1,25 @@
-//! What is remembered of a session between its events, each of which is a process of its own.
+//! What is remembered of a session between its events, each of which is a process of its own: who its agent is, and, for mail
+//! that another provider keeps, which messages were told.
 //!
-//! A small file for each session in the home's `sessions` folder: the name that the agent was given, the project it was
-//! given in, and its token. Beside it, for mail that another provider keeps, which messages were told. All of it may be
-//! lost: then a name is generated again, or a message told twice.
+//! All of it may be lost: then a name is generated again, or a message told twice. Which name a session gets that begins
+//! is for `naming`.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use serde::{Deserialize, Serialize};
+use relay::sessions::{SessionRecord, Sessions};
 
 use crate::clients::Client;
 use crate::identity::Acting;
 
 /// How many messages are remembered as told. Whoever asks about more at once is told some of them again.
 pub const MOST_TOLD: usize = 1_000;
-/// When a session that nobody has gone on with is forgotten.
-const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How often it is noted that a session goes on.
-const REFRESHED: Duration = Duration::from_secs(24 * 3600);
-/// How many files are looked at to find those, so that a full folder costs no time.
-const MOST_LOOKED_AT: usize = 1_000;
 
 /// Who an agent is in its session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Its name.
     pub agent: String,
@@ -37,54 +29,63 @@ pub struct Kept {
     pub project: String,
 }
 
+impl From<SessionRecord> for Kept {
+    fn from(record: SessionRecord) -> Self {
+        Self { agent: record.agent, token: record.token, project: record.project }
+    }
+}
+
 /// The place where a session is remembered.
 pub struct Session {
-    folder: PathBuf,
-    name: String,
+    sessions: Sessions,
+    client: &'static Client,
+    id: String,
 }
 
 impl Session {
-    /// The place for a session of a client. The id is only hashed: it may be any text.
-    pub fn of(folder: &Path, client: &Client, id: &str) -> Self {
-        let hash = blake3::hash(id.as_bytes()).to_hex();
-        Self { folder: folder.to_owned(), name: format!("{}-{}", client.name, &hash[..32]) }
+    /// The place for a session of a client.
+    pub fn of(folder: &Path, client: &'static Client, id: &str) -> Self {
+        Self { sessions: Sessions::new(folder.to_owned()), client, id: id.to_owned() }
     }
 
-    /// What is remembered. A session that goes on is not forgotten.
-    pub fn kept(&self) -> Option<Kept> {
-        let mut file = File::options().read(true).write(true).open(self.file("")).ok()?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).ok()?;
-        if is_older(file.metadata(), REFRESHED) {
-            let _ = file.set_modified(SystemTime::now());
-        }
-        serde_json::from_slice(&text).ok()
+    /// The client that it is of.
+    pub fn client(&self) -> &'static Client {
+        self.client
     }
 
-    /// Held by whoever finds out who the agent of the session is: of two who do so at once, one gets a name generated.
-    pub fn turn(&self) -> anyhow::Result<File> {
-        self.locked(".turn").with_context(|| format!("cannot take a turn in '{}'", self.folder.display()))
+    /// All sessions that are remembered on this machine.
+    pub fn all(&self) -> &Sessions {
+        &self.sessions
     }
 
-    /// Remembers who the agent is, and forgets sessions of long ago.
-    pub fn keep(&self, kept: &Kept) -> anyhow::Result<()> {
-        let text = serde_json::to_vec(kept).context("a session can be written")?;
-        let fresh = self.file(&format!(".{}", std::process::id()));
-        fs::create_dir_all(&self.folder)
-            .and_then(|()| {
-                let mut file = private(&fresh)?;
-                file.set_len(0)?;
-                file.write_all(&text)
-            })
-            .and_then(|()| fs::rename(&fresh, self.file("")))
-            .with_context(|| format!("cannot keep the session in '{}'", self.folder.display()))?;
-        self.forget_old_sessions();
-        Ok(())
+    /// What is remembered of it. A client that says no id is not remembered.
+    pub fn record(&self) -> Option<SessionRecord> {
+        if self.id.is_empty() { None } else { self.sessions.get(self.client.name, &self.id) }
+    }
+
+    /// Every other session of its agent that is open.
+    pub fn others_of(&self, me: &Kept) -> Vec<SessionRecord> {
+        let mut others = self.sessions.all();
+        others.retain(|other| !self.is(other) && other.agent == me.agent && other.project == me.project);
+        others.retain(SessionRecord::is_open);
+        others
+    }
+
+    /// Whether a record is of this session.
+    pub fn is(&self, record: &SessionRecord) -> bool {
+        record.client == self.client.name && record.session_id == self.id
+    }
+
+    /// Remembers who the agent is.
+    pub fn keep(&self, record: SessionRecord) -> anyhow::Result<()> {
+        let record = SessionRecord { client: self.client.name.to_owned(), session_id: self.id.clone(), ..record };
+        let doing = || format!("cannot keep the session in '{}'", self.sessions.folder().display());
+        self.sessions.keep(&record).with_context(doing)
     }
 
     /// Of `ids`, those that were never asked about before. They count as told from now on, for other processes too.
     pub fn untold(&self, ids: &[String]) -> anyhow::Result<Vec<String>> {
-        let doing = || format!("cannot note what was told in '{}'", self.folder.display());
+        let doing = || format!("cannot note what was told in '{}'", self.sessions.folder().display());
         let mut file = self.locked(".told").with_context(doing)?;
         let mut text = String::new();
         file.read_to_string(&mut text).with_context(doing)?;
@@ -103,24 +104,8 @@ impl Session {
 
     /// A file of the session that nobody else has now.
     fn locked(&self, end: &str) -> std::io::Result<File> {
-        fs::create_dir_all(&self.folder)?;
-        let file = private(&self.file(end))?;
-        file.lock()?;
-        Ok(file)
-    }
-
-    fn file(&self, end: &str) -> PathBuf {
-        self.folder.join(format!("{}{end}", self.name))
-    }
-
-    /// What cannot be removed is in nobody's way.
-    fn forget_old_sessions(&self) {
-        let Ok(files) = fs::read_dir(&self.folder) else { return };
-        for file in files.take(MOST_LOOKED_AT).flatten() {
-            if is_older(file.metadata(), FORGOTTEN) {
-                let _ = fs::remove_file(file.path());
-            }
-        }
+        let hash = blake3::hash(self.id.as_bytes()).to_hex();
+        self.sessions.locked(&format!("{}-{}{end}", self.client.name, &hash[..32]))
     }
 }
 
@@ -129,15 +114,22 @@ impl Session {
 ///
 /// What was said comes first: by a flag or the environment. The `agent` of the settings is whoever sits at the terminal, and
 /// not each agent that works there. A session that began with us goes on as it began, also when its agent has gone to another
-/// folder, because its mail is where its name is known.
-pub fn me(acting: &Acting, kept: Option<Kept>, cwd: &Path) -> anyhow::Result<Kept> {
+/// folder, because its mail is where its name is known. A variable is asked about first: `believes` says whether the name in it
+/// can be this agent's.
+pub fn me(
+    acting: &Acting,
+    kept: Option<Kept>,
+    cwd: &Path,
+    believes: impl FnOnce(&str) -> bool,
+) -> anyhow::Result<Kept> {
     let here = if cwd.is_absolute() { cwd.to_owned() } else { std::env::current_dir()?.join(cwd) };
     // Joining nothing leaves a slash at the end, which would make another project.
     let here: PathBuf = here.components().collect();
     // A shell that goes through a link is told where it really is; so are we.
     let here = here.canonicalize().unwrap_or(here);
     let project = if acting.project.is_given() { Some(acting.project.key_at(&here)?) } else { None };
-    let who = acting.said();
+    let said = acting.said().filter(|said| !said.is_variable || believes(&said.who.name));
+    let who = said.map(|said| said.who);
     let is_mine = |kept: &Kept| {
         who.as_ref().is_none_or(|who| who.name == kept.agent) && project.as_ref().is_none_or(|key| *key == kept.project)
     };
@@ -150,23 +142,12 @@ pub fn me(acting: &Acting, kept: Option<Kept>, cwd: &Path) -> anyhow::Result<Kep
     Ok(Kept { agent, token, project })
 }
 
-/// Whether a file was changed longer ago than that; not if nobody can say.
-fn is_older(about: std::io::Result<Metadata>, than: Duration) -> bool {
-    let changed = about.and_then(|about| about.modified()).ok();
-    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > than)
-}
-
-/// Opens a file that nobody else may read: it may hold a token.
-fn private(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::clients::{CLAUDE, CODEX};
+    use crate::clients::CLAUDE;
 
     fn session(folder: &tempfile::TempDir, id: &str) -> Session {
         Session::of(&folder.path().join("sessions"), &CLAUDE, id)
@@ -177,54 +158,22 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_remembered_by_whatever_id_it_has_and_mixed_up_with_no_other() {
+    fn the_other_sessions_of_an_agent_are_those_that_are_open() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept { agent: "GreenDog".to_owned(), token: Some("t".to_owned()), project: "/p".to_owned() };
-        for id in ["a", "../../etc/passwd", "", "ü\n"] {
-            let session = session(&folder, id);
-            assert_eq!(session.kept(), None, "{id}");
-            session.keep(&kept).unwrap();
-            assert_eq!(session.kept().as_ref(), Some(&kept), "{id}");
-        }
-        assert_eq!(Session::of(&folder.path().join("sessions"), &CODEX, "a").kept(), None);
-        assert_eq!(fs::read_dir(folder.path().join("sessions")).unwrap().count(), 4, "nothing else is left behind");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn nobody_else_can_read_a_token() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let session = session(&folder, "a");
-        session.keep(&Kept::default()).unwrap();
-        assert_eq!(fs::metadata(session.file("")).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn a_session_of_long_ago_is_forgotten_and_one_of_yesterday_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let age = |session: &Session, days: u32| {
-            session.keep(&Kept::default()).unwrap();
-            let file = File::options().write(true).open(session.file("")).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(24 * 3600) * days).unwrap();
+        let me = Kept { agent: "GreenDog".to_owned(), token: None, project: "/p".to_owned() };
+        let keep = |id: &str, agent: &str, has_ended: bool| {
+            let (agent, project) = (agent.to_owned(), me.project.clone());
+            let process = relay::sessions::ancestors().first().map(|above| above.process);
+            session(&folder, id)
+                .keep(SessionRecord { agent, project, process, has_ended, ..Default::default() })
+                .unwrap();
         };
-        let (old, young) = (session(&folder, "old"), session(&folder, "young"));
-        age(&young, 29);
-        age(&old, 31);
-        session(&folder, "new").keep(&Kept::default()).unwrap();
-        assert!(old.kept().is_none() && young.kept().is_some());
-    }
-
-    #[test]
-    fn a_session_that_goes_on_is_not_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let session = session(&folder, "old");
-        session.keep(&Kept::default()).unwrap();
-        let file = File::options().write(true).open(session.file("")).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(31 * 24 * 3600)).unwrap();
-        session.kept().expect("somebody goes on with it");
-        session.forget_old_sessions();
-        assert!(session.kept().is_some());
+        keep("own", "GreenDog", false);
+        keep("other", "GreenDog", false);
+        keep("over", "GreenDog", true);
+        keep("another", "RedFox", false);
+        let others = session(&folder, "own").others_of(&me);
+        assert_eq!(others.iter().map(|other| other.session_id.as_str()).collect::<Vec<_>>(), ["other"]);
     }
 
     #[test]
@@ -265,7 +214,8 @@ mod tests {
 
     fn who(flags: &[&str], kept: Option<&Kept>) -> (String, Option<String>, String) {
         let line = Line::parse_from([&["postrider"], flags].concat());
-        let Kept { agent, token, project } = me(&line.acting, kept.cloned(), Path::new("/nowhere/app")).unwrap();
+        let Kept { agent, token, project } =
+            me(&line.acting, kept.cloned(), Path::new("/nowhere/app"), |_| true).unwrap();
         (agent, token, project)
     }
 
@@ -285,10 +235,10 @@ mod tests {
     #[test]
     fn a_client_that_does_not_say_where_it_is_is_where_its_hook_is() {
         let line = Line::parse_from(["postrider", "--project", "./x"]);
-        let there = me(&line.acting, None, Path::new("")).unwrap().project;
+        let there = me(&line.acting, None, Path::new(""), |_| true).unwrap().project;
         assert_eq!(Path::new(&there), std::env::current_dir().unwrap().join("x"));
         let nowhere = Line::parse_from(["postrider"]);
-        let project = me(&nowhere.acting, None, Path::new("/nowhere/app/")).unwrap().project;
+        let project = me(&nowhere.acting, None, Path::new("/nowhere/app/"), |_| true).unwrap().project;
         assert_eq!(project, "/nowhere/app");
     }
 
