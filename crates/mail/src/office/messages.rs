@@ -1,5 +1,6 @@
 //! Mailboxes: reading them, waiting for mail, and noting what was done with it.
 
+mod addressing;
 mod examining;
 mod reading;
 mod send;

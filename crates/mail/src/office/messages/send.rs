@@ -7,20 +7,16 @@ use formats::{Kind, Problem, markdown};
 
 use super::check_thread;
 use super::reading::{NAMES_OF_WORK, Notes, Reading};
-use crate::agents::{Agent, EVERYONE};
+use crate::agents::EVERYONE;
 use crate::channels::{self, ChannelName, NewPost, SIGN};
 use crate::error::{Error, check_label, check_text, shown};
-use crate::ids::{AgentId, MessageId};
-use crate::messages::{Appended, IdempotencyKey, Importance, LONGEST_KEY, Message, NewMessage, OpenKey, Role, Vouched};
-use crate::office::people::check_not_retired;
-use crate::office::{Claim, Known, Office};
+use crate::ids::MessageId;
+use crate::messages::{Appended, IdempotencyKey, Importance, LONGEST_KEY, Message, NewMessage, OpenKey, Role};
+use crate::office::{Claim, Office};
 use crate::projects::Project;
-use crate::responses::{OFFICE_AGENT, is_office_name};
 
 /// The most names in one of `to`, `cc` and `bcc`.
 const MOST_NAMES: usize = 1_000;
-/// How many agents `all` may reach.
-const MOST_EVERYONE: usize = 100_000;
 
 /// A message as its sender wants it.
 #[derive(Clone, Debug, Default)]
@@ -258,47 +254,6 @@ impl Office {
         draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
     }
 
-    /// Finds everybody that the draft names. Who is named twice gets one delivery, under the most open role.
-    async fn address(
-        &self,
-        draft: &Draft<'_>,
-    ) -> Result<(Project, Known, Vec<(AgentId, String, Role)>, Vouched), Error> {
-        let project = self.project(draft.project_key).await?;
-        let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
-        let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
-        if !channels::is_outside(draft.door) && is_office_name(&sender.name) {
-            return Err(Error::NameTaken(sender.name));
-        }
-        // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
-        let vouched =
-            if channels::is_outside(draft.door) { Vouched::Claimed } else { self.prove(&sender, draft.from).await? };
-        let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
-        let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
-        let found = self.agents_called(&project, &names).await.map_err(Error::of_another)?;
-        // What comes from outside has been said already, and is kept for whoever it was said to.
-        if !channels::is_outside(draft.door) {
-            check_not_retired(&found)?;
-        }
-        let mut found = found.into_iter();
-        let mut recipients: Vec<(AgentId, String, Role)> = Vec::new();
-        let mut taken = std::collections::HashSet::new();
-        for (role, named) in roles {
-            for name in named {
-                let agents = if name == EVERYONE {
-                    let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
-                    let is_other =
-                        |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none() && !is_office(agent);
-                    everyone.into_iter().filter(is_other).map(Known::from).collect()
-                } else {
-                    found.next().into_iter().collect::<Vec<_>>()
-                };
-                let new = agents.into_iter().filter(|agent| taken.insert(agent.id));
-                recipients.extend(new.map(|agent| (agent.id, agent.name, role)));
-            }
-        }
-        Ok((project, sender, recipients, vouched))
-    }
-
     /// The first answer again.
     async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
         let message = self.known_message(project, id).await?;
@@ -379,11 +334,6 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
         names.retain(|name| !name.eq_ignore_ascii_case(EVERYONE));
     }
     Ok(Some(channel))
-}
-
-/// Nobody reads the mail of the office's own agent.
-fn is_office(agent: &Agent) -> bool {
-    agent.name == OFFICE_AGENT
 }
 
 fn answer_to(subject: &str) -> String {
