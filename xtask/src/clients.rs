@@ -20,8 +20,8 @@ use crate::npm::{self, Pin};
 use crate::process::timed;
 use crate::running::Running;
 
-const CLAUDE: Pin = Pin { name: "@anthropic-ai/claude-code", version: "2.1.325" };
-const CODEX: Pin = Pin { name: "@openai/codex", version: "0.166.0" };
+const CLAUDE: Pin = Pin { name: "@anthropic-ai/claude-code", version: "2.1.327" };
+const CODEX: Pin = Pin { name: "@openai/codex", version: "0.169.0" };
 const GEMINI: Pin = Pin { name: "@google/gemini-cli", version: "0.61.0" };
 
 /// The agents, as npm knows them.

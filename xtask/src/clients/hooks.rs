@@ -3,7 +3,7 @@
 //! Every session is one of its own, so that what a client remembers is not mistaken for what it is told. Whether a model
 //! would heed it is not asked here.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::model::Step;
 use super::vendor::Vendor;
@@ -12,7 +12,10 @@ use super::{Bench, LONGEST_WORDS};
 use crate::process::timed;
 
 /// What is asked of each client.
-const ASPECTS: [&str; 5] = ["digest", "mail once", "mail in a turn", "stop", "write refused"];
+const ASPECTS: [&str; 7] = ["digest", "mail once", "mail in a turn", "same name", "own shell", "stop", "write refused"];
+
+/// What stands behind the name of an agent that is told who it is.
+const PLACE: &str = " in the project ";
 
 /// What was found out about each aspect, in their order.
 type Verdicts = [Result<()>; ASPECTS.len()];
@@ -30,9 +33,10 @@ fn verdicts(bench: &Bench, vendor: Vendor) -> Verdicts {
     let tried = timed(&format!("hooks of {}", vendor.client()), || {
         let place = Workplace::provide(bench, vendor)?;
         let [digest, once, in_a_turn] = mail(&place);
+        let [same_name, own_shell] = name(&place);
         let write = write(&place);
         // The last, for mail that presses would hold up every session after it.
-        Ok([digest, once, in_a_turn, stop(&place), write])
+        Ok([digest, once, in_a_turn, same_name, own_shell, stop(&place), write])
     });
     tried.unwrap_or_else(|problem| all(&problem))
 }
@@ -59,6 +63,38 @@ fn mail(place: &Workplace) -> [Result<()>; 3] {
         ],
         Err(problem) => all(&problem),
     }
+}
+
+/// Two sessions that nobody named. In the first our program is run at the shell, and not told in whose name.
+fn name(place: &Workplace) -> [Result<()>; 2] {
+    let sessions = || -> Result<(Vec<String>, Vec<String>)> {
+        let call = place.vendor.run(&format!("postrider mail send {OTHER} -s Shell -m Hello"));
+        let first = place.session_of(None, vec![Step { meanwhile: None, call }])?;
+        Ok((first, place.session_of(None, Vec::new())?))
+    };
+    let checked = sessions().and_then(|(first, second)| Ok((name_in(&first)?, name_in(&second)?, place.senders()?)));
+    match checked {
+        Ok((first, second, senders)) => [same_name(&first, &second), own_shell(&first, &senders)],
+        Err(problem) => all(&problem),
+    }
+}
+
+/// The name that a session was given, as its first question holds it.
+fn name_in(questions: &[String]) -> Result<String> {
+    let given = questions.first().into_iter().flat_map(|question| question.split("You are ").skip(1));
+    let names =
+        given.filter_map(|rest| rest.split_once(PLACE)).map(|(name, _)| name).filter(|name| !name.contains(' '));
+    names.last().map(str::to_owned).context("no name is told")
+}
+
+fn same_name(first: &str, second: &str) -> Result<()> {
+    ensure!(first == second, "the first session is '{first}', the second '{second}'");
+    Ok(())
+}
+
+fn own_shell(name: &str, senders: &[String]) -> Result<()> {
+    ensure!(senders == [name], "mail is from {senders:?}, not from '{name}'");
+    Ok(())
 }
 
 fn digest(questions: &[String]) -> Result<()> {
@@ -170,6 +206,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_found_in_what_a_session_is_told_first() {
+        let told = |text: &str| name_in(&[text.to_owned(), "You are Late in the project x".to_owned()]);
+        assert_eq!(told("You are a helper. <x>You are RedFox in the project /p.").unwrap(), "RedFox");
+        assert!(told("You are a helper in the project").is_err() && name_in(&[]).is_err());
+        assert!(same_name("a", "a").is_ok() && same_name("a", "b").is_err());
+        assert!(own_shell("a", &["a".to_owned()]).is_ok() && own_shell("a", &["b".to_owned()]).is_err());
+    }
+
+    #[test]
     fn to_go_on_is_asked_in_the_second_question_and_in_no_other() {
         let (calm, ask) = ("hello".to_owned(), "Before you stop, see to a message".to_owned());
         assert!(asked_once_to_go_on(&[calm.clone(), ask.clone()]).is_ok());
@@ -187,11 +232,12 @@ mod tests {
 
     #[test]
     fn the_table_says_what_reaches_a_client_and_why_something_does_not() {
-        let verdicts = || [Ok(()), Ok(()), Ok(()), Err(anyhow::anyhow!("it\nstopped")), Ok(())];
-        let table = table(&[(Vendor::Google, verdicts())]);
+        let stopped = Err(anyhow::anyhow!("it\nstopped"));
+        let verdicts = [Ok(()), Ok(()), Ok(()), Ok(()), Ok(()), stopped, Ok(())];
+        let table = table(&[(Vendor::Google, verdicts)]);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert_eq!((lines[1].matches("yes").count(), lines[1].matches("NO").count()), (4, 1), "{table}");
+        assert_eq!((lines[1].matches("yes").count(), lines[1].matches("NO").count()), (6, 1), "{table}");
         assert_eq!(lines[2], "gemini, stop: it stopped");
     }
 }

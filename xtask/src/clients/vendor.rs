@@ -46,26 +46,28 @@ impl Vendor {
         }
     }
 
-    /// How the client is told `prompt` in a session of its own, with its model at `url`. It may write without asking.
+    /// How the client is told `prompt` in a session of its own, with its model at `url`. It may write files and run our
+    /// program without asking.
     pub fn start(self, url: &str, prompt: &str) -> Start {
         let provider =
             format!("model_providers.stand-in={{name=\"stand-in\",base_url=\"{url}/v1\",env_key=\"STAND_IN_KEY\"}}");
         let (arguments, environment): (&[&str], &[(&'static str, &str)]) = match self {
             Self::Anthropic => (
-                &["-p", prompt, "--permission-mode", "acceptEdits"],
+                &["-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(postrider *)"],
                 &[
                     ("ANTHROPIC_BASE_URL", url),
                     ("ANTHROPIC_API_KEY", "dummy"),
                     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
                 ],
             ),
-            // No person is there to trust the hooks. The model is one that this version gives its patch tool to.
+            // No person is there to trust the hooks, and its sandbox keeps our program from the mail. The model is one that
+            // this version gives its patch tool to.
             Self::OpenAi => (
                 &[
                     "exec",
                     "--dangerously-bypass-hook-trust",
                     "-s",
-                    "workspace-write",
+                    "danger-full-access",
                     "-m",
                     "gpt-5.5",
                     "-c",
@@ -77,7 +79,7 @@ impl Vendor {
                 &[("STAND_IN_KEY", "dummy")],
             ),
             Self::Google => (
-                &["-p", prompt, "--approval-mode", "auto_edit", "-m", "gemini-2.5-pro"],
+                &["-p", prompt, "--approval-mode", "yolo", "-m", "gemini-2.5-pro"],
                 &[("GOOGLE_GEMINI_BASE_URL", url), ("GEMINI_API_KEY", "dummy")],
             ),
         };
@@ -110,6 +112,15 @@ impl Vendor {
             Self::Anthropic => Call { tool: "Read", input: json!({ "file_path": file }) },
             Self::OpenAi => Call { tool: "exec_command", input: json!({ "cmd": "echo hello" }) },
             Self::Google => Call { tool: "read_file", input: json!({ "file_path": file }) },
+        }
+    }
+
+    /// A call that runs a command at the shell of the session.
+    pub fn run(self, command: &str) -> Call {
+        match self {
+            Self::Anthropic => Call { tool: "Bash", input: json!({ "command": command, "description": "Mail" }) },
+            Self::OpenAi => Call { tool: "exec_command", input: json!({ "cmd": command }) },
+            Self::Google => Call { tool: "run_shell_command", input: json!({ "command": command }) },
         }
     }
 

@@ -83,13 +83,26 @@ impl Workplace {
         Ok(until.with_context(|| format!("the file is not reserved: {answer}"))?.to_owned())
     }
 
-    /// Runs a session of the client to its end, with a model that takes these steps. Returns what the model was asked.
+    /// From whom the other agent has mail, newest first.
+    pub fn senders(&self) -> Result<Vec<String>> {
+        let inbox = heard(&mut self.postrider(&["mail", "inbox", "--as", OTHER, "--json"]))?;
+        let inbox: Value = serde_json::from_str(&inbox).context("the inbox is no JSON")?;
+        let from = |message: &Value| message["from"].as_str().unwrap_or_default().to_owned();
+        Ok(inbox.as_array().into_iter().flatten().map(from).collect())
+    }
+
+    /// Runs a session of our agent to its end, with a model that takes these steps. Returns what the model was asked.
     pub fn session(&self, steps: Vec<Step>) -> Result<Vec<String>> {
+        self.session_of(Some(OURS), steps)
+    }
+
+    /// The same in the name of an agent, or in whatever name the session is given.
+    pub fn session_of(&self, agent: Option<&str>, steps: Vec<Step>) -> Result<Vec<String>> {
         let model = Model::start(self.vendor, steps)?;
         let start = self.vendor.start(&model.url(), "Please do your work.");
         let arguments: Vec<&str> = start.arguments.iter().map(String::as_str).collect();
         let mut client = self.client.command(&arguments);
-        client.envs(start.environment).env("POSTRIDER_AGENT", OURS);
+        client.envs(start.environment).envs(agent.map(|name| ("POSTRIDER_AGENT", name)));
         let said = heard(self.settled(&mut client))?;
         let questions = model.questions()?;
         if questions.is_empty() { bail!("the model was not asked: {}", said.trim()) } else { Ok(questions) }
