@@ -68,7 +68,8 @@ fn mail(place: &Workplace) -> [Result<()>; 3] {
 /// Two sessions that nobody named. In the first our program is run at the shell, and not told in whose name.
 fn name(place: &Workplace) -> [Result<()>; 2] {
     let sessions = || -> Result<(Vec<String>, Vec<String>)> {
-        let call = place.vendor.run(&format!("postrider mail send {OTHER} -s Shell -m Hello"));
+        // Some shells of clients have another PATH.
+        let call = place.vendor.run(&format!("{} mail send {OTHER} -s Shell -m Hello", place.postrider.display()));
         let first = place.session_of(None, vec![Step { meanwhile: None, call }])?;
         Ok((first, place.session_of(None, Vec::new())?))
     };

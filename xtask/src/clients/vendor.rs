@@ -46,14 +46,14 @@ impl Vendor {
         }
     }
 
-    /// How the client is told `prompt` in a session of its own, with its model at `url`. It may write files and run our
-    /// program without asking.
+    /// How the client is told `prompt` in a session of its own, with its model at `url`. It may write files and run
+    /// commands without asking.
     pub fn start(self, url: &str, prompt: &str) -> Start {
         let provider =
             format!("model_providers.stand-in={{name=\"stand-in\",base_url=\"{url}/v1\",env_key=\"STAND_IN_KEY\"}}");
         let (arguments, environment): (&[&str], &[(&'static str, &str)]) = match self {
             Self::Anthropic => (
-                &["-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(postrider *)"],
+                &["-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash"],
                 &[
                     ("ANTHROPIC_BASE_URL", url),
                     ("ANTHROPIC_API_KEY", "dummy"),
@@ -88,12 +88,22 @@ impl Vendor {
         Start { arguments, environment }
     }
 
-    /// A file below the client's home that has to be there, and its content.
-    pub fn setting(self) -> Option<(&'static str, &'static str)> {
-        // Without it the client takes another address for another way to log in.
-        let settings =
-            r#"{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}"#;
-        (self == Self::Google).then_some((".gemini/settings.json", settings))
+    /// A file below the client's home that has to be there before it works in `repository`, and its content.
+    pub fn setting(self, repository: &Path) -> Option<(&'static str, String)> {
+        match self {
+            Self::Anthropic => None,
+            // In a folder that nobody trusts no hooks of the project run.
+            Self::OpenAi => {
+                let trust = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", repository.display().to_string());
+                Some(("codex/config.toml", trust))
+            }
+            // Without it the client takes another address for another way to log in.
+            Self::Google => {
+                let key = json!({ "auth": { "selectedType": "gemini-api-key" } });
+                let settings = json!({ "security": key, "privacy": { "usageStatisticsEnabled": false } });
+                Some((".gemini/settings.json", settings.to_string()))
+            }
+        }
     }
 
     /// Whether a request for that path is a question to the model.

@@ -26,7 +26,8 @@ pub struct Workplace {
     /// Whose client it is.
     pub vendor: Vendor,
     client: Client,
-    postrider: PathBuf,
+    /// Our program.
+    pub postrider: PathBuf,
 }
 
 impl Workplace {
@@ -42,7 +43,7 @@ impl Workplace {
         for folder in [place.repository(), home.join("codex")] {
             fs::create_dir_all(folder)?;
         }
-        if let Some((path, content)) = vendor.setting() {
+        if let Some((path, content)) = vendor.setting(&place.repository()) {
             let path = home.join(path);
             fs::create_dir_all(path.parent().context("a setting is in a folder")?)?;
             fs::write(path, content)?;
