@@ -28,6 +28,7 @@ mod file_reservation_paths;
 mod find_conflicts;
 mod finish_run;
 mod foreign;
+mod give_back_mail;
 mod health_check;
 mod hold_watch;
 mod leave;
@@ -64,6 +65,7 @@ mod send_mail;
 mod send_message;
 mod set_presence;
 mod summarize_thread;
+mod take_mail;
 mod take_message;
 #[cfg(test)]
 mod tests;
@@ -115,6 +117,7 @@ verbs! {
     end_watch::EndWatch Unlisted,
     find_conflicts::FindConflicts Unlisted,
     finish_run::FinishRun Unlisted,
+    give_back_mail::GiveBackMail Unlisted,
     hold_watch::HoldWatch Unlisted,
     leave::Leave Unlisted,
     list_agents::ListAgents Unlisted,
@@ -136,6 +139,7 @@ verbs! {
     retry_runs::RetryRuns Unlisted,
     send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
+    take_mail::TakeMail Unlisted,
     take_message::TakeMessage Unlisted,
     archive_for::ArchiveFor People,
     release_for::ReleaseFor People,

@@ -10,6 +10,7 @@ mod doctor;
 pub mod exec_mail;
 mod given;
 mod guard;
+mod handoff;
 mod hook;
 mod in_name;
 mod install;
@@ -78,6 +79,8 @@ enum Command {
     Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
     Nudge(nudge::Nudge),
+    /// Tell another agent where your work stands
+    Handoff(handoff::Handoff),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
     ExecMail(exec_mail::ExecMail),
     /// Refuse commits of files that another agent has reserved
@@ -165,6 +168,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Who(command) => command.run(settings()?, json),
         Command::Watch(command) => command.run(settings()?, json),
         Command::Nudge(command) => command.run(settings()?, json),
+        Command::Handoff(command) => command.run(settings()?, json),
         Command::Install(command) => command.install(&settings()?, json),
         Command::Uninstall(command) => command.uninstall(&settings()?, json),
         Command::Doctor(command) => command.run(&settings()?, json),

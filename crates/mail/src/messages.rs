@@ -362,6 +362,13 @@ pub trait MessageStore: Send + Sync {
         not_after: Option<Instant>,
     ) -> Stored<Vec<InboxEntry>>;
 
+    /// Notes that messages which were taken at `shown_at` were not shown after all: they are unseen again, and the agent is woken.
+    /// What was first shown at another time stays as it is.
+    async fn give_back(&self, agent: AgentId, messages: &[MessageId], shown_at: Timestamp) -> Stored<()>;
+
+    /// How much mail [`take_unseen`](Self::take_unseen) would take, counted no further than `most`.
+    async fn count_unseen(&self, agent: AgentId, most: usize) -> Stored<usize>;
+
     /// Notes what the agent did with its delivery, and returns its state; `None` if it has none.
     ///
     /// The first time counts: marking again keeps the first time and note and writes no second event

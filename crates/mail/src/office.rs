@@ -34,7 +34,7 @@ pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
 use directory::Directory;
 pub use mailboxes::DeliveriesRequest;
-pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
+pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, TakenMail, WaitRequest};
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;

@@ -115,6 +115,29 @@ impl MessageStore for Engine {
         self.write_for_caller("take new mail", Home::Agent(agent), taking, put_back).await
     }
 
+    async fn give_back(&self, agent: AgentId, messages: &[MessageId], shown_at: Timestamp) -> Stored<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let mut messages = messages.to_vec();
+        messages.sort_unstable();
+        messages.dedup();
+        let giving_back = in_job!(|tx| {
+            put_back(tx, agent, messages.iter().map(|id| *values![agent, *id, shown_at]).collect()).await
+        });
+        self.write("give mail back", Home::Agent(agent), giving_back).await
+    }
+
+    async fn count_unseen(&self, agent: AgentId, most: usize) -> Stored<usize> {
+        let (index, is_new) = UNSEEN;
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM delivery d INDEXED BY {index} WHERE {is_new} LIMIT ?3) AS unseen"
+        );
+        let values = values![agent, 0_i64, most];
+        let count: i64 = self.read("count new mail", async |tx| tx.only(&sql, values).await).await?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
     async fn mark(
         &self,
         agent: AgentId,

@@ -13,6 +13,7 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::BeforeTool, "PreToolUse"),
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
+        (Event::BeforeCompaction, "PreCompact"),
         (Event::SessionEnd, "SessionEnd"),
         (Event::SubagentStart, "SubagentStart"),
     ],
@@ -26,6 +27,7 @@ pub(crate) const CLAUDE: Client = Client {
     shell_settings: Some("CLAUDE_ENV_FILE"),
     session_variables: &["CLAUDE_CODE_SESSION_ID"],
     shares_process: false,
+    compacts_silently: false,
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
         ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),

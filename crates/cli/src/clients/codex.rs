@@ -13,6 +13,7 @@ pub(crate) const CODEX: Client = Client {
         (Event::BeforeTool, "PreToolUse"),
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
+        (Event::BeforeCompaction, "PreCompact"),
         (Event::SessionEnd, "SessionEnd"),
         (Event::SubagentStart, "SubagentStart"),
     ],
@@ -21,6 +22,7 @@ pub(crate) const CODEX: Client = Client {
     shell_settings: None,
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID"],
     shares_process: true,
+    compacts_silently: false,
     moved_by: "CODEX_HOME",
     files: &[
         ConfigFile::alike(".codex/hooks.json", "hooks.json", &[ConfigPart::Hooks]),

@@ -13,6 +13,7 @@ pub(crate) const GEMINI: Client = Client {
         (Event::BeforeTool, "BeforeTool"),
         (Event::AfterTool, "AfterTool"),
         (Event::Stop, "AfterAgent"),
+        (Event::BeforeCompaction, "PreCompress"),
         (Event::SessionEnd, "SessionEnd"),
     ],
     writes: &[("write_file", "file_path", patch::path), ("replace", "file_path", patch::path)],
@@ -20,6 +21,7 @@ pub(crate) const GEMINI: Client = Client {
     shell_settings: None,
     session_variables: &[],
     shares_process: false,
+    compacts_silently: true,
     moved_by: "GEMINI_CLI_HOME",
     files: &[ConfigFile::alike(
         ".gemini/settings.json",

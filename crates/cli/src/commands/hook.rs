@@ -5,17 +5,21 @@
 //! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail and releases
 //! nothing.
 
+pub mod checkpoint;
 pub mod deadline;
-mod digest;
+pub mod digest;
 mod events;
+mod head;
 mod input;
-mod inquiry;
+pub mod inquiry;
 mod marks;
+mod memory;
 mod naming;
 pub mod new_mail;
 mod objection;
 mod paths;
 mod session;
+mod telling;
 
 use std::ffi::OsString;
 use std::io;
@@ -33,13 +37,15 @@ use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::output::text;
-use deadline::HookAnswer;
+use deadline::Speaker;
 use events::Happening;
 use input::Input;
 use marks::Marks;
 use naming::Names;
 pub use paths::real;
-use session::{Kept, Session};
+pub use session::Kept;
+use session::Session;
+use telling::Saying;
 
 /// What is said below the help of the options.
 fn manual() -> String {
@@ -89,10 +95,10 @@ impl Hook {
     pub fn run(self, global: Global) -> ! {
         let name = format!("postrider hook {} {}", self.client.name, self.event);
         let deadline = Instant::now() + Duration::from_millis(self.within);
-        deadline::answer(&name, deadline, move |say| self.answer(&global, deadline, say))
+        deadline::answer(&name, deadline, move |speaker| self.answer(&global, deadline, speaker))
     }
 
-    fn answer(self, global: &Global, deadline: Instant, say: &dyn Fn(HookAnswer)) -> anyhow::Result<()> {
+    fn answer(self, global: &Global, deadline: Instant, speaker: &Speaker) -> anyhow::Result<()> {
         let client = self.client;
         let event = client.event(&self.event).ok_or_else(|| self.unknown_event())?;
         let input = Input::read(io::stdin().lock())?;
@@ -117,23 +123,31 @@ impl Hook {
         let happening =
             Happening { client, event, input, session, marks, me, names, above, is_strict, reserved, deadline };
         if !happening.is_of_interest() {
-            say(Ok(None));
+            speaker.say(Ok(None));
             return Ok(());
         }
         let runtime = super::small_runtime()?;
         let operation = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let reply = happening.reply(&mailbox).await;
-            // No event tells that a call which was refused has ended.
-            if let (Some(marks), Ok(Some(HookReply::Refuse(_)))) = (&happening.marks, &reply) {
-                marks.end_call();
-            }
-            say(reply
-                .map(|reply| reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))))));
+            let done = match happening.reply(&mailbox, speaker).await {
+                Ok(Saying { reply, tells }) => {
+                    // No event tells that a call which was refused has ended.
+                    if let (Some(marks), Some(HookReply::Refuse(_))) = (&happening.marks, &reply) {
+                        marks.end_call();
+                    }
+                    let line = reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))));
+                    speaker.set_holding(!tells.is_nothing());
+                    let is_printed = speaker.say(Ok(line));
+                    let settled = happening.settle(&mailbox, tells, is_printed).await;
+                    speaker.set_holding(false);
+                    settled
+                }
+                Err(error) => Err(error),
+            };
             mailbox.close().await;
-            Ok(())
+            done
         };
-        deadline::run(runtime, deadline, operation)
+        deadline::run(runtime, deadline, speaker, operation)
     }
 
     fn unknown_event(&self) -> anyhow::Error {

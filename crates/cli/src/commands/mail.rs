@@ -31,7 +31,7 @@ use crate::output::{self, text};
 use crate::post_office::Refused;
 pub use check::{NAME as CHECK, is_reminder_called};
 use messages::each;
-pub use receipt::warn;
+pub use receipt::{Sent, warn};
 
 const EXAMPLES: &str = "\
 Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient
@@ -261,7 +261,7 @@ impl Visit<'_> {
 }
 
 /// Says what somebody at a terminal can do about a refusal.
-fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
+pub fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
     let name = shown(&who.name);
     match refused.code.as_str() {
         "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {

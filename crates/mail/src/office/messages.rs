@@ -23,6 +23,20 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The longest note of an acknowledgement, in bytes.
 const LONGEST_NOTE: usize = 16 * 1024;
 
+/// How much mail is counted that waits beside what was taken.
+const MOST_COUNTED: usize = 1_000;
+
+/// What was taken for a caller who shows it itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenMail {
+    /// The messages, oldest first.
+    pub entries: Vec<InboxEntry>,
+    /// When they count as shown; none if there are none.
+    pub shown_at: Option<Timestamp>,
+    /// How many more wait, counted up to a thousand.
+    pub more: usize,
+}
+
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitRequest<'a> {
@@ -83,6 +97,31 @@ impl Office {
             has_waited = true;
             signal.wait(Duration::from_micros(left as u64).min(LOOK_AGAIN)).await;
         }
+    }
+
+    /// Mail that the agent has not seen, for a caller that shows it itself, and how much more waits. It counts as shown, unless the
+    /// caller gives it back.
+    pub async fn take_mail(&self, request: WaitRequest<'_>) -> Result<TakenMail, Error> {
+        let entries = self.wait_for_mail(request).await?;
+        let Some(first) = entries.first() else { return Ok(TakenMail::default()) };
+        let shown_at = first.state.shown_at;
+        let (_, agent, _) = self.claimed(request.project_key, request.agent).await?;
+        let more = self.store.count_unseen(agent.id, MOST_COUNTED).await?;
+        Ok(TakenMail { entries, shown_at, more })
+    }
+
+    /// Takes back that messages were shown, which were taken at `shown_at` and could not be shown: whoever looks next gets them.
+    pub async fn give_back(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        messages: &[MessageId],
+        shown_at: Timestamp,
+    ) -> Result<(), Error> {
+        let (_, agent, _) = self.claimed(project_key, agent).await?;
+        self.store.give_back(agent.id, messages, shown_at).await?;
+        self.wake.mail_for(&[agent.id]);
+        Ok(())
     }
 
     /// Notes that the agent read a message. Twice is fine.

@@ -156,7 +156,11 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         }
         9 => {
             let after = dice.maybe().then_some(message);
-            told(store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await)
+            let taken = store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await;
+            if dice.maybe() {
+                return told(store.give_back(agent, &[message], now).await);
+            }
+            told(taken)
         }
         10 => messages::reserve(dice, store, known, (project, agent), now).await,
         11 => messages::give_back_or_renew(dice, store, (project, agent), now).await,

@@ -3,7 +3,10 @@
 //! Always small: every line of it is paid for by every session. Counts are told first and come before examples; what
 //! does not fit is left out by whole lines.
 
+use std::borrow::Cow;
+
 use relay::fence;
+use serde::{Deserialize, Serialize};
 
 use super::new_mail::Door;
 
@@ -20,36 +23,86 @@ pub const NO_TOKEN: &str = "You have no mail here: acting in a name takes its re
                             none. Tell the user to set POSTRIDER_AGENT and POSTRIDER_REGISTRATION_TOKEN (`postrider join \
                             NAME` gives a token) and to start the session anew.";
 
-/// A part of the digest: what waits, how much of it, and the first few.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A part of the digest: what waits, how much of it, and the first few; or a fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestPart {
     /// What it is, such as `Unread`.
-    pub title: &'static str,
-    /// How much there is.
-    pub count: usize,
-    /// Whether there may be more than was counted.
-    pub at_least: bool,
+    pub title: Cow<'static, str>,
+    /// How much there is, or the fact; empty if there is nothing to tell.
+    said: String,
     /// The first few, a line each.
-    pub examples: Vec<String>,
+    examples: Vec<String>,
 }
 
 impl DigestPart {
-    /// A part with these lines, each an example of its own.
+    /// A part with these lines, each an example of its own, of which three are shown.
     pub fn of(title: &'static str, lines: Vec<String>) -> Self {
-        Self { title, count: lines.len(), at_least: false, examples: lines }
+        Self::showing(title, MOST_EXAMPLES, lines)
+    }
+
+    /// The same with so many examples.
+    pub fn showing(title: &'static str, most: usize, lines: Vec<String>) -> Self {
+        let said = if lines.is_empty() { String::new() } else { lines.len().to_string() };
+        let examples = lines.iter().take(most).map(|line| fence::short_line(line, LONGEST_EXAMPLE)).collect();
+        Self { title: title.into(), said, examples }
+    }
+
+    /// A part that is one line.
+    pub fn fact(title: &'static str, fact: &str) -> Self {
+        Self { title: title.into(), said: fence::short_line(fact, LONGEST_EXAMPLE), examples: Vec::new() }
+    }
+
+    /// The same, of which there may be more than was counted.
+    pub fn or_more(mut self, is_more: bool) -> Self {
+        if is_more && !self.is_empty() {
+            self.said.push_str(" or more");
+        }
+        self
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty()
     }
 
     fn head(&self) -> String {
-        format!("{}: {}{}", self.title, self.count, if self.at_least { " or more" } else { "" })
+        format!("{}: {}", self.title, self.said)
     }
 }
 
 /// The digest of an agent of a project. Parts with nothing in them are left out.
 pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> String {
     let head = format!("You are {} in the project {}.", fence::line(name), fence::line(project));
-    let head = format!("{head} {}", door.advice());
-    let head = fence::beginning(&head, LONGEST);
-    let parts: Vec<&DigestPart> = parts.iter().filter(|part| part.count > 0).collect();
+    told_below(&format!("{head} {}", door.advice()), parts)
+}
+
+/// Where an agent stood before its conversation was compacted; nothing if there is nothing to tell.
+pub fn reminder(parts: &[DigestPart]) -> Option<String> {
+    let is_empty = parts.iter().all(DigestPart::is_empty);
+    (!is_empty).then(|| told_below("Where you stood before your conversation was last compacted:", parts))
+}
+
+/// The parts as a list that another agent reads.
+pub fn list(parts: &[DigestPart]) -> String {
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let line = |part: &DigestPart| {
+        let examples: String = part.examples.iter().map(|example| format!("\n  - {example}")).collect();
+        format!("- {}: {}{examples}", for_others(&part.title), part.said)
+    };
+    parts.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A title as it reads for somebody else than the agent that it is about.
+fn for_others(title: &str) -> String {
+    let words = [("Your r", "R"), ("Your o", "O"), ("You wait", "Waiting"), ("You have to", "To")];
+    let other = words.iter().find_map(|(yours, theirs)| Some(format!("{theirs}{}", title.strip_prefix(yours)?)));
+    other.unwrap_or_else(|| title.to_owned())
+}
+
+/// The parts below a line, all together as long as a digest may be.
+fn told_below(head: &str, parts: &[DigestPart]) -> String {
+    let head = fence::beginning(head, LONGEST);
+    let parts: Vec<&DigestPart> = parts.iter().filter(|part| !part.is_empty()).collect();
     // A line costs its break too, and the fence has a line of its own.
     let titles: usize = parts.iter().map(|part| fence::cost(&part.head()) + 2).sum();
     let fixed = fence::cost(head) + 2 + fence::frame() + titles;
@@ -60,8 +113,8 @@ pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> Stri
     let mut lines = Vec::new();
     for part in parts {
         lines.push(part.head());
-        for example in part.examples.iter().take(MOST_EXAMPLES) {
-            let line = format!("- {}", fence::short_line(example, LONGEST_EXAMPLE));
+        for example in &part.examples {
+            let line = format!("- {example}");
             let cost = fence::cost(&line) + 2;
             if cost <= budget {
                 budget -= cost;
@@ -81,7 +134,7 @@ mod tests {
     }
 
     fn part(title: &'static str, line: &str, count: usize) -> DigestPart {
-        DigestPart { title, count, at_least: false, examples: vec![line.to_owned(); count.min(10)] }
+        DigestPart { said: if count == 0 { String::new() } else { count.to_string() }, ..DigestPart::of(title, vec![line.to_owned(); count.min(10)]) }
     }
 
     #[test]
@@ -96,7 +149,7 @@ mod tests {
             part("Unread", "#41 BlueLake: Parser [urgent]", 12),
             part("You wait for", "#33 RedFox: Review", 1),
             part("Your reservations", "src/** until 2026-01-11T16:33:15Z", 1),
-            DigestPart { at_least: true, ..part("Others wait for help", "bd-2 RedFox: Which port?", 1000) },
+            part("Others wait for help", "bd-2 RedFox: Which port?", 1000).or_more(true),
         ];
         insta::assert_snapshot!(told(&parts));
     }
@@ -113,6 +166,31 @@ mod tests {
         }
         let told = text(&long, &long, Door::Tools, &parts);
         assert!(fence::cost(&told) <= LONGEST && told.starts_with("You are \"漢"), "{told}");
+    }
+
+    #[test]
+    fn eight_colleagues_and_much_unread_mail_have_room_beside_each_other() {
+        let colleague = "BlueLake (codex): the parser of the query language; awake";
+        let colleagues = DigestPart::showing("Colleagues", 8, vec![colleague.to_owned(); 8]);
+        let told = told(&[part("Unread", "#41 BlueLake: Who takes the parser? [urgent]", 61), colleagues]);
+        assert!(fence::cost(&told) <= LONGEST, "{}", fence::cost(&told));
+        assert_eq!((told.matches(colleague).count(), told.matches("#41").count()), (8, 3), "{told}");
+    }
+
+    #[test]
+    fn where_an_agent_stood_is_told_as_small_and_nothing_if_there_is_nothing() {
+        let parts = [DigestPart::fact("Branch", "main at 0123456789ab"), part("Unread", "#41 BlueLake: Parser", 2)];
+        let told = reminder(&parts).expect("there is something to tell");
+        assert!(told.contains("\nBranch: main at 0123456789ab\nUnread: 2\n- #41 BlueLake: Parser\n"), "{told}");
+        assert_eq!(reminder(&[part("Unread", "", 0)]), None);
+        let long = "\"漢\\".repeat(1_000);
+        let parts = ["Unread", "Your reservations"].map(|title| part(title, &long, 1_000_000));
+        assert!(fence::cost(&reminder(&parts).unwrap()) <= LONGEST);
+        assert_eq!(list(&parts[..0]), "");
+        let parts = ["You wait for an acknowledgement of", "You have to acknowledge", "Your reservations"];
+        let read = list(&parts.map(|title| DigestPart::of(title, vec!["a".to_owned()])));
+        let lines = ["- Waiting for an acknowledgement of: 1", "- To acknowledge: 1", "- Reservations: 1"];
+        assert_eq!(read, lines.map(|line| format!("{line}\n  - a")).join("\n"));
     }
 
     #[test]

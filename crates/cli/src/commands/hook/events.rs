@@ -1,7 +1,7 @@
 //! What is done at each event of a session.
 //!
 //! What can be told without asking anybody is told without: most tool calls write nothing. Mail is told to the main agent
-//! alone, and nothing of it is taken unless there is time left to print it.
+//! alone. No more of it is taken than is told, nothing unless there is time left to print it, and what was not printed is given back.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,15 +15,19 @@ use mail::provider::Provider;
 use relay::fence;
 use relay::sessions::{Ancestor, SessionRecord};
 
+use super::checkpoint::{self, CheckpointFile};
+use super::deadline::Speaker;
 use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::marks::Marks;
 use super::naming::{self, Names};
 use super::new_mail::{self, Door, NewMail};
+use super::memory::{Matter, Memory};
 use super::objection::objection;
 use super::paths;
-use super::session::{self, Kept, Session};
+use super::session::{Kept, Session};
+use super::telling::{Saying, Tells, give_back_owed};
 use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Reserved, set};
 use crate::mailbox::{Caller, Mailbox};
@@ -31,6 +35,12 @@ use crate::post_office::PostOffice;
 
 /// How much time there has to be before the deadline when mail is taken.
 const TIME_TO_PRINT: Duration = Duration::from_millis(200);
+/// How many messages are told beside a checkpoint, so that both are short enough together.
+const MOST_BESIDE_CHECKPOINT: usize = 2;
+/// What a client says of a session that goes on after a compaction.
+const COMPACTED: &str = "compact";
+/// What a client says of a compaction that nobody asked for.
+const AUTOMATIC: &str = "auto";
 
 /// An event of a session, and all that is known of it.
 pub struct Happening<'a> {
@@ -66,7 +76,8 @@ impl Happening<'_> {
         match self.event {
             Event::SessionStart => is_known || !input.session_id.is_empty(),
             Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
-            Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
+            Event::Stop => is_known && !input.is_of_subagent(),
+            Event::BeforeCompaction => is_known && !input.is_of_subagent() && self.wants_checkpoint(),
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
             Event::SessionEnd => is_known && !input.is_of_subagent() && self.is_last(),
             // During a compaction there is one without a kind, which nobody began.
@@ -85,48 +96,111 @@ impl Happening<'_> {
         (!agent.is_empty()).then(|| Caller { name: agent.clone(), token: token.clone() })
     }
 
-    /// What there is to say about it.
-    pub async fn reply(&self, mailbox: &Mailbox) -> anyhow::Result<Option<HookReply>> {
+    /// Whether it is to be kept where the agent stands.
+    fn wants_checkpoint(&self) -> bool {
+        let is_due = || self.is_certain_to_compact() || !CheckpointFile::of(self.session).is_fresh();
+        !self.input.session_id.is_empty() && is_due()
+    }
+
+    /// Whether the event comes because the conversation is compacted, and not before every call of the model.
+    fn is_certain_to_compact(&self) -> bool {
+        !self.client.compacts_silently || self.input.trigger != AUTOMATIC
+    }
+
+    /// What there is to say about it. The speaker learns when mail is taken.
+    pub async fn reply(&self, mailbox: &Mailbox, speaker: &Speaker) -> anyhow::Result<Saying> {
         let Some(post_office) = mailbox.post_office() else { return self.reply_from(mailbox.provider()).await };
         let inquiry = Inquiry { post_office, me: &self.me };
-        match self.event {
-            Event::SessionStart => self.digest(post_office).await.map(Some),
-            Event::Prompt | Event::AfterTool => {
-                let not_after = self.last_moment()?;
-                Ok(new_mail::text(&inquiry.new_mail(not_after).await?, Door::Tools).map(HookReply::Context))
-            }
-            Event::Stop => Ok(new_mail::reason_to_go_on(&inquiry.unread().await?).map(HookReply::GoOn)),
-            Event::BeforeTool => self.objection(&inquiry).await,
-            Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
-            Event::SubagentStart => Ok(Some(HookReply::Context(self.of_subagent()))),
+        Ok(match self.event {
+            Event::SessionStart => self.digest(post_office).await?,
+            Event::Prompt | Event::AfterTool => self.new_mail(&inquiry, speaker).await?,
+            Event::Stop => self.reason_to_go_on(&inquiry).await?,
+            Event::BeforeTool => self.objection(&inquiry).await?.into(),
+            Event::SessionEnd => inquiry.end_session().await.map(|()| None)?.into(),
+            Event::SubagentStart => Some(HookReply::Context(self.of_subagent())).into(),
+            Event::BeforeCompaction => self.keep_checkpoint(&inquiry).await.map(|()| None)?.into(),
+        })
+    }
+
+    /// Takes note of whether the answer was printed: what nobody can read is told again.
+    pub async fn settle(&self, mailbox: &Mailbox, tells: Tells, is_printed: bool) -> anyhow::Result<()> {
+        if is_printed {
+            return tells.printed(&CheckpointFile::of(self.session));
         }
+        let inquiry = mailbox.post_office().map(|post_office| Inquiry { post_office, me: &self.me });
+        tells.not_printed(&self.memory(), inquiry.as_ref()).await
+    }
+
+    /// What this machine knows of what the agent was told.
+    fn memory(&self) -> Memory<'_> {
+        Memory::of(self.session.all(), &self.me)
+    }
+
+    /// New mail, and where no start of a session follows a compaction also where the agent stood before it.
+    async fn new_mail(&self, inquiry: &Inquiry<'_>, speaker: &Speaker) -> anyhow::Result<Saying> {
+        let memory = self.memory();
+        give_back_owed(&memory, inquiry).await?;
+        let is_due = self.event == Event::Prompt && self.client.compacts_silently;
+        let parts = if is_due { CheckpointFile::of(self.session).untold() } else { Vec::new() };
+        let stood = digest::reminder(&parts);
+        let not_after = self.last_moment()?;
+        let most = if stood.is_some() { MOST_BESIDE_CHECKPOINT } else { new_mail::MOST_TOLD };
+        speaker.set_holding(true);
+        let (mail, more, taken) = inquiry.take_mail(most, not_after).await?;
+        let room = new_mail::LONGEST - stood.as_deref().map_or(0, |stood| fence::cost(stood) + 2);
+        let tells = Tells { taken: (!mail.is_empty()).then_some(taken), noted: None, has_checkpoint: stood.is_some() };
+        let texts = stood.into_iter().chain(new_mail::text(&mail, more, Door::Tools, room));
+        let text = texts.collect::<Vec<_>>().join("\n");
+        Ok(Saying { reply: (!text.is_empty()).then_some(HookReply::Context(text)), tells })
+    }
+
+    /// Why the agent should not stop yet: each message is a reason once.
+    async fn reason_to_go_on(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<Saying> {
+        let unread = inquiry.unread().await?.into_iter().rev();
+        let mut pressing: Vec<NewMail> = unread.filter(new_mail::is_pressing).collect();
+        if pressing.is_empty() {
+            return Ok(Saying::default());
+        }
+        let ids: Vec<String> = pressing.iter().map(|one| one.id.clone()).collect();
+        let (fresh, more) = self.memory().note(Matter::Asked, &ids, new_mail::MOST_TOLD)?;
+        pressing.retain(|one| fresh.contains(&one.id));
+        let reply = new_mail::reason_to_go_on(&pressing, more).map(HookReply::GoOn);
+        Ok(Saying { reply, tells: Tells { noted: Some((Matter::Asked, fresh)), ..Tells::default() } })
+    }
+
+    /// Keeps where the agent stands, for when its conversation was compacted.
+    async fn keep_checkpoint(&self, inquiry: &Inquiry<'_>) -> anyhow::Result<()> {
+        let mut parts: Vec<DigestPart> = checkpoint::branch(&self.input.cwd).into_iter().collect();
+        parts.extend(inquiry.own_parts().await?);
+        parts.retain(|part| !part.is_empty());
+        CheckpointFile::of(self.session).keep(parts, self.is_certain_to_compact())
     }
 
     /// Nobody else's program keeps reservations, or knows what presses.
-    async fn reply_from(&self, provider: &dyn Provider) -> anyhow::Result<Option<HookReply>> {
+    async fn reply_from(&self, provider: &dyn Provider) -> anyhow::Result<Saying> {
         let Kept { agent, project, .. } = &self.me;
         if agent.is_empty() || !matches!(self.event, Event::SessionStart | Event::Prompt | Event::AfterTool) {
-            return Ok(None);
+            return Ok(Saying::default());
         }
         let deliveries = provider.check(agent).await?;
         if self.event == Event::SessionStart {
             let unread: Vec<String> = deliveries.into_iter().rev().map(|one| NewMail::from(one).headline()).collect();
             let unread = [DigestPart::of("Unread", unread)];
-            return Ok(Some(HookReply::Context(digest::text(agent, project, Door::Shell, &unread))));
+            return Ok(Some(HookReply::Context(digest::text(agent, project, Door::Shell, &unread))).into());
         }
         self.last_moment()?;
-        let older = deliveries.len().saturating_sub(session::MOST_TOLD);
-        let mut new_mail: Vec<NewMail> = deliveries.into_iter().skip(older).map(NewMail::from).collect();
-        let ids: Vec<String> = new_mail.iter().map(|one| one.id.clone()).collect();
-        let untold = self.session.untold(&ids)?;
-        new_mail.retain(|one| untold.contains(&one.id));
-        Ok(new_mail::text(&new_mail, Door::Shell).map(HookReply::Context))
+        let mut mail: Vec<NewMail> = deliveries.into_iter().map(NewMail::from).collect();
+        let ids: Vec<String> = mail.iter().map(|one| one.id.clone()).collect();
+        let (fresh, more) = self.memory().note(Matter::Told, &ids, new_mail::MOST_TOLD)?;
+        mail.retain(|one| fresh.contains(&one.id));
+        let reply = new_mail::text(&mail, more, Door::Shell, new_mail::LONGEST).map(HookReply::Context);
+        Ok(Saying { reply, tells: Tells { noted: Some((Matter::Told, fresh)), ..Tells::default() } })
     }
 
     /// Makes sure that the agent is registered, and says who it is and what waits for it.
-    async fn digest(&self, post_office: &PostOffice) -> anyhow::Result<HookReply> {
+    async fn digest(&self, post_office: &PostOffice) -> anyhow::Result<Saying> {
         if self.is_strict && self.me.token.is_none() {
-            return Ok(HookReply::Context(digest::NO_TOKEN.to_owned()));
+            return Ok(Some(HookReply::Context(digest::NO_TOKEN.to_owned())).into());
         }
         // Hooks of two configurations may begin one session at once, and two sessions want one name.
         let turn = self.session.all().turn().context("cannot take a turn among the sessions")?;
@@ -153,7 +227,22 @@ impl Happening<'_> {
             0,
             DigestPart::of("Other sessions under your name, each told a part of your mail", others.collect()),
         );
-        Ok(HookReply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts)))
+        let stood = self.stood_before(&parts);
+        let tells = Tells { has_checkpoint: !stood.is_empty(), ..Tells::default() };
+        let parts = [stood, parts].concat();
+        let reply = HookReply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts));
+        Ok(Saying { reply: Some(reply), tells })
+    }
+
+    /// Where the agent stood before its conversation was compacted, if this start goes on after that. What is told anyway is
+    /// left out.
+    fn stood_before(&self, known: &[DigestPart]) -> Vec<DigestPart> {
+        if self.input.source != COMPACTED {
+            return Vec::new();
+        }
+        let mut stood = CheckpointFile::of(self.session).untold();
+        stood.retain(|part| known.iter().all(|one| one.title != part.title));
+        stood
     }
 
     /// Who the agent of a session is that begins, as far as is known here, and what is to be remembered of the session. An

@@ -1,12 +1,8 @@
-//! What is remembered of a session between its events, each of which is a process of its own: who its agent is, and, for mail
-//! that another provider keeps, which messages were told.
+//! What is remembered of a session between its events, each of which is a process of its own: who its agent is.
 //!
-//! All of it may be lost: then a name is generated again, or a message told twice. Which name a session gets that begins
-//! is for `naming`.
+//! All of it may be lost: then a name is generated again. Which name a session gets that begins is for `naming`, what its
+//! agent was told for `memory`, and where it stood before it was compacted for `checkpoint`.
 
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -14,9 +10,6 @@ use relay::sessions::{SessionRecord, Sessions};
 
 use crate::clients::Client;
 use crate::identity::Acting;
-
-/// How many messages are remembered as told. Whoever asks about more at once is told some of them again.
-pub const MOST_TOLD: usize = 1_000;
 
 /// Who an agent is in its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,29 +76,10 @@ impl Session {
         self.sessions.keep(&record).with_context(doing)
     }
 
-    /// Of `ids`, those that were never asked about before. They count as told from now on, for other processes too.
-    pub fn untold(&self, ids: &[String]) -> anyhow::Result<Vec<String>> {
-        let doing = || format!("cannot note what was told in '{}'", self.sessions.folder().display());
-        let mut file = self.locked(".told").with_context(doing)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).with_context(doing)?;
-        let mut told: Vec<&str> = text.lines().collect();
-        let known: HashSet<&str> = told.iter().copied().collect();
-        let fresh: Vec<String> = ids.iter().filter(|id| !known.contains(id.as_str())).cloned().collect();
-        if fresh.is_empty() {
-            return Ok(fresh);
-        }
-        told.extend(fresh.iter().map(String::as_str));
-        let newest = &told[told.len().saturating_sub(MOST_TOLD)..];
-        file.set_len(0).and_then(|()| file.rewind()).with_context(doing)?;
-        file.write_all(newest.join("\n").as_bytes()).with_context(doing)?;
-        Ok(fresh)
-    }
-
-    /// A file of the session that nobody else has now.
-    fn locked(&self, end: &str) -> std::io::Result<File> {
+    /// What a file of the session is called whose name has this end.
+    pub fn file_name(&self, end: &str) -> String {
         let hash = blake3::hash(self.id.as_bytes()).to_hex();
-        self.sessions.locked(&format!("{}-{}{end}", self.client.name, &hash[..32]))
+        format!("{}-{}{end}", self.client.name, &hash[..32])
     }
 }
 
@@ -153,10 +127,6 @@ mod tests {
         Session::of(&folder.path().join("sessions"), &CLAUDE, id)
     }
 
-    fn ids(range: std::ops::Range<usize>) -> Vec<String> {
-        range.map(|id| id.to_string()).collect()
-    }
-
     #[test]
     fn the_other_sessions_of_an_agent_are_those_that_are_open() {
         let folder = tempfile::tempdir().unwrap();
@@ -174,36 +144,6 @@ mod tests {
         keep("another", "RedFox", false);
         let others = session(&folder, "own").others_of(&me);
         assert_eq!(others.iter().map(|other| other.session_id.as_str()).collect::<Vec<_>>(), ["other"]);
-    }
-
-    #[test]
-    fn a_message_is_told_once_by_however_many_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let start = std::sync::Barrier::new(8);
-        let ask = || {
-            // Each starts every round at the same moment, so that without a lock they would meet.
-            let rounds = (0..100).map(|round| {
-                start.wait();
-                session(&folder, "a").untold(&ids(round..round + 1)).unwrap()
-            });
-            rounds.collect::<Vec<_>>().concat()
-        };
-        let mut told: Vec<String> = std::thread::scope(|scope| {
-            let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
-            asking.into_iter().flat_map(|one| one.join().unwrap()).collect()
-        });
-        told.sort_by_key(|id| id.parse::<usize>().unwrap());
-        assert_eq!(told, ids(0..100));
-        assert_eq!(session(&folder, "a").untold(&ids(99..101)).unwrap(), ["100"]);
-    }
-
-    #[test]
-    fn only_so_many_messages_are_remembered_and_the_newest_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let session = session(&folder, "a");
-        session.untold(&ids(0..MOST_TOLD + 1)).unwrap();
-        assert!(session.untold(&ids(1..MOST_TOLD + 1)).unwrap().is_empty());
-        assert_eq!(session.untold(&ids(0..1)).unwrap(), ["0"]);
     }
 
     #[derive(Parser)]

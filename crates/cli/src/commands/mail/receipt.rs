@@ -95,6 +95,14 @@ impl Sent {
         Self { is_new: false, ..self }
     }
 
+    /// Tells what was sent.
+    pub fn answer(&self, as_json: bool) -> ExitCode {
+        if !as_json {
+            warn(&self.warnings, &self.problems);
+        }
+        output::answer(as_json, &self.to_value(), || self.receipt())
+    }
+
     /// Tells what was sent, and the answer if that is waited for.
     pub async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
