@@ -1,5 +1,7 @@
 //! Gives back mail that was taken and could not be shown: whoever looks next gets it.
 
+use mcp::ParamKind::Ids;
+
 use crate::prelude::*;
 
 declare! {

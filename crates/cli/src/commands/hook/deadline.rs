@@ -116,11 +116,7 @@ fn too_late() -> anyhow::Error {
 }
 
 /// Prints what `work` says before the deadline, and ends the process. `name` stands before what went wrong.
-pub fn answer(
-    name: &str,
-    deadline: Instant,
-    work: impl FnOnce(&Speaker) -> anyhow::Result<()> + Send + 'static,
-) -> ! {
+pub fn answer(name: &str, deadline: Instant, work: impl FnOnce(&Speaker) -> anyhow::Result<()> + Send + 'static) -> ! {
     // A panic would be told on lines of its own.
     panic::set_hook(Box::new(|_| {}));
     let worker = begin(move |speaker| {

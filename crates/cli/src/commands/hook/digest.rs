@@ -134,7 +134,10 @@ mod tests {
     }
 
     fn part(title: &'static str, line: &str, count: usize) -> DigestPart {
-        DigestPart { said: if count == 0 { String::new() } else { count.to_string() }, ..DigestPart::of(title, vec![line.to_owned(); count.min(10)]) }
+        DigestPart {
+            said: if count == 0 { String::new() } else { count.to_string() },
+            ..DigestPart::of(title, vec![line.to_owned(); count.min(10)])
+        }
     }
 
     #[test]

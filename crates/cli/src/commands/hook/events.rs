@@ -21,9 +21,9 @@ use super::digest::{self, DigestPart};
 use super::input::Input;
 use super::inquiry::Inquiry;
 use super::marks::Marks;
+use super::memory::{Matter, Memory};
 use super::naming::{self, Names};
 use super::new_mail::{self, Door, NewMail};
-use super::memory::{Matter, Memory};
 use super::objection::objection;
 use super::paths;
 use super::session::{Kept, Session};
@@ -116,9 +116,9 @@ impl Happening<'_> {
             Event::Prompt | Event::AfterTool => self.new_mail(&inquiry, speaker).await?,
             Event::Stop => self.reason_to_go_on(&inquiry).await?,
             Event::BeforeTool => self.objection(&inquiry).await?.into(),
-            Event::SessionEnd => inquiry.end_session().await.map(|()| None)?.into(),
+            Event::SessionEnd => inquiry.end_session().await.map(|()| Saying::default())?,
             Event::SubagentStart => Some(HookReply::Context(self.of_subagent())).into(),
-            Event::BeforeCompaction => self.keep_checkpoint(&inquiry).await.map(|()| None)?.into(),
+            Event::BeforeCompaction => self.keep_checkpoint(&inquiry).await.map(|()| Saying::default())?,
         })
     }
 

@@ -85,7 +85,8 @@ mod tests {
     fn a_branch_is_told_with_its_commit_wherever_git_keeps_it() {
         let (_folder, top) = repository();
         assert_eq!(head_of(&top).as_deref(), Some("feat/x, without a commit"));
-        let packed = format!("# pack-refs with: peeled\n{NUMBER} refs/heads/feat/xy\nabcdefabcdef00 refs/heads/feat/x\n");
+        let packed =
+            format!("# pack-refs with: peeled\n{NUMBER} refs/heads/feat/xy\nabcdefabcdef00 refs/heads/feat/x\n");
         fs::write(top.join(".git/packed-refs"), packed).unwrap();
         assert_eq!(head_of(&top).as_deref(), Some("feat/x at abcdefabcdef"));
         fs::write(top.join(".git/refs/heads/feat/x"), format!("{NUMBER}\n")).unwrap();

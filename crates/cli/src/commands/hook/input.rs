@@ -83,18 +83,8 @@ impl Input {
     }
 }
 
-const MEMBERS: [&str; 10] = [
-    "session_id",
-    "cwd",
-    "model",
-    "source",
-    "reason",
-    "trigger",
-    "tool_name",
-    "tool_input",
-    "agent_id",
-    "agent_type",
-];
+const MEMBERS: [&str; 10] =
+    ["session_id", "cwd", "model", "source", "reason", "trigger", "tool_name", "tool_input", "agent_id", "agent_type"];
 
 /// The member, if it is text.
 fn text_of(members: &RawMembers<'_>, name: &str) -> String {

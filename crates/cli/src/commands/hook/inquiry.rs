@@ -12,9 +12,9 @@ use jiff::Timestamp;
 use mail::clock::rfc3339;
 
 use super::digest::DigestPart;
+use super::memory::TakenIds;
 use super::naming;
 use super::new_mail::NewMail;
-use super::memory::TakenIds;
 use super::session::Kept;
 use crate::commands::conflicts;
 use crate::commands::in_name::InName;
@@ -62,9 +62,12 @@ impl Inquiry<'_> {
 
     /// The oldest unread mail that was never returned before, at most so much, and how much more waits. Nothing is taken after
     /// `not_after`, however long the office is held up: nobody would tell it.
-    pub async fn take_mail(&self, most: usize, not_after: Timestamp) -> Result<(Vec<NewMail>, usize, TakenIds), Refused> {
-        let request =
-            TakeMail { actor: self.actor(), limit: Some(most as u32), not_after: Some(rfc3339(not_after)) };
+    pub async fn take_mail(
+        &self,
+        most: usize,
+        not_after: Timestamp,
+    ) -> Result<(Vec<NewMail>, usize, TakenIds), Refused> {
+        let request = TakeMail { actor: self.actor(), limit: Some(most as u32), not_after: Some(rfc3339(not_after)) };
         let Some(TakenMailAnswer { messages, shown_ts, more }) = self.ask(request).await? else {
             return Ok((Vec::new(), 0, TakenIds::default()));
         };
@@ -134,7 +137,8 @@ impl Inquiry<'_> {
         };
         let wanted = self.ask(request.by(self.actor())).await?.unwrap_or_default();
         let at_least = wanted.len() == MOST_UNREAD as usize;
-        let due = wanted.into_iter().filter(|message| message.ack_ts.is_none()).map(|one| NewMail::from(one).headline());
+        let due =
+            wanted.into_iter().filter(|message| message.ack_ts.is_none()).map(|one| NewMail::from(one).headline());
         Ok(DigestPart::of("You have to acknowledge", due.collect()).or_more(at_least))
     }
 
@@ -181,7 +185,11 @@ impl Inquiry<'_> {
     }
 
     /// Requests for help that nobody has answered, of those whose asker is meant.
-    async fn requests_for_help(&self, title: &'static str, is_meant: impl Fn(&str) -> bool) -> Result<DigestPart, Refused> {
+    async fn requests_for_help(
+        &self,
+        title: &'static str,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<DigestPart, Refused> {
         let (mut asked, mut at_least) = (Vec::new(), false);
         // Who has waited too long stands in a state of its own, and comes first.
         for state in ["overdue", "help_wanted"] {

@@ -262,7 +262,10 @@ mod tests {
         let told = |more, door| text(&[new_mail(1, "s", "b")], more, door, LONGEST).unwrap();
         assert!(!told(0, Door::Tools).contains("more"));
         let one = told(1, Door::Tools);
-        assert!(one.contains("\n1 more waits, and is told at your next tool call or prompt or by wait_for_mail.\n"), "{one}");
+        assert!(
+            one.contains("\n1 more waits, and is told at your next tool call or prompt or by wait_for_mail.\n"),
+            "{one}"
+        );
         assert!(told(56, Door::Shell).contains("\n56 more wait, and are told at your next tool call or prompt.\n"));
     }
 

@@ -104,7 +104,7 @@ impl Sent {
     }
 
     /// Tells what was sent, and the answer if that is waited for.
-    pub async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
+    pub(super) async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
             warn(&self.warnings, &self.problems);
         }
