@@ -12,6 +12,7 @@ mod join;
 pub mod message;
 pub mod pages;
 mod project;
+pub mod taken_back;
 mod watch;
 
 use std::ops::Deref;

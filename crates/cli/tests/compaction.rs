@@ -77,15 +77,16 @@ fn assert_says_where_it_stood(told: &str) {
         "Unread: 1",
         "BlueLake: Please confirm [ack required]",
         "You have to acknowledge: 1",
-        "You wait for an acknowledgement of: 1",
+        "You wait for an acknowledgement of: 2",
         "to BlueLake: Who takes it?",
         "Your reservations: 1",
         "- src/parser/** until 20",
-        "Your open requests for help: 1",
-        "Which port?",
+        "pen requests for help: 1",
+        "- bd-2 GreenDog: Which port?",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
+    assert_eq!(told.matches("Which port?").count(), 1, "{told}");
     assert!(told.len() <= 1_200, "{} bytes: {told}", told.len());
 }
 

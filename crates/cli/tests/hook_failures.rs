@@ -196,7 +196,8 @@ fn mail_that_cannot_be_printed_is_told_by_the_next_hook_or_returned_by_a_wait() 
     server.mail("BlueLake", "GreenDog", "Last");
     hang_up(&agent, "PostToolUse");
     let waited = server.call("wait_for_mail", as_agent("GreenDog", json!({ "timeout_seconds": 0 })));
-    assert_eq!(waited[0]["subject"], "Last");
+    let subjects = [&waited[0]["subject"], &waited[1]["subject"]];
+    assert_eq!(subjects, ["More", "Last"], "the first of them was a reason not to stop, and is new mail all the same");
     server.mail("BlueLake", "GreenDog", "Without a server");
     server.stop();
     hang_up(&agent, "PostToolUse");

@@ -17,8 +17,8 @@ use clap::Args;
 use mcp::Line;
 use store::Engine;
 use tokio::io::{AsyncBufRead, BufReader};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{self, AbortHandle, JoinSet};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
@@ -27,6 +27,7 @@ use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
+use crate::post_office::taken_back::TakenBack;
 use channel::ClaudeChannel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -87,8 +88,8 @@ struct ClientLines {
     channel: Arc<ClaudeChannel>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
-    /// Those that can be cancelled.
-    by_id: HashMap<String, AbortHandle>,
+    /// What takes back those that can be cancelled.
+    by_id: HashMap<String, watch::Sender<bool>>,
 }
 
 impl ClientLines {
@@ -120,7 +121,7 @@ impl ClientLines {
             if self.running.len() >= MOST_ACCEPTED {
                 self.running.join_next().await;
             }
-            self.by_id.retain(|_, request| !request.is_finished());
+            self.by_id.retain(|_, request| !request.is_closed());
         }
         self.connection.leave();
         self.finish().await;
@@ -144,34 +145,40 @@ impl ClientLines {
     async fn take(&mut self, message: ClientMessage) {
         if let Some(id) = message.cancels() {
             if let Some(request) = self.by_id.remove(id) {
-                request.abort();
+                request.send_replace(true);
             }
             return;
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            attend(&self.connection, &self.channel, &message).await;
+            attend(&self.connection, &self.channel, &message, &TakenBack::never()).await;
             return;
         }
+        let (taking_back, taken_back) = TakenBack::new();
         let id = message.id.clone();
         let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
-        let request = self.running.spawn(async move {
+        self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            attend(&connection, &channel, &message).await;
+            attend(&connection, &channel, &message, &taken_back).await;
         });
         if let Some(id) = id {
-            self.by_id.insert(id, request);
+            self.by_id.insert(id, taking_back);
         }
     }
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(connection: &Arc<Connection>, channel: &ClaudeChannel, message: &ClientMessage) {
-    let Some(answer) = connection.answer(message).await else { return };
+///
+/// An answer that is there is said, also to a request that was taken back meanwhile: what it brings is told to nobody else.
+async fn attend(
+    connection: &Arc<Connection>,
+    channel: &ClaudeChannel,
+    message: &ClientMessage,
+    taken_back: &TakenBack,
+) {
+    let Some(answer) = connection.answer(message, taken_back).await else { return };
     let answer = channel.overhear(message, answer).await;
-    // A request that was taken back while it ran ends here and not one line later.
-    task::yield_now().await;
     connection.say(answer).await;
     channel.watch();
 }

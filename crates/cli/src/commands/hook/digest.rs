@@ -65,6 +65,12 @@ impl DigestPart {
         self.said.is_empty()
     }
 
+    /// Whether this part, which is told, has all that another one says: that of the same title, or one that is about some of the same.
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_some_of = || other.title.to_lowercase().ends_with(&self.title.to_lowercase());
+        self.title == other.title || (self.said == other.said && is_some_of())
+    }
+
     fn head(&self) -> String {
         format!("{}: {}", self.title, self.said)
     }
@@ -178,6 +184,15 @@ mod tests {
         let told = told(&[part("Unread", "#41 BlueLake: Who takes the parser? [urgent]", 61), colleagues]);
         assert!(fence::cost(&told) <= LONGEST, "{}", fence::cost(&told));
         assert_eq!((told.matches(colleague).count(), told.matches("#41").count()), (8, 3), "{told}");
+    }
+
+    #[test]
+    fn a_part_covers_the_same_and_what_is_all_of_it() {
+        let all = part("Open requests for help", "bd-2 RedFox: Which port?", 2);
+        assert!(all.covers(&part("Your open requests for help", "bd-2 RedFox: Which port?", 2)));
+        assert!(all.covers(&part("Open requests for help", "bd-3 RedFox: Which host?", 1)));
+        assert!(!all.covers(&part("Your open requests for help", "bd-2 RedFox: Which port?", 1)));
+        assert!(!all.covers(&part("Unread", "bd-2 RedFox: Which port?", 2)));
     }
 
     #[test]

@@ -241,7 +241,7 @@ impl Happening<'_> {
             return Vec::new();
         }
         let mut stood = CheckpointFile::of(self.session).untold();
-        stood.retain(|part| known.iter().all(|one| one.title != part.title));
+        stood.retain(|part| !known.iter().any(|one| one.covers(part)));
         stood
     }
 
