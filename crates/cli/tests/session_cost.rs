@@ -13,6 +13,8 @@ fn bytes(agent: &Agent, event: &str) -> usize {
     agent.answer(event).map_or(0, |answer| answer.to_string().len())
 }
 
+// The figures are shown to whoever runs it with --nocapture.
+#[allow(clippy::print_stderr)]
 #[test]
 fn what_a_session_pays_is_known_and_small() {
     for (client, [prompt, stop]) in [

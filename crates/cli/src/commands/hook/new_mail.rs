@@ -106,7 +106,7 @@ pub fn text(new_mail: &[NewMail], more: usize, door: Door, longest: usize) -> Op
         count => format!("You have {count} new messages."),
     };
     let how = match door {
-        Door::Tools => " or by wait_for_mail",
+        Door::Tools => ", or by wait_for_mail",
         Door::Shell => "",
     };
     let more = match more {
@@ -263,7 +263,7 @@ mod tests {
         assert!(!told(0, Door::Tools).contains("more"));
         let one = told(1, Door::Tools);
         assert!(
-            one.contains("\n1 more waits, and is told at your next tool call or prompt or by wait_for_mail.\n"),
+            one.contains("\n1 more waits, and is told at your next tool call or prompt, or by wait_for_mail.\n"),
             "{one}"
         );
         assert!(told(56, Door::Shell).contains("\n56 more wait, and are told at your next tool call or prompt.\n"));
