@@ -8,6 +8,7 @@ mod deliveries;
 mod messages;
 mod presence;
 mod reservations;
+mod sessions;
 mod threads;
 mod work;
 
@@ -22,6 +23,7 @@ pub use messages::{
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer};
+pub use sessions::OpenSessionAnswer;
 pub use threads::{
     ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
 };

@@ -43,6 +43,7 @@ mod macro_prepare_thread;
 mod macro_start_session;
 mod mark_delivery;
 mod mark_message_read;
+mod note_session;
 mod params;
 mod post_to_channel;
 mod prelude;
@@ -55,14 +56,17 @@ mod read_work;
 mod register_agent;
 mod release_file_reservations;
 mod release_for;
+mod rename_agent;
 mod renew_file_reservations;
 mod reply_message;
 mod retire_agent;
+mod retire_for;
 mod retry_runs;
 mod search_messages;
 mod send_mail;
 mod send_message;
 mod set_presence;
+mod settle_sessions;
 mod summarize_thread;
 mod take_message;
 #[cfg(test)]
@@ -126,6 +130,7 @@ verbs! {
     list_thread_deliveries::ListThreadDeliveries Unlisted,
     list_work::ListWork Unlisted,
     mark_delivery::MarkDelivery Unlisted,
+    note_session::NoteSession Unlisted,
     post_to_channel::PostToChannel Unlisted,
     read_channel::ReadChannel Unlisted,
     read_delivery::ReadDelivery Unlisted,
@@ -133,13 +138,16 @@ verbs! {
     read_outbox::ReadOutbox Unlisted,
     read_thread::ReadThread Unlisted,
     read_work::ReadWork Unlisted,
+    rename_agent::RenameAgent Unlisted,
+    retire_agent::RetireAgent Unlisted,
     retry_runs::RetryRuns Unlisted,
     send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
+    settle_sessions::SettleSessions Unlisted,
     take_message::TakeMessage Unlisted,
     archive_for::ArchiveFor People,
     release_for::ReleaseFor People,
-    retire_agent::RetireAgent People,
+    retire_for::RetireFor People,
     welcome_person::WelcomePerson People,
 }
 

@@ -45,6 +45,12 @@ pub(crate) struct Client {
     pub shell_settings: Option<&'static str>,
     /// The environment variables that hold the session's id in its shells.
     pub session_variables: &'static [&'static str],
+    /// The environment variable that holds, in the shells of an agent below the main one, that agent's own id.
+    pub subagent_variable: Option<&'static str>,
+    /// The tool that runs a shell, where the shells of agents below the main one cannot be told from its own.
+    pub shared_shell: Option<&'static str>,
+    /// The environment variables that hold the session's socket for messages, and the proof for it.
+    pub socket_variables: Option<[&'static str; 2]>,
     /// Whether several sessions share one process, and so the environment of the first.
     pub shares_process: bool,
     /// The environment variable that moves its own folder.

@@ -14,6 +14,7 @@ mod hook;
 mod in_name;
 mod install;
 mod join;
+mod leave;
 mod lines;
 mod mail;
 mod man;
@@ -22,12 +23,14 @@ mod migrate;
 pub mod nudge;
 mod parse;
 mod problems;
+mod rename;
+mod retire;
 mod schema;
 mod serve;
 mod stdio;
 mod transfer;
 mod validate;
-mod watch;
+pub mod watch;
 mod watching;
 mod who;
 mod work;
@@ -64,6 +67,12 @@ enum Command {
     Stdio(stdio::Stdio),
     /// Join the project, so that others can write to you
     Join(join::Join),
+    /// End your session: others see that you are gone, and what you hold exclusively is released
+    Leave(leave::Leave),
+    /// Give an agent another name; the old one still reaches it
+    Rename(rename::Rename),
+    /// Retire an agent: nobody writes to it until it registers again
+    Retire(retire::Retire),
     /// Send, read and answer mail
     Mail(Box<mail::Mail>),
     /// Talk in channels, where everybody reads along
@@ -155,6 +164,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(command) => command.run(settings()?, json),
         Command::Stdio(command) => command.run(settings()?),
         Command::Join(command) => command.run(settings()?, json),
+        Command::Leave(command) => command.run(settings()?, json),
+        Command::Rename(command) => command.run(settings()?, json),
+        Command::Retire(command) => command.run(settings()?, json),
         Command::Mail(command) => match settings() {
             Ok(config) => command.run(config, json),
             Err(error) => command.run_without_settings(error),

@@ -6,6 +6,7 @@
 
 mod checks;
 mod provider;
+mod sessions;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,6 +20,7 @@ use server::Profile;
 use store::Location;
 
 pub use provider::{Mail, MailProvider};
+pub use sessions::SessionSettings;
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -187,6 +189,9 @@ pub struct SettingsFile {
     /// How hooks behave.
     #[serde(default)]
     pub hooks: Hooks,
+    /// What becomes of an agent's things when its sessions have ended.
+    #[serde(default)]
+    pub sessions: SessionSettings,
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,

@@ -46,6 +46,7 @@ impl LocalOffice {
                 .file
                 .help_overdue_minutes
                 .map_or(usual.help_overdue, |minutes| Duration::from_secs(60 * u64::from(minutes))),
+            sessions: config.file.sessions.rules(),
         };
         let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules);
         Ok(Self { office: Arc::new(office), engine, wake_ups })

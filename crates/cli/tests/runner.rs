@@ -61,6 +61,7 @@ mod page;
 mod people;
 mod reservations;
 mod resources;
+mod session_life;
 mod sessions;
 mod shell_support;
 mod stdio;

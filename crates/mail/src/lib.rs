@@ -25,6 +25,7 @@ pub mod rate_limit;
 pub mod reservations;
 pub mod responses;
 pub mod search;
+pub mod sessions;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
@@ -46,6 +47,7 @@ pub trait Store:
     + projects::ProjectStore
     + reservations::ReservationStore
     + search::SearchStore
+    + sessions::SessionStore
     + threads::ThreadStore
     + transfer::TransferStore
     + watches::WatchStore

@@ -12,6 +12,7 @@ mod overview;
 mod people;
 mod presence;
 mod reservations;
+mod sessions;
 mod threads;
 mod watches;
 mod work;
@@ -28,6 +29,7 @@ use crate::messages::Vouched;
 use crate::nearest::nearest;
 use crate::projects::{Project, ProjectKey};
 use crate::responses::is_office_name;
+use crate::sessions::SessionRules;
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
@@ -39,6 +41,7 @@ pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
 pub use reservations::{MOST_PATHS, Renewal, ReserveRequest, Which};
+pub use sessions::{SessionSign, Settled};
 pub use threads::{Found, SearchRequest, ThreadPage, ThreadRequest};
 pub use watches::Watcher;
 pub use work::{WorkPage, WorkRequest, WorkStory};
@@ -87,6 +90,8 @@ pub struct Rules {
     pub secrets: Secrets,
     /// How long a worker who asks for help may wait before that is overdue.
     pub help_overdue: Duration,
+    /// What becomes of an agent's things when its sessions have ended.
+    pub sessions: SessionRules,
 }
 
 impl Default for Rules {
@@ -96,6 +101,7 @@ impl Default for Rules {
             identity: Identity::Claimed,
             secrets: Secrets::Warn,
             help_overdue: Duration::from_secs(15 * 60),
+            sessions: SessionRules::default(),
         }
     }
 }
@@ -116,7 +122,7 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// An agent that was found: what never changes of it, and whether it is retired.
+/// An agent that was found: its number, its name, and whether it is retired.
 #[derive(Clone, Debug)]
 struct Known {
     id: AgentId,
@@ -241,7 +247,12 @@ impl Office {
                 None => found.insert(self.store.agents_named(project.id, names).await?),
             };
             let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
-                return Err(self.unknown_agent(project, name).await?);
+                // Not remembered: under that name it would be told of by a name that it has no more.
+                match self.store.once_named(project.id, name).await? {
+                    Some(agent) => agents.push(Known::from(agent)),
+                    None => return Err(self.unknown_agent(project, name).await?),
+                }
+                continue;
             };
             // Who is retired is looked up each time, because it may come back.
             if agent.retired_at.is_none() {
@@ -250,6 +261,14 @@ impl Office {
             agents.push(Known::from(agent.clone()));
         }
         Ok(agents)
+    }
+
+    /// The agent that has, or else had, exactly this name.
+    async fn agent_named(&self, project: ProjectId, name: &str) -> Result<Option<Agent>, Error> {
+        match self.store.agents_named(project, &[name]).await?.pop() {
+            Some(agent) => Ok(Some(agent)),
+            None => Ok(self.store.once_named(project, name).await?),
+        }
     }
 
     async fn unknown_agent(&self, project: &Project, name: &str) -> Result<Error, Error> {

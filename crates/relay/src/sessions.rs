@@ -6,6 +6,7 @@
 
 mod process;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,6 +21,10 @@ pub use process::{Ancestor, Process, ancestors, variable_of};
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// When a session whose process is not known counts as ended, if nothing is heard of it.
 const SILENT: Duration = Duration::from_secs(3600);
+/// When such a session is over, so that what it leaves behind is seen to.
+const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
+/// How often the office is told that a session goes on, in microseconds.
+const TOLD_EVERY: i64 = 60_000_000;
 /// How often it is noted that a session goes on.
 const REFRESHED: Duration = Duration::from_secs(60);
 /// How many files are looked at, so that a full folder costs no time.
@@ -57,6 +62,18 @@ pub struct SessionRecord {
     pub has_ended: bool,
     /// Whether what an ended session leaves behind was seen to.
     pub is_settled: bool,
+    /// The client's socket that takes messages for the session, and what the session's own processes show it.
+    pub socket: Option<String>,
+    /// The proof for that socket.
+    pub socket_token: Option<String>,
+    /// The agents below the main one: their names, by what the client calls them.
+    pub below: BTreeMap<String, String>,
+    /// Whether it waits for its user, as the office was told last.
+    pub is_idle: bool,
+    /// When the office was told of it last, in microseconds since 1970; 0 if it never was.
+    pub told_at: i64,
+    /// The session that it goes on with, until the office was told that this one ended.
+    pub instead_of: Option<String>,
     /// When it last did something.
     #[serde(skip)]
     pub seen_at: Option<SystemTime>,
@@ -70,6 +87,18 @@ impl SessionRecord {
                 Some(process) => process.is_running(),
                 None => self.seen_at.is_some_and(|seen| seen.elapsed().map_or(true, |age| age < SILENT)),
             }
+    }
+
+    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where processes cannot be seen, that takes a long
+    /// silence: its user may only be away.
+    pub fn is_over(&self) -> bool {
+        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > SILENT_FOR_GOOD);
+        self.has_ended || self.process.as_ref().map_or_else(is_silent, |process| !process.is_running())
+    }
+
+    /// Whether the office is to be told at `now` that the session is idle, or at work.
+    pub fn is_news(&self, is_idle: bool, now: i64) -> bool {
+        self.is_idle != is_idle || (now - self.told_at).abs() >= TOLD_EVERY
     }
 
     /// Whether both are sessions of one agent.
@@ -90,6 +119,10 @@ impl SessionRecord {
 /// The id may be any text, so the file is called by its hash.
 fn file_name(client: &str, session_id: &str) -> String {
     format!("{client}-{}", &blake3::hash(session_id.as_bytes()).to_hex()[..DIGITS])
+}
+
+fn call_name(call: &str) -> String {
+    format!("call.{}", &blake3::hash(call.as_bytes()).to_hex()[..DIGITS])
 }
 
 /// The sessions that are noted in a folder.
@@ -150,6 +183,44 @@ impl Sessions {
         let mut records: Vec<SessionRecord> = paths.filter_map(read).take(MOST_RECORDS).collect();
         records.sort_by_key(|record| std::cmp::Reverse(record.seen_at));
         records
+    }
+
+    /// Those that are over, and that the office still counts as open: nobody told it of their end.
+    pub fn unsettled(&self) -> Vec<SessionRecord> {
+        let mut records = self.all();
+        records
+            .retain(|record| record.told_at > 0 && !record.agent.is_empty() && !record.is_settled && record.is_over());
+        records
+    }
+
+    /// Notes that the office was told of the end of a session.
+    pub fn settle(&self, record: &SessionRecord) -> io::Result<()> {
+        self.keep(&SessionRecord { has_ended: true, is_settled: true, ..record.clone() })
+    }
+
+    /// Gives the sessions of an agent another name.
+    pub fn rename(&self, project: &str, old: &str, new: &str) -> io::Result<()> {
+        let mut named = self.all().into_iter().filter(|record| record.agent == old && record.project == project);
+        named.try_for_each(|record| self.keep(&SessionRecord { agent: new.to_owned(), ..record }))
+    }
+
+    /// Notes which agent below the main one makes a call that the client calls so. The server that is called learns it from here.
+    pub fn note_call(&self, call: &str, agent: &str) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let mut file = private(&self.folder.join(call_name(call)))?;
+        file.set_len(0)?;
+        file.write_all(agent.as_bytes())
+    }
+
+    /// The agent below the main one that makes a call; none if it is the main one's.
+    pub fn caller_of(&self, call: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(call_name(call))).ok().filter(|agent| !agent.is_empty())
+    }
+
+    /// Forgets a call that has ended.
+    pub fn forget_call(&self, call: &str) {
+        // What cannot be removed is forgotten with old files.
+        let _ = fs::remove_file(self.folder.join(call_name(call)));
     }
 
     /// The session that a process belongs to: the nearest of those that `ancestors` names, which are the processes above it. Where one

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
 
 use crate::prelude::*;
-use crate::reservations;
+use crate::{reservations, sessions};
 
 /// The columns of an agent.
 const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at, retired_at";
@@ -39,16 +39,24 @@ impl AgentStore for Engine {
     }
 
     async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Stored<bool> {
-        let retiring = in_job!(|tx| {
-            let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
-            if tx.execute(sql, values![project, agent, now]).await? == 0 {
-                return Ok(false);
-            }
-            reservations::release(tx, project, agent, None, by, now).await?;
-            tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
-            Ok(true)
-        });
+        let retiring = in_job!(|tx| retire(tx, project, agent, by, now).await);
         self.write("retire an agent", Home::Project(project), retiring).await
+    }
+
+    async fn rename(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        name: &AgentName,
+        now: Timestamp,
+    ) -> Stored<Option<Agent>> {
+        let name = name.as_str().to_owned();
+        let renaming = in_job!(|tx| rename(tx, project, agent, &name, now).await);
+        self.write("rename an agent", Home::Project(project), renaming).await
+    }
+
+    async fn once_named(&self, project: ProjectId, name: &str) -> Stored<Option<Agent>> {
+        self.read("find an agent by a former name", async |tx| by_former_name(tx, project, name).await).await
     }
 
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>> {
@@ -91,9 +99,54 @@ async fn may_take(tx: &mut Tx<'_>, project: ProjectId, name: &str, taking: Takin
     if matches!(taking, Taking::NewOrKnown | Taking::Over) {
         return Ok(true);
     }
-    let Some(known) = by_name(tx, project, name).await? else { return Ok(true) };
+    let Some(known) = known(tx, project, name).await? else { return Ok(true) };
     let has_token = tx.exists("SELECT 1 FROM agent_token WHERE agent_id = ?1 LIMIT 1", values![known.id]).await?;
     Ok(taking == Taking::NewOrTokenless && !has_token)
+}
+
+/// Retires an agent, whose reservations are given back and whose sessions end; `false` if it was retired before or is none of the
+/// project.
+pub(crate) async fn retire(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    by: AgentId,
+    now: Timestamp,
+) -> Outcome<bool> {
+    let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
+    if tx.execute(sql, values![project, agent, now]).await? == 0 {
+        return Ok(false);
+    }
+    sessions::end_all(tx, agent, now).await?;
+    reservations::release(tx, project, agent, None, by, now).await?;
+    tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
+    Ok(true)
+}
+
+async fn rename(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    name: &str,
+    now: Timestamp,
+) -> Outcome<Option<Agent>> {
+    if known(tx, project, name).await?.is_some_and(|other| other.id != agent) {
+        return Ok(None);
+    }
+    let sql = "SELECT name FROM agent WHERE id = ?2 AND project_id = ?1";
+    let Some(before) = tx.row::<String>(sql, values![project, agent]).await? else { return Ok(None) };
+    if before != name {
+        // It may have had this name before.
+        let sql = "DELETE FROM former_name WHERE project_id = ?1 AND name = ?2";
+        tx.execute(sql, values![project, name]).await?;
+        let sql = "INSERT INTO former_name (project_id, name, agent_id) VALUES (?1, ?2, ?3)";
+        tx.execute(sql, values![project, &before, agent]).await?;
+        tx.execute("UPDATE agent SET name = ?2 WHERE id = ?1", values![agent, name]).await?;
+        // Whoever remembers reservations remembers the names of their holders.
+        tx.raise_reservations(project).await?;
+        tx.record(project, EventKind::AgentRenamed, agent.0, Some(agent), now).await?;
+    }
+    by_name(tx, project, name).await
 }
 
 /// Registers a name, or brings its profile up to date. A new name writes an event, and one that was retired: it is back.
@@ -106,7 +159,9 @@ pub(crate) async fn register(
 ) -> Outcome<Agent> {
     // Nobody else writes in the project now, so that what is not there is new. (In PostgreSQL an `ON CONFLICT` would use
     // up a number.)
-    let known = by_name(tx, project, name).await?;
+    let known = known(tx, project, name).await?;
+    // An agent that was renamed is found under its former name, too.
+    let name = known.as_ref().map_or(name, |known| known.name.as_str());
     let sql = if known.is_none() {
         format!(
             "INSERT INTO agent (project_id, name, program, model, task_description, registered_at, last_active_at)
@@ -122,7 +177,7 @@ pub(crate) async fn register(
     };
     let Profile { program, model, task_description } = profile;
     let agent: Agent = tx.only(&sql, values![project, name, program, model, task_description, now]).await?;
-    if known.is_none_or(|known| known.retired_at.is_some()) {
+    if known.as_ref().is_none_or(|known| known.retired_at.is_some()) {
         tx.record(project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now).await?;
     }
     Ok(agent)
@@ -132,6 +187,28 @@ pub(crate) async fn register(
 pub(crate) async fn by_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
     let sql = format!("SELECT {AGENT} FROM agent WHERE project_id = ?1 AND name = ?2");
     tx.row(&sql, values![project, name]).await
+}
+
+/// The agent that had exactly that name before it was renamed.
+async fn by_former_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
+    let sql = format!(
+        "SELECT {} FROM former_name f CROSS JOIN agent a ON a.id = f.agent_id WHERE f.project_id = ?1 AND f.name = ?2",
+        columns("a")
+    );
+    tx.row(&sql, values![project, name]).await
+}
+
+/// The agent that has, or else had, exactly that name.
+async fn known(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
+    match by_name(tx, project, name).await? {
+        Some(agent) => Ok(Some(agent)),
+        None => by_former_name(tx, project, name).await,
+    }
+}
+
+/// The columns of an agent in a statement that calls its table so.
+pub(crate) fn columns(table: &str) -> String {
+    AGENT.split(", ").map(|column| format!("{table}.{column}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Keeps one more token, and forgets those before the newest 16.

@@ -30,6 +30,7 @@ mod projects;
 mod reservations;
 mod row;
 mod search;
+mod sessions;
 mod sqlite;
 mod threads;
 mod times;
@@ -56,6 +57,7 @@ use moving::{Table, table};
 const SHARED_STEPS: &[migration::Migration] = &[
     ("open_keys", include_str!("../migrations/shared/0001_open_keys.sql")),
     ("json_mail", include_str!("../migrations/shared/0002_json_mail.sql")),
+    ("sessions", include_str!("../migrations/shared/0003_sessions.sql")),
 ];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
@@ -89,4 +91,7 @@ pub const TABLES: &[Table] = &[
     table("presence", 1, "agent_id, project_id, state, substate, since, seen_at, source, watcher_pid, channel"),
     table("watch", 2, "agent_id, channel, position, holder, held_until"),
     table("watch_run", 2, "agent_id, message_id, channel, state, tries, note, at"),
+    table("session", 2, "agent_id, key, project_id, client, host, place, is_idle, began_at, seen_at, ended_at"),
+    table("generated_name", 1, "agent_id, project_id, handed_over"),
+    table("former_name", 2, "project_id, name, agent_id"),
 ];

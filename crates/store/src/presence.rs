@@ -90,7 +90,7 @@ impl PresenceStore for Engine {
     }
 }
 
-/// A hash over who is there and how, and over what tells that mail or reservations changed.
+/// A hash over who is there and how, in which sessions, and over what tells that mail or reservations changed.
 async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i64> {
     let mut hasher = DefaultHasher::new();
     let sql = "SELECT (SELECT count(*) + count(retired_at) FROM agent WHERE project_id = ?1), last_message_at,
@@ -104,6 +104,13 @@ async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i
     let visit = &mut |row: &Row<'_>| {
         let (agent, known): (i64, Presence) = row.read()?;
         (agent, known.since.as_microsecond(), known.shown(now)).hash(&mut hasher);
+        Ok(true)
+    };
+    tx.each(sql, values![project], visit).await?;
+    let sql = "SELECT agent_id, key, is_idle FROM session INDEXED BY session_open
+               WHERE project_id = ?1 AND ended_at IS NULL ORDER BY agent_id, key";
+    let visit = &mut |row: &Row<'_>| {
+        row.read::<(i64, String, i64)>()?.hash(&mut hasher);
         Ok(true)
     };
     tx.each(sql, values![project], visit).await?;

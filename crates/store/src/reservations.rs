@@ -241,7 +241,7 @@ async fn reservations_of(
 }
 
 /// The active reservations of one agent on `patterns` (compared as text), or all of them.
-async fn held(
+pub(crate) async fn held(
     tx: &mut Tx<'_>,
     project: ProjectId,
     agent: AgentId,

@@ -9,7 +9,7 @@ use mail::Office;
 use mail::clock::after_seconds;
 use mail::events::EventStore;
 use mail::messages::{About, InboxQuery, Message, OpenKey, WhenOpen};
-use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
+use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, SessionSign, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, RunOutcome, WatchStore};
 use rusqlite::Connection;
@@ -54,6 +54,10 @@ async fn everything() -> Shop {
         .beat(PROJECT, Claim::of("codex"), Sign { state: "AWAKE", substate: None, watcher_pid: Some(7), channel: None })
         .await
         .unwrap();
+    office.register(named(None, None)).await.unwrap();
+    let sign = SessionSign { key: "claude-1", client: "claude", host: "漢", place: "/p", is_idle: true };
+    office.note_session(PROJECT, Claim::of("codex"), sign).await.unwrap();
+    office.rename(PROJECT, Claim::of("agent-0"), "Reviewer").await.unwrap();
     reservations_and_watches(&shop, &question).await;
     shop.store.advance_cursor("nats", shop.team.project, 3).await.unwrap();
     shop.store.close().await;

@@ -19,6 +19,7 @@ mod people;
 mod postgres_trouble;
 mod presence;
 mod retiring;
+mod sessions;
 mod shop;
 mod stand_in;
 mod talk;

@@ -8,7 +8,7 @@ use super::Violation;
 use super::house::House;
 
 /// What every crate calls by the same name.
-const NOUNS: [&str; 16] = [
+const NOUNS: [&str; 17] = [
     "agents",
     "channels",
     "events",
@@ -20,6 +20,7 @@ const NOUNS: [&str; 16] = [
     "rate_limit",
     "reservations",
     "search",
+    "sessions",
     "threads",
     "transfer",
     "watches",

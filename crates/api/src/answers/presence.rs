@@ -2,12 +2,12 @@
 
 use mail::presence::{OFFLINE, Presence, Present};
 
-use super::{AgentAnswer, Word};
+use super::{AgentAnswer, OpenSessionAnswer, Word};
 use crate::Time;
 
 declare! {
     /// An agent, whether it is there, and what it has to do with others. `shown` is how its presence looks now.
-    PresentAnswer::new(shown: String, present: Present) {
+    PresentAnswer::new(shown: String, present: Present, sessions: Vec<OpenSessionAnswer>) {
         /// The agent.
         #[serde(flatten)]
         agent: AgentAnswer = AgentAnswer::new(present.agent),
@@ -17,6 +17,8 @@ declare! {
         last_mail_ts[if_any]: Option<Time> = present.last_mail_at.map(Time),
         /// How many files or patterns it has reserved now.
         reservations: u64 = present.reservations,
+        /// Its open sessions.
+        sessions[if_any]: Vec<OpenSessionAnswer> = sessions,
     }
 
     /// Whether an agent is there.

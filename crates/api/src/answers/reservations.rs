@@ -8,6 +8,7 @@ use crate::Time;
 
 declare! {
     /// A reservation.
+    #[derive(PartialEq)]
     ReservationAnswer::new(reservation: Reservation) {
         /// Its number.
         id: i64 = reservation.id.0,

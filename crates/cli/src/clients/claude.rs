@@ -25,6 +25,9 @@ pub(crate) const CLAUDE: Client = Client {
     reply: reply::specific,
     shell_settings: Some("CLAUDE_ENV_FILE"),
     session_variables: &["CLAUDE_CODE_SESSION_ID"],
+    subagent_variable: None,
+    shared_shell: Some("Bash"),
+    socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
     shares_process: false,
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[

@@ -20,6 +20,9 @@ pub(crate) const CODEX: Client = Client {
     reply: reply::specific,
     shell_settings: None,
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID"],
+    subagent_variable: Some("CODEX_THREAD_ID"),
+    shared_shell: None,
+    socket_variables: None,
     shares_process: true,
     moved_by: "CODEX_HOME",
     files: &[

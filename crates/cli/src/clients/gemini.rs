@@ -19,6 +19,9 @@ pub(crate) const GEMINI: Client = Client {
     reply: reply::decision,
     shell_settings: None,
     session_variables: &[],
+    subagent_variable: None,
+    shared_shell: None,
+    socket_variables: None,
     shares_process: false,
     moved_by: "GEMINI_CLI_HOME",
     files: &[ConfigFile::alike(

@@ -21,6 +21,7 @@ use serde_json::json;
 
 use super::{conflicts, within};
 use crate::config::Config;
+use crate::family::is_of_family;
 use crate::identity::Acting;
 use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen, text};
@@ -173,6 +174,8 @@ impl Check {
                 found = conflicts::find(post_office, &project, agent.as_deref(), &paths).await?;
                 Ok(ExitCode::SUCCESS)
             })?;
+            // A sub-agent and the agent above it work for one.
+            found.retain(|held| agent.as_deref().is_none_or(|agent| !is_of_family(&held.holder, agent)));
             anyhow::Ok(found)
         });
         asked.unwrap_or_else(|error| match error {

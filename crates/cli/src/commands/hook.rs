@@ -2,14 +2,15 @@
 //!
 //! Reads the client's JSON and prints the JSON that this client wants, or nothing. It never breaks the agent: whatever
 //! goes wrong is one line on standard error and exit code 0, and after the deadline the process ends, whatever a database
-//! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail and releases
-//! nothing.
+//! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail; what it tells the office of
+//! sessions comes after the answer.
 
 pub mod deadline;
 mod digest;
 mod events;
 mod input;
 mod inquiry;
+mod life;
 mod marks;
 mod naming;
 pub mod new_mail;
@@ -37,7 +38,7 @@ use deadline::HookAnswer;
 use events::Happening;
 use input::Input;
 use marks::Marks;
-use naming::Names;
+pub use naming::Names;
 pub use paths::real;
 use session::{Kept, Session};
 
@@ -106,6 +107,7 @@ impl Hook {
         if let Some(marks) = &marks {
             marks.note(event, SystemClock.now());
         }
+        life::note_call(&session, event, &input, &me.agent);
         if let (Event::SessionEnd, Some(record)) = (event, record)
             && input.reason != naming::CLEARED
         {
@@ -116,6 +118,11 @@ impl Hook {
         let (input, session, names) = (&input, &session, self.names);
         let happening =
             Happening { client, event, input, session, marks, me, names, above, is_strict, reserved, deadline };
+        if let Some(reply) = happening.reply_at_once() {
+            happening.marks.iter().for_each(Marks::end_call);
+            say(Ok(Some(text::json_line(&(client.reply)(&reply, client.event_name(event))))));
+            return Ok(());
+        }
         if !happening.is_of_interest() {
             say(Ok(None));
             return Ok(());
@@ -128,8 +135,12 @@ impl Hook {
             if let (Some(marks), Ok(Some(HookReply::Refuse(_)))) = (&happening.marks, &reply) {
                 marks.end_call();
             }
+            let said = reply.as_ref().ok().and_then(Option::as_ref).cloned();
             say(reply
                 .map(|reply| reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))))));
+            if let Some(post_office) = mailbox.post_office() {
+                happening.tell_of_life(post_office, said.as_ref()).await;
+            }
             mailbox.close().await;
             Ok(())
         };

@@ -3,6 +3,7 @@
 //! The process joins the server that runs, or opens the database itself when there is none, so that any number of such
 //! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
 
+mod caller;
 mod channel;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
+use caller::CallerSession;
 use channel::ClaudeChannel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -59,19 +61,22 @@ impl Stdio {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let agent =
             config.agent().map(|(project_key, agent_name)| Actor { project_key, agent_name, registration_token: None });
+        let caller = CallerSession::new(&config);
+        let agent = caller.preset(agent);
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, longest_line));
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, caller, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(finder: Finder, agent: Option<Actor>, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = ClientLines::new(connection, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+    let reading =
+        ClientLines::new(connection, agent, caller).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -85,6 +90,7 @@ async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> any
 struct ClientLines {
     connection: Arc<Connection>,
     channel: Arc<ClaudeChannel>,
+    caller: Arc<CallerSession>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
     /// Those that can be cancelled.
@@ -92,10 +98,11 @@ struct ClientLines {
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, agent: Option<Actor>) -> Self {
+    fn new(connection: Arc<Connection>, agent: Option<Actor>, caller: CallerSession) -> Self {
         Self {
             channel: Arc::new(ClaudeChannel::new(connection.clone(), agent)),
             connection,
+            caller: Arc::new(caller),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -122,6 +129,7 @@ impl ClientLines {
             }
             self.by_id.retain(|_, request| !request.is_finished());
         }
+        self.caller.leave(&self.connection).await;
         self.connection.leave();
         self.finish().await;
         self.channel.close();
@@ -150,15 +158,17 @@ impl ClientLines {
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            attend(&self.connection, &self.channel, &message).await;
+            attend(&self.connection, &self.channel, &self.caller, &message).await;
             return;
         }
+        let message = self.caller.named(message);
         let id = message.id.clone();
         let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
+        let caller = self.caller.clone();
         let request = self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            attend(&connection, &channel, &message).await;
+            attend(&connection, &channel, &caller, &message).await;
         });
         if let Some(id) = id {
             self.by_id.insert(id, request);
@@ -167,8 +177,14 @@ impl ClientLines {
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(connection: &Arc<Connection>, channel: &ClaudeChannel, message: &ClientMessage) {
+async fn attend(
+    connection: &Arc<Connection>,
+    channel: &ClaudeChannel,
+    caller: &CallerSession,
+    message: &ClientMessage,
+) {
     let Some(answer) = connection.answer(message).await else { return };
+    caller.meet(connection, message, &answer).await;
     let answer = channel.overhear(message, answer).await;
     // A request that was taken back while it ran ends here and not one line later.
     task::yield_now().await;

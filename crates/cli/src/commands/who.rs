@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use api::answers::PresentAnswer;
+use api::answers::{OpenSessionAnswer, PresentAnswer};
 use api::{AgentsAnswer, ListAgents, Time};
 use clap::Args;
 use jiff::Timestamp;
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::mail::ago::ago;
 use super::watching::{Staying, WatchedTable};
 use crate::config::Config;
-use crate::output::Screen;
 use crate::output::grid::{self, Cell, Layout};
+use crate::output::{Screen, text};
 use crate::post_office::{InProject, PostOffice, Refused, pages, resource};
 
 const EXAMPLES: &str = "\
@@ -91,6 +91,7 @@ impl WatchedTable for ListAgents {
             return "Nobody is here yet. An agent appears when it registers or joins: postrider join NAME.".to_owned();
         }
         let mut text = table(&answer.agents, now, screen);
+        text.push_str(&sessions(&answer.agents, self.agent_name.is_some(), now));
         if answer.has_more {
             text.push_str("\nThere are more agents; name one to see it.");
         }
@@ -103,6 +104,9 @@ impl WatchedTable for ListAgents {
         for agent in json["agents"].as_array_mut().into_iter().flatten() {
             agent["last_active_ts"].take();
             agent["presence"]["seen_ts"].take();
+            for session in agent["sessions"].as_array_mut().into_iter().flatten() {
+                session["seen_ts"].take();
+            }
         }
         json
     }
@@ -122,7 +126,7 @@ fn table(agents: &[PresentAnswer], now: Timestamp, screen: &Screen) -> String {
 }
 
 fn row(one: &PresentAnswer, now: Timestamp) -> [Cell; 7] {
-    let PresentAnswer { agent, presence, last_mail_ts, reservations } = one;
+    let PresentAnswer { agent, presence, last_mail_ts, reservations, .. } = one;
     let age = |time: Option<Time>| Cell::from(time.map(|Time(then)| ago(then, now)).unwrap_or_default());
     let files = if *reservations > 0 { reservations.to_string() } else { String::new() };
     [
@@ -134,6 +138,20 @@ fn row(one: &PresentAnswer, now: Timestamp) -> [Cell; 7] {
         files.into(),
         agent.program.clone().into(),
     ]
+}
+
+/// A line for each session of those who have several, or of the one who was asked for.
+fn sessions(agents: &[PresentAnswer], is_one: bool, now: Timestamp) -> String {
+    let told = agents.iter().filter(|one| one.sessions.len() > 1 || is_one && !one.sessions.is_empty());
+    let lines = told.flat_map(|one| {
+        one.sessions.iter().map(|session| {
+            let OpenSessionAnswer { client, host, place, is_idle, began_ts: Time(began), .. } = session;
+            let state = if *is_idle { "idle" } else { "working" };
+            format!("{}: {client} in {place} on {host}, {state}, began {}", one.agent.name, ago(*began, now))
+        })
+    });
+    let lines: String = lines.map(|line| format!("\n  {}", text::unbroken(&line))).collect();
+    if lines.is_empty() { lines } else { format!("\n\nOpen sessions:{lines}") }
 }
 
 /// The state as it is shown, without what the agent is at.
@@ -165,7 +183,6 @@ fn style(one: &PresentAnswer) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::text;
 
     const PIPE: Screen = Screen { width: 100, height: None, is_coloured: false };
 
@@ -207,6 +224,23 @@ mod tests {
         let mut anna = agent("Anna", "AWAKE", true);
         anna.agent.program = PERSON.to_owned();
         assert!(shown(&[anna, agent("bob", "AWAKE", true)], PIPE).contains("\nAnna (human)  AWAKE"));
+    }
+
+    #[test]
+    fn two_sessions_under_one_name_are_told_each_with_its_client_and_place() {
+        let session = |client: &str, is_idle: bool| {
+            let time = "2026-01-11T16:00:00Z";
+            let session = json!({
+                "client": client, "host": "here", "place": "/data/app", "is_idle": is_idle, "began_ts": time, "seen_ts": time,
+            });
+            serde_json::from_value(session).unwrap()
+        };
+        let now = "2026-01-11T16:30:00Z".parse().unwrap();
+        let one = PresentAnswer { sessions: vec![session("claude", true)], ..agent("zoe", "AWAKE", true) };
+        let two = PresentAnswer { sessions: vec![session("claude", false), session("codex", true)], ..one.clone() };
+        assert_eq!(sessions(std::slice::from_ref(&one), false, now), "");
+        assert!(sessions(&[one], true, now).contains("\n  zoe: claude in /data/app on here, idle, began 30 min ago"));
+        assert_eq!(sessions(&[two], false, now).matches("\n  zoe: ").count(), 2);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Agents: registering, and looking them up.
+//! Agents: registering, looking them up, and giving them another name.
 
-use super::{Identity, Office};
-use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name};
+use super::{Claim, Identity, Office};
+use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name, is_below};
 use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
@@ -68,9 +68,10 @@ impl Office {
         name: &AgentName,
         registration: &Registration<'_>,
     ) -> Result<(Agent, String), Error> {
-        let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
+        let known = self.agent_named(project.id, name.as_str()).await?;
         let shown = self.own_token(known.as_ref(), registration.token).await?;
         let mut profile = registration.profile.clone();
+        let is_new = known.is_none();
         if known.is_some_and(|known| known.is_person()) {
             // Whoever comes by another door in a person's name does not make an agent of that person.
             profile.program = None;
@@ -84,7 +85,11 @@ impl Office {
         let now = self.clock.now();
         let agent = self.store.register(project.id, name, &profile, hash, taking, now).await?;
         let given = registration.token.is_some();
-        Ok((agent.ok_or_else(|| Error::Unproved { name: name.as_str().to_owned(), given })?, token))
+        let agent = agent.ok_or_else(|| Error::Unproved { name: name.as_str().to_owned(), given })?;
+        if is_new && is_below(name.as_str()) {
+            self.store.note_generated(project.id, agent.id).await?;
+        }
+        Ok((agent, token))
     }
 
     /// Registers under a name that nobody has; another is generated when somebody else was faster.
@@ -98,6 +103,7 @@ impl Office {
             }
             let now = self.clock.now();
             if let Some(agent) = self.store.register(project.id, &name, profile, hash, Taking::NewOnly, now).await? {
+                self.store.note_generated(project.id, agent.id).await?;
                 return Ok((agent, token));
             }
         }
@@ -122,7 +128,7 @@ impl Office {
     pub async fn ensure_mailbox(&self, project_key: &str, name: &str) -> Result<bool, Error> {
         let name = AgentName::parse(name)?;
         let project = self.project_or_new(project_key).await?;
-        if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
+        if self.agent_named(project.id, name.as_str()).await?.is_some() {
             return Ok(false);
         }
         let (now, profile) = (self.clock.now(), Profile::default());
@@ -148,9 +154,47 @@ impl Office {
     /// What is known of an agent.
     pub async fn whois(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
         let project = self.project(project_key).await?;
-        match self.store.agents_named(project.id, &[name]).await?.pop() {
+        match self.agent_named(project.id, name).await? {
             Some(agent) => Ok(agent),
             None => Err(self.unknown_agent(&project, name).await?),
+        }
+    }
+
+    /// Gives an agent another name: it stays who it is, and is reached under the old name too. What was sent shows the name that it
+    /// was sent under. A person keeps its name.
+    pub async fn rename(&self, project_key: &str, claim: Claim<'_>, new: &str) -> Result<Agent, Error> {
+        let name = AgentName::parse(new)?;
+        if is_office_name(name.as_str()) {
+            return Err(Error::NameTaken(name.as_str().to_owned()));
+        }
+        let (project, agent) = self.own_agent(project_key, claim).await?;
+        if agent.name == name.as_str() {
+            return Ok(agent);
+        }
+        let renamed = self.store.rename(project.id, agent.id, &name, self.clock.now()).await?;
+        let renamed = renamed.ok_or_else(|| Error::NameTaken(name.as_str().to_owned()))?;
+        self.directory.forget_agent(project.id, &agent.name);
+        self.sign_of_life(project.id, agent.id);
+        self.wake.reservations_changed(project.id);
+        self.wake.work_changed(project.id);
+        Ok(renamed)
+    }
+
+    /// Retires an agent in its own name, as [`retire`](Self::retire) does for a person; whether this call did it.
+    pub async fn retire_oneself(&self, project_key: &str, claim: Claim<'_>) -> Result<bool, Error> {
+        let (project, agent) = self.own_agent(project_key, claim).await?;
+        self.retire_by(&project, agent.id, &agent.name, agent.id).await
+    }
+
+    /// The agent that a caller speaks of as its own. A person is no agent.
+    async fn own_agent(&self, project_key: &str, claim: Claim<'_>) -> Result<(Project, Agent), Error> {
+        let (project, known, _) = self.claimed(project_key, claim).await?;
+        match self.agent_named(project.id, &known.name).await? {
+            Some(agent) if agent.is_person() => {
+                Err(Error::invalid("agent name", &agent.name, "an agent, not a person"))
+            }
+            Some(agent) => Ok((project, agent)),
+            None => Err(self.unknown_agent(&project, claim.name).await?),
         }
     }
 }

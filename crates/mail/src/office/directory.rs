@@ -1,8 +1,7 @@
 //! Who is known: the numbers behind the names that callers use, remembered.
 //!
-//! A project and an agent keep their number and their name for ever, so what was found once need not be looked up
-//! again. That an agent is not retired can change, by the hand of another server too: so an agent is remembered for some
-//! seconds. Nothing else that can change is remembered here, and nobody is remembered as missing or as retired.
+//! A project keeps its number and its key for ever, so what was found once need not be looked up again. That an agent is not
+//! retired, and what it is called, can change, by the hand of another server too: so an agent is remembered for some seconds. Nothing else that can change is remembered here, and nobody is remembered as missing or as retired.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

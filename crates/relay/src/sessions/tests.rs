@@ -127,3 +127,44 @@ fn a_session_is_open_while_its_process_runs_and_it_did_not_say_that_it_ended() {
     assert!(unknown.is_open());
     assert!(!SessionRecord { seen_at: Some(SystemTime::now() - SILENT * 2), ..unknown }.is_open());
 }
+
+#[test]
+fn a_session_whose_process_died_is_settled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let alive = ancestors().first().map(|above| above.process);
+    let keep = |id: &str, change: SessionRecord| sessions.keep(&SessionRecord { session_id: id.to_owned(), ..change });
+    let told = SessionRecord { told_at: 1, ..record("claude", "", 7) };
+    keep("died", told.clone()).unwrap();
+    keep("never told of", SessionRecord { told_at: 0, ..told.clone() }).unwrap();
+    keep("goes on", SessionRecord { process: alive, ..told.clone() }).unwrap();
+    keep("said goodbye", SessionRecord { process: alive, has_ended: true, ..told.clone() }).unwrap();
+    keep("was silent a moment", SessionRecord { process: None, ..told }).unwrap();
+    let ids = || {
+        let mut ids: Vec<String> = sessions.unsettled().into_iter().map(|record| record.session_id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(), ["died", "said goodbye"]);
+    sessions.settle(&sessions.unsettled()[0]).unwrap();
+    assert_eq!(ids().len(), 1);
+}
+
+#[test]
+fn the_office_is_told_of_a_change_at_once_and_else_once_a_minute() {
+    let record = SessionRecord { told_at: 1_000_000, is_idle: false, ..SessionRecord::default() };
+    assert!(record.is_news(true, 1_000_001) && !record.is_news(false, 60_999_999) && record.is_news(false, 61_000_000));
+}
+
+#[test]
+fn the_sessions_of_a_renamed_agent_follow_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&SessionRecord { agent: "Old".to_owned(), ..record("claude", "a", 7) }).unwrap();
+    sessions
+        .keep(&SessionRecord { agent: "Old".to_owned(), project: "/q".to_owned(), ..record("claude", "b", 7) })
+        .unwrap();
+    sessions.rename("/p", "Old", "New").unwrap();
+    let agent = |id| sessions.get("claude", id).unwrap().agent;
+    assert_eq!([agent("a"), agent("b")], ["New", "Old"]);
+}

@@ -5,7 +5,7 @@
 
 use ::http::StatusCode;
 use api::{
-    AcknowledgeMessage, ArchiveFor, Ask, MarkMessageRead, ReadMessage, ReleaseFor, ReplyMessage, RetireAgent,
+    AcknowledgeMessage, ArchiveFor, Ask, MarkMessageRead, ReadMessage, ReleaseFor, ReplyMessage, RetireFor,
     SendMessage, WelcomePerson, Whois,
 };
 use axum::extract::Path;
@@ -201,7 +201,7 @@ pub struct RetireForm {
 pub async fn retire(Path(slug): Path<String>, Posted { visit, form }: Posted<RetireForm>) -> PageResult {
     let office = &visit.office_for_person();
     let person = welcome(office, &slug, &visit.person).await?;
-    let retire = RetireAgent { project_key: slug.clone(), person, agent_name: form.agent };
+    let retire = RetireFor { project_key: slug.clone(), person, agent_name: form.agent };
     let done = if retire.ask(office).await?.done { "retired" } else { "nothing" };
     Ok(visit.on_to(&format!("/p/{slug}/agents?done={done}"), None))
 }

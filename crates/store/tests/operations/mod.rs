@@ -9,6 +9,7 @@ mod messages;
 mod moving;
 mod nul;
 mod posts;
+mod sessions;
 mod standing;
 mod words;
 
@@ -141,6 +142,11 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         return told(store.retire(project, agent, known.someone(dice).id, now).await);
     }
     let message = known.some_message(dice);
+    if dice.roll(80) == 0 {
+        let renamed = sessions::rename(dice, store, (project, agent), now).await;
+        known.look_around(store).await;
+        return renamed;
+    }
     match dice.roll(30) {
         0..=6 => messages::send(dice, store, known, (project, agent), now).await,
         7 => {
@@ -161,7 +167,8 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         10 => messages::reserve(dice, store, known, (project, agent), now).await,
         11 => messages::give_back_or_renew(dice, store, (project, agent), now).await,
         12 => standing::presence(dice, store, (project, agent), now).await,
-        13 | 14 => standing::watch(dice, store, agent, message, now).await,
+        13 => standing::watch(dice, store, agent, message, now).await,
+        14 => sessions::session(dice, store, (project, agent), message, now).await,
         15 => standing::cursor(dice, store, project, now).await,
         16 => told(store.events(project, dice.roll(80) as i64, 1 + dice.roll(20)).await),
         17 => posts::name(dice, store, message).await,

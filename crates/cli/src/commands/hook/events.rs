@@ -26,6 +26,7 @@ use super::paths;
 use super::session::{self, Kept, Session};
 use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Reserved, set};
+use crate::local_sessions::key_of;
 use crate::mailbox::{Caller, Mailbox};
 use crate::post_office::PostOffice;
 
@@ -66,17 +67,14 @@ impl Happening<'_> {
         match self.event {
             Event::SessionStart => is_known || !input.session_id.is_empty(),
             Event::Prompt | Event::AfterTool => is_known && !input.is_of_subagent(),
-            Event::Stop => is_known && !input.is_of_subagent() && !input.stop_hook_active,
+            Event::Stop => {
+                is_known && !input.is_of_subagent() && (!input.stop_hook_active || self.is_unknown_to_be_idle())
+            }
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
-            Event::SessionEnd => is_known && !input.is_of_subagent() && self.is_last(),
+            Event::SessionEnd => is_known && !input.is_of_subagent() && input.reason != naming::CLEARED,
             // During a compaction there is one without a kind, which nobody began.
             Event::SubagentStart => is_known && input.is_of_subagent() && !input.agent_type.is_empty(),
         }
-    }
-
-    /// Whether the agent is gone with this session: none of its others is open, and this one does not go on.
-    fn is_last(&self) -> bool {
-        self.input.reason != naming::CLEARED && self.session.others_of(&self.me).is_empty()
     }
 
     /// Who the agent is to a backend, if it has a name.
@@ -95,10 +93,15 @@ impl Happening<'_> {
                 let not_after = self.last_moment()?;
                 Ok(new_mail::text(&inquiry.new_mail(not_after).await?, Door::Tools).map(HookReply::Context))
             }
+            Event::Stop if self.input.stop_hook_active => Ok(None),
             Event::Stop => Ok(new_mail::reason_to_go_on(&inquiry.unread().await?).map(HookReply::GoOn)),
             Event::BeforeTool => self.objection(&inquiry).await,
-            Event::SessionEnd => Ok(inquiry.end_session().await.map(|()| None)?),
-            Event::SubagentStart => Ok(Some(HookReply::Context(self.of_subagent()))),
+            Event::SessionEnd => Ok(self.end_session(post_office).await.map(|()| None)?),
+            Event::SubagentStart => {
+                let name = naming::name_below(&self.me.agent, self.input);
+                self.remember_below(&name)?;
+                Ok(Some(HookReply::Context(self.of_subagent(&name))))
+            }
         }
     }
 
@@ -128,12 +131,15 @@ impl Happening<'_> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(HookReply::Context(digest::NO_TOKEN.to_owned()));
         }
+        self.settle_others(post_office).await;
         // Hooks of two configurations may begin one session at once, and two sessions want one name.
         let turn = self.session.all().turn().context("cannot take a turn among the sessions")?;
         let (mut me, mut record) = self.named()?;
         let inquiry = Inquiry { post_office, me: &me };
-        if me.agent.is_empty() || !inquiry.is_known().await? {
-            me = inquiry.register(self.client.program, &self.input.model).await?;
+        match inquiry.known_name().await? {
+            // Another name than that of the record is the one that it was given meanwhile.
+            Some(name) => me.agent = name,
+            None => me = inquiry.register(self.client.program, &self.input.model).await?,
         }
         record.agent.clone_from(&me.agent);
         record.token.clone_from(&me.token);
@@ -168,8 +174,13 @@ impl Happening<'_> {
             let earlier = || naming::earlier(session, input, *names, &self.me.project, above);
             record.is_generated = me.agent.is_empty() && *names != Names::Fixed;
             if let Some(before) = known.or_else(earlier) {
-                if !session.is(&before) {
+                if session.is(&before) {
+                    (record.is_idle, record.told_at) = (before.is_idle, before.told_at);
+                    (record.below, record.instead_of) = (before.below.clone(), before.instead_of.clone());
+                } else {
                     session.all().remove(&before);
+                    let is_open = before.told_at > 0 && !before.is_settled;
+                    record.instead_of = is_open.then(|| key_of(&before.client, &before.session_id));
                 }
                 (record.is_generated, record.named_at) = (before.is_generated, before.named_at);
                 me = Kept { token: self.me.token.clone().or(before.token.clone()), ..before.into() };
@@ -179,17 +190,16 @@ impl Happening<'_> {
         }
         record.process = above.iter().find(|ancestor| !ancestor.is_shell()).map(|ancestor| ancestor.process);
         record.place = naming::place_of(&input.cwd);
-        Ok((me, record))
+        Ok((me, self.with_socket(record)))
     }
 
     /// What an agent below the main one is told: it is nobody's mail that it may take.
-    fn of_subagent(&self) -> String {
-        let (main, name) = (&self.me.agent, naming::name_below(&self.me.agent, self.input));
+    fn of_subagent(&self, name: &str) -> String {
         format!(
             "You are a sub-agent of {main}, whose mail is not yours. If you send mail or reserve files, call register_agent as \
              '{name}' first.",
-            main = fence::line(main),
-            name = fence::line(&name),
+            main = fence::line(&self.me.agent),
+            name = fence::line(name),
         )
     }
 

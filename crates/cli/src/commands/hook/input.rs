@@ -32,6 +32,8 @@ pub struct Input {
     pub reason: String,
     /// Which tool.
     pub tool_name: String,
+    /// What the client calls this use of it.
+    pub tool_use_id: String,
     /// The members of what the tool is told that say which files are written.
     pub tool_input: BTreeMap<&'static str, String>,
     /// Whether the agent only goes on because a hook told it to.
@@ -66,6 +68,7 @@ impl Input {
             source: text_of(&said, "source"),
             reason: text_of(&said, "reason"),
             tool_name: text_of(&said, "tool_name"),
+            tool_use_id: text_of(&said, "tool_use_id"),
             tool_input: tool.keys().map(|name| (*name, text_of(&tool, name))).collect(),
             stop_hook_active: member(&said, "stop_hook_active").unwrap_or_default(),
             agent_id: text_of(&said, "agent_id"),
@@ -84,13 +87,14 @@ impl Input {
     }
 }
 
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 11] = [
     "session_id",
     "cwd",
     "model",
     "source",
     "reason",
     "tool_name",
+    "tool_use_id",
     "tool_input",
     "stop_hook_active",
     "agent_id",

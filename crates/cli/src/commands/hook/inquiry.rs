@@ -1,22 +1,22 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after
-//! `end_session` the agent is gone. What becomes of the answers is for `events`.
+//! Only `register` and `new_mail` change anything: what `new_mail` returns is not returned again. What becomes of the answers is for
+//! `events`.
 
 use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
-    Actor, Ask, ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork,
-    ReadOutbox, RegisterAgent, WaitForMail, Whois,
+    Actor, Ask, ConflictAnswer, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork, ReadOutbox,
+    RegisterAgent, WaitForMail, Whois,
 };
 use jiff::Timestamp;
 use mail::clock::rfc3339;
 
 use super::digest::DigestPart;
-use super::naming;
 use super::new_mail::NewMail;
 use super::session::Kept;
 use crate::commands::conflicts;
 use crate::commands::in_name::InName;
+use crate::family::is_of_family;
 use crate::post_office::{PostOffice, Refused, pages};
 
 /// How many new messages are taken at once. More stay for the next time.
@@ -34,11 +34,15 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
-    pub async fn is_known(&self) -> Result<bool, Refused> {
+    /// What the agent is called in the project, if it is registered: it may have been renamed. One that was retired is not
+    /// registered: it comes back by registering again.
+    pub async fn known_name(&self) -> Result<Option<String>, Refused> {
         let Kept { agent, project, .. } = self.me.clone();
+        if agent.is_empty() {
+            return Ok(None);
+        }
         let about = self.ask(Whois { project_key: project, agent_name: agent }).await?;
-        Ok(about.is_some_and(|about| about.retired_ts.is_none()))
+        Ok(about.filter(|about| about.agent.retired_ts.is_none()).map(|about| about.agent.name))
     }
 
     /// Registers the agent, under the name that it has or a new one. Returns who it is now.
@@ -125,7 +129,7 @@ impl Inquiry<'_> {
     pub async fn conflicts(&self, files: &[Vec<String>]) -> Result<Vec<ConflictAnswer>, Refused> {
         let Kept { agent, project, .. } = self.me;
         let mut held = conflicts::find(self.post_office, project, Some(agent), &files.concat()).await?;
-        held.retain(|one| !naming::is_of_family(&one.holder, agent));
+        held.retain(|one| !is_of_family(&one.holder, agent));
         Ok(of_files(&held, files))
     }
 
@@ -158,17 +162,12 @@ impl Inquiry<'_> {
         Ok(DigestPart { at_least, ..DigestPart::of("Open requests for help", asked) })
     }
 
-    /// Says that the agent's last session ended.
-    pub async fn end_session(&self) -> Result<(), Refused> {
-        self.ask(EndSession::default().by(self.actor())).await.map(drop)
-    }
-
     fn actor(&self) -> Actor {
         let Kept { agent, token, project } = self.me.clone();
         Actor { project_key: project, agent_name: agent, registration_token: token }
     }
 
-    /// Asks a verb. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
+    /// Asks a verb. Whoever is not registered has no mail: that is no answer at all.
     async fn ask<V: Ask>(&self, verb: V) -> Result<Option<V::Answer>, Refused> {
         match self.post_office.ask(verb).await {
             Ok(answer) => Ok(Some(answer)),

@@ -11,10 +11,9 @@ use relay::sessions::{Ancestor, SessionRecord};
 
 use super::input::Input;
 use super::session::Session;
+use crate::family;
 use crate::post_office::Tree;
 
-/// The longest kind of a sub-agent in its name, in characters.
-const LONGEST_KIND: usize = 24;
 /// What a client says of a session that goes on in another conversation.
 pub const CLEARED: &str = "clear";
 
@@ -30,20 +29,9 @@ pub enum Names {
     Fixed,
 }
 
-/// The name that an agent below the main one has: that of the main one, its kind, and a part of its id.
+/// The name that an agent below the main one has.
 pub fn name_below(agent: &str, input: &Input) -> String {
-    let word = |text: &str, most: usize| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).take(most).collect()
-    };
-    let kind = Some(word(&input.agent_type, LONGEST_KIND)).filter(|kind| !kind.is_empty());
-    let hash = blake3::hash(input.agent_id.as_bytes()).to_hex();
-    format!("{agent}/{}-{}", kind.as_deref().unwrap_or("agent"), &hash[..4])
-}
-
-/// Whether two names are those of a main agent and one below it, or of two below one: they work for one.
-pub fn is_of_family(name: &str, other: &str) -> bool {
-    let main = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
-    (name.contains('/') || other.contains('/')) && main(name) == main(other)
+    family::name_below(agent, &input.agent_type, &input.agent_id)
 }
 
 /// The place that a session which begins in a folder is found again by.
