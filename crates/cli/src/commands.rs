@@ -96,7 +96,7 @@ enum Command {
     /// Give a coding agent mail: put the hooks and the MCP server into its configuration
     Install(install::Install),
     /// Take back what install wrote
-    Uninstall(install::Install),
+    Uninstall(install::Target),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not

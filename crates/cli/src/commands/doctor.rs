@@ -1,5 +1,6 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
+mod clients;
 mod postgres;
 mod provider;
 
@@ -247,6 +248,7 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
             database => postgres::report(&database.to_string(), examined),
         },
         "url": config.url(),
+        "hooks": clients::installed(),
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": examined.cursors.iter().map(consumer).collect::<Vec<_>>(),
@@ -280,6 +282,7 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     rows.push(("server", server));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
     rows.extend(provider::row(config));
+    rows.extend(clients::installed().iter().map(|hooks| ("hooks", hooks.text())));
     if let Some(Counts { projects, agents, messages, deliveries, reservations, events }) = examined.counts {
         let mail = format!("{messages} messages, {deliveries} deliveries, {agents} agents in {projects} projects");
         rows.push(("mail", format!("{mail}, {reservations} active leases, {events} events")));

@@ -4,14 +4,14 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::Install;
+use super::Target;
 use super::configuration::Planned;
 use super::files::Change;
 use crate::output::{Screen, text};
 
 /// Everything there is to say.
 pub(crate) struct Report {
-    pub asked: Install,
+    pub asked: Target,
     /// What became of each file.
     pub plan: Vec<Planned>,
     /// The word for what was done.
