@@ -14,7 +14,9 @@ use crate::Store;
 
 pub mod activity;
 pub mod agents;
+pub mod answering;
 pub mod channels;
+pub mod colleagues;
 pub mod deliveries;
 pub mod events;
 mod fixtures;
@@ -30,6 +32,7 @@ pub mod projects;
 pub mod reservations;
 pub mod responses;
 pub mod retiring;
+pub mod roles;
 pub mod search;
 pub mod threads;
 pub mod transfer;

@@ -45,6 +45,29 @@ pub enum Error {
         name: String,
         /// Since when.
         since: Timestamp,
+        /// Who is awake and could be asked instead.
+        instead: Vec<String>,
+    },
+    /// A word with a sign of an address in it that is neither a name nor an address.
+    #[error("'{0}' is neither an agent of this project nor an address")]
+    UnknownAddress(String),
+    /// No agent that could get mail runs in that program.
+    #[error("No agent of the program '{program}' is in this project")]
+    UnknownProgram {
+        /// What was given.
+        program: String,
+        /// The programs that there are.
+        there: Vec<String>,
+    },
+    /// A role that another agent holds.
+    #[error("Role '{role}' is held by {holder} until {}", rfc3339(*.until))]
+    RoleHeld {
+        /// The role.
+        role: String,
+        /// Who holds it.
+        holder: String,
+        /// When that ends.
+        until: Timestamp,
     },
     /// A name that a person wants and an agent has.
     #[error("'{0}' belongs to an agent of this project")]
@@ -197,6 +220,9 @@ impl Error {
             Self::UnknownProject { .. } => "PROJECT_NOT_FOUND",
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
             Self::Retired { .. } => "AGENT_RETIRED",
+            Self::UnknownAddress { .. } => "ADDRESS_UNKNOWN",
+            Self::UnknownProgram { .. } => "PROGRAM_NOT_FOUND",
+            Self::RoleHeld { .. } => "ROLE_HELD",
             Self::NameTaken { .. } => "NAME_TAKEN",
             Self::UnknownMessage { .. } | Self::UnknownDelivery { .. } => "MESSAGE_NOT_FOUND",
             Self::AlreadyArchived { .. } => "ALREADY_ARCHIVED",
@@ -230,6 +256,8 @@ impl Error {
             Self::UnknownProject { near, .. } | Self::UnknownAgent { near, .. } | Self::UnknownWork { near, .. } => {
                 near
             }
+            Self::UnknownProgram { there, .. } => there,
+            Self::Retired { instead, .. } => instead,
             _ => &[],
         }
     }

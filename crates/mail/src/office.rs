@@ -5,6 +5,7 @@
 
 mod agents;
 mod channels;
+mod colleagues;
 mod directory;
 mod mailboxes;
 mod messages;
@@ -12,6 +13,7 @@ mod overview;
 mod people;
 mod presence;
 mod reservations;
+mod roles;
 mod threads;
 mod watches;
 mod work;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Store;
+use crate::addresses::AddressForm;
 use crate::agents::{Agent, TokenHash};
 use crate::clock::Clock;
 use crate::error::Error;
@@ -28,13 +31,15 @@ use crate::messages::Vouched;
 use crate::nearest::nearest;
 use crate::projects::{Project, ProjectKey};
 use crate::responses::is_office_name;
+use crate::roles::ROLE;
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
+pub use colleagues::RecipientStanding;
 use directory::Directory;
 pub use mailboxes::DeliveriesRequest;
-pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
+pub use messages::{Draft, Notes, ReplyDraft, Resolved, Secret, Sent, WaitRequest};
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
@@ -121,12 +126,14 @@ impl<'a> Claim<'a> {
 struct Known {
     id: AgentId,
     name: String,
+    /// Empty of one that is remembered by its name: what it runs in may change.
+    program: String,
     retired_at: Option<jiff::Timestamp>,
 }
 
 impl From<Agent> for Known {
     fn from(agent: Agent) -> Self {
-        Self { id: agent.id, name: agent.name, retired_at: agent.retired_at }
+        Self { id: agent.id, name: agent.name, program: agent.program, retired_at: agent.retired_at }
     }
 }
 
@@ -228,26 +235,38 @@ impl Office {
 
     /// The agents of those names, in that order.
     async fn agents_called(&self, project: &Project, names: &[&str]) -> Result<Vec<Known>, Error> {
+        let found = self.agents_if_any(project, names).await?;
+        let mut agents = Vec::with_capacity(names.len());
+        for (name, agent) in names.iter().zip(found) {
+            match agent {
+                Some(agent) => agents.push(agent),
+                None => return Err(self.unknown_agent(project, name).await?),
+            }
+        }
+        Ok(agents)
+    }
+
+    /// For each of those names its agent, if somebody has it.
+    async fn agents_if_any(&self, project: &Project, names: &[&str]) -> Result<Vec<Option<Known>>, Error> {
         let now = Instant::now();
         let mut agents = Vec::with_capacity(names.len());
         let mut found = None;
         for name in names {
-            if let Some(id) = self.directory.agent(project.id, name, now) {
-                agents.push(Known { id, name: (*name).to_owned(), retired_at: None });
+            let is_plain = !AddressForm::is_possible(name);
+            if let Some(id) = self.directory.agent(project.id, name, now).filter(|_| is_plain) {
+                agents.push(Some(Known { id, name: (*name).to_owned(), program: String::new(), retired_at: None }));
                 continue;
             }
             let found = match &mut found {
                 Some(found) => found,
                 None => found.insert(self.store.agents_named(project.id, names).await?),
             };
-            let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
-                return Err(self.unknown_agent(project, name).await?);
-            };
+            let agent = found.iter().find(|agent| agent.name == *name);
             // Who is retired is looked up each time, because it may come back.
-            if agent.retired_at.is_none() {
+            if let Some(agent) = agent.filter(|agent| agent.retired_at.is_none() && is_plain) {
                 self.directory.learn_agent(project.id, name, agent.id, now);
             }
-            agents.push(Known::from(agent.clone()));
+            agents.push(agent.cloned().map(Known::from));
         }
         Ok(agents)
     }
@@ -281,7 +300,7 @@ impl Office {
         if self.is_person {
             return Ok(Vouched::Human);
         }
-        if is_office_name(&agent.name) {
+        if is_office_name(&agent.name) || agent.program == ROLE {
             return Err(Error::NameTaken(agent.name.clone()));
         }
         if self.rules.identity == Identity::Claimed {

@@ -233,7 +233,8 @@ impl Presence {
         self.source == Source::Watcher && self.state == AWAKE && !self.is_stale(now)
     }
 
-    fn is_stale(&self, now: Timestamp) -> bool {
+    /// Whether it is said to be awake and was silent for too long.
+    pub(crate) fn is_stale(&self, now: Timestamp) -> bool {
         self.state == AWAKE && self.age(now) > STALE_AFTER_SECONDS
     }
 

@@ -144,6 +144,7 @@ impl Response {
         NewMessage {
             project: message.project,
             from: self.by,
+            from_as: None,
             recipients: vec![(message.from, self.to.clone(), Role::To)],
             subject: cut(subject.chars(), LONGEST_SUBJECT),
             body,

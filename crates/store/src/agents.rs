@@ -135,7 +135,7 @@ pub(crate) async fn by_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> 
 }
 
 /// Keeps one more token, and forgets those before the newest 16.
-async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Timestamp) -> Outcome<()> {
+pub(crate) async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Timestamp) -> Outcome<()> {
     let hash = token.as_bytes();
     tx.execute("DELETE FROM agent_token WHERE agent_id = ?1 AND hash = ?2", values![agent, hash]).await?;
     let sql = "INSERT INTO agent_token (agent_id, hash, created_at) VALUES (?1, ?2, ?3)";

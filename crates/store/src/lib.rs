@@ -9,6 +9,7 @@
 mod agents;
 mod beads;
 mod channels;
+mod colleagues;
 mod dialect;
 mod engine;
 mod error;
@@ -28,6 +29,7 @@ mod prelude;
 mod presence;
 mod projects;
 mod reservations;
+mod roles;
 mod row;
 mod search;
 mod sqlite;
@@ -56,6 +58,7 @@ use moving::{Table, table};
 const SHARED_STEPS: &[migration::Migration] = &[
     ("open_keys", include_str!("../migrations/shared/0001_open_keys.sql")),
     ("json_mail", include_str!("../migrations/shared/0002_json_mail.sql")),
+    ("roles", include_str!("../migrations/shared/0003_roles.sql")),
 ];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
@@ -87,6 +90,7 @@ pub const TABLES: &[Table] = &[
         document"),
     table("arrival", 2, "channel_id, key, message_id"),
     table("presence", 1, "agent_id, project_id, state, substate, since, seen_at, source, watcher_pid, channel"),
+    table("role", 2, "project_id, name, mailbox_id, holder_id, since, held_until"),
     table("watch", 2, "agent_id, channel, position, holder, held_until"),
     table("watch_run", 2, "agent_id, message_id, channel, state, tries, note, at"),
 ];

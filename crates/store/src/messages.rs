@@ -47,6 +47,14 @@ impl MessageStore for Engine {
         Ok(found.filter(|message| message.project == project))
     }
 
+    async fn message_from(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM message m CROSS JOIN agent a ON a.id = m.sender_id
+             WHERE m.id = ?2 AND m.project_id <> ?1 AND a.project_id = ?1"
+        );
+        self.read("read a message to another project", async |tx| tx.row(&sql, values![project, id]).await).await
+    }
+
     async fn message_called(&self, project: ProjectId, own_id: &str) -> Stored<Option<Message>> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM own_id o CROSS JOIN message m ON m.id = o.message_id

@@ -87,6 +87,7 @@ mod tests {
         let message = NewMessage {
             project,
             from,
+            from_as: None,
             recipients: vec![(to, "bob".into(), Role::To)],
             subject: "Status".into(),
             body: String::new(),

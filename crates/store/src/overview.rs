@@ -69,15 +69,18 @@ impl OverviewStore for Engine {
 async fn correspondence(tx: &mut Tx<'_>, project: ProjectId, newest: usize) -> Outcome<Vec<Correspondence>> {
     tx.begin_snapshot().await?;
     let messages = listing::newest(tx, &Listing::newest(project, newest)).await?;
-    let deliveries = "SELECT m.sender_id, d.recipient_id FROM message m
+    let deliveries = "SELECT m.sender_id, d.recipient_id, m.from_name FROM message m
                   CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id
                   WHERE m.id = ?1 AND d.role < 2";
-    let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
-    for pair in tx.rows_many(deliveries, messages.into_iter().map(|id| [Value::from(id)])).await? {
-        *counts.entry(pair).or_default() += 1;
-    }
     let names = "SELECT id, name FROM agent WHERE project_id = ?1";
-    let names: HashMap<AgentId, String> = tx.rows(names, values![project]).await?.into_iter().collect();
+    let mut names: HashMap<AgentId, String> = tx.rows(names, values![project]).await?.into_iter().collect();
+    let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
+    let asked = messages.into_iter().map(|id| [Value::from(id)]);
+    for (from, to, called) in tx.rows_many::<(AgentId, AgentId, String), 1>(deliveries, asked).await? {
+        *counts.entry((from, to)).or_default() += 1;
+        // Who wrote from another project is none of its agents.
+        names.entry(from).or_insert(called);
+    }
     tx.end_snapshot().await?;
     let name = |agent| names.get(&agent).cloned().unwrap_or_default();
     let counted =

@@ -79,6 +79,7 @@ async fn reservations_and_watches(shop: &Shop, question: &Message) {
     let until = after_seconds(now, 60);
     let watch = NewWatch { agent, channel: String::new(), holder: "w".into(), instead_of: None, since: now, until };
     shop.store.begin_watch(&watch, now).await.unwrap();
+    shop.office.take_role(PROJECT, Claim::of("codex"), "reviewer", None).await.unwrap();
     shop.store.take_on(agent, "", question.id, now).await.unwrap();
     shop.store.finish_run(agent, question.id, &RunOutcome::Failed("exit 1".into()), now).await.unwrap();
 }

@@ -238,3 +238,17 @@ async fn how_much_a_message_matters_and_who_waits_is_told() {
     shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
     assert!(!native.get(&delivery.id).await.unwrap().awaits_ack);
 }
+
+#[tokio::test]
+async fn a_reply_marks_read_what_it_answers_at_both_doors() {
+    for names in [Names::Known, Names::Any] {
+        let shop = crowd().await;
+        let native = Native::new(shop.office.clone(), PROJECT, names, "test").read_by(Some("agent-1"), None);
+        let delivery = native.send("agent-1", Words { ..HELLO }).await.unwrap();
+        native.reply(&delivery.id, Words { from: "agent-1", ..HELLO }).await.unwrap();
+        assert!(
+            native.inbox("agent-1").await.unwrap().is_empty() && native.get(&delivery.id).await.unwrap().read,
+            "{names:?}"
+        );
+    }
+}

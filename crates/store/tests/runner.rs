@@ -1,5 +1,6 @@
 //! The tests of the stores, in one binary.
 
+mod addresses;
 mod beads;
 mod channels;
 mod channels_outside;

@@ -112,6 +112,7 @@ impl Team {
         NewMessage {
             project: self.id(),
             from: self.agent(&draft.from),
+            from_as: None,
             recipients: draft.recipients.into_iter().map(numbered).collect(),
             subject: draft.subject,
             body: draft.body,

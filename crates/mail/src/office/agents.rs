@@ -6,6 +6,7 @@ use crate::error::{Error, check_text};
 use crate::ids::AgentId;
 use crate::projects::Project;
 use crate::responses::{OFFICE_AGENT, is_office_name};
+use crate::roles::{ROLE, RoleName, is_role_address};
 
 /// How many names are generated at most for an agent that came without one.
 const MOST_GENERATED: u64 = 4096;
@@ -69,6 +70,9 @@ impl Office {
         registration: &Registration<'_>,
     ) -> Result<(Agent, String), Error> {
         let known = self.store.agents_named(project.id, &[name.as_str()]).await?.pop();
+        if known.as_ref().is_some_and(|known| known.program == ROLE) {
+            return Err(Error::NameTaken(name.as_str().to_owned()));
+        }
         let shown = self.own_token(known.as_ref(), registration.token).await?;
         let mut profile = registration.profile.clone();
         if known.is_some_and(|known| known.is_person()) {
@@ -125,6 +129,10 @@ impl Office {
         if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
             return Ok(false);
         }
+        if is_role_address(name.as_str()) {
+            self.role(&project, &RoleName::parse(name.as_str())?).await?;
+            return Ok(true);
+        }
         let (now, profile) = (self.clock.now(), Profile::default());
         // If somebody was faster, it is there, too.
         Ok(self.store.register(project.id, &name, &profile, None, Taking::NewOnly, now).await?.is_some())
@@ -161,9 +169,11 @@ fn check_profile(profile: &Profile) -> Result<(), Error> {
     for (what, value) in fields {
         check_text(what, value.as_deref().unwrap_or_default(), LONGEST_FIELD)?;
     }
-    if profile.program.as_deref() == Some(PERSON) {
-        let wanted = format!("the program that you run in, because '{PERSON}' is who writes from the page");
-        return Err(Error::Invalid { what: "program", value: PERSON.to_owned(), wanted });
+    for (word, who) in [(PERSON, "is who writes from the page"), (ROLE, "is where mail to a role waits")] {
+        if profile.program.as_deref() == Some(word) {
+            let wanted = format!("the program that you run in, because '{word}' {who}");
+            return Err(Error::Invalid { what: "program", value: word.to_owned(), wanted });
+        }
     }
     Ok(())
 }

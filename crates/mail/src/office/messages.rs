@@ -2,7 +2,9 @@
 
 mod addressing;
 mod examining;
+mod keeping;
 mod reading;
+mod resolving;
 mod send;
 
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Mes
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
 pub use reading::{Notes, Secret};
+pub use resolving::Resolved;
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.
@@ -132,8 +135,12 @@ impl Office {
         Ok((message, deliveries))
     }
 
+    /// A message of the project, or one that an agent of it sent to another.
     pub(super) async fn known_message(&self, project: &Project, id: MessageId) -> Result<Message, Error> {
-        self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage(id))
+        match self.store.message(project.id, id).await? {
+            Some(message) => Ok(message),
+            None => self.store.message_from(project.id, id).await?.ok_or(Error::UnknownMessage(id)),
+        }
     }
 
     /// What an agent sent, newest first, each with its deliveries.

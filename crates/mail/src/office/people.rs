@@ -109,7 +109,12 @@ impl Office {
 
     /// Refuses if one of these is retired; a project that is not known yet has nobody.
     pub(super) async fn check_none_retired(&self, project_key: &str, names: &[String]) -> Result<(), Error> {
-        check_not_retired(&self.retired_among(project_key, names).await?)
+        let retired = self.retired_among(project_key, names).await?;
+        if retired.is_empty() {
+            return Ok(());
+        }
+        let project = self.project(project_key).await?;
+        self.refuse_retired(&project, &retired).await
     }
 
     /// Takes those out who are retired: for whom nobody named, but who was meant.
@@ -170,12 +175,6 @@ impl Office {
         };
         self.for_person().send(draft).await.is_ok()
     }
-}
-
-/// Refuses if one of these is retired.
-pub(super) fn check_not_retired(agents: &[Known]) -> Result<(), Error> {
-    let retired = |agent: &Known| Some(Error::Retired { name: agent.name.clone(), since: agent.retired_at? });
-    agents.iter().find_map(retired).map_or(Ok(()), Err)
 }
 
 fn taken(name: &AgentName) -> Error {

@@ -50,6 +50,7 @@ pub async fn ask_oddly(store: &Arc<dyn Store>) -> Answers {
 
 fn message(now: Timestamp) -> NewMessage {
     NewMessage {
+        from_as: None,
         project: HOME,
         from: ALICE,
         recipients: vec![(ALICE, "alice".to_owned(), Role::To)],

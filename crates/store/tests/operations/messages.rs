@@ -28,6 +28,7 @@ pub async fn send(
     let message = NewMessage {
         project,
         from,
+        from_as: None,
         recipients: recipients(dice, known, project),
         subject: dice.one(&TEXTS).to_owned(),
         body: dice.one(&TEXTS).to_owned(),

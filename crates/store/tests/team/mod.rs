@@ -47,6 +47,7 @@ impl Team {
         NewMessage {
             project: self.project,
             from: self.agents[from],
+            from_as: None,
             recipients: to.iter().map(|&n| (self.agents[n], format!("agent-{n}"), Role::To)).collect(),
             subject: "Hello".into(),
             body: body.into(),

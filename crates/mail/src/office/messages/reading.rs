@@ -13,6 +13,7 @@ use crate::channels::is_outside;
 use crate::error::{Error, shown};
 use crate::messages::Message;
 use crate::office::{Office, Secrets};
+use crate::roles::is_role_address;
 use crate::work;
 
 /// What its sender should know of a message that was kept.
@@ -108,7 +109,9 @@ impl Office {
     /// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a
     /// person, whom every agent asks in the end.
     fn helps(&self, draft: &Draft<'_>, answered: &Message) -> bool {
-        let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
+        // Whoever answers for a role took it.
+        let is_asked = |name: &String| name == draft.from.name || is_role_address(name);
+        let was_asked = answered.to.iter().chain(&answered.cc).any(is_asked);
         (was_asked || self.is_person) && answered.from != draft.from.name && work::asks(answered)
     }
 

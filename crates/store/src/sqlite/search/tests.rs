@@ -46,6 +46,7 @@ impl Corpus {
         let message = NewMessage {
             project: self.project,
             from: self.senders[sender].1,
+            from_as: None,
             recipients: vec![(self.senders[2].1, "bob".into(), Role::To)],
             subject: subject.into(),
             body: body.into(),
