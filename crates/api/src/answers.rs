@@ -8,6 +8,8 @@ mod deliveries;
 mod messages;
 mod presence;
 mod reservations;
+mod roles;
+mod sent;
 mod threads;
 mod work;
 
@@ -16,12 +18,11 @@ use std::borrow::Cow;
 pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
-pub use messages::{
-    DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, RecipientAnswer, SentAnswer,
-    WarningAnswer,
-};
-pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
+pub use messages::{FollowedAnswer, MarkedAnswer, MessageAnswer, ProblemAnswer, RecipientAnswer};
+pub use presence::{ColleagueAnswer, NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer};
+pub use roles::RoleAnswer;
+pub use sent::{AddressAnswer, BriefAnswer, DeliveryAnswer, Payload, SentAnswer, StandingAnswer, WarningAnswer};
 pub use threads::{
     ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
 };

@@ -36,6 +36,7 @@ mod list_channels;
 mod list_deliveries;
 mod list_projects;
 mod list_reservations;
+mod list_roles;
 mod list_runs;
 mod list_thread_deliveries;
 mod list_work;
@@ -55,6 +56,7 @@ mod read_work;
 mod register_agent;
 mod release_file_reservations;
 mod release_for;
+mod release_role;
 mod renew_file_reservations;
 mod reply_message;
 mod retire_agent;
@@ -65,6 +67,7 @@ mod send_message;
 mod set_presence;
 mod summarize_thread;
 mod take_message;
+mod take_role;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -122,6 +125,7 @@ verbs! {
     list_deliveries::ListDeliveries Unlisted,
     list_projects::ListProjects Unlisted,
     list_reservations::ListReservations Unlisted,
+    list_roles::ListRoles Unlisted,
     list_runs::ListRuns Unlisted,
     list_thread_deliveries::ListThreadDeliveries Unlisted,
     list_work::ListWork Unlisted,
@@ -133,10 +137,12 @@ verbs! {
     read_outbox::ReadOutbox Unlisted,
     read_thread::ReadThread Unlisted,
     read_work::ReadWork Unlisted,
+    release_role::ReleaseRole Unlisted,
     retry_runs::RetryRuns Unlisted,
     send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
     take_message::TakeMessage Unlisted,
+    take_role::TakeRole Unlisted,
     archive_for::ArchiveFor People,
     release_for::ReleaseFor People,
     retire_agent::RetireAgent People,
@@ -167,6 +173,11 @@ pub trait Verb: VerbRequest {
 
     /// Asks the office. Other crates call `Ask::ask`.
     fn run(self, office: &Office) -> impl Future<Output = Result<Self::Answer, Error>> + Send;
+
+    /// The answer for a caller that said who it is, where it is shorter: without what that caller wrote itself.
+    fn brief(_: &Self::Answer) -> Option<answers::BriefAnswer> {
+        None
+    }
 }
 
 /// A verb as other crates ask it. The table of verbs writes this down for each: a future that is boxed here is compiled

@@ -5,10 +5,14 @@ use mail::office::{Registered, Registration};
 use serde_json::Value;
 
 use crate::prelude::*;
+use crate::whois::colleagues;
 use crate::{FetchInbox, FileReservationPaths, GrantedAnswer, details};
 
 /// How much mail a starting session is shown.
 const INBOX: u32 = 10;
+/// What a session should know that begins.
+const HOW_TO: &str = "Write with send_message, to a name, all, person, role:NAME, program:NAME, project:PATH or \
+                      NAME@PROJECT. Reserve files with file_reservation_paths before you edit them.";
 
 declare! {
     /// Starts a session.
@@ -42,6 +46,10 @@ declare! {
         file_reservations: ReservationsAnswer,
         /// Unread mail, newest first.
         inbox: Vec<MessageAnswer>,
+        /// Who else is here: who is awake first, at most 8.
+        colleagues: Vec<ColleagueAnswer>,
+        /// How to write and to reserve.
+        how_to: Word,
     }
 
     /// What became of the paths that a session wanted.
@@ -84,6 +92,8 @@ impl Verb for MacroStartSession {
                 Some(0) => Vec::new(),
                 limit => FetchInbox { limit: limit.or(Some(INBOX)), ..unread(&me, None) }.run(office).await?,
             },
+            colleagues: colleagues(office, &me.project.human_key, Some(&me.agent.name)).await?,
+            how_to: HOW_TO.into(),
             project: ProjectAnswer::new(me.project.clone()),
             agent: RegisteredAnswer::new(me),
         })

@@ -104,7 +104,7 @@ async fn welcome(office: &Office, slug: &str, person: &str) -> Result<String, Er
 /// The names that somebody wrote with commas between them, unless all of it is one name.
 async fn recipients(office: &Office, slug: &str, written: &str) -> Vec<String> {
     let whole = agents::called(written);
-    let whois = || Whois { project_key: slug.to_owned(), agent_name: whole.to_owned() };
+    let whois = || Whois { project_key: slug.to_owned(), agent_name: Some(whole.to_owned()), ..Whois::default() };
     if whole.contains(',') && whois().ask(office).await.is_ok() {
         return vec![whole.to_owned()];
     }
