@@ -22,6 +22,7 @@ mod migrate;
 pub mod nudge;
 mod parse;
 mod problems;
+mod role;
 mod schema;
 mod serve;
 mod stdio;
@@ -74,6 +75,8 @@ enum Command {
     Work(work::Work),
     /// Show who is there: who is awake, since when, and what it is at
     Who(who::Who),
+    /// Take a role, so that mail to it comes to you, and give it back
+    Role(role::Role),
     /// Answer for an agent: run a command for each message that calls it, and post what it prints
     Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
@@ -163,6 +166,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::SendMessage(command) => command.run(settings()?, json),
         Command::Work(command) => command.run(settings()?, json),
         Command::Who(command) => command.run(settings()?, json),
+        Command::Role(command) => command.run(settings()?, json),
         Command::Watch(command) => command.run(settings()?, json),
         Command::Nudge(command) => command.run(settings()?, json),
         Command::Install(command) => command.install(&settings()?, json),

@@ -146,7 +146,7 @@ mod tests {
     async fn a_refusal_keeps_its_code_its_hint_and_what_stands_beside_them() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let whois = Whois { project_key: PROJECT.to_owned(), agent_name: "Ana".to_owned() };
+        let whois = Whois { project_key: PROJECT.to_owned(), agent_name: Some("Ana".to_owned()), ..Whois::default() };
         let refused = post_office.ask(whois).await.unwrap_err();
         assert_eq!(refused.code, "AGENT_NOT_FOUND");
         assert_eq!(refused.to_json()["suggestions"], json!(["Anna"]));

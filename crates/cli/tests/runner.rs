@@ -1,5 +1,6 @@
 //! The tests of the program, in one binary: what a user, an agent and another program see of it.
 
+mod addressed;
 mod answers;
 mod bad_input;
 mod bridge;

@@ -10,6 +10,7 @@ mod filing;
 mod lists;
 mod messages;
 mod receipt;
+mod recipients;
 mod sending;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ use crate::post_office::Refused;
 pub use check::{NAME as CHECK, is_reminder_called};
 use messages::each;
 pub use receipt::warn;
+pub use recipients::Recipients;
 
 const EXAMPLES: &str = "\
 Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient

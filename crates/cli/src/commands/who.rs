@@ -10,6 +10,7 @@ use api::{AgentsAnswer, ListAgents, Time};
 use clap::Args;
 use jiff::Timestamp;
 use mail::agents::{PERSON, signed};
+use mail::roles::ROLE;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -77,8 +78,10 @@ impl WatchedTable for ListAgents {
         let turn = |request: &mut Self, next| request.after = Some(next);
         let (AgentsAnswer { project, mut agents, .. }, has_more) =
             pages::all(post_office, self.clone(), turn, |page| (&mut page.agents, page.next)).await?;
-        // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way.
-        agents.retain(|one| self.agent_name.is_some() || one.agent.retired_ts.is_none());
+        // Whoever was named is told, retired or not; in the list of all, who is retired would only be in the way, and so would the
+        // mailboxes of roles, in which nobody is.
+        let is_there = |one: &PresentAnswer| one.agent.retired_ts.is_none() && one.agent.program != ROLE;
+        agents.retain(|one| self.agent_name.is_some() || is_there(one));
         Ok(ListedAgents { project: project.slug, agents, has_more })
     }
 

@@ -11,6 +11,12 @@ use super::new_mail::Door;
 const LONGEST: usize = 1_200;
 /// How many examples a part has.
 const MOST_EXAMPLES: usize = 3;
+/// The part that names who else is here, and how many it names.
+pub const COLLEAGUES: &str = "Colleagues";
+const MOST_COLLEAGUES: usize = 8;
+/// What is said to whoever has colleagues.
+const HOW_TO_WORK_TOGETHER: &str =
+    "Write to a colleague with send_message; reserve files with file_reservation_paths before you edit them.";
 /// The longest example, in characters.
 const LONGEST_EXAMPLE: usize = 100;
 
@@ -47,9 +53,11 @@ impl DigestPart {
 /// The digest of an agent of a project. Parts with nothing in them are left out.
 pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> String {
     let head = format!("You are {} in the project {}.", fence::line(name), fence::line(project));
-    let head = format!("{head} {}", door.advice());
-    let head = fence::beginning(&head, LONGEST);
     let parts: Vec<&DigestPart> = parts.iter().filter(|part| part.count > 0).collect();
+    let has_colleagues = parts.iter().any(|part| part.title == COLLEAGUES);
+    let together = if has_colleagues { format!(" {HOW_TO_WORK_TOGETHER}") } else { String::new() };
+    let head = format!("{head} {}{together}", door.advice());
+    let head = fence::beginning(&head, LONGEST);
     // A line costs its break too, and the fence has a line of its own.
     let titles: usize = parts.iter().map(|part| fence::cost(&part.head()) + 2).sum();
     let fixed = fence::cost(head) + 2 + fence::frame() + titles;
@@ -60,7 +68,8 @@ pub fn text(name: &str, project: &str, door: Door, parts: &[DigestPart]) -> Stri
     let mut lines = Vec::new();
     for part in parts {
         lines.push(part.head());
-        for example in part.examples.iter().take(MOST_EXAMPLES) {
+        let most = if part.title == COLLEAGUES { MOST_COLLEAGUES } else { MOST_EXAMPLES };
+        for example in part.examples.iter().take(most) {
             let line = format!("- {}", fence::short_line(example, LONGEST_EXAMPLE));
             let cost = fence::cost(&line) + 2;
             if cost <= budget {
@@ -113,6 +122,19 @@ mod tests {
         }
         let told = text(&long, &long, Door::Tools, &parts);
         assert!(fence::cost(&told) <= LONGEST && told.starts_with("You are \"漢"), "{told}");
+    }
+
+    #[test]
+    fn eight_colleagues_and_much_mail_fit_and_no_number_is_lost() {
+        let colleagues =
+            (1..=8).map(|number| format!("GreenDog-{number} (claude-code, awake): the lexer, then the parser"));
+        let parts = [
+            part("Unread", "#41 BlueLake: Which of the parsers do we keep? [urgent, ack required]", 61),
+            DigestPart::of(COLLEAGUES, colleagues.collect()),
+        ];
+        let told = told(&parts);
+        assert!(fence::cost(&told) <= LONGEST && told.contains("Unread: 61"), "{} {told}", fence::cost(&told));
+        assert!(told.contains("GreenDog-8") && told.contains("file_reservation_paths"), "{told}");
     }
 
     #[test]

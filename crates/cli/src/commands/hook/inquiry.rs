@@ -3,7 +3,7 @@
 //! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after
 //! `end_session` the agent is gone. What becomes of the answers is for `events`.
 
-use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
+use api::answers::{ColleagueAnswer, FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
     Actor, Ask, ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork,
     ReadOutbox, RegisterAgent, WaitForMail, Whois,
@@ -11,7 +11,7 @@ use api::{
 use jiff::Timestamp;
 use mail::clock::rfc3339;
 
-use super::digest::DigestPart;
+use super::digest::{self, DigestPart};
 use super::naming;
 use super::new_mail::NewMail;
 use super::session::Kept;
@@ -37,8 +37,8 @@ impl Inquiry<'_> {
     /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
     pub async fn is_known(&self) -> Result<bool, Refused> {
         let Kept { agent, project, .. } = self.me.clone();
-        let about = self.ask(Whois { project_key: project, agent_name: agent }).await?;
-        Ok(about.is_some_and(|about| about.retired_ts.is_none()))
+        let about = self.ask(Whois { project_key: project, agent_name: Some(agent), ..Whois::default() }).await?;
+        Ok(about.and_then(|about| about.agent).is_some_and(|agent| agent.retired_ts.is_none()))
     }
 
     /// Registers the agent, under the name that it has or a new one. Returns who it is now.
@@ -97,7 +97,20 @@ impl Inquiry<'_> {
             self.unacknowledged().await?,
             DigestPart::of("Your reservations", held),
             self.help_wanted().await?,
+            self.colleagues().await?,
         ])
+    }
+
+    /// Who else is here. An older server does not know that question.
+    async fn colleagues(&self) -> Result<DigestPart, Refused> {
+        let Kept { agent, project, .. } = self.me.clone();
+        let request = Whois { project_key: project, sender_name: Some(agent), ..Whois::default() };
+        let found = match self.ask(request).await {
+            Err(refused) if ["SERVER_OUTDATED", "INVALID_ARGUMENT"].contains(&refused.code.as_str()) => None,
+            found => found?,
+        };
+        let colleagues = found.and_then(|found| found.colleagues).unwrap_or_default();
+        Ok(DigestPart::of(digest::COLLEAGUES, colleagues.iter().map(colleague).collect()))
     }
 
     /// The agent's own reservations.
@@ -176,6 +189,14 @@ impl Inquiry<'_> {
             Err(refused) => Err(refused),
         }
     }
+}
+
+/// Such as `BlueLake (claude-code, awake): the parser`.
+fn colleague(one: &ColleagueAnswer) -> String {
+    let ColleagueAnswer { name, program, task, standing, .. } = one;
+    let program = if program.is_empty() { String::new() } else { format!("{program}, ") };
+    let task = if task.is_empty() { String::new() } else { format!(": {task}") };
+    format!("{name} ({program}{standing}){task}")
 }
 
 /// Of each file the conflict that ends last, whichever of its names it is on, told by its first name.
