@@ -13,7 +13,7 @@ mod work;
 
 use std::borrow::Cow;
 
-pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use agents::{AgentAnswer, AliasAnswer, ProjectAnswer, ProjectSumAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
 pub use messages::{
@@ -21,7 +21,7 @@ pub use messages::{
     WarningAnswer,
 };
 pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
-pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer};
+pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer, WaitingAnswer};
 pub use threads::{
     ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
 };

@@ -31,9 +31,11 @@ mod foreign;
 mod health_check;
 mod hold_watch;
 mod leave;
+mod leave_line;
 mod list_agents;
 mod list_channels;
 mod list_deliveries;
+mod list_project_aliases;
 mod list_projects;
 mod list_reservations;
 mod list_runs;
@@ -55,19 +57,25 @@ mod read_work;
 mod register_agent;
 mod release_file_reservations;
 mod release_for;
+mod remove_project_alias;
 mod renew_file_reservations;
 mod reply_message;
 mod retire_agent;
 mod retry_runs;
+mod revoke_tokens;
 mod search_messages;
 mod send_mail;
 mod send_message;
 mod set_presence;
+mod set_project_alias;
+mod stand_in_line;
+mod sum_projects;
 mod summarize_thread;
 mod take_message;
 #[cfg(test)]
 mod tests;
 mod time;
+mod unarchive_delivery;
 mod wait_for_mail;
 mod welcome_person;
 mod whois;
@@ -117,9 +125,11 @@ verbs! {
     finish_run::FinishRun Unlisted,
     hold_watch::HoldWatch Unlisted,
     leave::Leave Unlisted,
+    leave_line::LeaveLine Unlisted,
     list_agents::ListAgents Unlisted,
     list_channels::ListChannels Unlisted,
     list_deliveries::ListDeliveries Unlisted,
+    list_project_aliases::ListProjectAliases Unlisted,
     list_projects::ListProjects Unlisted,
     list_reservations::ListReservations Unlisted,
     list_runs::ListRuns Unlisted,
@@ -133,10 +143,16 @@ verbs! {
     read_outbox::ReadOutbox Unlisted,
     read_thread::ReadThread Unlisted,
     read_work::ReadWork Unlisted,
+    remove_project_alias::RemoveProjectAlias Unlisted,
     retry_runs::RetryRuns Unlisted,
+    revoke_tokens::RevokeTokens Unlisted,
     send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
+    set_project_alias::SetProjectAlias Unlisted,
+    stand_in_line::StandInLine Unlisted,
+    sum_projects::SumProjects Unlisted,
     take_message::TakeMessage Unlisted,
+    unarchive_delivery::UnarchiveDelivery Unlisted,
     archive_for::ArchiveFor People,
     release_for::ReleaseFor People,
     retire_agent::RetireAgent People,

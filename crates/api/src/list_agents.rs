@@ -38,6 +38,6 @@ impl Verb for ListAgents {
         let next = next(&present, limit, |one| one.agent.id.0).filter(|_| self.agent_name.is_none());
         let now = office.now();
         let agents = present.into_iter().map(|one| PresentAnswer::new(one.shown(now), one)).collect();
-        Ok(AgentsAnswer { project: ProjectAnswer::new(project), agents, next })
+        Ok(AgentsAnswer { project: ProjectAnswer::new(project.into()), agents, next })
     }
 }

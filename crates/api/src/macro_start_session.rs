@@ -2,6 +2,7 @@
 
 use mail::agents::Profile;
 use mail::office::{Registered, Registration};
+use mail::projects::Named;
 use serde_json::Value;
 
 use crate::prelude::*;
@@ -69,9 +70,11 @@ impl Verb for MacroStartSession {
             profile: Profile { program: self.program, model: self.model, task_description: self.task_description },
             token: self.registration_token.as_deref(),
         };
-        let me = office.register(registration).await?;
+        let mut me = office.register(registration).await?;
+        // Said of the project, and not of the agent as well.
+        let named = Named { project: me.project.clone(), place: me.place.take() };
         let wanted = FileReservationPaths {
-            project_key: me.project.human_key.clone(),
+            project_key: self.project_key,
             agent_name: me.agent.name.clone(),
             registration_token: Some(me.token.clone()),
             paths: self.reserve_paths,
@@ -84,7 +87,7 @@ impl Verb for MacroStartSession {
                 Some(0) => Vec::new(),
                 limit => FetchInbox { limit: limit.or(Some(INBOX)), ..unread(&me, None) }.run(office).await?,
             },
-            project: ProjectAnswer::new(me.project.clone()),
+            project: ProjectAnswer::new(named),
             agent: RegisteredAnswer::new(me),
         })
     }

@@ -137,6 +137,17 @@ pub enum Taking {
     Over,
 }
 
+/// What became of an agent's tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revoked {
+    /// How many are worth nothing any more.
+    pub revoked: u64,
+    /// How many are left, the new one counted.
+    pub left: u64,
+    /// Whether there is a new one, because none would have been left.
+    pub is_replaced: bool,
+}
+
 /// What keeps agents.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
@@ -173,6 +184,16 @@ pub trait AgentStore: Send + Sync {
 
     /// The hashes of the tokens that prove this agent's name, newest first.
     async fn token_hashes(&self, agent: AgentId) -> Stored<Vec<TokenHash>>;
+
+    /// Forgets those of an agent's tokens that are in `which`, or all of them. If none would be left, `instead` is remembered:
+    /// a name without a token would belong to whoever asks for it first.
+    async fn revoke_tokens(
+        &self,
+        agent: AgentId,
+        which: Option<&[TokenHash]>,
+        instead: TokenHash,
+        now: Timestamp,
+    ) -> Stored<Revoked>;
 }
 
 const ADJECTIVES: [&str; 32] = [

@@ -32,6 +32,7 @@ pub mod responses;
 pub mod retiring;
 pub mod search;
 pub mod threads;
+pub mod tokens;
 pub mod transfer;
 pub mod waiting;
 pub mod watches;

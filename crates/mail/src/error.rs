@@ -28,6 +28,16 @@ pub enum Error {
         /// Projects that may have been meant.
         near: Vec<String>,
     },
+    /// A path whose own project has mail, which would be out of sight.
+    #[error("'{path}' is a project of its own ('{slug}') with {messages} message{}", if *.messages == 1 { "" } else { "s" })]
+    HasMail {
+        /// The path.
+        path: String,
+        /// The slug of its project.
+        slug: String,
+        /// How much mail there is.
+        messages: u64,
+    },
     /// No such agent in the project; `near` are like names.
     #[error("Agent '{name}' not found")]
     UnknownAgent {
@@ -195,6 +205,7 @@ impl Error {
         match self {
             Self::InvalidProjectKey { .. } => "INVALID_PROJECT_KEY",
             Self::UnknownProject { .. } => "PROJECT_NOT_FOUND",
+            Self::HasMail { .. } => "PROJECT_HAS_MAIL",
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
             Self::Retired { .. } => "AGENT_RETIRED",
             Self::NameTaken { .. } => "NAME_TAKEN",

@@ -11,6 +11,7 @@ mod messages;
 mod overview;
 mod people;
 mod presence;
+mod projects;
 mod reservations;
 mod threads;
 mod watches;
@@ -23,10 +24,10 @@ use crate::Store;
 use crate::agents::{Agent, TokenHash};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::ids::{AgentId, ProjectId};
+use crate::ids::AgentId;
 use crate::messages::Vouched;
 use crate::nearest::nearest;
-use crate::projects::{Project, ProjectKey};
+use crate::projects::{KeyedBy, Project, WorkTrees};
 use crate::responses::is_office_name;
 use crate::wake::Wake;
 
@@ -38,7 +39,7 @@ pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
-pub use reservations::{MOST_PATHS, Renewal, ReserveRequest, Which};
+pub use reservations::{InLine, MOST_PATHS, Renewal, ReserveRequest, Waiting, Which};
 pub use threads::{Found, SearchRequest, ThreadPage, ThreadRequest};
 pub use watches::Watcher;
 pub use work::{WorkPage, WorkRequest, WorkStory};
@@ -87,6 +88,8 @@ pub struct Rules {
     pub secrets: Secrets,
     /// How long a worker who asks for help may wait before that is overdue.
     pub help_overdue: Duration,
+    /// What a repository is known by, whose project is new.
+    pub keyed_by: KeyedBy,
 }
 
 impl Default for Rules {
@@ -96,6 +99,7 @@ impl Default for Rules {
             identity: Identity::Claimed,
             secrets: Secrets::Warn,
             help_overdue: Duration::from_secs(15 * 60),
+            keyed_by: KeyedBy::Path,
         }
     }
 }
@@ -140,6 +144,8 @@ pub struct Office {
     rules: Rules,
     directory: Arc<Directory>,
     noted: Arc<Noted>,
+    /// Who can see what lies around a path; where nobody can, every path is a project of its own.
+    trees: Option<Arc<dyn WorkTrees>>,
     /// Whether it is a person who asks.
     is_person: bool,
 }
@@ -153,7 +159,13 @@ impl Office {
         chance: Arc<dyn Chance>,
         rules: Rules,
     ) -> Self {
-        Self { store, clock, wake, chance, rules, directory: Arc::default(), noted: Arc::default(), is_person: false }
+        let (directory, noted) = Default::default();
+        Self { store, clock, wake, chance, rules, directory, noted, trees: None, is_person: false }
+    }
+
+    /// The same office, which has somebody who can see what lies around a path.
+    pub fn seeing(self, trees: Arc<dyn WorkTrees>) -> Self {
+        Self { trees: Some(trees), ..self }
     }
 
     /// The store behind the office, for those who only read.
@@ -184,46 +196,6 @@ impl Office {
     /// Succeeds when mail can be taken and read.
     pub async fn check_ready(&self) -> Result<(), Error> {
         Ok(self.store.check_ready().await?)
-    }
-
-    /// The project that `key` names.
-    pub async fn project(&self, key: &str) -> Result<Project, Error> {
-        if let Some(project) = self.directory.project(key) {
-            return Ok(project);
-        }
-        let parsed = ProjectKey::parse(key)?;
-        if let Some(project) = self.store.project(&parsed).await? {
-            self.directory.learn_project(key, &project);
-            return Ok(project);
-        }
-        let known = self.store.projects(None, NEAR_MISS_POOL).await?;
-        let names = known.iter().map(|project| match parsed {
-            ProjectKey::Path(_) => project.human_key.as_str(),
-            ProjectKey::Slug(_) => project.slug.as_str(),
-        });
-        Err(Error::UnknownProject { key: crate::error::shown(key), near: near_misses(parsed.as_str(), names) })
-    }
-
-    /// Makes sure that a project exists. Only an absolute path can make one.
-    pub async fn ensure_project(&self, human_key: &str) -> Result<Project, Error> {
-        let key = ProjectKey::parse_path(human_key)?;
-        if let Some(project) = self.store.project(&key).await? {
-            return Ok(project);
-        }
-        Ok(self.store.ensure_project(key.as_str(), self.clock.now()).await?)
-    }
-
-    /// The project of a path, made if it is new, or of a slug that exists.
-    async fn project_or_new(&self, key: &str) -> Result<Project, Error> {
-        match ProjectKey::parse(key)? {
-            ProjectKey::Path(path) => self.ensure_project(&path).await,
-            ProjectKey::Slug(_) => self.project(key).await,
-        }
-    }
-
-    /// A page of all projects, in the order they were made.
-    pub async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, Error> {
-        Ok(self.store.projects(after, limit).await?)
     }
 
     /// The agents of those names, in that order.

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 pub use crate::mailboxes::Count;
-use crate::messages::{OpenKey, WhenOpen};
+use crate::messages::{Importance, OpenKey, WhenOpen};
 
 /// One recipient's delivery of a message, as a provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -209,5 +209,15 @@ pub trait Provider: Send + Sync {
     async fn count(&self, recipient: &str) -> Result<Count, ProviderError> {
         let open = self.all(recipient).await?;
         Ok(Count { total: open.len(), unread: open.iter().filter(|delivery| !delivery.read).count() })
+    }
+}
+
+/// One is the most urgent; what is as most mail has no number.
+fn priority(importance: Importance) -> Option<i64> {
+    match importance {
+        Importance::Urgent => Some(1),
+        Importance::High => Some(2),
+        Importance::Normal => None,
+        Importance::Low => Some(4),
     }
 }

@@ -48,6 +48,7 @@ fn agents_step(error: &Error) -> &'static str {
         }
         Error::UnknownProject { .. } => "Call ensure_project first.",
         Error::UnknownAgent { .. } => "Call register_agent first.",
+        Error::HasMail { .. } => "Leave it a project of its own, or pass anyway: true; its mail then goes by its slug.",
         Error::Retired { .. } => "Write to another agent; it comes back when it registers again.",
         Error::NameTaken { .. } => "Choose another name for yourself.",
         Error::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",

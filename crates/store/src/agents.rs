@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
+use mail::agents::{Agent, AgentName, AgentStore, Profile, Revoked, Taking, TokenHash};
 
 use crate::prelude::*;
 use crate::reservations;
@@ -85,6 +85,18 @@ impl AgentStore for Engine {
         let sql = "SELECT hash FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC";
         self.read("find tokens", async |tx| tx.rows(sql, values![agent]).await).await
     }
+
+    async fn revoke_tokens(
+        &self,
+        agent: AgentId,
+        which: Option<&[TokenHash]>,
+        instead: TokenHash,
+        now: Timestamp,
+    ) -> Stored<Revoked> {
+        let which = which.map(<[TokenHash]>::to_vec);
+        let revoking = in_job!(|tx| revoke(tx, agent, which.as_deref(), &instead, now).await);
+        self.write("revoke tokens", Home::Agent(agent), revoking).await
+    }
 }
 
 async fn may_take(tx: &mut Tx<'_>, project: ProjectId, name: &str, taking: Taking) -> Outcome<bool> {
@@ -143,6 +155,32 @@ async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Times
     let sql = "DELETE FROM agent_token WHERE agent_id = ?1 AND id <=
                    (SELECT id FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET 16)";
     tx.execute(sql, values![agent]).await.map(drop)
+}
+
+async fn revoke(
+    tx: &mut Tx<'_>,
+    agent: AgentId,
+    which: Option<&[TokenHash]>,
+    instead: &TokenHash,
+    now: Timestamp,
+) -> Outcome<Revoked> {
+    let revoked = match which {
+        None => tx.execute("DELETE FROM agent_token WHERE agent_id = ?1", values![agent]).await?,
+        Some(hashes) => {
+            let mut revoked = 0;
+            for hash in hashes {
+                let sql = "DELETE FROM agent_token WHERE agent_id = ?1 AND hash = ?2";
+                revoked += tx.execute(sql, values![agent, hash.as_bytes()]).await?;
+            }
+            revoked
+        }
+    };
+    let left: u64 = tx.only("SELECT count(*) FROM agent_token WHERE agent_id = ?1", values![agent]).await?;
+    let is_replaced = left == 0 && tx.exists("SELECT 1 FROM agent WHERE id = ?1", values![agent]).await?;
+    if is_replaced {
+        remember(tx, agent, instead, now).await?;
+    }
+    Ok(Revoked { revoked: revoked as u64, left: left + u64::from(is_replaced), is_replaced })
 }
 
 from_row! {

@@ -56,6 +56,7 @@ use moving::{Table, table};
 const SHARED_STEPS: &[migration::Migration] = &[
     ("open_keys", include_str!("../migrations/shared/0001_open_keys.sql")),
     ("json_mail", include_str!("../migrations/shared/0002_json_mail.sql")),
+    ("project_alias", include_str!("../migrations/shared/0003_project_alias.sql")),
 ];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
@@ -64,6 +65,7 @@ const SHARED_STEPS: &[migration::Migration] = &[
 pub const TABLES: &[Table] = &[
     table("office", 1, "id"),
     table("project", 1, "id, slug, human_key, created_at, next_seq, last_message_at, lease_version, acks"),
+    table("project_alias", 1, "path, project_id, created_at"),
     table("agent", 1, "id, project_id, name, program, model, task_description, registered_at, last_active_at, \
         retired_at"),
     table("agent_token", 1, "id, agent_id, hash, created_at"),

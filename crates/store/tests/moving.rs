@@ -31,6 +31,7 @@ async fn everything() -> Shop {
     let office = &shop.office;
     office.register(named(Some("GreenDog"), None)).await.unwrap();
     office.ensure_project("/projects/öther").await.unwrap();
+    office.set_alias("/projects/änother", "/projects/öther", false).await.unwrap();
     let question =
         office.send(draft_of("claude", "[bd-1] PROGRESS: parser", LONG, Some("key'\\1"))).await.unwrap().message;
     office.reply(reply("agent-1", &question)).await.unwrap();

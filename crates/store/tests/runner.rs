@@ -18,6 +18,7 @@ mod overview;
 mod people;
 mod postgres_trouble;
 mod presence;
+mod projects;
 mod retiring;
 mod shop;
 mod stand_in;

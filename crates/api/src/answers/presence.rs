@@ -17,6 +17,8 @@ declare! {
         last_mail_ts[if_any]: Option<Time> = present.last_mail_at.map(Time),
         /// How many files or patterns it has reserved now.
         reservations: u64 = present.reservations,
+        /// How many messages it has not read; more than 1000 are not counted.
+        unread: u64 = present.unread,
     }
 
     /// Whether an agent is there.

@@ -1,10 +1,10 @@
 //! Agents: registering, and looking them up.
 
-use super::{Identity, Office};
-use crate::agents::{Agent, AgentName, PERSON, Profile, Taking, TokenHash, assigned_name};
+use super::{Claim, Identity, Office};
+use crate::agents::{Agent, AgentName, PERSON, Profile, Revoked, Taking, TokenHash, assigned_name};
 use crate::error::{Error, check_text};
 use crate::ids::AgentId;
-use crate::projects::Project;
+use crate::projects::{Named, Place, Project};
 use crate::responses::{OFFICE_AGENT, is_office_name};
 
 /// How many names are generated at most for an agent that came without one.
@@ -32,6 +32,8 @@ pub struct Registration<'a> {
 pub struct Registered {
     /// The project it is in.
     pub project: Project,
+    /// Where in the project the folder is that was named, if the project was made for another.
+    pub place: Option<Place>,
     /// The agent.
     pub agent: Agent,
     /// What proves its name: the token it showed, or a new one.
@@ -49,17 +51,17 @@ impl Office {
         if let Some(name) = wanted.as_ref().filter(|name| is_office_name(name.as_str())) {
             return Err(Error::NameTaken(name.as_str().to_owned()));
         }
-        let project = if registration.make_project {
+        let Named { project, place } = if registration.make_project {
             self.project_or_new(registration.project_key).await?
         } else {
-            self.project(registration.project_key).await?
+            self.named(registration.project_key).await?
         };
         let (agent, token) = match wanted {
             Some(name) => self.register_as(&project, &name, &registration).await?,
             None => self.register_generated(&project, &registration.profile).await?,
         };
         self.sign_of_life(project.id, agent.id);
-        Ok(Registered { project, agent, token })
+        Ok(Registered { project, place, agent, token })
     }
 
     async fn register_as(
@@ -111,6 +113,23 @@ impl Office {
         Ok(is_own.then_some(token))
     }
 
+    /// Makes tokens of an agent worth nothing: those that are named, or all of them. What became of them, and the new one if none
+    /// would have been left.
+    pub async fn revoke_tokens(
+        &self,
+        project_key: &str,
+        claim: Claim<'_>,
+        tokens: Option<&[String]>,
+    ) -> Result<(Revoked, Option<String>), Error> {
+        let (_, agent, _) = self.acting(project_key, claim).await?;
+        let which: Option<Vec<TokenHash>> =
+            tokens.map(|tokens| tokens.iter().map(|token| TokenHash::of(token)).collect());
+        let token = self.chance.token();
+        let revoked =
+            self.store.revoke_tokens(agent.id, which.as_deref(), TokenHash::of(&token), self.clock.now()).await?;
+        Ok((revoked, revoked.is_replaced.then_some(token)))
+    }
+
     pub(super) fn new_token(&self) -> (String, Option<TokenHash>) {
         let token = self.chance.token();
         let hash = TokenHash::of(&token);
@@ -121,7 +140,7 @@ impl Office {
     /// be proved, it belongs to whoever registers the name first. Whether it is new.
     pub async fn ensure_mailbox(&self, project_key: &str, name: &str) -> Result<bool, Error> {
         let name = AgentName::parse(name)?;
-        let project = self.project_or_new(project_key).await?;
+        let project = self.project_or_new(project_key).await?.project;
         if !self.store.agents_named(project.id, &[name.as_str()]).await?.is_empty() {
             return Ok(false);
         }

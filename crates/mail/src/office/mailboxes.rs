@@ -61,6 +61,13 @@ impl Office {
         self.tell_moved(&project, &agent, id, is_new).await
     }
 
+    /// Brings the agent's delivery back that was archived; whether this call did it.
+    pub async fn unarchive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        let is_new = self.store.bring_back(agent.id, id, agent.id, self.clock.now()).await?;
+        self.tell_moved(&project, &agent, id, is_new).await
+    }
+
     /// Wakes whoever waits for the mail of an agent whose delivery was archived or brought back; whether it was.
     pub(super) async fn tell_moved(
         &self,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::{Count, Provider, ProviderDelivery, ProviderError, Words};
+use super::{Count, Provider, ProviderDelivery, ProviderError, Words, priority};
 use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{DeliveredMessage, DeliveryId, open_to_all, place_of};
-use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
+use crate::messages::{DeliveryState, Mark, Message, PAGE_BYTES};
 use crate::office::{Claim, DeliveriesRequest, Draft, Office, ReplyDraft, ThreadRequest};
 
 /// How many deliveries are read at once.
@@ -111,6 +111,13 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
             return Ok(deliveries);
         }
         Ok(Vec::new())
+    }
+
+    /// Brings a delivery back that was archived; whether this call did it.
+    pub async fn unarchive(&self, id: &str) -> Result<bool, ProviderError> {
+        let delivered = self.delivery_to_act_on(id).await?;
+        let claim = self.claim(&delivered.recipient);
+        Ok(self.office.unarchive(&self.project_key, claim, delivered.message.id).await?)
     }
 
     async fn delivery_in_thread(&self, message: Message) -> Result<DeliveredMessage, ProviderError> {
@@ -386,14 +393,4 @@ fn parsed(id: &str) -> Result<DeliveryId, ProviderError> {
 /// Whether the error is that somebody, or the whole project, is not there yet.
 fn is_nobody(error: &Error) -> bool {
     matches!(error, Error::UnknownAgent { .. } | Error::UnknownProject { .. })
-}
-
-/// One is the most urgent; what is as most mail has no number.
-fn priority(importance: Importance) -> Option<i64> {
-    match importance {
-        Importance::Urgent => Some(1),
-        Importance::High => Some(2),
-        Importance::Normal => None,
-        Importance::Low => Some(4),
-    }
 }

@@ -140,6 +140,17 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
     if dice.roll(60) == 0 {
         return told(store.retire(project, agent, known.someone(dice).id, now).await);
     }
+    if dice.roll(60) == 0 {
+        return match dice.maybe() {
+            true => told(store.remove_alias(dice.one(&PROJECTS)).await),
+            false => told(store.set_alias(dice.one(&PROJECTS), project, now).await),
+        };
+    }
+    if dice.roll(60) == 0 {
+        let which = [TokenHash::from_bytes([dice.roll(5) as u8; 32])];
+        let which = dice.maybe().then_some(&which[..]);
+        return told(store.revoke_tokens(agent, which, TokenHash::from_bytes([9; 32]), now).await);
+    }
     let message = known.some_message(dice);
     match dice.roll(30) {
         0..=6 => messages::send(dice, store, known, (project, agent), now).await,

@@ -66,7 +66,7 @@ impl Office {
         check_text("document", arrival.document, longest)?;
         let channel = ChannelName::parse(arrival.channel)?;
         let arrival = Arrival { channel: channel.as_str(), ..arrival };
-        let project = self.project_or_new(arrival.project_key).await?;
+        let project = self.project_or_new(arrival.project_key).await?.project;
         let mark = OfficeMark::of(arrival.said);
         if let Some(own) = self.own_post(&project, &channel, mark.as_ref()).await? {
             if arrival.door == FOLDER {
