@@ -5,6 +5,7 @@
 //! that somebody cloned must not name the server, the token or the identity.
 
 mod checks;
+mod projects;
 mod provider;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 use server::Profile;
 use store::Location;
 
+pub use projects::{By, Projects, names_remotes};
 pub use provider::{Mail, MailProvider};
 
 /// The name of the file in the home folder.
@@ -190,6 +192,9 @@ pub struct SettingsFile {
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
+    /// What projects are known by.
+    #[serde(default)]
+    pub projects: Projects,
     /// The NATS server that events go to, and foreign messages come from.
     pub nats: Option<Nats>,
 }
@@ -223,6 +228,7 @@ impl Config {
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
+        config.note_who_sees_folders();
         Ok(config)
     }
 

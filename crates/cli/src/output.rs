@@ -76,6 +76,13 @@ pub fn print(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Asks a person at a terminal something; the answer comes behind it.
+pub fn ask(question: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    write!(stdout, "{question}")?;
+    stdout.flush()
+}
+
 /// Tells a person what is going on. Programs do not want to know.
 pub fn note(text: &str) {
     // There is nobody left to tell that this failed.

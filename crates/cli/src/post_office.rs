@@ -12,6 +12,7 @@ mod join;
 pub mod message;
 pub mod pages;
 mod project;
+mod trees;
 mod watch;
 
 use std::ops::Deref;
@@ -25,7 +26,8 @@ use crate::config::Config;
 pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
-pub use project::{InProject, Tree};
+pub use project::InProject;
+pub use trees::{OnDisk, Tree, real};
 pub use watch::{Watch, resource};
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.

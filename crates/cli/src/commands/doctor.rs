@@ -21,6 +21,7 @@ use store::ownership::{Owner, current_owner};
 use store::postgres_upkeep::Condition;
 use store::{Engine, Location, upkeep};
 
+use super::guard::record::{self, GuardRecord};
 use super::{small_runtime, within};
 use crate::client::Client;
 use crate::config::{Config, endpoint_of};
@@ -85,6 +86,7 @@ impl Doctor {
         let mut examined = Examined { bytes, owner, ..Examined::default() };
         examined.look_for_server(config)?;
         examined.look_at_provider(config);
+        examined.look_at_guards(config);
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
             Location::Postgres(url) => examined.look_at_database(url)?,
@@ -136,6 +138,13 @@ impl Examined {
             self.find(what, "Run chmod 600 on it.");
         }
         true
+    }
+
+    /// Looks whether the guards that were installed are still there.
+    fn look_at_guards(&mut self, config: &Config) {
+        for (what, todo) in record::all(&config.home).iter().filter_map(GuardRecord::complaint) {
+            self.find(what, todo);
+        }
     }
 
     fn count(&mut self, location: &Location) -> anyhow::Result<()> {

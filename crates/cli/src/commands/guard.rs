@@ -3,8 +3,12 @@
 //! The guard is advice and no lock. Whatever goes wrong while it looks, the commit goes on, with one line that says why
 //! nobody looked. Nothing here changes mail or reservations.
 
+mod framework;
 mod hook;
+mod installing;
+pub mod record;
 mod repository;
+mod yaml;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +29,6 @@ use crate::identity::Acting;
 use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen, text};
 use crate::post_office::{self, InProject};
-use hook::Installed;
 use repository::Repository;
 
 const TABLE: Layout<4> = Layout {
@@ -45,8 +48,13 @@ The guard is advice: when the post office cannot be asked, the commit goes on. T
 
 Examples:
   postrider guard install                  in a repository: every commit is looked at from now on
+  postrider guard install --yes            the same with lefthook or pre-commit, whose configuration is changed
   postrider guard check --as GreenDog      what a commit of what is staged now would be told
   postrider guard uninstall                puts back what was there before";
+
+const INSTALLED_ELSEWHERE: &str = "\
+Where lefthook or pre-commit wrote the hook, the guard goes into their configuration instead, once you have seen the diff
+and said yes: they would write the hook anew.";
 
 /// Refuse commits of files that another agent has reserved.
 #[derive(Args, Debug)]
@@ -59,10 +67,14 @@ pub struct Guard {
 #[derive(Subcommand, Debug)]
 enum More {
     /// Put the guard before every commit; a hook that is there runs after it
+    #[command(after_help = INSTALLED_ELSEWHERE)]
     Install {
         /// Also into a folder of hooks that other repositories use too
         #[arg(long)]
         force: bool,
+        /// Change the configuration of lefthook or pre-commit without a question
+        #[arg(long)]
+        yes: bool,
     },
     /// Take the guard away; the hook that was there is as before
     Uninstall,
@@ -83,8 +95,8 @@ impl Guard {
     /// Does it; exit code 1 when a commit should not be made.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         match self.command {
-            More::Install { force } => install(force, as_json),
-            More::Uninstall => uninstall(as_json),
+            More::Install { force, yes } => installing::install(&config.home, force, yes, as_json),
+            More::Uninstall => installing::uninstall(&config.home, as_json),
             More::Check(check) => Ok(check.run(config, as_json)),
         }
     }
@@ -97,38 +109,6 @@ impl Guard {
 
 fn here() -> anyhow::Result<Repository> {
     Repository::around(&std::env::current_dir().context("there is no current folder")?)
-}
-
-fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let hooks = here()?.hooks()?;
-    if hooks.is_shared && !force {
-        bail!(
-            "core.hooksPath is '{}', which is outside of this repository, so a hook there is for other repositories too; \
-             pass --force to install the guard for all of them",
-            hooks.folder.display()
-        );
-    }
-    let installed = hook::install(&hooks.folder)?;
-    let hook = hooks.folder.join(hook::NAME);
-    let answer = json!({ "hook": hook, "changed": installed != Installed::Before });
-    output::done(as_json, &answer, || {
-        let hook = text::unbroken(&hook.display().to_string());
-        match installed {
-            Installed::Before => format!("The guard was there before: {hook}"),
-            Installed::Alone => format!("The guard looks at every commit now: {hook}"),
-            Installed::BesideAnother => {
-                format!("The guard looks at every commit now: {hook}\nThe hook that was there runs after it.")
-            }
-        }
-    })
-}
-
-fn uninstall(as_json: bool) -> anyhow::Result<ExitCode> {
-    let folder = here()?.hooks()?.folder;
-    let is_changed = hook::uninstall(&folder)?;
-    let answer = json!({ "hook": folder.join(hook::NAME), "changed": is_changed });
-    let said = if is_changed { "The guard is gone." } else { "There is no guard here." };
-    output::done(as_json, &answer, || said.to_owned())
 }
 
 impl Check {
@@ -144,7 +124,7 @@ impl Check {
         // A commit that may be made is not talked about.
         if !found.is_empty() || as_json {
             output::answer(as_json, &json!({ "agent": agent, "conflicts": found }), || {
-                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout())
+                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout().uncut())
             });
         }
         match (found.is_empty(), self.hook) {

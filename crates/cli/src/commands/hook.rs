@@ -38,7 +38,7 @@ use events::Happening;
 use input::Input;
 use marks::Marks;
 use naming::Names;
-pub use paths::real;
+pub use paths::within;
 use session::{Kept, Session};
 
 /// What is said below the help of the options.

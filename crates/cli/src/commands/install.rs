@@ -5,11 +5,11 @@
 
 mod configuration;
 mod entries;
-mod files;
+pub(crate) mod files;
 mod json;
 mod own_program;
 mod receipt;
-mod report;
+pub(crate) mod report;
 mod toml;
 
 use std::path::Path;

@@ -44,8 +44,8 @@ impl Inquiry<'_> {
     /// Registers the agent, under the name that it has or a new one. Returns who it is now.
     pub async fn register(&self, program: &str, model: &str) -> Result<Kept, Refused> {
         let Kept { agent, token, project } = self.me.clone();
-        // Only a path can become a project; a slug names one that is there.
-        if project.starts_with('/') {
+        // A path or the URL of a repository can become a project; a slug names one that is there.
+        if project.starts_with('/') || project.contains("://") {
             self.post_office.ask(EnsureProject { human_key: project.clone() }).await?;
         }
         let said = |text: String| Some(text).filter(|text| !text.is_empty());
