@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 pub mod exec_mail;
 mod given;
+mod globs;
 mod guard;
 mod hook;
 mod in_name;
@@ -22,9 +23,15 @@ mod migrate;
 pub mod nudge;
 mod parse;
 mod problems;
+mod project;
+mod projects;
+mod release;
+mod reservations;
+mod reserve;
 mod schema;
 mod serve;
 mod stdio;
+mod token;
 mod transfer;
 mod validate;
 mod watch;
@@ -74,6 +81,18 @@ enum Command {
     Work(work::Work),
     /// Show who is there: who is awake, since when, and what it is at
     Who(who::Who),
+    /// Reserve files, so that others keep out of them
+    Reserve(reserve::Reserve),
+    /// Give back what you reserved
+    Release(release::Release),
+    /// Show which files are reserved: by whom, until when, and who waits
+    Reservations(reservations::Reservations),
+    /// Show every project: its path, its agents and its mail
+    Projects(projects::Projects),
+    /// Name other paths of a project: another clone, or where it is on another machine
+    Project(project::OtherPaths),
+    /// Look after the registration tokens of an agent
+    Token(token::AgentTokens),
     /// Answer for an agent: run a command for each message that calls it, and post what it prints
     Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
@@ -163,6 +182,12 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::SendMessage(command) => command.run(settings()?, json),
         Command::Work(command) => command.run(settings()?, json),
         Command::Who(command) => command.run(settings()?, json),
+        Command::Reserve(command) => command.run(settings()?, json),
+        Command::Release(command) => command.run(settings()?, json),
+        Command::Reservations(command) => command.run(settings()?, json),
+        Command::Projects(command) => command.run(settings()?, json),
+        Command::Project(command) => command.run(settings()?, json),
+        Command::Token(command) => command.run(settings()?, json),
         Command::Watch(command) => command.run(settings()?, json),
         Command::Nudge(command) => command.run(settings()?, json),
         Command::Install(command) => command.install(&settings()?, json),

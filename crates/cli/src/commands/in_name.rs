@@ -1,8 +1,9 @@
 //! Requests that are made in an agent's name.
 
 use api::{
-    AcknowledgeMessage, Actor, EndSession, FetchInbox, Leave, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage,
-    SendMail, SendMessage, SetPresence, WaitForMail,
+    AcknowledgeMessage, Actor, EndSession, FetchInbox, FileReservationPaths, Leave, LeaveLine, MarkMessageRead,
+    PostToChannel, ReadOutbox, ReleaseFileReservations, ReplyMessage, RevokeTokens, SendMail, SendMessage, SetPresence,
+    StandInLine, WaitForMail,
 };
 
 /// A request that says who makes it, and in which project.
@@ -25,4 +26,5 @@ macro_rules! in_name {
 }
 
 in_name!(agent_name: AcknowledgeMessage, EndSession, FetchInbox, Leave, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
+in_name!(agent_name: FileReservationPaths, LeaveLine, ReleaseFileReservations, RevokeTokens, StandInLine);
 in_name!(sender_name: PostToChannel, ReplyMessage, SendMail, SendMessage);

@@ -87,6 +87,9 @@ enum Verb {
     #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...\n       \
                                 postrider mail archive [OPTIONS] --from <NAME>", after_help = messages::ARCHIVE_EXAMPLES)]
     Archive(filing::Filing),
+    /// Bring back messages that were put away
+    #[command(override_usage = "postrider mail unarchive [OPTIONS] <ID>...", after_help = messages::UNARCHIVE_EXAMPLE)]
+    Unarchive(Ids),
     /// Put messages away, the same as archive: nothing is destroyed
     #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]
     Delete(filing::Filing),
@@ -211,6 +214,7 @@ impl Verb {
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
             Self::Archive(filing) => filing.run(visit, "archived", async |id| provider.archive(id).await).await,
+            Self::Unarchive(Ids { ids }) => messages::unarchive(visit, ids).await,
             Self::Delete(filing) => filing.run(visit, "deleted", async |id| provider.delete(id).await).await,
             Self::MarkRead(Ids { ids }) => {
                 each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await

@@ -16,7 +16,7 @@ pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
         "ALREADY_ARCHIVED" => "Nothing is left to do: it can still be read by its id.",
         "BUSY" => "Nothing was changed. Try again in a moment.",
         "FILE_RESERVATION_CIRCLE" => "Release what others wait for, then ask again.",
-        "FILE_RESERVATION_CONFLICT" => "Wait, ask the holder, or reserve fewer paths.",
+        "FILE_RESERVATION_CONFLICT" => "Wait with --wait, ask the holder, or reserve fewer paths.",
         "IDEMPOTENCY_CONFLICT" => "Use a new key for new content.",
         "IDENTITY_REQUIRED" => {
             "Pass the token that 'postrider join' printed for that name with --token, or set \
@@ -33,6 +33,10 @@ pub fn of_code(code: &str, suggestions: &[&str]) -> Option<String> {
         "NOT_A_RECIPIENT" => "It is in somebody else's mailbox: act for whoever got it with --as NAME.",
         "NOT_SUPPORTED" => "Keep mail with the native provider to use this.",
         "PROJECT_NOT_FOUND" => "Begin with: postrider join NAME, in the folder of the project.",
+        "PROJECT_HAS_MAIL" => {
+            "Pass --force if it is to be so all the same: that mail is then found with --project and its slug, and new \
+             mail goes to the other project."
+        }
         "RESERVATION_NOT_FOUND" => "It ended or was released: reserve it again.",
         "RESERVATION_OVER" => "Look at what is reserved now.",
         "SEARCH_TOO_SLOW" => "Add a rarer word.",

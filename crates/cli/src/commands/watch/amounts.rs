@@ -27,9 +27,9 @@ impl Since {
     }
 }
 
-/// Reads a duration, such as `500ms`, `2s`, `10m` or `1h`.
+/// Reads a duration, such as `500ms`, `2s`, `10m`, `1h` or `2d`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let milliseconds = amount(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]);
+    let milliseconds = amount(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]);
     let length = milliseconds.map(Duration::from_millis).filter(|length| !length.is_zero());
     length.ok_or_else(|| format!("'{text}' is no time; write one such as 500ms, 2s, 10m or 1h"))
 }
