@@ -147,6 +147,7 @@ async fn fill(store: &Arc<Engine>, count: usize, cases: usize) -> anyhow::Result
 pub fn accepted(message: SampleMessage, agents: &[Agent]) -> NewMessage {
     let recipient = |place: usize| (agents[place].id, agents[place].name.clone(), Role::To);
     NewMessage {
+        from_as: None,
         project: agents[message.sender].project,
         from: agents[message.sender].id,
         recipients: message.recipients.map(recipient).to_vec(),
@@ -154,6 +155,7 @@ pub fn accepted(message: SampleMessage, agents: &[Agent]) -> NewMessage {
         body: message.body,
         thread: None,
         reply_to: None,
+        marks_read: false,
         importance: Importance::Normal,
         ack_required: false,
         kind: None,

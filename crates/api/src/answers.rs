@@ -8,20 +8,23 @@ mod deliveries;
 mod messages;
 mod presence;
 mod reservations;
+mod roles;
+mod sent;
+mod sessions;
 mod threads;
 mod work;
 
 use std::borrow::Cow;
 
-pub use agents::{AgentAnswer, ProjectAnswer, RegisteredAnswer};
+pub use agents::{AgentAnswer, AliasAnswer, ProjectAnswer, ProjectSumAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
-pub use messages::{
-    DeliveryAnswer, FollowedAnswer, MarkedAnswer, MessageAnswer, Payload, ProblemAnswer, RecipientAnswer, SentAnswer,
-    WarningAnswer,
-};
-pub use presence::{NotedAnswer, PresenceAnswer, PresentAnswer};
-pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer};
+pub use messages::{FollowedAnswer, MarkedAnswer, MessageAnswer, ProblemAnswer, RecipientAnswer};
+pub use presence::{ColleagueAnswer, NotedAnswer, PresenceAnswer, PresentAnswer};
+pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer, WaitingAnswer};
+pub use roles::RoleAnswer;
+pub use sent::{AddressAnswer, BriefAnswer, DeliveryAnswer, Payload, SentAnswer, StandingAnswer, WarningAnswer};
+pub use sessions::OpenSessionAnswer;
 pub use threads::{
     ActionAnswer, ExampleAnswer, FoundAnswer, GistAnswer, ParticipantAnswer, PointAnswer, SummaryAnswer,
 };

@@ -16,6 +16,6 @@ impl Verb for EnsureProject {
     type Answer = ProjectAnswer;
 
     async fn run(self, office: &Office) -> Result<ProjectAnswer, Error> {
-        Ok(ProjectAnswer::new(office.ensure_project(&self.human_key).await?))
+        Ok(ProjectAnswer::new(office.ensure_named(&self.human_key).await?))
     }
 }

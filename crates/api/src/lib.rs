@@ -28,14 +28,18 @@ mod file_reservation_paths;
 mod find_conflicts;
 mod finish_run;
 mod foreign;
+mod give_back_mail;
 mod health_check;
 mod hold_watch;
 mod leave;
+mod leave_line;
 mod list_agents;
 mod list_channels;
 mod list_deliveries;
+mod list_project_aliases;
 mod list_projects;
 mod list_reservations;
+mod list_roles;
 mod list_runs;
 mod list_thread_deliveries;
 mod list_work;
@@ -43,6 +47,7 @@ mod macro_prepare_thread;
 mod macro_start_session;
 mod mark_delivery;
 mod mark_message_read;
+mod note_session;
 mod params;
 mod post_to_channel;
 mod prelude;
@@ -55,19 +60,31 @@ mod read_work;
 mod register_agent;
 mod release_file_reservations;
 mod release_for;
+mod release_role;
+mod remove_project_alias;
+mod rename_agent;
 mod renew_file_reservations;
 mod reply_message;
 mod retire_agent;
+mod retire_for;
 mod retry_runs;
+mod revoke_tokens;
 mod search_messages;
 mod send_mail;
 mod send_message;
 mod set_presence;
+mod set_project_alias;
+mod settle_sessions;
+mod stand_in_line;
+mod sum_projects;
 mod summarize_thread;
+mod take_mail;
 mod take_message;
+mod take_role;
 #[cfg(test)]
 mod tests;
 mod time;
+mod unarchive_delivery;
 mod wait_for_mail;
 mod welcome_person;
 mod whois;
@@ -115,17 +132,22 @@ verbs! {
     end_watch::EndWatch Unlisted,
     find_conflicts::FindConflicts Unlisted,
     finish_run::FinishRun Unlisted,
+    give_back_mail::GiveBackMail Unlisted,
     hold_watch::HoldWatch Unlisted,
     leave::Leave Unlisted,
+    leave_line::LeaveLine Unlisted,
     list_agents::ListAgents Unlisted,
     list_channels::ListChannels Unlisted,
     list_deliveries::ListDeliveries Unlisted,
+    list_project_aliases::ListProjectAliases Unlisted,
     list_projects::ListProjects Unlisted,
     list_reservations::ListReservations Unlisted,
+    list_roles::ListRoles Unlisted,
     list_runs::ListRuns Unlisted,
     list_thread_deliveries::ListThreadDeliveries Unlisted,
     list_work::ListWork Unlisted,
     mark_delivery::MarkDelivery Unlisted,
+    note_session::NoteSession Unlisted,
     post_to_channel::PostToChannel Unlisted,
     read_channel::ReadChannel Unlisted,
     read_delivery::ReadDelivery Unlisted,
@@ -133,13 +155,25 @@ verbs! {
     read_outbox::ReadOutbox Unlisted,
     read_thread::ReadThread Unlisted,
     read_work::ReadWork Unlisted,
+    release_role::ReleaseRole Unlisted,
+    remove_project_alias::RemoveProjectAlias Unlisted,
+    rename_agent::RenameAgent Unlisted,
+    retire_agent::RetireAgent Unlisted,
     retry_runs::RetryRuns Unlisted,
+    revoke_tokens::RevokeTokens Unlisted,
     send_mail::SendMail Unlisted,
     set_presence::SetPresence Unlisted,
+    set_project_alias::SetProjectAlias Unlisted,
+    settle_sessions::SettleSessions Unlisted,
+    stand_in_line::StandInLine Unlisted,
+    sum_projects::SumProjects Unlisted,
+    take_mail::TakeMail Unlisted,
     take_message::TakeMessage Unlisted,
+    take_role::TakeRole Unlisted,
+    unarchive_delivery::UnarchiveDelivery Unlisted,
     archive_for::ArchiveFor People,
     release_for::ReleaseFor People,
-    retire_agent::RetireAgent People,
+    retire_for::RetireFor People,
     welcome_person::WelcomePerson People,
 }
 
@@ -167,6 +201,11 @@ pub trait Verb: VerbRequest {
 
     /// Asks the office. Other crates call `Ask::ask`.
     fn run(self, office: &Office) -> impl Future<Output = Result<Self::Answer, Error>> + Send;
+
+    /// The answer for a caller that said who it is, where it is shorter: without what that caller wrote itself.
+    fn brief(_: &Self::Answer) -> Option<answers::BriefAnswer> {
+        None
+    }
 }
 
 /// A verb as other crates ask it. The table of verbs writes this down for each: a future that is boxed here is compiled

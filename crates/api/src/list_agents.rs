@@ -37,7 +37,17 @@ impl Verb for ListAgents {
         let (project, present) = office.present(&self.project_key, after.map(AgentId), limit).await?;
         let next = next(&present, limit, |one| one.agent.id.0).filter(|_| self.agent_name.is_none());
         let now = office.now();
-        let agents = present.into_iter().map(|one| PresentAnswer::new(one.shown(now), one)).collect();
-        Ok(AgentsAnswer { project: ProjectAnswer::new(project), agents, next })
+        let ids: Vec<AgentId> = present.iter().map(|one| one.agent.id).collect();
+        let mut sessions = office.sessions(project.id, &ids).await?;
+        let mut sessions_of = |agent| -> Vec<OpenSessionAnswer> {
+            let own = sessions.extract_if(.., |session| session.agent == agent);
+            own.map(OpenSessionAnswer::new).collect()
+        };
+        let agents = present.into_iter().map(|one| {
+            let sessions = sessions_of(one.agent.id);
+            PresentAnswer::new(one.shown(now), one, sessions)
+        });
+        let agents = agents.collect();
+        Ok(AgentsAnswer { project: ProjectAnswer::new(project.into()), agents, next })
     }
 }

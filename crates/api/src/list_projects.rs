@@ -28,6 +28,9 @@ impl Verb for ListProjects {
         let limit = limit(self.limit, LONG_LIMIT);
         let projects = office.projects(self.after.map(ProjectId), limit).await?;
         let next = next(&projects, limit, |project| project.id.0);
-        Ok(ProjectsAnswer { projects: projects.into_iter().map(ProjectAnswer::new).collect(), next })
+        Ok(ProjectsAnswer {
+            projects: projects.into_iter().map(|project| ProjectAnswer::new(project.into())).collect(),
+            next,
+        })
     }
 }

@@ -19,6 +19,8 @@ declare! {
         /// The slug of the project.
         project: String,
         reservations: Vec<ReservationAnswer>,
+        /// Who stands in line, on the first page.
+        waiting[if_any]: Vec<WaitingAnswer>,
         /// The cursor of the next page; null if this is the last.
         next: Option<i64>,
     }
@@ -30,8 +32,13 @@ impl Verb for ListReservations {
     async fn run(self, office: &Office) -> Result<ReservedAnswer, Error> {
         let limit = limit(self.limit, LONG_LIMIT);
         let (project, held) = office.reservations(&self.project_key, self.after.map(ReservationId), limit).await?;
+        let waiting = match self.after {
+            Some(_) => Vec::new(),
+            None => office.waiting(project.id, &held).await?,
+        };
+        let waiting = waiting.into_iter().map(WaitingAnswer::new).collect();
         let next = next(&held, limit, |reservation| reservation.id.0);
         let reservations = held.into_iter().map(ReservationAnswer::new).collect();
-        Ok(ReservedAnswer { project: project.slug, reservations, next })
+        Ok(ReservedAnswer { project: project.slug, reservations, waiting, next })
     }
 }

@@ -2,6 +2,7 @@
 
 use mail::agents::Profile;
 use mail::office::Registration;
+use mail::projects::Named;
 
 use crate::macro_start_session::unread;
 use crate::prelude::*;
@@ -50,10 +51,12 @@ impl Verb for MacroPrepareThread {
             profile: Profile { program: self.program, model: self.model, task_description: self.task_description },
             token: self.registration_token.as_deref(),
         };
-        let me = office.register(registration).await?;
+        let mut me = office.register(registration).await?;
+        // Said of the project, and not of the agent as well.
+        let named = Named { project: me.project.clone(), place: me.place.take() };
         Ok(JoinedAnswer {
             inbox: unread(&me, Some(thread.clone())).run(office).await?,
-            project: ProjectAnswer::new(me.project.clone()),
+            project: ProjectAnswer::new(named),
             agent: RegisteredAnswer::new(me),
             thread: SummaryAnswer::new(thread, summary),
         })

@@ -2,13 +2,18 @@
 
 use mail::agents::Profile;
 use mail::office::{Registered, Registration};
+use mail::projects::Named;
 use serde_json::Value;
 
 use crate::prelude::*;
+use crate::whois::colleagues;
 use crate::{FetchInbox, FileReservationPaths, GrantedAnswer, details};
 
 /// How much mail a starting session is shown.
 const INBOX: u32 = 10;
+/// What a session should know that begins.
+const HOW_TO: &str = "Write with send_message, to a name, all, person, role:NAME, program:NAME, project:PATH or \
+                      NAME@PROJECT. Reserve files with file_reservation_paths before you edit them.";
 
 declare! {
     /// Starts a session.
@@ -42,6 +47,10 @@ declare! {
         file_reservations: ReservationsAnswer,
         /// Unread mail, newest first.
         inbox: Vec<MessageAnswer>,
+        /// Who else is here: who is awake first, at most 8.
+        colleagues: Vec<ColleagueAnswer>,
+        /// How to write and to reserve.
+        how_to: Word,
     }
 
     /// What became of the paths that a session wanted.
@@ -69,9 +78,11 @@ impl Verb for MacroStartSession {
             profile: Profile { program: self.program, model: self.model, task_description: self.task_description },
             token: self.registration_token.as_deref(),
         };
-        let me = office.register(registration).await?;
+        let mut me = office.register(registration).await?;
+        // Said of the project, and not of the agent as well.
+        let named = Named { project: me.project.clone(), place: me.place.take() };
         let wanted = FileReservationPaths {
-            project_key: me.project.human_key.clone(),
+            project_key: self.project_key,
             agent_name: me.agent.name.clone(),
             registration_token: Some(me.token.clone()),
             paths: self.reserve_paths,
@@ -84,7 +95,9 @@ impl Verb for MacroStartSession {
                 Some(0) => Vec::new(),
                 limit => FetchInbox { limit: limit.or(Some(INBOX)), ..unread(&me, None) }.run(office).await?,
             },
-            project: ProjectAnswer::new(me.project.clone()),
+            colleagues: colleagues(office, &me.project.slug, Some(&me.agent.name)).await?,
+            how_to: HOW_TO.into(),
+            project: ProjectAnswer::new(named),
             agent: RegisteredAnswer::new(me),
         })
     }
@@ -111,7 +124,7 @@ async fn reserve(office: &Office, wanted: FileReservationPaths) -> Result<Reserv
 /// The unread mail that somebody who begins is shown.
 pub(crate) fn unread(me: &Registered, thread_id: Option<String>) -> FetchInbox {
     FetchInbox {
-        project_key: me.project.human_key.clone(),
+        project_key: me.project.slug.clone(),
         agent_name: me.agent.name.clone(),
         registration_token: Some(me.token.clone()),
         unread_only: Some(true),

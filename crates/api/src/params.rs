@@ -67,6 +67,7 @@ pub(crate) const SOME_PATHS: Param =
     Param::optional("paths", Names, "Left out: all of yours").mistaken_for(&["path", "patterns", "files"]);
 /// The same by their numbers.
 pub(crate) const SOME_IDS: Param = Param::optional("file_reservation_ids", Ids, "Numbers of reservations").unlisted();
+pub(crate) const ROLE: Param = Param::required("role", Text, "Such as reviewer").mistaken_for(&["name", "role_name"]);
 pub(crate) const NAME: Param =
     Param::optional("agent_name", Text, "Your name; left out, you are given one").mistaken_for(&["name", "agent"]);
 

@@ -46,4 +46,8 @@ impl Verb for ReplyMessage {
         };
         Ok(SentAnswer::new(office.reply(reply).await?))
     }
+
+    fn brief(answer: &SentAnswer) -> Option<BriefAnswer> {
+        Some(answer.brief())
+    }
 }

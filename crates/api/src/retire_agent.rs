@@ -1,13 +1,13 @@
-//! Retires an agent, as a person wants it.
+//! Retires an agent in its own name. A person at the page retires any.
 
 use crate::prelude::*;
 
 declare! {
-    /// Retires an agent: nobody writes to it until it registers again.
-    RetireAgent("retire_agent", WRITES, "Retire an agent.") {
+    /// Retires oneself: nobody writes to the agent until it registers again.
+    RetireAgent("retire_agent", WRITES, "Retire yourself: nobody writes to you until you register again.") {
         project_key: String = PROJECT;
-        person: String = PERSON;
         agent_name: String = AGENT;
+        registration_token: Option<String> = TOKEN;
     }
 }
 
@@ -15,7 +15,7 @@ impl Verb for RetireAgent {
     type Answer = DoneAnswer;
 
     async fn run(self, office: &Office) -> Result<DoneAnswer, Error> {
-        let done = office.retire(&self.project_key, &self.person, &self.agent_name).await?;
-        Ok(DoneAnswer { done })
+        let agent = claim(&self.agent_name, self.registration_token.as_deref());
+        Ok(DoneAnswer { done: office.retire_oneself(&self.project_key, agent).await? })
     }
 }

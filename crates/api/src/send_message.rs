@@ -11,7 +11,7 @@ declare! {
         sender_name: String = SENDER;
         /// Agents, `all` or a channel.
         to: Vec<String> =
-            Param::required("to", Names, "Agents, all or #channel").mistaken_for(&["recipient", "recipients"]);
+            Param::required("to", Names, "Names, all, #channel, role:x").mistaken_for(&["recipient", "recipients"]);
         subject: String = Param::required("subject", Text, "").mistaken_for(&["title"]);
         body_md: String = BODY;
         /// The thread; without one, the work item's, or a new one.
@@ -51,5 +51,9 @@ impl Verb for SendMessage {
             door: office.door(),
         };
         Ok(SentAnswer::new(office.send(draft).await?))
+    }
+
+    fn brief(answer: &SentAnswer) -> Option<BriefAnswer> {
+        Some(answer.brief())
     }
 }

@@ -26,6 +26,9 @@ An answer comes twice: as JSON in `content[0].text`, and as `structuredContent`,
 Beside `error` there may be `suggestions` (names that may have been meant), `conflicts` with `granted: []` (who holds the
 files), `circle` (who waits for whom) and `retryable: true` (the same call may succeed later).
 
+`send_message` and `reply_message` answer a client that said who it is (a session, or `clientInfo` in `_meta`) without what it wrote
+itself: `id`, `to`, `cc`, `bcc`, `thread_id`, `created_ts`, and of the other members those that say something new.
+
 A parameter may be left out unless it is required; `null` counts as left out. One name may stand for a list of one.
 `limit` is 20 when it is left out. Times are RFC 3339 in UTC.
 ";

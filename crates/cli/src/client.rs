@@ -1,14 +1,18 @@
 //! A small HTTP client for a Postrider server: HTTP/1, one request a connection.
 //!
 //! A connection of its own tells apart what a caller has to know: a request that never left, and one whose outcome is
-//! unknown. Dropping an answer hangs up, so that the server notices. Deliberately absent: TLS, redirects, proxies,
+//! unknown. Dropping an answer hangs up, so that the server notices; who only stops to want it still gets one that was on its way.
+//! Deliberately absent: TLS, redirects, proxies,
 //! repeating a request, and any knowledge of what a body means.
 
 mod events;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
+use std::net::Shutdown;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +43,8 @@ const MOST_QUESTIONS: u32 = 3;
 const LARGE: usize = 64 << 10;
 /// How long a server may take to say that it wants a large body. Some never say so, and want it all the same.
 const SLOWEST_CONTINUE: Duration = Duration::from_secs(1);
+/// How long an answer is waited for that nobody wants any more. A server that is there notices at once that we hung up.
+const SLOWEST_FAREWELL: Duration = Duration::from_secs(2);
 /// The longest answer, or event of a stream, that is held in memory.
 const LARGEST_ANSWER: usize = 256 << 20;
 
@@ -110,15 +116,21 @@ impl Client {
         self.connect().await.is_ok()
     }
 
-    /// Sends `body`, which is JSON.
-    pub async fn post(&self, mut headers: HeaderMap, body: Bytes) -> Result<HttpAnswer, Failure> {
+    /// Sends `body`, which is JSON. Once `hang_up` returns, the server is told that nobody waits any more: then there is an answer
+    /// only if the server had given it before.
+    pub async fn post(
+        &self,
+        mut headers: HeaderMap,
+        body: Bytes,
+        hang_up: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<HttpAnswer, Failure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        self.send(Method::POST, headers, body).await
+        self.send(Method::POST, headers, body, hang_up).await
     }
 
     /// Asks for what is there.
     pub async fn get(&self, headers: HeaderMap) -> Result<HttpAnswer, Failure> {
-        self.send(Method::GET, headers, Bytes::new()).await
+        self.send(Method::GET, headers, Bytes::new(), pending()).await
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
@@ -130,13 +142,28 @@ impl Client {
         Ok(stream)
     }
 
-    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<HttpAnswer, Failure> {
+    async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+        hang_up: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<HttpAnswer, Failure> {
         let stream = self.connect().await.map_err(Failure::NotSent)?;
+        let socket = SockRef::from(&stream).try_clone().map_err(Failure::NotSent)?;
         let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let mut connection = JoinSet::new();
         connection.spawn(async move {
+            let mut driver = pin!(driver);
             // Whoever waits for the answer learns of the same error.
-            let _ = driver.await;
+            tokio::select! {
+                _ = &mut driver => {}
+                () = hang_up => {
+                    // Half of it: an answer that was given already still comes. A connection that broke is over anyway.
+                    let _ = socket.shutdown(Shutdown::Write);
+                    let _ = tokio::time::timeout(SLOWEST_FAREWELL, driver).await;
+                }
+            }
         });
         let mut request = request(body);
         *request.method_mut() = method;
@@ -281,7 +308,7 @@ mod tests {
         let (listener, client) = listening().await;
         let served = answer_one(&listener, "HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok");
         let asked = async {
-            let answer = client.post(HeaderMap::new(), Bytes::from_static(b"{}")).await.unwrap();
+            let answer = client.post(HeaderMap::new(), Bytes::from_static(b"{}"), pending()).await.unwrap();
             (answer.status, answer.whole().await.unwrap())
         };
         let ((request, _stream), (status, body)) = tokio::join!(served, asked);
@@ -318,6 +345,26 @@ mod tests {
         let mut body = request.into_body();
         assert!(Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop())).is_pending());
         assert_eq!(body.collect().await.unwrap().to_bytes().len(), LARGE);
+    }
+
+    #[tokio::test]
+    async fn who_hangs_up_still_gets_an_answer_that_was_given() {
+        let (listener, client) = listening().await;
+        let (hanging_up, hang_up) = tokio::sync::oneshot::channel::<()>();
+        let served = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 4096];
+            assert_ne!(stream.read(&mut request).await.unwrap(), 0);
+            hanging_up.send(()).unwrap();
+            assert_eq!(stream.read(&mut request).await.unwrap(), 0, "the server sees that nobody waits");
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+        };
+        let hang_up = async { drop(hang_up.await) };
+        let asked = async {
+            let answer = client.post(HeaderMap::new(), Bytes::from_static(b"{}"), hang_up).await.unwrap();
+            answer.whole().await.unwrap()
+        };
+        assert_eq!(tokio::join!(served, asked).1, b"ok");
     }
 
     #[tokio::test]

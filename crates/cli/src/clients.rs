@@ -45,8 +45,16 @@ pub(crate) struct Client {
     pub shell_settings: Option<&'static str>,
     /// The environment variables that hold the session's id in its shells.
     pub session_variables: &'static [&'static str],
+    /// The environment variable that holds, in the shells of an agent below the main one, that agent's own id.
+    pub subagent_variable: Option<&'static str>,
+    /// The tool that runs a shell, where the shells of agents below the main one cannot be told from its own.
+    pub shared_shell: Option<&'static str>,
+    /// The environment variables that hold the session's socket for messages, and the proof for it.
+    pub socket_variables: Option<[&'static str; 2]>,
     /// Whether several sessions share one process, and so the environment of the first.
     pub shares_process: bool,
+    /// Whether no event follows a compaction, and the one before it also comes when nothing is compacted.
+    pub compacts_silently: bool,
     /// The environment variable that moves its own folder.
     pub moved_by: &'static str,
     /// The files of its configuration.
@@ -74,6 +82,8 @@ pub(crate) enum Event {
     AfterTool,
     /// The agent is done with what it was told to do.
     Stop,
+    /// The conversation is about to be compacted.
+    BeforeCompaction,
     /// The session ends.
     SessionEnd,
     /// An agent below the main one begins.
@@ -81,12 +91,13 @@ pub(crate) enum Event {
 }
 
 /// Every event, and what a hook does then.
-const EVENTS: [(Event, &str); 7] = [
+const EVENTS: [(Event, &str); 8] = [
     (Event::SessionStart, "registers the agent, tells who it is and what waits"),
     (Event::Prompt, "tells new mail, once"),
     (Event::BeforeTool, "refuses a write to what another agent has reserved"),
     (Event::AfterTool, "tells new mail, once"),
-    (Event::Stop, "asks to see to urgent mail first, once"),
+    (Event::Stop, "asks to handle urgent mail first, once for each message"),
+    (Event::BeforeCompaction, "keeps where the agent stands, to tell it when it goes on"),
     (Event::SessionEnd, "tells others that the agent is gone, and gives back what it held exclusively"),
     (Event::SubagentStart, "tells a sub-agent whose it is, and its own name"),
 ];

@@ -1,5 +1,6 @@
 //! The commands of the terminal, one file each.
 
+mod acting;
 mod backup;
 mod channel;
 mod completions;
@@ -9,11 +10,14 @@ mod demo;
 mod doctor;
 pub mod exec_mail;
 mod given;
+mod globs;
 mod guard;
+mod handoff;
 mod hook;
 mod in_name;
 mod install;
 mod join;
+mod leave;
 mod lines;
 mod mail;
 mod man;
@@ -22,12 +26,21 @@ mod migrate;
 pub mod nudge;
 mod parse;
 mod problems;
+mod project;
+mod projects;
+mod release;
+mod rename;
+mod reservations;
+mod reserve;
+mod retire;
+mod role;
 mod schema;
 mod serve;
 mod stdio;
+mod token;
 mod transfer;
 mod validate;
-mod watch;
+pub mod watch;
 mod watching;
 mod who;
 mod work;
@@ -40,6 +53,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub use self::acting::takes_a_name;
 use crate::config::{Config, Global};
 use crate::output;
 
@@ -64,6 +78,12 @@ enum Command {
     Stdio(stdio::Stdio),
     /// Join the project, so that others can write to you
     Join(join::Join),
+    /// End your session: others see that you are gone, and what you hold exclusively is released
+    Leave(leave::Leave),
+    /// Give an agent another name; the old one still reaches it
+    Rename(rename::Rename),
+    /// Retire an agent: nobody writes to it until it registers again
+    Retire(retire::Retire),
     /// Send, read and answer mail
     Mail(Box<mail::Mail>),
     /// Talk in channels, where everybody reads along
@@ -74,10 +94,26 @@ enum Command {
     Work(work::Work),
     /// Show who is there: who is awake, since when, and what it is at
     Who(who::Who),
+    /// Take a role, so that mail to it comes to you, and give it back
+    Role(role::Role),
+    /// Reserve files, so that others keep out of them
+    Reserve(reserve::Reserve),
+    /// Give back what you reserved
+    Release(release::Release),
+    /// Show which files are reserved: by whom, until when, and who waits
+    Reservations(reservations::Reservations),
+    /// Show every project: its path, its agents and its mail
+    Projects(projects::Projects),
+    /// Name other paths of a project: another clone, or where it is on another machine
+    Project(project::OtherPaths),
+    /// Look after the registration tokens of an agent
+    Token(token::AgentTokens),
     /// Answer for an agent: run a command for each message that calls it, and post what it prints
     Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
     Nudge(nudge::Nudge),
+    /// Tell another agent where your work stands
+    Handoff(handoff::Handoff),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
     ExecMail(exec_mail::ExecMail),
     /// Refuse commits of files that another agent has reserved
@@ -87,7 +123,7 @@ enum Command {
     /// Give a coding agent mail: put the hooks and the MCP server into its configuration
     Install(install::Install),
     /// Take back what install wrote
-    Uninstall(install::Install),
+    Uninstall(install::Target),
     /// Look at the post office and say what is wrong (changes nothing)
     Doctor(doctor::Doctor),
     /// Copy all mail to a file, while the server runs or not
@@ -155,6 +191,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(command) => command.run(settings()?, json),
         Command::Stdio(command) => command.run(settings()?),
         Command::Join(command) => command.run(settings()?, json),
+        Command::Leave(command) => command.run(settings()?, json),
+        Command::Rename(command) => command.run(settings()?, json),
+        Command::Retire(command) => command.run(settings()?, json),
         Command::Mail(command) => match settings() {
             Ok(config) => command.run(config, json),
             Err(error) => command.run_without_settings(error),
@@ -163,8 +202,16 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::SendMessage(command) => command.run(settings()?, json),
         Command::Work(command) => command.run(settings()?, json),
         Command::Who(command) => command.run(settings()?, json),
+        Command::Role(command) => command.run(settings()?, json),
+        Command::Reserve(command) => command.run(settings()?, json),
+        Command::Release(command) => command.run(settings()?, json),
+        Command::Reservations(command) => command.run(settings()?, json),
+        Command::Projects(command) => command.run(settings()?, json),
+        Command::Project(command) => command.run(settings()?, json),
+        Command::Token(command) => command.run(settings()?, json),
         Command::Watch(command) => command.run(settings()?, json),
         Command::Nudge(command) => command.run(settings()?, json),
+        Command::Handoff(command) => command.run(settings()?, json),
         Command::Install(command) => command.install(&settings()?, json),
         Command::Uninstall(command) => command.uninstall(&settings()?, json),
         Command::Doctor(command) => command.run(&settings()?, json),

@@ -5,7 +5,9 @@
 //! that somebody cloned must not name the server, the token or the identity.
 
 mod checks;
+mod projects;
 mod provider;
+mod sessions;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,7 +20,9 @@ use serde::Deserialize;
 use server::Profile;
 use store::Location;
 
+pub use projects::{By, Projects, names_remotes};
 pub use provider::{Mail, MailProvider};
+pub use sessions::SessionSettings;
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -187,9 +191,15 @@ pub struct SettingsFile {
     /// How hooks behave.
     #[serde(default)]
     pub hooks: Hooks,
+    /// What becomes of an agent's things when its sessions have ended.
+    #[serde(default)]
+    pub sessions: SessionSettings,
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
+    /// What projects are known by.
+    #[serde(default)]
+    pub projects: Projects,
     /// The NATS server that events go to, and foreign messages come from.
     pub nats: Option<Nats>,
 }
@@ -223,6 +233,7 @@ impl Config {
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
+        config.note_who_sees_folders();
         Ok(config)
     }
 

@@ -3,15 +3,19 @@
 //!
 //! A variable that a session merely inherited says less than the session: all terminals of Codex share the environment of the
 //! first. That a command runs in a session proves no name; where names have to be proved it takes a token all the same.
-//! Whether there is such an agent is for the office to say.
+//! Whether there is such an agent is for the office to say. A session tells who acts in its own project alone.
 
-use anyhow::Context;
+use std::path::Path;
+
+use anyhow::{Context, bail};
 use clap::Args;
+use mail::projects::slug_of;
+use relay::sessions::SessionRecord;
 
 use crate::config::{Config, EVERYWHERE, set};
 use crate::mailbox::Caller;
 use crate::own_session;
-use crate::post_office::InProject;
+use crate::post_office::{InProject, real};
 
 /// Where a person or a client says who the agent is.
 pub const VARIABLE: &str = "POSTRIDER_AGENT";
@@ -41,7 +45,7 @@ pub struct Acting {
     /// The project.
     #[command(flatten)]
     pub project: InProject,
-    /// Who acts [default: `agent` in postrider.toml]
+    /// Who acts [default: the agent of the session, then `agent` in postrider.toml]
     #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
           display_order = 101)]
     name: Option<String>,
@@ -49,6 +53,17 @@ pub struct Acting {
     #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
           help_heading = EVERYWHERE, display_order = 102)]
     token: Option<String>,
+}
+
+/// What is said where nothing tells who acts.
+const NOBODY: &str = "No agent name given. Use --as NAME or set POSTRIDER_AGENT.";
+
+/// Whether two keys are of one project, as far as that can be seen without the office: a path and its links, or its slug.
+fn is_same_project(one: &str, other: &str) -> bool {
+    let is_path = |key: &str| Path::new(key).is_absolute();
+    let folder = |key: &str| if is_path(key) { real(Path::new(key)) } else { key.into() };
+    let is_slug_of = |slug: &str, path: &str| !is_path(slug) && is_path(path) && slug_of(path) == slug;
+    one == other || folder(one) == folder(other) || is_slug_of(one, other) || is_slug_of(other, one)
 }
 
 /// Who acts, as somebody said, and how.
@@ -75,29 +90,72 @@ impl Acting {
         self.token.clone().filter(|token| !token.is_empty())
     }
 
-    /// Who acts, if anybody said so, or a session tells.
+    /// Who acts, if that is said or a session of this project tells.
     pub fn opt_who(&self, config: &Config) -> Option<Caller> {
-        let in_file = || config.file.agent.clone().filter(|name| !name.is_empty());
-        let session = || own_session::find(&config.home);
-        match self.said() {
-            Some(said) if !said.is_variable => Some(said.who),
-            Some(said) => match session() {
-                Some(session) if own_session::has_inherited(&session, &said.who.name) => {
-                    Some(self.caller(session.agent))
-                }
-                _ => Some(said.who),
-            },
-            None => session().map(|session| session.agent).or_else(in_file).map(|name| self.caller(name)),
-        }
+        self.known(config, |session| self.require_here(session)).ok().flatten()
     }
 
     /// Who acts.
     pub fn who(&self, config: &Config) -> anyhow::Result<Caller> {
-        self.opt_who(config)
-            .context("nobody said who you are; pass --as NAME, set POSTRIDER_AGENT, or set agent in postrider.toml")
+        self.known(config, |session| self.require_here(session))?.context(NOBODY)
+    }
+
+    /// Who acts in the project of its session, wherever its shell has gone.
+    pub fn who_of_session(&self, config: &Config) -> anyhow::Result<Caller> {
+        self.known(config, |_| Ok(()))?.context(NOBODY)
+    }
+
+    fn known(
+        &self,
+        config: &Config,
+        require: impl Fn(&SessionRecord) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<Caller>> {
+        let said = self.said();
+        if said.as_ref().is_some_and(|said| !said.is_variable) {
+            return Ok(said.map(|said| said.who));
+        }
+        let session = own_session::find(&config.home);
+        let session = session
+            .filter(|session| said.as_ref().is_none_or(|said| own_session::has_inherited(session, &said.who.name)));
+        if let Some(session) = session {
+            require(&session)?;
+            return Ok(Some(self.caller(session.agent)));
+        }
+        let in_file = || config.file.agent.clone().filter(|name| !name.is_empty());
+        Ok(said.map(|said| said.who).or_else(|| in_file().map(|name| self.caller(name))))
+    }
+
+    /// Makes sure that the project is the one in which the agent of a session has its name: elsewhere another may have it.
+    fn require_here(&self, session: &SessionRecord) -> anyhow::Result<()> {
+        let asked = self.project.key()?;
+        let (agent, project) = (&session.agent, &session.project);
+        if is_same_project(&asked, project) {
+            return Ok(());
+        }
+        bail!("You are '{agent}' in the project '{project}'. Pass --as NAME, or --project {project}.");
     }
 
     fn caller(&self, name: String) -> Caller {
         Caller { name, token: self.token() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_known_by_its_folder_its_links_and_its_slug() {
+        let home = tempfile::tempdir().unwrap();
+        let (app, link) = (home.path().join("app"), home.path().join("link"));
+        std::fs::create_dir(&app).unwrap();
+        std::os::unix::fs::symlink(&app, &link).unwrap();
+        let (app, link) = (app.to_str().unwrap(), link.to_str().unwrap());
+        for other in [app, link, &slug_of(app), &format!("{app}/")] {
+            assert!(is_same_project(app, other) && is_same_project(other, app), "{other}");
+        }
+        for other in [&format!("{app}/src"), "/data/lib", "lib", ""] {
+            assert!(!is_same_project(app, other) && !is_same_project(other, app), "{other}");
+        }
     }
 }

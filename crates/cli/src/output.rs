@@ -8,7 +8,10 @@ pub mod grid;
 mod screen;
 pub mod text;
 
+use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -72,7 +75,29 @@ fn unless_closed(printed: io::Result<()>) {
 /// Prints text and a line break at once. An error says that nobody can read it.
 pub fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")?;
+    // In one piece: of a line that a pipe has no room for, nothing is read.
+    stdout.write_all(format!("{text}\n").as_bytes())?;
+    stdout.flush()
+}
+
+/// Prints a line, and says whether all of it was taken by somebody who may read it.
+pub fn is_taken(line: &str) -> bool {
+    !goes_nowhere() && print(line).is_ok()
+}
+
+/// Whether standard output is the null device, which also stands where it was closed when we were started.
+fn goes_nowhere() -> bool {
+    let about = || -> io::Result<[Metadata; 2]> {
+        let ours = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        Ok([ours.metadata()?, fs::metadata("/dev/null")?])
+    };
+    about().is_ok_and(|[ours, null]| ours.file_type().is_char_device() && ours.rdev() == null.rdev())
+}
+
+/// Asks a person at a terminal something; the answer comes behind it.
+pub fn ask(question: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    write!(stdout, "{question}")?;
     stdout.flush()
 }
 

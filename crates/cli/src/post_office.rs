@@ -12,6 +12,8 @@ mod join;
 pub mod message;
 pub mod pages;
 mod project;
+pub mod taken_back;
+mod trees;
 mod watch;
 
 use std::ops::Deref;
@@ -25,7 +27,8 @@ use crate::config::Config;
 pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
-pub use project::{InProject, Tree};
+pub use project::InProject;
+pub use trees::{OnDisk, Tree, real, regular_text};
 pub use watch::{Watch, resource};
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.
@@ -146,7 +149,7 @@ mod tests {
     async fn a_refusal_keeps_its_code_its_hint_and_what_stands_beside_them() {
         let home = tempfile::tempdir().unwrap();
         let post_office = with_an_agent(&home).await;
-        let whois = Whois { project_key: PROJECT.to_owned(), agent_name: "Ana".to_owned() };
+        let whois = Whois { project_key: PROJECT.to_owned(), agent_name: Some("Ana".to_owned()), ..Whois::default() };
         let refused = post_office.ask(whois).await.unwrap_err();
         assert_eq!(refused.code, "AGENT_NOT_FOUND");
         assert_eq!(refused.to_json()["suggestions"], json!(["Anna"]));

@@ -8,10 +8,12 @@ use mail::Office;
 use mail::StoreError;
 use mail::clock::Clock;
 use mail::office::{Chance, Rules};
+use mail::projects::KeyedBy;
 use relay::wake::WakeUps;
 use store::{Engine, Location};
 
-use crate::config::{Config, Identity, Secrets};
+use crate::config::{By, Config, Identity, Secrets};
+use crate::post_office::OnDisk;
 
 /// An office over a database of our own.
 #[derive(Clone)]
@@ -46,8 +48,14 @@ impl LocalOffice {
                 .file
                 .help_overdue_minutes
                 .map_or(usual.help_overdue, |minutes| Duration::from_secs(60 * u64::from(minutes))),
+            keyed_by: match config.file.projects.by {
+                By::Path => KeyedBy::Path,
+                By::Remote => KeyedBy::Remote,
+            },
+            sessions: config.file.sessions.rules(),
         };
-        let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules);
+        let trees = Arc::new(OnDisk(rules.keyed_by));
+        let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules).seeing(trees);
         Ok(Self { office: Arc::new(office), engine, wake_ups })
     }
 

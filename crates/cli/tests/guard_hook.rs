@@ -157,7 +157,7 @@ fn hooks_are_put_where_git_looks_for_them() {
         serde_json::from_str::<Value>(&ran.stdout).unwrap()
     };
     let shared = hooks(&repository).join("pre-commit");
-    assert_eq!(install(&linked), json!({ "hook": shared, "changed": true }));
+    assert_eq!(install(&linked), json!({ "hook": shared, "file": shared, "framework": null, "changed": true }));
     repository.stage("b", "x");
     assert_eq!(repository.commit(None).code, Some(1), "all working trees have the same hooks");
     repository.git(&["config", "core.hooksPath", ".githooks"]);

@@ -25,10 +25,10 @@ fn green(server: &Server, client: &'static str) -> Agent {
 
 #[test]
 fn a_session_without_a_name_is_given_one_and_keeps_it() {
-    for (client, [prompt, tool]) in CLIENTS {
+    for (client, [_, tool]) in CLIENTS {
         let place = Place::new();
         let agent = Agent::new(&place, client, None);
-        assert_eq!(agent.answer(prompt), None, "nobody is known before the session began");
+        assert_eq!(agent.answer(tool), None, "nobody is known before the session began");
         let told = agent.told("SessionStart").expect("an agent is told who it is");
         let name = told.strip_prefix("You are ").and_then(|rest| rest.split(' ').next()).expect("a name").to_owned();
         assert!(told.contains(PROJECT), "{told}");
@@ -41,7 +41,7 @@ fn a_session_without_a_name_is_given_one_and_keeps_it() {
         let programs = server.call("whois", as_agent(&name, json!({})));
         assert!(programs["program"].as_str().unwrap().starts_with(client), "{programs}");
         server.mail("BlueLake", &name, "Welcome");
-        assert_eq!(agent.answer_to(prompt, json!({ "session_id": "another" })), None);
+        assert_eq!(agent.answer_to(tool, json!({ "session_id": "another" })), None);
         let elsewhere = agent.answer_to(tool, json!({ "cwd": "/data/projects/elsewhere" }));
         assert!(elsewhere.unwrap().to_string().contains("Welcome"), "mail is where the name is known");
     }
@@ -188,38 +188,88 @@ fn hooks_at_once_tell_each_message_once_with_a_server_and_without() {
 }
 
 #[test]
-fn mail_beyond_a_few_is_counted() {
+fn of_much_mail_a_hook_takes_what_it_tells_and_counts_the_rest() {
     let server = office();
     for number in 1..=8 {
         send(&server, "BlueLake", "GreenDog", &format!("Part {number}"), json!({ "body_md": "long ".repeat(10_000) }));
     }
-    let told = green(&server, "codex").told("UserPromptSubmit").unwrap();
-    assert!(told.contains("8 new messages") && told.contains("3 more are not shown"), "{told}");
+    let agent = green(&server, "codex");
+    let told = agent.told("UserPromptSubmit").unwrap();
+    assert!(told.contains("5 new messages") && told.contains("\n3 more wait, and are told at your next"), "{told}");
     assert!(told.contains("Part 5") && !told.contains("Part 6") && told.contains("[cut here"), "{told}");
-    assert_eq!(green(&server, "codex").answer("UserPromptSubmit"), None);
+    let told = agent.told("PostToolUse").unwrap();
+    assert!(told.contains("3 new messages") && !told.contains("Part 5") && told.contains("Part 8"), "{told}");
+    assert_eq!(agent.answer("UserPromptSubmit"), None, "a body that was cut was told");
 }
 
 #[test]
-fn whoever_wants_to_stop_is_asked_once_to_see_to_what_presses() {
+fn what_no_hook_had_room_for_is_what_a_wait_returns() {
     let server = office();
+    let sent: Vec<i64> = (0..7).map(|number| server.mail("BlueLake", "GreenDog", &format!("Part {number}"))).collect();
+    assert!(green(&server, "claude").answer("PostToolUse").is_some());
+    let waited = server.call("wait_for_mail", as_agent("GreenDog", json!({ "timeout_seconds": 0 })));
+    let ids: Vec<i64> = waited.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, sent[5..]);
+    assert_eq!(green(&server, "claude").answer("PostToolUse"), None);
+}
+
+#[test]
+fn sixty_one_unread_messages_are_told_by_one_hook_after_the_other_each_once() {
+    for (client, events) in CLIENTS {
+        let server = office();
+        let subjects: Vec<String> = (0..61).map(|number| format!("Part {number}.")).collect();
+        for subject in &subjects {
+            server.mail("BlueLake", "GreenDog", subject);
+        }
+        let agent = green(&server, client);
+        let hooks = events.iter().cycle().map_while(|event| agent.told(event));
+        let told: Vec<String> = hooks.collect();
+        assert_eq!(told.len(), 13, "{client}");
+        for subject in subjects {
+            assert_eq!(told.concat().matches(&format!("BlueLake: {subject}\n")).count(), 1, "{client} {subject}");
+        }
+    }
+}
+
+#[test]
+fn each_message_that_presses_keeps_an_agent_from_stopping_once() {
     for (client, stop, decision) in
         [("claude", "Stop", "block"), ("codex", "Stop", "block"), ("gemini", "AfterAgent", "deny")]
     {
+        let server = office();
         let agent = green(&server, client);
         server.mail("BlueLake", "GreenDog", "No hurry");
         assert_eq!(agent.answer(stop), None);
-        let urgent = send(&server, "BlueLake", "GreenDog", "Now", json!({ "importance": "urgent" }));
-        let wanted = send(&server, "BlueLake", "GreenDog", "Say yes", json!({ "ack_required": true }));
+        send(&server, "BlueLake", "GreenDog", "Now", json!({ "importance": "urgent" }));
+        send(&server, "BlueLake", "GreenDog", "Say yes", json!({ "ack_required": true }));
         let answer = agent.answer(stop).expect("mail presses");
         assert_eq!(answer["decision"], decision);
         let reason = answer["reason"].as_str().unwrap();
         assert!(reason.contains("Now") && reason.contains("Say yes") && !reason.contains("No hurry"), "{reason}");
-        assert_eq!(agent.answer(&format!("{stop}-again")), None, "once for each stop");
-        for id in [urgent, wanted] {
-            server.call("acknowledge_message", as_agent("GreenDog", json!({ "message_id": id })));
-        }
-        assert_eq!(agent.answer(stop), None);
+        let again = format!("{stop}-again");
+        assert_eq!((agent.answer(stop), agent.answer(&again)), (None, None), "it is unread, and was asked about");
+        let other_session = agent.answer_to(stop, json!({ "session_id": "another" }));
+        assert_eq!(other_session, None, "the agent was asked, and not the session");
+        send(&server, "BlueLake", "GreenDog", "News", json!({ "importance": "urgent" }));
+        let reason = agent.answer(&again).expect("what came meanwhile presses")["reason"].to_string();
+        assert!(reason.contains("News") && !reason.contains("Say yes"), "{reason}");
+        assert_eq!(agent.answer(&again), None, "{client}");
     }
+}
+
+#[test]
+fn of_many_messages_that_press_each_stop_asks_about_a_few() {
+    let server = office();
+    for number in 1..=7 {
+        send(&server, "BlueLake", "GreenDog", &format!("Part {number}."), json!({ "ack_required": true }));
+    }
+    let agent = green(&server, "claude");
+    let reason = |event: &str| agent.answer(event).expect("mail presses")["reason"].as_str().unwrap().to_owned();
+    let first = reason("Stop");
+    assert!(first.contains("Part 5.") && !first.contains("Part 6.") && first.contains("about 2 more"), "{first}");
+    let second = reason("Stop-again");
+    assert!(second.contains("Part 6.") && second.contains("Part 7.") && !second.contains("Part 5."), "{second}");
+    assert_eq!(agent.answer("Stop"), None);
 }
 
 #[test]

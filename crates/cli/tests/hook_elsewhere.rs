@@ -61,6 +61,43 @@ fn deliveries_are_told_once_and_counted_when_a_session_begins() {
 }
 
 #[test]
+fn a_delivery_is_told_to_an_agent_and_not_to_each_of_its_sessions() {
+    let place = with_mail(&["First"]);
+    let agent = green(&place);
+    assert!(agent.told("PostToolUse").unwrap().contains("First"));
+    assert_eq!(agent.answer_to("PostToolUse", json!({ "session_id": "another" })), None);
+    let other_client = Agent::new(&place, "gemini", Some("GreenDog"));
+    assert_eq!(other_client.answer("AfterTool"), None);
+    let other_agent = Agent::new(&place, "claude", Some("RedFox"));
+    assert!(other_agent.answer("PostToolUse").is_some(), "the script gives its mail to everybody");
+}
+
+#[test]
+fn of_many_deliveries_a_hook_tells_a_few_and_the_next_tell_the_rest() {
+    let subjects: Vec<String> = (0..12).map(|number| format!("Part {number}.")).collect();
+    let place = with_mail(&subjects.iter().map(String::as_str).collect::<Vec<_>>());
+    let agent = green(&place);
+    let told: Vec<String> = std::iter::from_fn(|| agent.told("PostToolUse")).collect();
+    assert_eq!(told.len(), 3);
+    assert!(told[0].contains("5 new messages") && told[0].contains("\n7 more wait, and are told at your next"));
+    for subject in subjects {
+        assert_eq!(told.concat().matches(&format!("mayor: {subject}\n")).count(), 1, "{subject}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_delivery_that_cannot_be_printed_is_told_by_the_next_hook() {
+    let place = with_mail(&["First"]);
+    let agent = green(&place);
+    fs::write(place.file("input.json"), agent.example("PostToolUse").to_string()).unwrap();
+    let mut command = place.shell("postrider hook claude PostToolUse --within 60000 <input.json >/dev/full");
+    assert!(command.env("POSTRIDER_AGENT", "GreenDog").status().expect("a shell runs").success());
+    assert!(agent.told("PostToolUse").unwrap().contains("First"));
+    assert_eq!(agent.answer("PostToolUse"), None);
+}
+
+#[test]
 fn hooks_at_once_tell_each_delivery_once() {
     let place = with_mail(&["First", "Second", "Third"]);
     let agent = green(&place);

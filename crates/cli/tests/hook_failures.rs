@@ -3,14 +3,17 @@
 #![cfg(unix)]
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Stdio};
 
 use rusqlite::Connection;
+use serde_json::json;
 
+use crate::harness::mcp::as_agent;
 use crate::harness::{Place, Ran, Server, within_deadline};
-use crate::hooks::{Agent, output_of};
+use crate::hooks::{Agent, output_of, send};
 
 /// Nothing is printed but one line of complaint, and nobody is told of a failure.
 fn assert_harmless(what: &str, ran: &Ran) {
@@ -168,6 +171,49 @@ fn a_client_that_does_not_read_is_not_waited_for() {
     let ended = within_deadline("the hook ends", move || child.wait()).expect("it can be waited for");
     assert_eq!(ended.code(), Some(0));
     drop(unread);
+    assert!(agent.told("PostToolUse").is_some_and(|told| told.contains("Hello")), "nobody could read it");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn mail_that_cannot_be_printed_is_told_by_the_next_hook_or_returned_by_a_wait() {
+    let server = office();
+    let agent = Agent::new(&server.place, "claude", Some("GreenDog"));
+    let urgent = json!({ "importance": "urgent" });
+    for output in [">&-", ">/dev/full", ">/dev/null"] {
+        for event in ["PostToolUse", "Stop"] {
+            send(&server, "BlueLake", "GreenDog", "More", urgent.clone());
+            std::fs::write(server.place.file("input.json"), agent.example(event).to_string()).unwrap();
+            let line = format!("postrider hook claude {event} --within 60000 <input.json {output}");
+            let mut command = server.place.shell(&line);
+            let ran = Ran::from(command.env("POSTRIDER_AGENT", "GreenDog").output().expect("a shell runs"));
+            assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{output} {event}");
+            let answer = agent.answer(event).expect("it was not told").to_string();
+            assert!(answer.contains("More"), "{output} {event}: {answer}");
+            assert_eq!(agent.answer(event), None, "{output} {event}: once");
+        }
+    }
+    server.mail("BlueLake", "GreenDog", "Last");
+    hang_up(&agent, "PostToolUse");
+    let waited = server.call("wait_for_mail", as_agent("GreenDog", json!({ "timeout_seconds": 0 })));
+    let subjects = [&waited[0]["subject"], &waited[1]["subject"]];
+    assert_eq!(subjects, ["More", "Last"], "the first of them was a reason not to stop, and is new mail all the same");
+    server.mail("BlueLake", "GreenDog", "Without a server");
+    server.stop();
+    hang_up(&agent, "PostToolUse");
+    assert!(agent.told("PostToolUse").is_some_and(|told| told.contains("Without a server")));
+}
+
+/// Runs a hook whose reader has gone before it has its input.
+fn hang_up(agent: &Agent, event: &str) {
+    let mut command = agent.place.command(&["hook", agent.client, event, "--within", "60000"]);
+    command.env("POSTRIDER_AGENT", "GreenDog").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(agent.example(event).to_string().as_bytes()).expect("the hook reads");
+    drop(input);
+    assert_eq!(child.wait().expect("it can be waited for").code(), Some(0));
 }
 
 #[test]

@@ -285,6 +285,33 @@ fn a_hook_and_a_server_that_were_there_before_are_not_doubled_and_not_taken() {
 }
 
 #[test]
+fn how_sessions_are_named_is_in_every_hook_and_goes_without_a_trace() {
+    for client in CLIENTS {
+        let machine = Machine::new();
+        let before = machine.write("repo/.claude/settings.json", SETTINGS);
+        let hooks = |options: &[&str]| {
+            machine.done(&[&["install", client], options].concat());
+            let doctor: Value = serde_json::from_str(&machine.done(&["doctor", "--quick", "--json"])).unwrap();
+            let hooks = doctor["hooks"].as_array().unwrap().clone();
+            let own = hooks.into_iter().find(|hooks| hooks["client"] == client).expect("doctor shows them");
+            own["naming"].as_array().unwrap().iter().map(|words| words.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(hooks(&[]), [""], "{client}");
+        assert_eq!(hooks(&["--as", "the reviewer"]), ["--names fixed --as 'the reviewer'"], "{client}");
+        assert_eq!(hooks(&[]), ["--names fixed --as 'the reviewer'"], "{client}: what was said stays");
+        assert!(machine.done(&["doctor", "--quick"]).contains("--names fixed --as 'the reviewer'"), "{client}");
+        assert_eq!(hooks(&["--names", "per-session"]), ["--names per-session"], "{client}");
+        assert_eq!(hooks(&["--names", "per-worktree"]), [""], "{client}");
+        hooks(&["--as", "the reviewer"]);
+        machine.done(&["uninstall", client]);
+        assert_eq!(fs::read_to_string(&before).unwrap(), SETTINGS, "{client}");
+    }
+    let machine = Machine::new();
+    let error = machine.run(&["install", "claude", "--as", "Reviewer", "--names", "per-session"]);
+    assert!(error.code == Some(1) && error.stderr.contains("'Reviewer'"), "{}", error.stderr);
+}
+
+#[test]
 fn what_is_no_file_is_refused_and_not_waited_for() {
     let machine = Machine::new();
     fs::create_dir_all(machine.path("repo/.claude")).unwrap();

@@ -240,3 +240,39 @@ fn where_names_are_strict_joining_gives_the_token_that_every_verb_wants() {
     let answer: Value = serde_json::from_str(&ran.stdout).expect("--json prints JSON");
     assert_eq!(answer["answer"]["body"], "8765", "{answer}");
 }
+
+#[test]
+fn what_was_put_away_comes_back_as_it_was_and_for_its_owner_alone() {
+    let server = sent_to_two();
+    let place = &server.place;
+    told(place, "BlueLake", &["archive", "1"]);
+    assert_eq!(ids(&told(place, "BlueLake", &["all"])), []);
+    let refused = ran(place, "GreenDog", &["unarchive", "1.1"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("NOT_A_RECIPIENT"), "{}", refused.stderr);
+    let back = ran(place, "BlueLake", &["unarchive", "1"]);
+    assert_eq!((back.code, back.stdout.as_str()), (Some(0), "Message 1 is in the mailbox.\n"), "{}", back.stderr);
+    assert_eq!(ids(&told(place, "BlueLake", &["inbox"])), [("1.1", false)]);
+    let some = ran(place, "BlueLake", &["unarchive", "1", "99", "--json"]);
+    let told: Value = serde_json::from_str(&some.stdout).unwrap();
+    assert_eq!((some.code, &told["done"], &told["failed"][0]["id"]), (Some(1), &json!(["1"]), &json!("99")));
+}
+
+#[test]
+fn of_a_thread_the_newest_are_shown_when_somebody_wants_only_so_many() {
+    let server = sent_to_two();
+    let place = &server.place;
+    for (name, text) in [("BlueLake", "Then that."), ("RedFox", "And tests.")] {
+        told(place, name, &["reply", "1", "-m", text]);
+    }
+    let thread = told(place, "GreenDog", &["thread", "1", "--limit", "2"]);
+    let bodies: Vec<&str> = thread.as_array().unwrap().iter().map(|one| one["body"].as_str().unwrap()).collect();
+    assert_eq!(bodies, ["Then that.", "And tests."]);
+    let shown = ran(place, "GreenDog", &["thread", "1", "--limit", "1"]);
+    assert!(
+        shown.stderr.starts_with("2 earlier messages left out") && !shown.stdout.contains("Then that."),
+        "{}",
+        shown.stderr
+    );
+    assert_eq!(told(place, "GreenDog", &["thread", "1", "--limit", "99"]).as_array().unwrap().len(), 3);
+    assert_eq!(ran(place, "GreenDog", &["thread", "1", "--limit", "0"]).code, Some(1));
+}

@@ -157,7 +157,7 @@ fn a_retired_agent_is_not_among_those_who_are_there_and_is_marked_in_the_list_of
 fn what_only_a_person_may_do_is_no_tool() {
     let server = Server::start();
     server.register(&["GreenDog"]);
-    for verb in ["archive_for", "release_for", "retire_agent", "welcome_person"] {
+    for verb in ["archive_for", "release_for", "retire_for", "welcome_person"] {
         let call = json!({ "name": verb, "arguments": { "project_key": PROJECT, "person": "Anna", "agent_name": "GreenDog" } });
         let answer = server.rpc("tools/call", call);
         let told = answer["error"]["message"].as_str().expect("a message");

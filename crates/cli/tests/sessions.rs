@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::mcp::{PROJECT, as_agent};
 use crate::harness::repository::Repository;
 use crate::harness::{Place, Server};
-use crate::hooks::{Agent, ended};
+use crate::hooks::{Agent, ended, output_of};
 
 const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
 /// Far longer than an answer takes.
@@ -62,6 +62,50 @@ fn the_next_session_of_a_client_in_a_working_tree_has_the_name_of_the_last_one()
         end(&agent, "third");
         assert_eq!((begin(&agent, "fourth"), begin(&agent, "fifth")), (name, beside), "{client}: the oldest first");
     }
+}
+
+#[test]
+fn a_start_that_fails_costs_no_name_and_the_next_prompt_makes_up_for_it() {
+    let place = Place::new();
+    let agent = Agent::new(&place, "claude", None);
+    let name = begin(&agent, "first");
+    end(&agent, "first");
+    // It comes back by registering, for which nobody can write now.
+    place.done(&["retire", &name, "--project", PROJECT]);
+    let locked = rusqlite::Connection::open(place.database()).expect("the database is there");
+    locked.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
+    let input = json!({ "session_id": "second", "cwd": PROJECT, "source": "startup" }).to_string();
+    let failed = output_of(agent.begin("SessionStart", input.as_bytes(), &[]));
+    assert_eq!(failed.stdout, "", "{}", failed.stderr);
+    locked.execute_batch("ROLLBACK").expect("a transaction ends");
+    let prompt = |id: &str| agent.answer_to("UserPromptSubmit", json!({ "session_id": id }));
+    assert_eq!(name_in(&told(&agent, "UserPromptSubmit", json!({ "session_id": "second" }))), name);
+    assert_eq!(prompt("second"), None, "it is told once");
+    assert_eq!(name_in(&told(&agent, "UserPromptSubmit", json!({ "session_id": "cleared" }))), name);
+}
+
+#[test]
+fn a_start_tells_the_office_that_was_told_of_them_of_all_sessions_that_died() {
+    let elsewhere = Server::start();
+    let url = format!("http://{}/mcp", elsewhere.address);
+    let place = Place::with_settings(&format!("url = '{url}'\n"));
+    let names: Vec<String> = CLIENTS.map(|client| begin(&Agent::new(&place, client, None), "one")).into();
+    for file in std::fs::read_dir(place.home().join("sessions")).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let Ok(mut record) = serde_json::from_str::<Value>(&text) else { continue };
+        if record["agent"].is_string() {
+            assert_eq!(record["office"], url.as_str());
+            record["process"] = json!({ "pid": 1, "started": u64::MAX });
+            std::fs::write(path, record.to_string()).unwrap();
+        }
+    }
+    let again = begin(&Agent::new(&place, "codex", None), "two");
+    let open = names.iter().filter(|name| {
+        let about = elsewhere.call("whois", as_agent(name, json!({})));
+        !about["sessions"].as_array().is_none_or(Vec::is_empty)
+    });
+    assert_eq!(open.collect::<Vec<_>>(), [&again]);
 }
 
 #[test]
@@ -130,6 +174,21 @@ fn a_shell_of_a_session_knows_who_it_is() {
         let said = server.place.run(&[&sent[..], &["--as", "BlueLake"]].concat());
         assert_eq!(said.code, Some(0), "what is said comes first: {}", said.stderr);
     }
+}
+
+#[test]
+fn a_name_of_one_project_is_nobodys_in_another() {
+    let server = Server::start();
+    let agent = Agent::new(&server.place, "claude", None);
+    let name = begin(&agent, "one");
+    let elsewhere = "/data/projects/lib";
+    server.place.done(&["join", "Other", "--project", elsewhere]);
+    let inbox = ["mail", "inbox", "--project", elsewhere];
+    let refused = server.place.run(&inbox);
+    let advice = format!("You are '{name}' in the project '{PROJECT}'. Pass --as NAME, or --project {PROJECT}.");
+    assert!(refused.code == Some(1) && refused.stderr.contains(&advice), "{}", refused.stderr);
+    server.place.done(&[&inbox[..], &["--as", "Other"]].concat());
+    server.place.done(&["mail", "inbox", "--project", PROJECT]);
 }
 
 #[test]

@@ -183,6 +183,9 @@ fn the_shapes_of_the_answers_that_clients_read_most() {
     insta::assert_json_snapshot!("file_reservation_paths", redacted(reserved));
     let call = tool_call("file_reservation_paths", &as_agent("BlueLake", json!({ "paths": ["src/lib.rs"] })));
     insta::assert_json_snapshot!("file_reservation_conflict", redacted(server.post(call).json()["result"].clone()));
+    let again = with(message("GreenDog", "BlueLake", "Parser"), json!({ "cc": ["RedFox"] }));
+    let again = server.modern("tools/call", json!({ "name": "send_message", "arguments": again })).json();
+    insta::assert_json_snapshot!("send_message_brief", redacted(again["result"]["structuredContent"].clone()));
     let unknown = tool_call("whois", &as_agent("GrenDog", json!({})));
     insta::assert_json_snapshot!("agent_not_found", redacted(server.post(unknown).json()["result"].clone()));
 }

@@ -123,6 +123,43 @@ fn messages_are_answered(place: &Place) {
 }
 
 #[test]
+fn mail_to_a_role_is_answered_by_who_holds_it_and_a_copy_is_not() {
+    let place = Place::new();
+    join(&place, &["claude", "codex"]);
+    place.done(&["role", "take", "reviewer", "--as", "codex", "--project", PROJECT]);
+    let send =
+        |more: &[&str]| place.done(&[&["mail", "send"], more, &["--as", "claude", "--project", PROJECT]].concat());
+    send(&["role:reviewer", "-s", "Review", "-m", "How far?"]);
+    send(&["claude", "--cc", "codex", "-s", "Copy", "-m", "For your information."]);
+    let ran = watch(&place, "codex", &["--mailbox", "--once"], "cat >/dev/null; echo Half.").output().expect("it runs");
+    assert!(ran.status.success());
+    let inbox = place.json(&["mail", "inbox", "--as", "claude", "--project", PROJECT]);
+    let subjects: Vec<&Value> = inbox.as_array().expect("a list").iter().map(|message| &message["subject"]).collect();
+    assert_eq!(subjects, ["Copy", "Re: Review"], "{inbox}");
+}
+
+#[test]
+fn mail_that_waited_for_a_role_is_answered_when_the_agent_takes_it() {
+    let place = Place::new();
+    join(&place, &["claude", "codex"]);
+    let send = |to: &str| {
+        place.done(&["mail", "send", to, "-s", to, "-m", "How far?", "--as", "claude", "--project", PROJECT]);
+    };
+    let answered = || {
+        let ran = watch(&place, "codex", &["--mailbox", "--once"], "cat >/dev/null; echo Half.").output();
+        assert!(ran.expect("it runs").status.success());
+        let inbox = place.json(&["mail", "inbox", "--as", "claude", "--project", PROJECT]);
+        inbox.as_array().expect("a list").iter().map(|message| message["subject"].clone()).collect::<Vec<_>>()
+    };
+    send("role:reviewer");
+    send("codex");
+    assert_eq!(answered(), ["Re: codex"]);
+    place.done(&["role", "take", "reviewer", "--as", "codex", "--project", PROJECT]);
+    assert_eq!(answered(), ["Re: codex", "Re: role:reviewer"]);
+    assert_eq!(answered().len(), 2, "once");
+}
+
+#[test]
 fn messages_are_answered_at_a_server() {
     messages_are_answered(&Server::start().place);
 }

@@ -4,6 +4,7 @@
 //! what becomes of a message; a text that is not of a format is never an error, only a text that says less.
 
 pub mod channel;
+pub mod git_config;
 pub mod json;
 pub mod markdown;
 pub mod mention;

@@ -43,7 +43,7 @@ pub struct Agent {
     pub registered_at: Timestamp,
     /// When it last wrote anything.
     pub last_active_at: Timestamp,
-    /// When a person retired it: nobody writes to it until it registers again.
+    /// When it was retired: nobody writes to it until it registers again.
     pub retired_at: Option<Timestamp>,
 }
 
@@ -84,6 +84,16 @@ impl AgentName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether `name` is what a hook calls an agent below another, such as `GreenDog/reviewer-3fa9`: the name of that one, its kind, and
+/// four digits of a hash.
+pub fn is_below(name: &str) -> bool {
+    let parts = name.split_once('/').and_then(|(above, below)| Some((above, below.rsplit_once('-')?)));
+    let is_digit = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    parts.is_some_and(|(above, (kind, hash))| {
+        !above.is_empty() && !kind.is_empty() && hash.len() == 4 && hash.bytes().all(is_digit)
+    })
 }
 
 /// A name as people write it among others, without what is no part of it: blanks around it, and the `@` that calls it.
@@ -129,12 +139,26 @@ impl TokenHash {
 pub enum Taking {
     /// Only a name that nobody has.
     NewOnly,
+    /// The same, and it is noted that the office made the name up
+    /// ([`note_generated`](crate::sessions::SessionStore::note_generated)).
+    Generated,
     /// Also one that came with imported mail: nobody was ever given a token for it.
     NewOrTokenless,
     /// Any name: one that is there keeps its identity.
     NewOrKnown,
     /// Any name, and the tokens that were given out for it before are forgotten.
     Over,
+}
+
+/// What became of an agent's tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revoked {
+    /// How many are worth nothing any more.
+    pub revoked: u64,
+    /// How many are left, the new one counted.
+    pub left: u64,
+    /// Whether there is a new one, because none would have been left.
+    pub is_replaced: bool,
 }
 
 /// What keeps agents.
@@ -161,6 +185,24 @@ pub trait AgentStore: Send + Sync {
     /// changed, if it was retired before or is none of the project.
     async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Stored<bool>;
 
+    /// Gives an agent another name, and notes that it had the one before ([`once_named`](Self::once_named)): it keeps its number, its
+    /// mail, its tokens and its reservations, and what was sent keeps the names that it was sent under. Writes an event
+    /// (`AgentRenamed`), as done by the agent. `None`, and nothing changed, if another agent of the project has or had that name, or
+    /// if the agent is none of the project.
+    async fn rename(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        name: &AgentName,
+        now: Timestamp,
+    ) -> Stored<Option<Agent>>;
+
+    /// The agent that had exactly this name before it was renamed. Registering such a name finds the agent, under its name of now.
+    async fn once_named(&self, project: ProjectId, name: &str) -> Stored<Option<Agent>>;
+
+    /// The agents that had exactly one of `names` before they were renamed, under their names of now, in no particular order.
+    async fn agents_once_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>>;
+
     /// Those of `names` that are registered, each once, in no particular order. Names are compared exactly.
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>>;
 
@@ -173,6 +215,16 @@ pub trait AgentStore: Send + Sync {
 
     /// The hashes of the tokens that prove this agent's name, newest first.
     async fn token_hashes(&self, agent: AgentId) -> Stored<Vec<TokenHash>>;
+
+    /// Forgets those of an agent's tokens that are in `which`, or all of them. If none would be left, `instead` is remembered:
+    /// a name without a token would belong to whoever asks for it first.
+    async fn revoke_tokens(
+        &self,
+        agent: AgentId,
+        which: Option<&[TokenHash]>,
+        instead: TokenHash,
+        now: Timestamp,
+    ) -> Stored<Revoked>;
 }
 
 const ADJECTIVES: [&str; 32] = [
@@ -230,6 +282,16 @@ mod tests {
             assert_eq!(AgentName::parse(name).unwrap_err().code(), "INVALID_ARGUMENT", "{name:?}");
         }
         assert!(AgentName::parse("(human) error").is_ok());
+    }
+
+    #[test]
+    fn the_name_of_a_sub_agent_is_told_from_any_other() {
+        for name in ["GreenDog/reviewer-3fa9", "a/b-c-0000", "rig/x/agent-beef"] {
+            assert!(is_below(name), "{name}");
+        }
+        for name in ["GreenDog", "rig/polecat-3", "a/b-3fA9", "/b-3fa9", "a/-3fa9", "a/b3fa9", "a-3fa9", "a/b-3fa99"] {
+            assert!(!is_below(name), "{name}");
+        }
     }
 
     #[test]

@@ -28,6 +28,16 @@ pub enum Error {
         /// Projects that may have been meant.
         near: Vec<String>,
     },
+    /// A path whose own project has mail, which would be out of sight.
+    #[error("'{path}' is a project of its own ('{slug}') with {messages} message{}", if *.messages == 1 { "" } else { "s" })]
+    HasMail {
+        /// The path.
+        path: String,
+        /// The slug of its project.
+        slug: String,
+        /// How much mail there is.
+        messages: u64,
+    },
     /// No such agent in the project; `near` are like names.
     #[error("Agent '{name}' not found")]
     UnknownAgent {
@@ -45,6 +55,29 @@ pub enum Error {
         name: String,
         /// Since when.
         since: Timestamp,
+        /// Who is awake and could be asked instead.
+        instead: Vec<String>,
+    },
+    /// A word with a sign of an address in it that is neither a name nor an address.
+    #[error("'{0}' is neither an agent of this project nor an address")]
+    UnknownAddress(String),
+    /// No agent that could get mail runs in that program.
+    #[error("No agent of the program '{program}' is in this project")]
+    UnknownProgram {
+        /// What was given.
+        program: String,
+        /// The programs that there are.
+        there: Vec<String>,
+    },
+    /// A role that another agent holds.
+    #[error("Role '{role}' is held by {holder} until {}", rfc3339(*.until))]
+    RoleHeld {
+        /// The role.
+        role: String,
+        /// Who holds it.
+        holder: String,
+        /// When that ends.
+        until: Timestamp,
     },
     /// A name that a person wants and an agent has.
     #[error("'{0}' belongs to an agent of this project")]
@@ -167,6 +200,9 @@ pub enum Error {
     /// Everybody's mail was asked for, where names have to be proved.
     #[error("Everybody's mail is nobody's where names have to be proved")]
     EverybodysMail,
+    /// What a path means is for people to say, where names have to be proved: whoever changes it gets everybody's mail.
+    #[error("Only a person may do this where names have to be proved")]
+    ForPeople,
     /// The store could not answer. The cause goes to the log, not to the caller.
     #[error("Mail storage is unavailable")]
     Store(#[source] StoreError),
@@ -195,8 +231,12 @@ impl Error {
         match self {
             Self::InvalidProjectKey { .. } => "INVALID_PROJECT_KEY",
             Self::UnknownProject { .. } => "PROJECT_NOT_FOUND",
+            Self::HasMail { .. } => "PROJECT_HAS_MAIL",
             Self::UnknownAgent { .. } => "AGENT_NOT_FOUND",
             Self::Retired { .. } => "AGENT_RETIRED",
+            Self::UnknownAddress { .. } => "ADDRESS_UNKNOWN",
+            Self::UnknownProgram { .. } => "PROGRAM_NOT_FOUND",
+            Self::RoleHeld { .. } => "ROLE_HELD",
             Self::NameTaken { .. } => "NAME_TAKEN",
             Self::UnknownMessage { .. } | Self::UnknownDelivery { .. } => "MESSAGE_NOT_FOUND",
             Self::AlreadyArchived { .. } => "ALREADY_ARCHIVED",
@@ -217,6 +257,7 @@ impl Error {
             Self::Pattern(_) => "INVALID_PATH",
             Self::Query(_) => "INVALID_QUERY",
             Self::Unproved { .. } | Self::EverybodysMail => "IDENTITY_REQUIRED",
+            Self::ForPeople => "PERSON_REQUIRED",
             Self::Store(_) => "STORE_UNAVAILABLE",
             Self::Away(_) => "STORE_AWAY",
             Self::Busy => "BUSY",
@@ -230,6 +271,8 @@ impl Error {
             Self::UnknownProject { near, .. } | Self::UnknownAgent { near, .. } | Self::UnknownWork { near, .. } => {
                 near
             }
+            Self::UnknownProgram { there, .. } => there,
+            Self::Retired { instead, .. } => instead,
             _ => &[],
         }
     }

@@ -48,10 +48,12 @@ formats::named! {
         ReservationReleased = "lease.released",
         /// An agent came, went, or began something else.
         PresenceChanged = "presence.changed",
-        /// A person retired an agent: nobody writes to it any more.
+        /// An agent was retired: nobody writes to it any more.
         AgentRetired = "agent.retired",
         /// A delivery that was archived was brought back.
         MessageBroughtBack = "message.restored",
+        /// An agent has another name.
+        AgentRenamed = "agent.renamed",
     }
 }
 

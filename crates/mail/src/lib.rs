@@ -4,10 +4,12 @@
 //! cases. There is no SQL here, no HTTP, no file, no environment and no printing, and async only where a port is
 //! waited for.
 
+pub mod addresses;
 pub mod agents;
 pub mod announcements;
 pub mod channels;
 pub mod clock;
+pub mod colleagues;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod error;
@@ -24,7 +26,10 @@ pub mod provider;
 pub mod rate_limit;
 pub mod reservations;
 pub mod responses;
+pub mod roles;
 pub mod search;
+pub mod sessions;
+pub mod standing;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
@@ -38,6 +43,7 @@ pub use office::Office;
 pub trait Store:
     agents::AgentStore
     + channels::ChannelStore
+    + colleagues::ColleagueStore
     + events::EventStore
     + mailboxes::MailboxStore
     + messages::MessageStore
@@ -45,7 +51,9 @@ pub trait Store:
     + presence::PresenceStore
     + projects::ProjectStore
     + reservations::ReservationStore
+    + roles::RoleStore
     + search::SearchStore
+    + sessions::SessionStore
     + threads::ThreadStore
     + transfer::TransferStore
     + watches::WatchStore

@@ -4,6 +4,7 @@
 //! told by that recipient's delivery. Nothing here deletes.
 
 mod keys;
+mod marks;
 
 use std::time::Instant;
 
@@ -13,10 +14,10 @@ use jiff::Timestamp;
 
 use crate::channels::{NewPost, SIGN};
 use crate::error::{Error, Stored};
-use crate::events::EventKind;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::responses::JsonFacts;
 pub use keys::{IdempotencyKey, LONGEST_KEY, OpenKey, WhenOpen};
+pub use marks::Mark;
 
 /// How many bytes of bodies a page of messages may hold: it ends with the message that takes it above.
 ///
@@ -105,6 +106,9 @@ pub struct Message {
     pub problems: Vec<Problem>,
 }
 
+/// The door of a tool that runs a program of ours for its mail.
+pub const EXEC: &str = "exec";
+
 impl Message {
     /// Whether a person wrote it, who was at the page.
     pub fn is_by_human(&self) -> bool {
@@ -143,51 +147,6 @@ pub struct DeliveryState {
     pub archived_at: Option<Timestamp>,
 }
 
-/// What a recipient wants noted of its delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// It was read.
-    Read,
-    /// It was not read after all. An acknowledgement, and that it was shown, stay noted.
-    Unread,
-    /// It was acknowledged, which also reads it; with a note that may be empty.
-    Acknowledged {
-        /// What the recipient says with it.
-        note: String,
-    },
-}
-
-impl Mark {
-    /// Whether a delivery in this state has been marked so already.
-    pub fn is_noted(&self, state: &DeliveryState) -> bool {
-        match self {
-            Self::Read => state.read_at.is_some(),
-            Self::Unread => state.read_at.is_none(),
-            Self::Acknowledged { .. } => state.acked_at.is_some(),
-        }
-    }
-
-    /// Notes it in a state where it is not noted yet, and tells what happened.
-    pub fn note(self, state: &mut DeliveryState, now: Timestamp) -> EventKind {
-        match self {
-            Self::Read => {
-                state.read_at = Some(now);
-                EventKind::MessageRead
-            }
-            Self::Unread => {
-                state.read_at = None;
-                EventKind::MessageUnread
-            }
-            Self::Acknowledged { note } => {
-                state.read_at.get_or_insert(now);
-                state.acked_at = Some(now);
-                state.ack_note = note;
-                EventKind::MessageAcknowledged
-            }
-        }
-    }
-}
-
 /// A message as one recipient finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboxEntry {
@@ -206,6 +165,8 @@ pub struct NewMessage {
     pub project: ProjectId,
     /// The sender.
     pub from: AgentId,
+    /// What the sender is called in a project that is not its own; its name where that is left out.
+    pub from_as: Option<String>,
     /// The recipients, each once; names are kept with the message in this order.
     pub recipients: Vec<(AgentId, String, Role)>,
     /// The subject.
@@ -216,6 +177,8 @@ pub struct NewMessage {
     pub thread: Option<String>,
     /// The message it answers.
     pub reply_to: Option<MessageId>,
+    /// Whether its sender has read by that what it answers.
+    pub marks_read: bool,
     /// How much it matters.
     pub importance: Importance,
     /// Whether an acknowledgement is wanted.
@@ -240,6 +203,15 @@ pub struct NewMessage {
     pub json: JsonFacts,
     /// When the office took it; the store moves it on if the project's last message is not older.
     pub now: Timestamp,
+}
+
+/// Whose a message is, whatever they are called now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parties {
+    /// Who sent it.
+    pub sender: AgentId,
+    /// Who has a delivery, in the order of [`deliveries`](MessageStore::deliveries).
+    pub recipients: Vec<(AgentId, Role)>,
 }
 
 /// What became of a new message.
@@ -318,6 +290,9 @@ pub trait MessageStore: Send + Sync {
     /// earlier ones for its recipients (`MessageArchived`, by the sender). A post of our own gets the name that [`external_id`](crate::channels::external_id) gives at its first
     /// attempt. The channel's name stands first among the recipients that are shown. The sender's `last_active_at` moves on.
     ///
+    /// Whoever answers a message of the project has read it, unless `marks_read` says otherwise: the sender's delivery of what it
+    /// answers is marked read, if it was not (`MessageRead`), behind the event of the answer.
+    ///
     /// What its [`Response`](crate::responses::Response) wants reserved is granted or refused, and the answer is kept, in the same transaction: so both are
     /// there or neither, once for a message. The first message of a project under an `own_id` is the one
     /// that goes by it.
@@ -332,8 +307,14 @@ pub trait MessageStore: Send + Sync {
     /// The message of that number in that project, with its body.
     async fn message(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>>;
 
+    /// The message of that number that an agent of the project sent to another project, with its body.
+    async fn message_from(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>>;
+
     /// Every recipient's delivery, to, then cc, then bcc, each in the sender's order.
     async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>>;
+
+    /// The sender and the recipients of a message by their numbers.
+    async fn parties(&self, id: MessageId) -> Stored<Option<Parties>>;
 
     /// One recipient's mail, newest first, archived mail left out. Changes nothing.
     async fn inbox(&self, agent: AgentId, query: &InboxQuery) -> Stored<Vec<InboxEntry>>;
@@ -362,10 +343,18 @@ pub trait MessageStore: Send + Sync {
         not_after: Option<Instant>,
     ) -> Stored<Vec<InboxEntry>>;
 
+    /// Notes that messages which were taken at `shown_at` were not shown after all: they are unseen again, and the agent is woken.
+    /// What was first shown at another time stays as it is. Whether anything is unseen again.
+    async fn give_back(&self, agent: AgentId, messages: &[MessageId], shown_at: Timestamp) -> Stored<bool>;
+
+    /// How much mail [`take_unseen`](Self::take_unseen) would take, counted no further than `most`.
+    async fn count_unseen(&self, agent: AgentId, most: usize) -> Stored<usize>;
+
     /// Notes what the agent did with its delivery, and returns its state; `None` if it has none.
     ///
     /// The first time counts: marking again keeps the first time and note and writes no second event
-    /// (`MessageRead`, `MessageUnread`, `MessageAcknowledged`).
+    /// (`MessageRead`, `MessageUnread`, `MessageAcknowledged`). What was acknowledged and then marked unread is read again by another
+    /// acknowledgement, which is told as `MessageRead`.
     async fn mark(
         &self,
         agent: AgentId,

@@ -5,13 +5,17 @@
 
 mod agents;
 mod channels;
+mod colleagues;
 mod directory;
 mod mailboxes;
 mod messages;
 mod overview;
 mod people;
 mod presence;
+mod projects;
 mod reservations;
+mod roles;
+mod sessions;
 mod threads;
 mod watches;
 mod work;
@@ -20,25 +24,30 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Store;
+use crate::addresses::AddressForm;
 use crate::agents::{Agent, TokenHash};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::ids::{AgentId, ProjectId};
 use crate::messages::Vouched;
 use crate::nearest::nearest;
-use crate::projects::{Project, ProjectKey};
+use crate::projects::{KeyedBy, Project, WorkTrees};
 use crate::responses::is_office_name;
+use crate::roles::ROLE;
+use crate::sessions::SessionRules;
 use crate::wake::Wake;
 
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
+pub use colleagues::RecipientStanding;
 use directory::Directory;
-pub use mailboxes::DeliveriesRequest;
-pub use messages::{Draft, Notes, ReplyDraft, Secret, Sent, WaitRequest};
+pub use mailboxes::{DeliveriesRequest, Part};
+pub use messages::{Draft, Notes, ReplyDraft, Resolved, Secret, Sent, TakenMail, WaitRequest};
 pub use people::PAGE;
 use presence::Noted;
 pub use presence::Sign;
-pub use reservations::{MOST_PATHS, Renewal, ReserveRequest, Which};
+pub use reservations::{InLine, MOST_PATHS, Renewal, ReserveRequest, Waiting, Which};
+pub use sessions::{SessionSign, Settled};
 pub use threads::{Found, SearchRequest, ThreadPage, ThreadRequest};
 pub use watches::Watcher;
 pub use work::{WorkPage, WorkRequest, WorkStory};
@@ -87,6 +96,10 @@ pub struct Rules {
     pub secrets: Secrets,
     /// How long a worker who asks for help may wait before that is overdue.
     pub help_overdue: Duration,
+    /// What becomes of an agent's things when its sessions have ended.
+    pub sessions: SessionRules,
+    /// What a repository is known by, whose project is new.
+    pub keyed_by: KeyedBy,
 }
 
 impl Default for Rules {
@@ -96,6 +109,8 @@ impl Default for Rules {
             identity: Identity::Claimed,
             secrets: Secrets::Warn,
             help_overdue: Duration::from_secs(15 * 60),
+            sessions: SessionRules::default(),
+            keyed_by: KeyedBy::Path,
         }
     }
 }
@@ -116,17 +131,19 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// An agent that was found: what never changes of it, and whether it is retired.
+/// An agent that was found: its number, its name, and whether it is retired.
 #[derive(Clone, Debug)]
 struct Known {
     id: AgentId,
     name: String,
+    /// Empty of one that is remembered by its name: what it runs in may change.
+    program: String,
     retired_at: Option<jiff::Timestamp>,
 }
 
 impl From<Agent> for Known {
     fn from(agent: Agent) -> Self {
-        Self { id: agent.id, name: agent.name, retired_at: agent.retired_at }
+        Self { id: agent.id, name: agent.name, program: agent.program, retired_at: agent.retired_at }
     }
 }
 
@@ -140,8 +157,12 @@ pub struct Office {
     rules: Rules,
     directory: Arc<Directory>,
     noted: Arc<Noted>,
+    /// Who can see what lies around a path; where nobody can, every path is a project of its own.
+    trees: Option<Arc<dyn WorkTrees>>,
     /// Whether it is a person who asks.
     is_person: bool,
+    /// Whether it is a command at a terminal that has the database open itself.
+    is_terminal: bool,
 }
 
 impl Office {
@@ -153,7 +174,13 @@ impl Office {
         chance: Arc<dyn Chance>,
         rules: Rules,
     ) -> Self {
-        Self { store, clock, wake, chance, rules, directory: Arc::default(), noted: Arc::default(), is_person: false }
+        let (directory, noted) = Default::default();
+        Self { store, clock, wake, chance, rules, directory, noted, trees: None, is_person: false, is_terminal: false }
+    }
+
+    /// The same office, which has somebody who can see what lies around a path.
+    pub fn seeing(self, trees: Arc<dyn WorkTrees>) -> Self {
+        Self { trees: Some(trees), ..self }
     }
 
     /// The store behind the office, for those who only read.
@@ -186,54 +213,28 @@ impl Office {
         Ok(self.store.check_ready().await?)
     }
 
-    /// The project that `key` names.
-    pub async fn project(&self, key: &str) -> Result<Project, Error> {
-        if let Some(project) = self.directory.project(key) {
-            return Ok(project);
-        }
-        let parsed = ProjectKey::parse(key)?;
-        if let Some(project) = self.store.project(&parsed).await? {
-            self.directory.learn_project(key, &project);
-            return Ok(project);
-        }
-        let known = self.store.projects(None, NEAR_MISS_POOL).await?;
-        let names = known.iter().map(|project| match parsed {
-            ProjectKey::Path(_) => project.human_key.as_str(),
-            ProjectKey::Slug(_) => project.slug.as_str(),
-        });
-        Err(Error::UnknownProject { key: crate::error::shown(key), near: near_misses(parsed.as_str(), names) })
-    }
-
-    /// Makes sure that a project exists. Only an absolute path can make one.
-    pub async fn ensure_project(&self, human_key: &str) -> Result<Project, Error> {
-        let key = ProjectKey::parse_path(human_key)?;
-        if let Some(project) = self.store.project(&key).await? {
-            return Ok(project);
-        }
-        Ok(self.store.ensure_project(key.as_str(), self.clock.now()).await?)
-    }
-
-    /// The project of a path, made if it is new, or of a slug that exists.
-    async fn project_or_new(&self, key: &str) -> Result<Project, Error> {
-        match ProjectKey::parse(key)? {
-            ProjectKey::Path(path) => self.ensure_project(&path).await,
-            ProjectKey::Slug(_) => self.project(key).await,
-        }
-    }
-
-    /// A page of all projects, in the order they were made.
-    pub async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Result<Vec<Project>, Error> {
-        Ok(self.store.projects(after, limit).await?)
-    }
-
     /// The agents of those names, in that order.
     async fn agents_called(&self, project: &Project, names: &[&str]) -> Result<Vec<Known>, Error> {
+        let found = self.agents_if_any(project, names).await?;
+        let mut agents = Vec::with_capacity(names.len());
+        for (name, agent) in names.iter().zip(found) {
+            match agent {
+                Some(agent) => agents.push(agent),
+                None => return Err(self.unknown_agent(project, name).await?),
+            }
+        }
+        Ok(agents)
+    }
+
+    /// For each of those names its agent, if somebody has it.
+    async fn agents_if_any(&self, project: &Project, names: &[&str]) -> Result<Vec<Option<Known>>, Error> {
         let now = Instant::now();
         let mut agents = Vec::with_capacity(names.len());
         let mut found = None;
         for name in names {
-            if let Some(id) = self.directory.agent(project.id, name, now) {
-                agents.push(Known { id, name: (*name).to_owned(), retired_at: None });
+            let is_plain = !AddressForm::is_possible(name);
+            if let Some(id) = self.directory.agent(project.id, name, now).filter(|_| is_plain) {
+                agents.push(Some(Known { id, name: (*name).to_owned(), program: String::new(), retired_at: None }));
                 continue;
             }
             let found = match &mut found {
@@ -241,15 +242,25 @@ impl Office {
                 None => found.insert(self.store.agents_named(project.id, names).await?),
             };
             let Some(agent) = found.iter().find(|agent| agent.name == *name) else {
-                return Err(self.unknown_agent(project, name).await?);
+                // Not remembered: under that name it would be told of by a name that it has no more.
+                agents.push(self.store.once_named(project.id, name).await?.map(Known::from));
+                continue;
             };
             // Who is retired is looked up each time, because it may come back.
-            if agent.retired_at.is_none() {
+            if agent.retired_at.is_none() && is_plain {
                 self.directory.learn_agent(project.id, name, agent.id, now);
             }
-            agents.push(Known::from(agent.clone()));
+            agents.push(Some(Known::from(agent.clone())));
         }
         Ok(agents)
+    }
+
+    /// The agent that has, or else had, exactly this name.
+    async fn agent_named(&self, project: ProjectId, name: &str) -> Result<Option<Agent>, Error> {
+        match self.store.agents_named(project, &[name]).await?.pop() {
+            Some(agent) => Ok(Some(agent)),
+            None => Ok(self.store.once_named(project, name).await?),
+        }
     }
 
     async fn unknown_agent(&self, project: &Project, name: &str) -> Result<Error, Error> {
@@ -281,7 +292,7 @@ impl Office {
         if self.is_person {
             return Ok(Vouched::Human);
         }
-        if is_office_name(&agent.name) {
+        if is_office_name(&agent.name) || agent.program == ROLE {
             return Err(Error::NameTaken(agent.name.clone()));
         }
         if self.rules.identity == Identity::Claimed {

@@ -12,6 +12,7 @@ use crate::error::Stored;
 use crate::events::Event;
 use crate::ids::{AgentId, MessageId, ProjectId};
 use crate::messages::Message;
+use crate::projects::Project;
 
 /// How much of a body a listing shows, in characters.
 pub const EXCERPT: usize = 280;
@@ -88,11 +89,29 @@ pub struct AuditEntry {
     pub thread: Option<String>,
 }
 
+/// A project, and how much is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectSum {
+    /// The project.
+    pub project: Project,
+    /// How many agents there are that are not retired.
+    pub agents: u64,
+    /// How many messages were sent.
+    pub messages: u64,
+    /// How many deliveries are neither read nor archived. Blind copies do not count.
+    pub unread: u64,
+    /// When the newest message was sent.
+    pub last_mail_at: Option<Timestamp>,
+}
+
 /// What answers those who look after a project.
 ///
 /// Each answer is quick however much mail there is, and also when almost nothing matches.
 #[async_trait]
 pub trait OverviewStore: Send + Sync {
+    /// Projects with a number above `after`, at most `limit`, in the order they were made, and how much is in each.
+    async fn project_sums(&self, after: Option<ProjectId>, limit: usize) -> Stored<Vec<ProjectSum>>;
+
     /// Messages at a glance, newest first. Changes nothing.
     async fn listing(&self, listing: &Listing) -> Stored<Vec<Listed>>;
 

@@ -12,6 +12,9 @@ use crate::agents::Agent;
 use crate::error::Stored;
 use crate::ids::{AgentId, ProjectId};
 
+/// How far the unread mail of an agent is counted.
+pub const MOST_UNREAD: usize = 1000;
+
 /// What is known of an agent's presence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
@@ -87,6 +90,8 @@ pub struct Present {
     pub last_mail_at: Option<Timestamp>,
     /// How many reservations it holds now.
     pub reservations: u64,
+    /// How many of its deliveries are neither read nor archived, counted up to [`MOST_UNREAD`]. Blind copies do not count.
+    pub unread: u64,
 }
 
 /// An agent that gave a sign of life.
@@ -233,7 +238,8 @@ impl Presence {
         self.source == Source::Watcher && self.state == AWAKE && !self.is_stale(now)
     }
 
-    fn is_stale(&self, now: Timestamp) -> bool {
+    /// Whether it is said to be awake and was silent for too long.
+    pub(crate) fn is_stale(&self, now: Timestamp) -> bool {
         self.state == AWAKE && self.age(now) > STALE_AFTER_SECONDS
     }
 

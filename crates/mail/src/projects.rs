@@ -1,16 +1,24 @@
 //! Projects: the walls between one team's mail and another's.
 //!
-//! A project is known by the absolute path of its working directory, and by a slug made from it. Nothing here looks at
-//! the disk: a path is only a name.
+//! A project is known by the absolute path of its working directory, or by the URL of a repository, and by a slug made from
+//! it. Other paths may be named as its own, and a path inside a working tree of git means the repository. Nothing here
+//! looks at the disk: a path is only a name, and what lies around it is told by whoever can see it ([`WorkTrees`]).
+
+mod place;
+mod remote;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::error::{Error, Stored};
 use crate::ids::ProjectId;
+pub use place::{Named, Place, WorkTree, WorkTrees};
+pub use remote::remote_key;
 
 /// The longest path that names a project, in bytes.
 pub const LONGEST_KEY: usize = 4096;
+/// The longest path that is another name of a project, in bytes.
+pub const LONGEST_ALIAS: usize = 1024;
 
 /// A project as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +27,31 @@ pub struct Project {
     pub id: ProjectId,
     /// Its name in addresses; unique, and never changed.
     pub slug: String,
-    /// The absolute path it was made for.
+    /// The absolute path or the URL it was made for.
     pub human_key: String,
     /// When it was first ensured.
     pub created_at: Timestamp,
+}
+
+/// A path that somebody named as another one of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The path.
+    pub path: String,
+    /// The project that it means.
+    pub project: Project,
+    /// When it was named.
+    pub created_at: Timestamp,
+}
+
+/// What a repository is known by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyedBy {
+    /// The path of its main working tree.
+    #[default]
+    Path,
+    /// The URL of its remote, so that two clones are one project; its path if it has none.
+    Remote,
 }
 
 /// How a caller names a project.
@@ -30,6 +59,8 @@ pub struct Project {
 pub enum ProjectKey {
     /// An absolute path, without a slash at its end.
     Path(String),
+    /// The URL of a repository, as [`remote_key`] writes it.
+    Remote(String),
     /// The slug of a project that exists.
     Slug(String),
 }
@@ -46,8 +77,11 @@ impl ProjectKey {
         if is_slug { Ok(Self::Slug(text.to_owned())) } else { Err(invalid(text)) }
     }
 
-    /// Reads a key that may make a project: an absolute path, of Unix or of Windows.
+    /// Reads a key that may make a project: an absolute path, of Unix or of Windows, or the URL of a repository.
     pub fn parse_path(text: &str) -> Result<Self, Error> {
+        if remote::is_url(text) {
+            return remote_key(text).map(Self::Remote).ok_or_else(|| invalid(text));
+        }
         let mut letters = text.chars();
         let drive = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
             && letters.next() == Some(':')
@@ -64,7 +98,7 @@ impl ProjectKey {
     /// The key as text.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Path(text) | Self::Slug(text) => text,
+            Self::Path(text) | Self::Remote(text) | Self::Slug(text) => text,
         }
     }
 }
@@ -73,8 +107,9 @@ fn invalid(text: &str) -> Error {
     Error::InvalidProjectKey(crate::error::shown(text))
 }
 
-/// The slug of a path: lower case, every run of other characters one hyphen, none at the ends.
+/// The slug of a path: lower case, every run of other characters one hyphen, none at the ends. The scheme of a URL is left out.
 pub fn slug_of(path: &str) -> String {
+    let path = path.strip_prefix(remote::SCHEME).unwrap_or(path);
     let mut slug = String::with_capacity(path.len());
     for letter in path.chars() {
         if letter.is_alphanumeric() {
@@ -97,17 +132,27 @@ pub fn slug_with_hash(path: &str) -> String {
 /// What keeps projects.
 #[async_trait]
 pub trait ProjectStore: Send + Sync {
-    /// Returns the project of `human_key`, and makes it if there is none.
+    /// Returns the project of `human_key`, or the one that it is an alias of, and makes it if there is none.
     ///
     /// The slug is [`slug_of`] the key, or [`slug_with_hash`] when another project has that slug. Ensuring a project
     /// again changes nothing.
     async fn ensure_project(&self, human_key: &str, now: Timestamp) -> Stored<Project>;
 
-    /// The project of that key, if it exists.
+    /// The project of that key, if it exists. A path that is an alias means the project that it was named for, even if it has
+    /// a project of its own, which is then found by its slug.
     async fn project(&self, key: &ProjectKey) -> Stored<Option<Project>>;
 
     /// Projects in the order they were made, those with a number above `after`, at most `limit`.
     async fn projects(&self, after: Option<ProjectId>, limit: usize) -> Stored<Vec<Project>>;
+
+    /// Names `path` as another one of a project. A path that was named before means this project from now on.
+    async fn set_alias(&self, path: &str, project: ProjectId, now: Timestamp) -> Stored<()>;
+
+    /// Takes such a name back; whether there was one.
+    async fn remove_alias(&self, path: &str) -> Stored<bool>;
+
+    /// All such names, by their paths.
+    async fn aliases(&self) -> Stored<Vec<Alias>>;
 }
 
 #[cfg(test)]
@@ -120,6 +165,7 @@ mod tests {
         assert_eq!(slug_of("/home/user/My  Project!/"), "home-user-my-project");
         assert_eq!(slug_of("/"), "root");
         assert_eq!(slug_of("/Größe/Ärger"), "größe-ärger");
+        assert_eq!(slug_of("https://git.example/Team/app"), "git-example-team-app");
     }
 
     #[test]
@@ -135,6 +181,10 @@ mod tests {
         assert_eq!(ProjectKey::parse("a-b").unwrap(), ProjectKey::Slug("a-b".into()));
         for bad in ["", "./a", "a/b", "../a", "/a/../b", "A B", "/a\u{0}b"] {
             assert_eq!(ProjectKey::parse(bad).unwrap_err().code(), "INVALID_PROJECT_KEY", "{bad:?}");
+        }
+        let remote = ProjectKey::Remote("https://git.example/team/app".into());
+        for url in ["https://git.example/team/app.git", "git@git.example:team/app", "ssh://git@git.example/team/app/"] {
+            assert_eq!(ProjectKey::parse_path(url).unwrap(), remote, "{url}");
         }
         assert!(ProjectKey::parse_path("a-b").is_err());
     }

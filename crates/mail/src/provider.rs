@@ -13,9 +13,10 @@ pub mod suite;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::StoreError;
 pub use crate::mailboxes::Count;
-use crate::messages::{OpenKey, WhenOpen};
+use crate::mailboxes::DeliveryId;
+use crate::messages::{Importance, OpenKey, WhenOpen};
+use crate::{Error, StoreError};
 
 /// One recipient's delivery of a message, as a provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -210,4 +211,23 @@ pub trait Provider: Send + Sync {
         let open = self.all(recipient).await?;
         Ok(Count { total: open.len(), unread: open.iter().filter(|delivery| !delivery.read).count() })
     }
+}
+
+/// One is the most urgent; what is as most mail has no number.
+fn priority(importance: Importance) -> Option<i64> {
+    match importance {
+        Importance::Urgent => Some(1),
+        Importance::High => Some(2),
+        Importance::Normal => None,
+        Importance::Low => Some(4),
+    }
+}
+
+fn parsed(id: &str) -> Result<DeliveryId, ProviderError> {
+    DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
+}
+
+/// Whether the error is that somebody, or the whole project, is not there yet.
+fn is_nobody(error: &Error) -> bool {
+    matches!(error, Error::UnknownAgent { .. } | Error::UnknownProject { .. })
 }

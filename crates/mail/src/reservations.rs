@@ -3,6 +3,7 @@
 //! A reservation never blocks a write; it tells the next agent to ask first. Reservations end by themselves, because an agent that
 //! crashed cannot release one. Who gets what is decided by the [`ReservationSet`], inside the store's transaction.
 
+mod line;
 pub mod pattern;
 mod pattern_index;
 mod set;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use crate::clock::after_seconds;
 use crate::error::{Stored, rfc3339};
 use crate::ids::{AgentId, ProjectId, ReservationId, TicketId};
+pub use line::{Waiter, place_held_until, place_needs_holding, waited_for};
 use pattern::Pattern;
 pub use set::{Decision, ReservationSet};
 
@@ -25,24 +27,6 @@ pub const TTL_SECONDS: std::ops::RangeInclusive<i64> = 1..=7 * 24 * 3600;
 pub const DEFAULT_TTL_SECONDS: i64 = 600;
 /// How many conflicts a refusal names at the most.
 pub const MOST_CONFLICTS: usize = 20;
-
-/// How long a place in the line is held without its owner asking again, in seconds.
-///
-/// A waiter that went away, or whose process was killed, says nothing; its place is lost by time alone.
-const PLACE_SECONDS: i64 = 5;
-
-/// Until when the place of somebody who asked at `now` is held.
-pub fn place_held_until(now: Timestamp, wait_until: Timestamp) -> Timestamp {
-    wait_until.min(after_seconds(now, PLACE_SECONDS))
-}
-
-/// Whether a place that is held until `until` is to be held longer for somebody who asks again at `now`.
-///
-/// Only when less than half of it is left: each change of the line wakes all who wait, and if asking again were such a
-/// change, they would wake each other for ever.
-pub fn place_needs_holding(until: Timestamp, now: Timestamp) -> bool {
-    2 * (until.as_microsecond() - now.as_microsecond()) < PLACE_SECONDS * 1_000_000
-}
 
 /// A reservation that was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,23 +47,6 @@ pub struct Reservation {
     pub granted_at: Timestamp,
     /// When it ends by itself: from this moment on it blocks nobody.
     pub ends_at: Timestamp,
-}
-
-/// Somebody who stands in line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    /// The place in the line: lower came earlier.
-    pub ticket: TicketId,
-    /// Who waits.
-    pub agent: AgentId,
-    /// The waiting agent's name.
-    pub agent_name: String,
-    /// What is wanted.
-    pub patterns: Vec<Pattern>,
-    /// Whether it is wanted exclusively.
-    pub exclusive: bool,
-    /// When the place is lost, unless its owner asks again.
-    pub until: Timestamp,
 }
 
 /// Why a pattern cannot be had.
@@ -252,6 +219,9 @@ pub trait ReservationStore: Send + Sync {
     /// [`place_held_until`] when [`place_needs_holding`], and else changes nothing; one whose place was lost meanwhile
     /// goes to the end. Each reservation that is granted or prolonged writes an event (`ReservationGranted`).
     async fn reserve(&self, request: &Request, now: Timestamp) -> Stored<Reserved>;
+
+    /// Leaves the line; whether the agent stood in it with that ticket.
+    async fn leave_line(&self, project: ProjectId, agent: AgentId, ticket: TicketId) -> Stored<bool>;
 
     /// Gives back the agent's active reservations on `patterns` (compared as text), or all of them, and returns what was
     /// given back, with the time of release as its end. Each writes an event (`ReservationReleased`), which tells who did it: `by`,

@@ -144,11 +144,13 @@ impl Response {
         NewMessage {
             project: message.project,
             from: self.by,
+            from_as: None,
             recipients: vec![(message.from, self.to.clone(), Role::To)],
             subject: cut(subject.chars(), LONGEST_SUBJECT),
             body,
             thread: message.thread.clone().or_else(|| Some(id.to_string())),
             reply_to: Some(id),
+            marks_read: true,
             importance: Importance::Normal,
             ack_required: false,
             kind: report.as_ref().and_then(json::Message::kind).map(Kind::Json),

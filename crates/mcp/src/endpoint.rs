@@ -18,7 +18,7 @@ use crate::calls::Calls;
 use crate::eras::{Era, Meta};
 use crate::exchange::{Answer, Exchange, required};
 use crate::headers;
-use crate::registry::Registry;
+use crate::registry::{CallerKind, Registry};
 use crate::sessions::{self, MAX_URIS, NotTaken, Sessions};
 use crate::streams::{self, Listening, SessionStream};
 use crate::wire::{self, Fault, Incoming, Request};
@@ -167,7 +167,7 @@ impl Endpoint {
         let answer = match (&*request.method, era) {
             ("resources/subscribe", Era::Legacy) => self.subscribe(session, request),
             ("resources/unsubscribe", Era::Legacy) => self.unsubscribe(session, request),
-            _ => self.inner.exchange.answer(era, request).await,
+            _ => self.inner.exchange.answer(era, self.caller(&meta, session.is_some()), request).await,
         };
         let json = match answer {
             Ok(answer) => self.inner.exchange.write(request.id, era, &answer),
@@ -179,6 +179,11 @@ impl Endpoint {
             reply.give_session();
         }
         reply
+    }
+
+    /// Who calls. Only `initialize` gives a session, so that whoever has one said who it is.
+    pub(crate) fn caller(&self, meta: &Meta<'_>, has_session: bool) -> CallerKind {
+        if has_session { CallerKind::Introduced } else { meta.caller(&self.registry().info.name) }
     }
 
     /// Opens the stream of a `subscriptions/listen`. It ends when `closing` says so.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::registry::CallerKind;
 use crate::wire::{Fault, Params, quoted, text};
 
 /// The revision that has no sessions.
@@ -54,6 +55,15 @@ pub(crate) struct Meta<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    client: Option<&'a RawValue>,
+}
+
+/// What is read of what a client says of itself.
+#[derive(Deserialize)]
+struct ClientInfo<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
 }
 
 impl<'a> Meta<'a> {
@@ -61,6 +71,14 @@ impl<'a> Meta<'a> {
     pub fn of(params: &Params<'a>) -> Meta<'a> {
         let readable = params.meta.filter(|meta| meta.get().starts_with('{'));
         readable.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default()
+    }
+
+    /// Who calls: a client that says who it is, unless it is a program of the server's own `name`.
+    pub fn caller(&self, server: &str) -> CallerKind {
+        let client = self.client.filter(|client| client.get().starts_with('{'));
+        let Some(client) = client else { return CallerKind::Bare };
+        let said = serde_json::from_str::<ClientInfo<'_>>(client.get()).ok().and_then(|client| client.name);
+        if said.is_some_and(|name| name == server) { CallerKind::Bare } else { CallerKind::Introduced }
     }
 
     /// The revision that the request says it speaks.
@@ -159,6 +177,23 @@ mod tests {
         assert_eq!(era("subscriptions/listen", "5", None), Ok(Era::Modern));
         assert_eq!(era("initialize", "null", Some(MODERN)), Ok(Era::Legacy));
         assert_eq!(era("tools/list", "null", Some("1999-01-01")), Err(-32022));
+    }
+
+    #[test]
+    fn whoever_says_who_it_is_is_introduced_but_for_our_own_programs() {
+        let caller = |meta: &str| {
+            let params = format!(r#"{{"_meta":{meta}}}"#);
+            let params: Params<'_> = serde_json::from_str(&params).expect("params");
+            Meta::of(&params).caller("postrider")
+        };
+        let said = |client: &str| format!(r#"{{"io.modelcontextprotocol/clientInfo":{client}}}"#);
+        for client in [r#"{"name":"claude-code","version":"2"}"#, r#"{"name":"cl\u0061ude"}"#, "{}"] {
+            assert_eq!(caller(&said(client)), CallerKind::Introduced, "{client}");
+        }
+        for client in [r#"{"name":"postrider"}"#, "null", "[]", r#""claude""#] {
+            assert_eq!(caller(&said(client)), CallerKind::Bare, "{client}");
+        }
+        assert_eq!([caller("{}"), caller("null"), caller(MODERN_META)], [CallerKind::Bare; 3]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::eras::{self, Era};
 use crate::outcome::{Output, Refusal, push_tool_result};
-use crate::registry::{Registry, panic_text};
+use crate::registry::{CallerKind, Registry, panic_text};
 use crate::resources::{content_members, page_members, template_members};
 use crate::wire::{Fault, Params, Request, push_member, quoted, text};
 
@@ -90,18 +90,18 @@ impl Exchange {
     }
 
     /// Answers one request, whatever happens inside.
-    pub async fn answer(&self, era: Era, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
-        let running = AssertUnwindSafe(self.dispatch(era, request));
+    pub async fn answer(&self, era: Era, caller: CallerKind, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
+        let running = AssertUnwindSafe(self.dispatch(era, caller, request));
         running.catch_unwind().await.unwrap_or_else(|panic| {
             tracing::error!(method = %request.method, panic = panic_text(&*panic), "a request panicked");
             Err(Fault::new(-32603, StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly."))
         })
     }
 
-    async fn dispatch(&self, era: Era, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
+    async fn dispatch(&self, era: Era, caller: CallerKind, request: &Request<'_>) -> Result<Answer<'_>, Fault> {
         let params = &request.params;
         match (&*request.method, era) {
-            ("tools/call", _) => self.call_tool(params).await,
+            ("tools/call", _) => self.call_tool(caller, params).await,
             ("tools/list", _) => Ok(Answer::text(&self.registry.tools_member, Some(STABLE))),
             ("resources/read", _) => self.read_resource(era, params).await,
             ("resources/list", _) => self.list_resources(params).await,
@@ -133,7 +133,7 @@ impl Exchange {
         Answer::text(format!("{head},\"serverInfo\":{info}{}", instructions(&self.registry)), None)
     }
 
-    async fn call_tool(&self, params: &Params<'_>) -> Result<Answer<'_>, Fault> {
+    async fn call_tool(&self, caller: CallerKind, params: &Params<'_>) -> Result<Answer<'_>, Fault> {
         let name = required("name", params.name)?;
         let Some(tool) = self.registry.tool(&name) else {
             let hint = match self.registry.nearest_tool(&name) {
@@ -142,7 +142,7 @@ impl Exchange {
             };
             return Err(Fault::invalid_params(format!("Unknown tool {}.{hint}", quoted(&name))));
         };
-        let outcome = self.registry.call(tool, params.arguments.map(RawValue::get)).await;
+        let outcome = self.registry.call(tool, caller, params.arguments.map(RawValue::get)).await;
         Ok(Answer { members: Members::Tool(outcome), cache: None })
     }
 

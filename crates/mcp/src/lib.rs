@@ -31,6 +31,6 @@ pub use foreign::{Foreign, Treatment};
 pub use nearest::nearest;
 pub use outcome::{Output, Refusal};
 pub use params::{Hints, Param, ParamKind};
-pub use registry::{Registry, ServerInfo, Tool};
+pub use registry::{CallerKind, Registry, ServerInfo, Tool};
 pub use resources::{ReadError, ResourceEntry, ResourceTemplate, Resources};
 pub use stdio::{Line, StdioPeer, next_line, write_lines};

@@ -20,10 +20,20 @@ use crate::params::{Hints, Param, push_schema};
 use crate::resources::Resources;
 use crate::wire::{push_list, push_member};
 
-type Handler = Box<dyn Fn(Arguments) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
+type Handler = Box<dyn Fn(CallerKind, Arguments) -> BoxFuture<'static, Result<Output, Refusal>> + Send + Sync>;
 /// The name of a tool for people, made of its name for programs, in a list that has one.
 type Titled = fn(&str) -> Option<String>;
 type Observer = Box<dyn Fn(&'static str, Option<&'static str>, Duration) + Send + Sync>;
+
+/// What is known of who calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallerKind {
+    /// Nothing: it calls a tool and has not said who it is. Programs do so, and our own client counts as one.
+    #[default]
+    Bare,
+    /// A client that said who it is: by `initialize`, or in `_meta`. A model stands behind it, and pays for what it reads.
+    Introduced,
+}
 
 /// One tool: what clients are told of it, and what it does.
 pub struct Tool {
@@ -83,7 +93,22 @@ impl Tool {
         H: Fn(Arguments) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Output, Refusal>> + Send + 'static,
     {
-        let handler: Handler = Box::new(move |arguments| handler(arguments).boxed());
+        Tool::knowing_caller(name, about, params, hints, move |_, arguments| handler(arguments))
+    }
+
+    /// The same of a tool whose answer depends on who calls.
+    pub fn knowing_caller<H, F>(
+        name: &'static str,
+        about: &'static str,
+        params: &'static [Param],
+        hints: Hints,
+        handler: H,
+    ) -> Tool
+    where
+        H: Fn(CallerKind, Arguments) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Output, Refusal>> + Send + 'static,
+    {
+        let handler: Handler = Box::new(move |caller, arguments| handler(caller, arguments).boxed());
         Tool { name, about, params, hints, listed: true, foreign: Vec::new(), retired: false, handler }
     }
 
@@ -123,11 +148,11 @@ impl Tool {
     }
 
     /// Checks the arguments, then runs the handler. A handler that panics is a refusal like any other.
-    async fn call(&self, arguments: Option<&str>) -> Result<Output, Refusal> {
+    async fn call(&self, caller: CallerKind, arguments: Option<&str>) -> Result<Output, Refusal> {
         let takes = Takes { params: self.params, foreign: &self.foreign };
         let (arguments, ignored) = arguments::parse(takes, arguments.filter(|_| !self.retired))?;
         // The handler's own body may panic before its future exists, hence the block around both.
-        let running = async { (self.handler)(arguments).await };
+        let running = async { (self.handler)(caller, arguments).await };
         let outcome = AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|panic| {
             tracing::error!(tool = self.name, panic = panic_text(&*panic), "a tool panicked");
             Err(Refusal::new("INTERNAL", format!("The tool '{}' failed unexpectedly.", self.name))
@@ -173,9 +198,14 @@ impl Registry {
     }
 
     /// Calls a tool of this registry, and tells the observer.
-    pub(crate) async fn call(&self, tool: &Tool, arguments: Option<&str>) -> Result<Output, Refusal> {
+    pub(crate) async fn call(
+        &self,
+        tool: &Tool,
+        caller: CallerKind,
+        arguments: Option<&str>,
+    ) -> Result<Output, Refusal> {
         let start = Instant::now();
-        let outcome = tool.call(arguments).await;
+        let outcome = tool.call(caller, arguments).await;
         if let Some(observer) = &self.observer {
             observer(tool.name, outcome.as_ref().err().map(|refusal| refusal.code), start.elapsed());
         }
@@ -259,7 +289,7 @@ mod tests {
     }
 
     async fn call(tool: &str, arguments: Option<&str>) -> Result<Output, Refusal> {
-        registry().tool(tool).expect("the tool is there").call(arguments).await
+        registry().tool(tool).expect("the tool is there").call(CallerKind::Bare, arguments).await
     }
 
     #[tokio::test]
@@ -281,10 +311,11 @@ mod tests {
             Ok(Output::json(&arguments))
         });
         let greet = greet.taking(TABLE);
-        let output = greet.call(Some(r#"{"person":"Ada","loud":true}"#)).await.expect("a greeting");
+        let output = greet.call(CallerKind::Bare, Some(r#"{"person":"Ada","loud":true}"#)).await.expect("a greeting");
         let warning = r#"{"code":"ARGUMENT_IGNORED","hint":"Leave it out.","message":"Argument 'loud' was not acted on: it is quiet."}"#;
         assert_eq!(output.json, format!(r#"{{"name":"Ada","warnings":[{warning}]}}"#));
-        let refusal = greet.call(Some(r#"{"name":"Ada","sad":true}"#)).await.expect_err("another tool's");
+        let refusal =
+            greet.call(CallerKind::Bare, Some(r#"{"name":"Ada","sad":true}"#)).await.expect_err("another tool's");
         assert_eq!(refusal.message, "Unknown argument 'sad'.");
         let mut declared = String::new();
         greet.push_declaration(&mut declared, title, &|_| true);
@@ -295,7 +326,7 @@ mod tests {
     async fn a_retired_tool_is_in_no_list_and_refuses_whatever_it_is_called_with() {
         let gone = Tool::retired("gone", Refusal::new("CLIENT_OUTDATED", "Gone"));
         for arguments in [None, Some("{}"), Some(r#"{"verb":"get","id":7}"#)] {
-            let refusal = gone.call(arguments).await.expect_err("it is gone");
+            let refusal = gone.call(CallerKind::Bare, arguments).await.expect_err("it is gone");
             assert_eq!(refusal.code, "CLIENT_OUTDATED");
         }
         assert!(!gone.listed);
@@ -317,7 +348,7 @@ mod tests {
         let registry = registry().observed_by(move |tool, refusal, _| hearing.lock().unwrap().push((tool, refusal)));
         for (name, arguments) in [("greet", Some(r#"{"name":"Ada"}"#)), ("greet", Some("{}")), ("crash", None)] {
             let tool = registry.tool(name).expect("the tool is there");
-            let _ = registry.call(tool, arguments).await;
+            let _ = registry.call(tool, CallerKind::Bare, arguments).await;
         }
         let expected = [("greet", None), ("greet", Some("INVALID_ARGUMENT")), ("crash", Some("INTERNAL"))];
         assert_eq!(*heard.lock().unwrap(), expected);

@@ -39,14 +39,14 @@ pub(crate) struct Sessions {
 
 #[derive(Default)]
 struct Memory {
-    open: HashMap<String, Session>,
+    open: HashMap<String, McpSession>,
     by_age: BTreeMap<u64, String>,
     ended: HashSet<String>,
     ended_in_order: VecDeque<String>,
     last_number: u64,
 }
 
-struct Session {
+struct McpSession {
     age: u64,
     wanted: watch::Sender<Wanted>,
 }
@@ -117,7 +117,7 @@ impl Sessions {
 
 impl Memory {
     /// The session of this id, made if need be. None if the id is none that we would give out.
-    fn session(&mut self, id: &str) -> Option<&Session> {
+    fn session(&mut self, id: &str) -> Option<&McpSession> {
         if id.len() > MAX_ID_BYTES || self.ended.contains(id) {
             return None;
         }
@@ -130,7 +130,7 @@ impl Memory {
             self.last_number += 1;
             let age = self.last_number;
             self.by_age.insert(age, id.to_owned());
-            self.open.insert(id.to_owned(), Session { age, wanted: watch::Sender::default() });
+            self.open.insert(id.to_owned(), McpSession { age, wanted: watch::Sender::default() });
         }
         self.open.get(id)
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
@@ -24,12 +25,14 @@ use crate::wire::{self, Fault, Incoming, Request};
 pub struct StdioPeer {
     outgoing: mpsc::Sender<String>,
     watched: Mutex<HashMap<String, task::AbortHandle>>,
+    /// Whether it began with `initialize`.
+    is_introduced: AtomicBool,
 }
 
 impl StdioPeer {
     /// A client that takes notices from `outgoing`, one message each, without a line break.
     pub fn new(outgoing: mpsc::Sender<String>) -> StdioPeer {
-        StdioPeer { outgoing, watched: Mutex::default() }
+        StdioPeer { outgoing, watched: Mutex::default(), is_introduced: AtomicBool::new(false) }
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<String, task::AbortHandle>> {
@@ -70,7 +73,13 @@ impl Endpoint {
                 ("subscriptions/listen", Era::Modern) => return self.listen_on(request, peer).await,
                 ("resources/subscribe", Era::Legacy) => self.watch_for(request, peer).await?,
                 ("resources/unsubscribe", Era::Legacy) => unwatch_for(request, peer)?,
-                _ => self.inner.exchange.answer(era, request).await?,
+                (method, _) => {
+                    if method == "initialize" {
+                        peer.is_introduced.store(true, Ordering::Relaxed);
+                    }
+                    let caller = self.caller(&meta, peer.is_introduced.load(Ordering::Relaxed));
+                    self.inner.exchange.answer(era, caller, request).await?
+                }
             };
             Ok(self.inner.exchange.write(request.id, era, &answer))
         };

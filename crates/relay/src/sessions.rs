@@ -6,6 +6,7 @@
 
 mod process;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,16 +21,26 @@ pub use process::{Ancestor, Process, ancestors, variable_of};
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// When a session whose process is not known counts as ended, if nothing is heard of it.
 const SILENT: Duration = Duration::from_secs(3600);
+/// When such a session is over, so that what it leaves behind is seen to.
+const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
+/// How often the office is told that a session goes on, in microseconds.
+const TOLD_EVERY: i64 = 60_000_000;
 /// How often it is noted that a session goes on.
 const REFRESHED: Duration = Duration::from_secs(60);
+/// When a call that nobody saw end is forgotten.
+const CALL_FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 /// How many files are looked at, so that a full folder costs no time.
-const MOST_LOOKED_AT: usize = 5_000;
+const MOST_LOOKED_AT: usize = 20_000;
+const MOST_SWEPT: usize = 5_000;
 /// How many records are read at once.
 const MOST_RECORDS: usize = 1_000;
 /// A longer file is not ours.
 const LONGEST: u64 = 64 * 1024;
 /// How many digits of a hash name a file.
 const DIGITS: usize = 32;
+/// What the name of a file begins with that notes a call, and ends with that somebody holds for a time.
+const CALL: &str = "call.";
+const TURN: &str = ".turn";
 
 /// A session, and who its agent is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +68,22 @@ pub struct SessionRecord {
     pub has_ended: bool,
     /// Whether what an ended session leaves behind was seen to.
     pub is_settled: bool,
+    /// The client's socket that takes messages for the session, and what the session's own processes show it.
+    pub socket: Option<String>,
+    /// The proof for that socket.
+    pub socket_token: Option<String>,
+    /// The agents below the main one: their names, by what the client calls them.
+    pub below: BTreeMap<String, String>,
+    /// Whether it waits for its user, as the office was told last.
+    pub is_idle: bool,
+    /// When the office was told of it last, in microseconds since 1970; 0 if it never was.
+    pub told_at: i64,
+    /// Whether its agent said that it leaves, and its user has not come back to it since.
+    pub has_left: bool,
+    /// The server elsewhere that was told of it; none if that is the office of this home.
+    pub office: Option<String>,
+    /// The session that it goes on with, until the office was told that this one ended.
+    pub instead_of: Option<String>,
     /// When it last did something.
     #[serde(skip)]
     pub seen_at: Option<SystemTime>,
@@ -72,9 +99,27 @@ impl SessionRecord {
             }
     }
 
+    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where processes cannot be seen, that takes a long
+    /// silence: its user may only be away.
+    pub fn is_over(&self) -> bool {
+        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > SILENT_FOR_GOOD);
+        self.has_ended || self.process.as_ref().map_or_else(is_silent, |process| !process.is_running())
+    }
+
+    /// Whether the office is to be told at `now` that the session is idle, or at work.
+    pub fn is_news(&self, is_idle: bool, now: i64) -> bool {
+        self.is_idle != is_idle || (now - self.told_at).abs() >= TOLD_EVERY
+    }
+
     /// Whether both are sessions of one agent.
     pub fn is_of_same_agent(&self, other: &Self) -> bool {
         self.agent == other.agent && self.project == other.project
+    }
+
+    /// Whether nothing has happened to the session since `seen`: it neither began again, nor was the office told of it.
+    fn is_unchanged_since(&self, seen: &Self) -> bool {
+        let life = |record: &Self| (record.process, record.told_at, record.has_ended);
+        life(self) == life(seen) && (self.is_over() || !seen.is_over())
     }
 
     /// Whether both are the same session.
@@ -90,6 +135,10 @@ impl SessionRecord {
 /// The id may be any text, so the file is called by its hash.
 fn file_name(client: &str, session_id: &str) -> String {
     format!("{client}-{}", &blake3::hash(session_id.as_bytes()).to_hex()[..DIGITS])
+}
+
+fn call_name(call: &str) -> String {
+    format!("{CALL}{}", &blake3::hash(call.as_bytes()).to_hex()[..DIGITS])
 }
 
 /// The sessions that are noted in a folder.
@@ -111,29 +160,61 @@ impl Sessions {
 
     /// The record of a session. One that goes on is not forgotten.
     pub fn get(&self, client: &str, session_id: &str) -> Option<SessionRecord> {
-        let path = self.folder.join(file_name(client, session_id));
-        let record = read(&path)?;
+        let record = self.stored(client, session_id)?;
+        let path = self.folder.join(record.file_name());
         if record.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > REFRESHED)
             && let Ok(file) = File::options().write(true).open(&path)
         {
             let _ = file.set_modified(SystemTime::now());
         }
+        Some(record)
+    }
+
+    fn stored(&self, client: &str, session_id: &str) -> Option<SessionRecord> {
+        let record = read(&self.folder.join(file_name(client, session_id)))?;
         // Written by an earlier version, it does not say what it is of.
         Some(SessionRecord { client: client.to_owned(), session_id: session_id.to_owned(), ..record })
     }
 
     /// Keeps a record in the place of an earlier one of the same session, and forgets sessions of long ago.
     pub fn keep(&self, record: &SessionRecord) -> io::Result<()> {
+        let _turn = self.changing()?;
+        self.write(record)?;
+        self.forget_old_files();
+        Ok(())
+    }
+
+    /// Changes the record of a session, if it is still kept, and returns what it is now. Of several that change it at once, each
+    /// changes what the one before it left.
+    pub fn change(
+        &self,
+        client: &str,
+        session_id: &str,
+        change: impl FnOnce(&mut SessionRecord),
+    ) -> io::Result<Option<SessionRecord>> {
+        let _turn = self.changing()?;
+        let Some(mut record) = self.stored(client, session_id) else { return Ok(None) };
+        let before = record.clone();
+        change(&mut record);
+        if record != before {
+            self.write(&record)?;
+        }
+        Ok(Some(record))
+    }
+
+    /// Held while a record is read, changed and written back. That is short, so one is enough for all of them.
+    fn changing(&self) -> io::Result<File> {
+        self.locked(&format!("records{TURN}"))
+    }
+
+    fn write(&self, record: &SessionRecord) -> io::Result<()> {
         let text = serde_json::to_vec(record)?;
         let path = self.folder.join(record.file_name());
         let fresh = path.with_extension(std::process::id().to_string());
-        fs::create_dir_all(&self.folder)?;
         let mut file = private(&fresh)?;
         file.set_len(0)?;
         file.write_all(&text)?;
-        fs::rename(&fresh, path)?;
-        self.forget_old_files();
-        Ok(())
+        fs::rename(&fresh, path)
     }
 
     /// Forgets a session.
@@ -142,14 +223,67 @@ impl Sessions {
         let _ = fs::remove_file(self.folder.join(record.file_name()));
     }
 
-    /// Every record that can be read, those that did something last first.
+    /// The records that can be read, those that did something last first.
     pub fn all(&self) -> Vec<SessionRecord> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
-        let paths = files.take(MOST_LOOKED_AT).flatten().map(|file| file.path()).filter(|path| is_record(path));
-        let read = |path: PathBuf| read(&path).filter(|record| path.ends_with(record.file_name()));
-        let mut records: Vec<SessionRecord> = paths.filter_map(read).take(MOST_RECORDS).collect();
-        records.sort_by_key(|record| std::cmp::Reverse(record.seen_at));
+        let paths = files.flatten().map(|file| file.path()).filter(|path| is_record(path)).take(MOST_LOOKED_AT);
+        let seen_at = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+        let mut paths: Vec<_> = paths.map(|path| (seen_at(&path), path)).collect();
+        paths.sort_by(|one, other| other.cmp(one));
+        let read = |(_, path): (_, PathBuf)| read(&path).filter(|record| path.ends_with(record.file_name()));
+        paths.into_iter().take(MOST_RECORDS).filter_map(read).collect()
+    }
+
+    /// Those that are over, and that their office still counts as open: nobody told it of their end. The office is a server elsewhere,
+    /// or that of this home.
+    pub fn unsettled(&self, office: Option<&str>) -> Vec<SessionRecord> {
+        let mut records = self.all();
+        records.retain(|record| record.told_at > 0 && record.office.as_deref() == office);
+        records.retain(|record| !record.agent.is_empty() && !record.is_settled && record.is_over());
         records
+    }
+
+    /// Notes that the office was told of the end of a session, unless that went on meanwhile.
+    pub fn settle(&self, seen: &SessionRecord) -> io::Result<()> {
+        let settle = |record: &mut SessionRecord| {
+            if record.is_unchanged_since(seen) {
+                (record.has_ended, record.is_settled) = (true, true);
+            }
+        };
+        self.change(&seen.client, &seen.session_id, settle).map(drop)
+    }
+
+    /// Gives the sessions of an agent another name.
+    pub fn rename(&self, project: &str, old: &str, new: &str) -> io::Result<()> {
+        let is_named = |record: &SessionRecord| record.agent == old && record.project == project;
+        let mut named = self.all().into_iter().filter(is_named);
+        named.try_for_each(|named| {
+            let rename = |record: &mut SessionRecord| {
+                if is_named(record) {
+                    new.clone_into(&mut record.agent);
+                }
+            };
+            self.change(&named.client, &named.session_id, rename).map(drop)
+        })
+    }
+
+    /// Notes which agent below the main one makes a call that the client calls so. The server that is called learns it from here.
+    pub fn note_call(&self, call: &str, agent: &str) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let mut file = private(&self.folder.join(call_name(call)))?;
+        file.set_len(0)?;
+        file.write_all(agent.as_bytes())
+    }
+
+    /// The agent below the main one that makes a call; none if it is the main one's.
+    pub fn caller_of(&self, call: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(call_name(call))).ok().filter(|agent| !agent.is_empty())
+    }
+
+    /// Forgets a call that has ended.
+    pub fn forget_call(&self, call: &str) {
+        // What cannot be removed is forgotten with old files.
+        let _ = fs::remove_file(self.folder.join(call_name(call)));
     }
 
     /// The session that a process belongs to: the nearest of those that `ancestors` names, which are the processes above it. Where one
@@ -178,7 +312,7 @@ impl Sessions {
 
     /// Held by whoever gives out names: of two sessions that begin at once, one comes after the other.
     pub fn turn(&self) -> io::Result<File> {
-        self.locked("names.turn")
+        self.locked(&format!("names{TURN}"))
     }
 
     /// A file of this folder that nobody else has now.
@@ -191,9 +325,14 @@ impl Sessions {
 
     fn forget_old_files(&self) {
         let Ok(files) = fs::read_dir(&self.folder) else { return };
-        for file in files.take(MOST_LOOKED_AT).flatten() {
+        for file in files.take(MOST_SWEPT).flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let forgotten = if name.starts_with(CALL) { CALL_FORGOTTEN } else { FORGOTTEN };
             let changed = file.metadata().and_then(|about| about.modified()).ok();
-            if changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > FORGOTTEN) {
+            let is_old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > forgotten);
+            // Whoever waits for a turn would wait for a file that is no longer there.
+            if is_old && !name.ends_with(TURN) {
                 let _ = fs::remove_file(file.path());
             }
         }

@@ -5,6 +5,11 @@ use mail::search::query::LANGUAGE;
 
 /// What an agent may try next.
 pub fn for_agent(error: &Error) -> String {
+    if let Error::Retired { instead, .. } = error
+        && let Some(name) = instead.first()
+    {
+        return format!("Write to '{name}', who is awake; it comes back when it registers again.");
+    }
     let otherwise = match error {
         Error::UnknownProject { .. } => " Else call ensure_project first.",
         Error::UnknownAgent { another: true, .. } => " resource://agents/{project} names who is there.",
@@ -34,6 +39,9 @@ pub fn for_person(error: &Error) -> String {
 }
 
 fn meant(error: &Error) -> Option<String> {
+    if matches!(error, Error::Retired { .. }) {
+        return None;
+    }
     let near: Vec<String> = error.near().iter().map(|name| format!("'{name}'")).collect();
     (!near.is_empty()).then(|| format!("Did you mean {}?", near.join(" or ")))
 }
@@ -48,7 +56,13 @@ fn agents_step(error: &Error) -> &'static str {
         }
         Error::UnknownProject { .. } => "Call ensure_project first.",
         Error::UnknownAgent { .. } => "Call register_agent first.",
+        Error::HasMail { .. } => "Leave it a project of its own, or pass anyway: true; its mail then goes by its slug.",
         Error::Retired { .. } => "Write to another agent; it comes back when it registers again.",
+        Error::UnknownAddress { .. } => {
+            "An address is a name, all, #channel, person, role:NAME, program:NAME, project:PATH or NAME@PROJECT."
+        }
+        Error::UnknownProgram { .. } => "whois without agent_name tells who is here.",
+        Error::RoleHeld { .. } => "Write to role:NAME and its holder gets it, or take it when that time is over.",
         Error::NameTaken { .. } => "Choose another name for yourself.",
         Error::UnknownMessage { .. } => "Take the id from fetch_inbox or search_messages.",
         Error::UnknownDelivery { .. } => "Take the id from the inbox.",
@@ -73,6 +87,9 @@ fn agents_step(error: &Error) -> &'static str {
             "Register first if the name is new, and pass the registration_token that register_agent returned."
         }
         Error::EverybodysMail => "Ask for one mailbox, with the token of its name.",
+        Error::ForPeople => {
+            "Ask a person to run it where the database is, while no server runs: postrider project alias or unalias."
+        }
         Error::Store(_) => {
             "It is not known whether it was kept: look before you repeat it, or repeat a send with the same \
              idempotency_key."

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use api::{Ask, ForeignTool, Offered, Visitor};
 use futures_util::future::BoxFuture;
 use mail::Office;
-use mcp::{Arguments, Hints, Output, Param, Refusal, Tool};
+use mcp::{Arguments, CallerKind, Hints, Output, Param, Refusal, Tool};
 
 use crate::refusal::{outdated, refusal};
 
@@ -40,7 +40,8 @@ impl Tools {
         ask: Asking,
     ) {
         let office = self.office.clone();
-        let tool = Tool::new(name, about, params, hints, move |arguments| ask(office.clone(), arguments));
+        let answer = move |caller, arguments| ask(office.clone(), caller, arguments);
+        let tool = Tool::knowing_caller(name, about, params, hints, answer);
         let tool = tool.taking(api::FOREIGN);
         if offered == Offered::Lean {
             self.lean.push(name);
@@ -65,11 +66,18 @@ fn foreign_tool(row: &'static ForeignTool) -> Tool {
 }
 
 /// What a tool does, whichever verb it is.
-type Asking = fn(Arc<Office>, Arguments) -> BoxFuture<'static, Result<Output, Refusal>>;
+type Asking = fn(Arc<Office>, CallerKind, Arguments) -> BoxFuture<'static, Result<Output, Refusal>>;
 
-fn ask<V: Ask>(office: Arc<Office>, arguments: Arguments) -> BoxFuture<'static, Result<Output, Refusal>> {
+fn ask<V: Ask>(
+    office: Arc<Office>,
+    caller: CallerKind,
+    arguments: Arguments,
+) -> BoxFuture<'static, Result<Output, Refusal>> {
     Box::pin(async move {
         let answer = V::read(arguments)?.ask(&office).await.map_err(refusal)?;
-        Ok(Output::json(&answer))
+        Ok(match V::brief(&answer).filter(|_| caller == CallerKind::Introduced) {
+            Some(brief) => Output::json(&brief),
+            None => Output::json(&answer),
+        })
     })
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use mail::agents::{Agent, AgentName, AgentStore, Profile, Taking, TokenHash};
+use mail::agents::{Agent, AgentName, AgentStore, Profile, Revoked, Taking, TokenHash, is_below};
 
 use crate::prelude::*;
-use crate::reservations;
+use crate::{reservations, roles, sessions};
 
 /// The columns of an agent.
 const AGENT: &str = "id, project_id, name, program, model, task_description, registered_at, last_active_at, retired_at";
@@ -26,7 +26,17 @@ impl AgentStore for Engine {
             if !may_take(tx, project, &name, taking).await? {
                 return Ok(None);
             }
+            let is_generated = match taking {
+                Taking::Generated => true,
+                Taking::NewOnly | Taking::Over => false,
+                Taking::NewOrTokenless | Taking::NewOrKnown => {
+                    is_below(&name) && known(tx, project, &name).await?.is_none()
+                }
+            };
             let agent = register(tx, project, &name, &profile, now).await?;
+            if is_generated {
+                sessions::note_generated(tx, project, agent.id).await?;
+            }
             if taking == Taking::Over {
                 tx.execute("DELETE FROM agent_token WHERE agent_id = ?1", values![agent.id]).await?;
             }
@@ -39,16 +49,30 @@ impl AgentStore for Engine {
     }
 
     async fn retire(&self, project: ProjectId, agent: AgentId, by: AgentId, now: Timestamp) -> Stored<bool> {
-        let retiring = in_job!(|tx| {
-            let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
-            if tx.execute(sql, values![project, agent, now]).await? == 0 {
-                return Ok(false);
-            }
-            reservations::release(tx, project, agent, None, by, now).await?;
-            tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
-            Ok(true)
-        });
+        let retiring = in_job!(|tx| retire(tx, project, agent, by, now).await);
         self.write("retire an agent", Home::Project(project), retiring).await
+    }
+
+    async fn rename(
+        &self,
+        project: ProjectId,
+        agent: AgentId,
+        name: &AgentName,
+        now: Timestamp,
+    ) -> Stored<Option<Agent>> {
+        let name = name.as_str().to_owned();
+        let renaming = in_job!(|tx| rename(tx, project, agent, &name, now).await);
+        self.write("rename an agent", Home::Project(project), renaming).await
+    }
+
+    async fn once_named(&self, project: ProjectId, name: &str) -> Stored<Option<Agent>> {
+        self.read("find an agent by a former name", async |tx| by_former_name(tx, project, name).await).await
+    }
+
+    async fn agents_once_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>> {
+        let asked = names.iter().map(|name| *values![project, *name]);
+        let sql = by_former_name_sql();
+        self.read("find agents by former names", async |tx| tx.rows_many(&sql, asked).await).await
     }
 
     async fn agents_named(&self, project: ProjectId, names: &[&str]) -> Stored<Vec<Agent>> {
@@ -85,15 +109,73 @@ impl AgentStore for Engine {
         let sql = "SELECT hash FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC";
         self.read("find tokens", async |tx| tx.rows(sql, values![agent]).await).await
     }
+
+    async fn revoke_tokens(
+        &self,
+        agent: AgentId,
+        which: Option<&[TokenHash]>,
+        instead: TokenHash,
+        now: Timestamp,
+    ) -> Stored<Revoked> {
+        let which = which.map(<[TokenHash]>::to_vec);
+        let revoking = in_job!(|tx| revoke(tx, agent, which.as_deref(), &instead, now).await);
+        self.write("revoke tokens", Home::Agent(agent), revoking).await
+    }
 }
 
 async fn may_take(tx: &mut Tx<'_>, project: ProjectId, name: &str, taking: Taking) -> Outcome<bool> {
     if matches!(taking, Taking::NewOrKnown | Taking::Over) {
         return Ok(true);
     }
-    let Some(known) = by_name(tx, project, name).await? else { return Ok(true) };
+    let Some(known) = known(tx, project, name).await? else { return Ok(true) };
     let has_token = tx.exists("SELECT 1 FROM agent_token WHERE agent_id = ?1 LIMIT 1", values![known.id]).await?;
     Ok(taking == Taking::NewOrTokenless && !has_token)
+}
+
+/// Retires an agent, whose reservations are given back and whose sessions end; `false` if it was retired before or is none of the
+/// project.
+pub(crate) async fn retire(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    by: AgentId,
+    now: Timestamp,
+) -> Outcome<bool> {
+    let sql = "UPDATE agent SET retired_at = ?3 WHERE id = ?2 AND project_id = ?1 AND retired_at IS NULL";
+    if tx.execute(sql, values![project, agent, now]).await? == 0 {
+        return Ok(false);
+    }
+    sessions::end_all(tx, agent, now).await?;
+    roles::end_holds(tx, project, agent, now).await?;
+    reservations::release(tx, project, agent, None, by, now).await?;
+    tx.record(project, EventKind::AgentRetired, agent.0, Some(by), now).await?;
+    Ok(true)
+}
+
+async fn rename(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    agent: AgentId,
+    name: &str,
+    now: Timestamp,
+) -> Outcome<Option<Agent>> {
+    if known(tx, project, name).await?.is_some_and(|other| other.id != agent) {
+        return Ok(None);
+    }
+    let sql = "SELECT name FROM agent WHERE id = ?2 AND project_id = ?1";
+    let Some(before) = tx.row::<String>(sql, values![project, agent]).await? else { return Ok(None) };
+    if before != name {
+        // It may have had this name before.
+        let sql = "DELETE FROM former_name WHERE project_id = ?1 AND name = ?2";
+        tx.execute(sql, values![project, name]).await?;
+        let sql = "INSERT INTO former_name (project_id, name, agent_id) VALUES (?1, ?2, ?3)";
+        tx.execute(sql, values![project, &before, agent]).await?;
+        tx.execute("UPDATE agent SET name = ?2 WHERE id = ?1", values![agent, name]).await?;
+        // Whoever remembers reservations remembers the names of their holders.
+        tx.raise_reservations(project).await?;
+        tx.record(project, EventKind::AgentRenamed, agent.0, Some(agent), now).await?;
+    }
+    by_name(tx, project, name).await
 }
 
 /// Registers a name, or brings its profile up to date. A new name writes an event, and one that was retired: it is back.
@@ -106,7 +188,9 @@ pub(crate) async fn register(
 ) -> Outcome<Agent> {
     // Nobody else writes in the project now, so that what is not there is new. (In PostgreSQL an `ON CONFLICT` would use
     // up a number.)
-    let known = by_name(tx, project, name).await?;
+    let known = known(tx, project, name).await?;
+    // An agent that was renamed is found under its former name, too.
+    let name = known.as_ref().map_or(name, |known| known.name.as_str());
     let sql = if known.is_none() {
         format!(
             "INSERT INTO agent (project_id, name, program, model, task_description, registered_at, last_active_at)
@@ -122,7 +206,7 @@ pub(crate) async fn register(
     };
     let Profile { program, model, task_description } = profile;
     let agent: Agent = tx.only(&sql, values![project, name, program, model, task_description, now]).await?;
-    if known.is_none_or(|known| known.retired_at.is_some()) {
+    if known.as_ref().is_none_or(|known| known.retired_at.is_some()) {
         tx.record(project, EventKind::AgentRegistered, agent.id.0, Some(agent.id), now).await?;
     }
     Ok(agent)
@@ -134,8 +218,33 @@ pub(crate) async fn by_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> 
     tx.row(&sql, values![project, name]).await
 }
 
+/// The agent that had exactly that name before it was renamed.
+async fn by_former_name(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
+    tx.row(&by_former_name_sql(), values![project, name]).await
+}
+
+fn by_former_name_sql() -> String {
+    format!(
+        "SELECT {} FROM former_name f CROSS JOIN agent a ON a.id = f.agent_id WHERE f.project_id = ?1 AND f.name = ?2",
+        columns("a")
+    )
+}
+
+/// The agent that has, or else had, exactly that name.
+pub(crate) async fn known(tx: &mut Tx<'_>, project: ProjectId, name: &str) -> Outcome<Option<Agent>> {
+    match by_name(tx, project, name).await? {
+        Some(agent) => Ok(Some(agent)),
+        None => by_former_name(tx, project, name).await,
+    }
+}
+
+/// The columns of an agent in a statement that calls its table so.
+pub(crate) fn columns(table: &str) -> String {
+    AGENT.split(", ").map(|column| format!("{table}.{column}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Keeps one more token, and forgets those before the newest 16.
-async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Timestamp) -> Outcome<()> {
+pub(crate) async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Timestamp) -> Outcome<()> {
     let hash = token.as_bytes();
     tx.execute("DELETE FROM agent_token WHERE agent_id = ?1 AND hash = ?2", values![agent, hash]).await?;
     let sql = "INSERT INTO agent_token (agent_id, hash, created_at) VALUES (?1, ?2, ?3)";
@@ -143,6 +252,32 @@ async fn remember(tx: &mut Tx<'_>, agent: AgentId, token: &TokenHash, now: Times
     let sql = "DELETE FROM agent_token WHERE agent_id = ?1 AND id <=
                    (SELECT id FROM agent_token WHERE agent_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET 16)";
     tx.execute(sql, values![agent]).await.map(drop)
+}
+
+async fn revoke(
+    tx: &mut Tx<'_>,
+    agent: AgentId,
+    which: Option<&[TokenHash]>,
+    instead: &TokenHash,
+    now: Timestamp,
+) -> Outcome<Revoked> {
+    let revoked = match which {
+        None => tx.execute("DELETE FROM agent_token WHERE agent_id = ?1", values![agent]).await?,
+        Some(hashes) => {
+            let mut revoked = 0;
+            for hash in hashes {
+                let sql = "DELETE FROM agent_token WHERE agent_id = ?1 AND hash = ?2";
+                revoked += tx.execute(sql, values![agent, hash.as_bytes()]).await?;
+            }
+            revoked
+        }
+    };
+    let left: u64 = tx.only("SELECT count(*) FROM agent_token WHERE agent_id = ?1", values![agent]).await?;
+    let is_replaced = left == 0 && tx.exists("SELECT 1 FROM agent WHERE id = ?1", values![agent]).await?;
+    if is_replaced {
+        remember(tx, agent, instead, now).await?;
+    }
+    Ok(Revoked { revoked: revoked as u64, left: left + u64::from(is_replaced), is_replaced })
 }
 
 from_row! {

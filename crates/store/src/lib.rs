@@ -9,6 +9,7 @@
 mod agents;
 mod beads;
 mod channels;
+mod colleagues;
 mod dialect;
 mod engine;
 mod error;
@@ -28,8 +29,10 @@ mod prelude;
 mod presence;
 mod projects;
 mod reservations;
+mod roles;
 mod row;
 mod search;
+mod sessions;
 mod sqlite;
 mod threads;
 mod times;
@@ -56,6 +59,9 @@ use moving::{Table, table};
 const SHARED_STEPS: &[migration::Migration] = &[
     ("open_keys", include_str!("../migrations/shared/0001_open_keys.sql")),
     ("json_mail", include_str!("../migrations/shared/0002_json_mail.sql")),
+    ("sessions", include_str!("../migrations/shared/0003_sessions.sql")),
+    ("roles", include_str!("../migrations/shared/0004_roles.sql")),
+    ("project_alias", include_str!("../migrations/shared/0005_project_alias.sql")),
 ];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
@@ -64,6 +70,7 @@ const SHARED_STEPS: &[migration::Migration] = &[
 pub const TABLES: &[Table] = &[
     table("office", 1, "id"),
     table("project", 1, "id, slug, human_key, created_at, next_seq, last_message_at, lease_version, acks"),
+    table("project_alias", 1, "path, project_id, created_at"),
     table("agent", 1, "id, project_id, name, program, model, task_description, registered_at, last_active_at, \
         retired_at"),
     table("agent_token", 1, "id, agent_id, hash, created_at"),
@@ -87,6 +94,10 @@ pub const TABLES: &[Table] = &[
         document"),
     table("arrival", 2, "channel_id, key, message_id"),
     table("presence", 1, "agent_id, project_id, state, substate, since, seen_at, source, watcher_pid, channel"),
+    table("role", 2, "project_id, name, mailbox_id, holder_id, since, held_until"),
     table("watch", 2, "agent_id, channel, position, holder, held_until"),
     table("watch_run", 2, "agent_id, message_id, channel, state, tries, note, at"),
+    table("session", 2, "agent_id, key, project_id, client, host, place, is_idle, began_at, seen_at, ended_at"),
+    table("generated_name", 1, "agent_id, project_id, handed_over"),
+    table("former_name", 2, "project_id, name, agent_id"),
 ];

@@ -8,7 +8,7 @@ pub(crate) mod append;
 use std::time::Instant;
 
 use mail::messages::{
-    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage, Role,
+    Appended, Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message, MessageStore, NewMessage, Parties, Role,
 };
 
 use crate::prelude::*;
@@ -47,6 +47,14 @@ impl MessageStore for Engine {
         Ok(found.filter(|message| message.project == project))
     }
 
+    async fn message_from(&self, project: ProjectId, id: MessageId) -> Stored<Option<Message>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {BODY} FROM message m CROSS JOIN agent a ON a.id = m.sender_id
+             WHERE m.id = ?2 AND m.project_id <> ?1 AND a.project_id = ?1"
+        );
+        self.read("read a message to another project", async |tx| tx.row(&sql, values![project, id]).await).await
+    }
+
     async fn message_called(&self, project: ProjectId, own_id: &str) -> Stored<Option<Message>> {
         let sql = format!(
             "SELECT {COLUMNS}, {BODY} FROM own_id o CROSS JOIN message m ON m.id = o.message_id
@@ -66,6 +74,17 @@ impl MessageStore for Engine {
     async fn deliveries(&self, id: MessageId) -> Stored<Vec<Delivery>> {
         let found = self.read("read deliveries", async |tx| deliveries(tx, &[id]).await).await?;
         Ok(found.into_iter().map(|(_, delivery)| delivery).collect())
+    }
+
+    async fn parties(&self, id: MessageId) -> Stored<Option<Parties>> {
+        let sql = "SELECT d.recipient_id, d.role FROM delivery d INDEXED BY delivery_by_message
+                   WHERE d.message_id = ?1 ORDER BY d.role, d.position";
+        let finding = async |tx: &mut Tx<'_>| {
+            let sender = tx.row("SELECT sender_id FROM message WHERE id = ?1", values![id]).await?;
+            let Some(sender) = sender else { return Ok(None) };
+            Ok(Some(Parties { sender, recipients: tx.rows(sql, values![id]).await? }))
+        };
+        self.read("find whose a message is", finding).await
     }
 
     async fn inbox(&self, agent: AgentId, query: &InboxQuery) -> Stored<Vec<InboxEntry>> {
@@ -115,6 +134,36 @@ impl MessageStore for Engine {
         self.write_for_caller("take new mail", Home::Agent(agent), taking, put_back).await
     }
 
+    async fn give_back(&self, agent: AgentId, messages: &[MessageId], shown_at: Timestamp) -> Stored<bool> {
+        if messages.is_empty() {
+            return Ok(false);
+        }
+        let mut messages = messages.to_vec();
+        messages.sort_unstable();
+        messages.dedup();
+        let giving_back = in_job!(|tx| {
+            let mut is_unseen = false;
+            for id in &messages {
+                is_unseen |= tx.execute(PUT_BACK, values![agent, *id, shown_at]).await? > 0;
+            }
+            if is_unseen {
+                tx.wake(agent);
+            }
+            Ok(is_unseen)
+        });
+        self.write("give mail back", Home::Agent(agent), giving_back).await
+    }
+
+    async fn count_unseen(&self, agent: AgentId, most: usize) -> Stored<usize> {
+        let (index, is_new) = UNSEEN;
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM delivery d INDEXED BY {index} WHERE {is_new} LIMIT ?3) AS unseen"
+        );
+        let values = values![agent, 0_i64, most];
+        let count: i64 = self.read("count new mail", async |tx| tx.only(&sql, values).await).await?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
     async fn mark(
         &self,
         agent: AgentId,
@@ -162,7 +211,7 @@ pub(crate) async fn deliveries(tx: &mut Tx<'_>, ids: &[MessageId]) -> Outcome<Ve
     tx.rows_many(&sql, ids.iter().map(|id| [Value::from(*id)])).await
 }
 
-async fn inbox(tx: &mut Tx<'_>, agent: AgentId, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> {
+pub(crate) async fn inbox(tx: &mut Tx<'_>, agent: AgentId, query: &InboxQuery) -> Outcome<Vec<InboxEntry>> {
     let body = if query.with_bodies { BODY } else { NO_BODY };
     let (from, number) = walk(query);
     let mut wanted = String::new();
@@ -266,11 +315,13 @@ async fn take_unseen(
     Ok(taken)
 }
 
+const PUT_BACK: &str =
+    "UPDATE delivery SET shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at = ?3";
+
 /// Notes that what was shown at that time was not shown after all.
 async fn put_back(tx: &mut Tx<'_>, agent: AgentId, shown: Vec<[Value<'_>; 3]>) -> Outcome<()> {
     tx.wake(agent);
-    let sql = "UPDATE delivery SET shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2 AND shown_at = ?3";
-    tx.execute_many(sql, shown).await
+    tx.execute_many(PUT_BACK, shown).await
 }
 
 from_row! {

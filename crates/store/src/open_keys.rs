@@ -87,11 +87,13 @@ mod tests {
         let message = NewMessage {
             project,
             from,
+            from_as: None,
             recipients: vec![(to, "bob".into(), Role::To)],
             subject: "Status".into(),
             body: String::new(),
             thread: None,
             reply_to: None,
+            marks_read: true,
             importance: Importance::Normal,
             ack_required: false,
             kind: None,

@@ -5,13 +5,19 @@ mod listing;
 use std::collections::HashMap;
 
 use jiff::SignedDuration;
-use mail::overview::{AuditEntry, Correspondence, Listed, Listing, MOST_COUNTED, OverviewStore};
+use mail::overview::{AuditEntry, Correspondence, Listed, Listing, MOST_COUNTED, OverviewStore, ProjectSum};
 
 use crate::events::last_sent_before;
 use crate::prelude::*;
 
 #[async_trait]
 impl OverviewStore for Engine {
+    async fn project_sums(&self, after: Option<ProjectId>, limit: usize) -> Stored<Vec<ProjectSum>> {
+        // All messages are counted, which would hold up whoever else is served by this thread.
+        let after = after.map_or(0, |id| id.0);
+        self.read_long("count the mail of projects", in_job!(|tx| tx.rows(SUMS, values![after, limit]).await)).await
+    }
+
     async fn listing(&self, listing: &Listing) -> Stored<Vec<Listed>> {
         self.read("list mail", async |tx| listing::listed(tx, listing).await).await
     }
@@ -69,15 +75,18 @@ impl OverviewStore for Engine {
 async fn correspondence(tx: &mut Tx<'_>, project: ProjectId, newest: usize) -> Outcome<Vec<Correspondence>> {
     tx.begin_snapshot().await?;
     let messages = listing::newest(tx, &Listing::newest(project, newest)).await?;
-    let deliveries = "SELECT m.sender_id, d.recipient_id FROM message m
+    let deliveries = "SELECT m.sender_id, d.recipient_id, m.from_name FROM message m
                   CROSS JOIN delivery d INDEXED BY delivery_by_message ON d.message_id = m.id
                   WHERE m.id = ?1 AND d.role < 2";
-    let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
-    for pair in tx.rows_many(deliveries, messages.into_iter().map(|id| [Value::from(id)])).await? {
-        *counts.entry(pair).or_default() += 1;
-    }
     let names = "SELECT id, name FROM agent WHERE project_id = ?1";
-    let names: HashMap<AgentId, String> = tx.rows(names, values![project]).await?.into_iter().collect();
+    let mut names: HashMap<AgentId, String> = tx.rows(names, values![project]).await?.into_iter().collect();
+    let mut counts: HashMap<(AgentId, AgentId), u64> = HashMap::new();
+    let asked = messages.into_iter().map(|id| [Value::from(id)]);
+    for (from, to, called) in tx.rows_many::<(AgentId, AgentId, String), 1>(deliveries, asked).await? {
+        *counts.entry((from, to)).or_default() += 1;
+        // Who wrote from another project is none of its agents.
+        names.entry(from).or_insert(called);
+    }
     tx.end_snapshot().await?;
     let name = |agent| names.get(&agent).cloned().unwrap_or_default();
     let counted =
@@ -105,4 +114,18 @@ const AUDIT: &str = "
     LEFT JOIN agent whom ON whom.id = e.reference AND (e.kind LIKE 'agent.%' OR e.kind LIKE 'presence.%')
     ORDER BY e.seq DESC";
 
+/// The time of a project's newest message is 0 if it has none.
+const SUMS: &str = "
+    SELECT p.id, p.slug, p.human_key, p.created_at,
+           (SELECT count(*) FROM agent a INDEXED BY agent_by_project WHERE a.project_id = p.id AND a.retired_at IS NULL),
+           (SELECT count(*) FROM message m INDEXED BY message_by_thread WHERE m.project_id = p.id),
+           (SELECT count(*) FROM agent a INDEXED BY agent_by_project
+            CROSS JOIN delivery d INDEXED BY delivery_unread ON d.recipient_id = a.id
+            WHERE a.project_id = p.id AND d.read_at IS NULL AND d.archived_at IS NULL AND d.role < 2),
+           nullif(p.last_message_at, 0)
+    FROM project p WHERE p.id > ?1 ORDER BY p.id LIMIT ?2";
+
+from_row! {
+    ProjectSum { project, agents, messages, unread, last_mail_at }
+}
 from_row! { AuditEntry { event, agent, subject, thread } }

@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use futures_util::FutureExt;
 use jiff::SignedDuration;
-use mail::presence::{HeardOf, NewPresence, Next, Presence, PresenceStore, Present, after_activity, after_word};
+use mail::presence::{
+    HeardOf, MOST_UNREAD, NewPresence, Next, Presence, PresenceStore, Present, after_activity, after_word,
+};
 
 use crate::prelude::*;
 use crate::watches::is_watched;
@@ -66,7 +68,7 @@ impl PresenceStore for Engine {
         limit: usize,
         now: Timestamp,
     ) -> Stored<Vec<Present>> {
-        let values = values![project, after.map_or(0, |id| id.0), limit, now];
+        let values = values![project, after.map_or(0, |id| id.0), limit, now, MOST_UNREAD];
         self.read("list who is there", async |tx| tx.rows(PRESENT, values).await).await
     }
 
@@ -90,7 +92,7 @@ impl PresenceStore for Engine {
     }
 }
 
-/// A hash over who is there and how, and over what tells that mail or reservations changed.
+/// A hash over who is there and how, in which sessions, and over what tells that mail or reservations changed.
 async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i64> {
     let mut hasher = DefaultHasher::new();
     let sql = "SELECT (SELECT count(*) + count(retired_at) FROM agent WHERE project_id = ?1), last_message_at,
@@ -104,6 +106,13 @@ async fn stamp(tx: &mut Tx<'_>, project: ProjectId, now: Timestamp) -> Outcome<i
     let visit = &mut |row: &Row<'_>| {
         let (agent, known): (i64, Presence) = row.read()?;
         (agent, known.since.as_microsecond(), known.shown(now)).hash(&mut hasher);
+        Ok(true)
+    };
+    tx.each(sql, values![project], visit).await?;
+    let sql = "SELECT agent_id, key, is_idle FROM session INDEXED BY session_open
+               WHERE project_id = ?1 AND ended_at IS NULL ORDER BY agent_id, key";
+    let visit = &mut |row: &Row<'_>| {
+        row.read::<(i64, String, i64)>()?.hash(&mut hasher);
         Ok(true)
     };
     tx.each(sql, values![project], visit).await?;
@@ -124,7 +133,11 @@ const PRESENT: &str = "
                ) got WHERE got.role < 2
            ) newest)),
            (SELECT count(*) FROM reservation r INDEXED BY reservation_held
-            WHERE r.holder_id = a.id AND r.released_at IS NULL AND r.ends_at > ?4)
+            WHERE r.holder_id = a.id AND r.released_at IS NULL AND r.ends_at > ?4),
+           (SELECT count(*) FROM (
+               SELECT 1 FROM delivery d INDEXED BY delivery_unread
+               WHERE d.recipient_id = a.id AND d.read_at IS NULL AND d.archived_at IS NULL AND d.role < 2 LIMIT ?5
+           ) unread)
     FROM agent a INDEXED BY agent_by_project LEFT JOIN presence p ON p.agent_id = a.id
     WHERE a.project_id = ?1 AND a.id > ?2 ORDER BY a.id LIMIT ?3";
 
@@ -151,7 +164,7 @@ async fn keep(tx: &mut Tx<'_>, project: ProjectId, agent: AgentId, next: &Next, 
 
 from_row! {
     Presence { state, substate, since, seen_at, source, watcher_pid, channel }
-    Present { agent, presence, last_mail_at, reservations }
+    Present { agent, presence, last_mail_at, reservations, unread }
     HeardOf { agent, name, presence }
 }
 

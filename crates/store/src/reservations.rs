@@ -30,6 +30,22 @@ impl ReservationStore for Engine {
         self.write_for_caller("reserve files", Home::Project(project), reserving, give_back).await
     }
 
+    async fn leave_line(&self, project: ProjectId, agent: AgentId, ticket: TicketId) -> Stored<bool> {
+        let leaving = in_job!(|tx| {
+            let sql = "DELETE FROM reservation_wait WHERE ticket = ?1 AND project_id = ?2 AND agent_id = ?3";
+            if tx.execute(sql, values![ticket, project, agent]).await? == 0 {
+                return Ok(false);
+            }
+            let version = tx.raise_reservations(project).await?;
+            if let Some(open) = tx.reservation_cache().at(project, version - 1) {
+                open.set.leave(ticket);
+                open.is_at(version);
+            }
+            Ok(true)
+        });
+        self.write("leave the line", Home::Project(project), leaving).await
+    }
+
     async fn release(
         &self,
         project: ProjectId,
@@ -241,7 +257,7 @@ async fn reservations_of(
 }
 
 /// The active reservations of one agent on `patterns` (compared as text), or all of them.
-async fn held(
+pub(crate) async fn held(
     tx: &mut Tx<'_>,
     project: ProjectId,
     agent: AgentId,

@@ -44,7 +44,19 @@ pub(crate) async fn senders(tx: &mut Tx<'_>, search: &Search) -> Outcome<Vec<(St
                WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE";
     let mut names = Vec::new();
     names_in(&search.query, &mut names);
-    tx.rows_many(sql, names.iter().map(|name| *values![search.project, name])).await
+    let mut senders: Vec<(String, AgentId)> =
+        tx.rows_many(sql, names.iter().map(|name| *values![search.project, name])).await?;
+    let sql = "SELECT lower(name), agent_id FROM former_name WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE";
+    senders.extend(tx.rows_many(sql, names.iter().map(|name| *values![search.project, name])).await?);
+    // Who wrote from another project goes by its name and the slug of that.
+    let sql = "SELECT id FROM agent
+               WHERE project_id = (SELECT id FROM project WHERE slug = ?1) AND name = ?2 COLLATE NOCASE";
+    for whole in &names {
+        let Some((name, slug)) = whole.rsplit_once('@') else { continue };
+        let found: Vec<AgentId> = tx.rows(sql, values![slug, name]).await?;
+        senders.extend(found.into_iter().map(|id| (whole.clone(), id)));
+    }
+    Ok(senders)
 }
 
 /// The names that a query asks for, in small letters.

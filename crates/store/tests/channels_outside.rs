@@ -245,6 +245,19 @@ async fn faults_of_a_json_message_from_outside_are_reported_where_it_was_said() 
 }
 
 #[tokio::test]
+async fn an_answer_from_outside_marks_mail_read_only_where_names_are_believed() {
+    for (rules, is_read) in [(strict(), false), (Rules::default(), true)] {
+        let shop = shop(rules).await;
+        let TakenIn::New(id) = arrive(&shop, "msg-1", &said("agent-0", "agent-1", "Well?")).await else { panic!() };
+        let mut answer = said("agent-1", "agent-0", "Yes.");
+        answer.set_metadata_text("in_reply_to", Some("msg-1"));
+        arrive(&shop, "msg-2", &answer).await;
+        let state = shop.store.deliveries(id).await.unwrap().remove(0).state;
+        assert_eq!(state.read_at.is_some(), is_read);
+    }
+}
+
+#[tokio::test]
 async fn a_message_of_an_unknown_type_from_outside_is_reported_and_its_receivers_see_why() {
     let shop = shop(strict()).await;
     arrive(&shop, "msg-1", &said("qc-1", "agent-1", r#"{"type":"gossip","sender_id":"qc-1"}"#)).await;

@@ -2,9 +2,10 @@
 
 use formats::Kind;
 use formats::channel::{ChannelMessage, read_value};
+use mail::agents::{AgentName, AgentStore};
 use mail::announcements;
 use mail::channels::{ChannelStore, NATS, Post};
-use mail::messages::{Message, Role};
+use mail::messages::{InboxQuery, Message, MessageStore, Role};
 use mail::office::{Draft, TakenIn};
 
 use crate::shop::{PROJECT, Shop};
@@ -26,6 +27,17 @@ async fn hand_on(there: &Shop, message: &Message, here: &Shop) -> (ChannelMessag
 
 fn names_and_roles(names: &[(&str, Role)]) -> Vec<(String, Role)> {
     names.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect()
+}
+
+#[tokio::test]
+async fn whoever_was_renamed_is_called_by_its_former_name_too() {
+    let shop = talking().await;
+    shop.office.post(post("codex", &[], "I am here.")).await.unwrap();
+    let (codex, name) = (shop.office.whois(PROJECT, "codex").await.unwrap(), AgentName::parse("Cody").unwrap());
+    shop.store.rename(codex.project, codex.id, &name, shop.office.now()).await.unwrap().expect("it is free");
+    let id = shop.office.post(post("claude", &[], "What does @codex say?")).await.unwrap().message.id;
+    let inbox = shop.store.inbox(codex.id, &InboxQuery::newest(9)).await.unwrap();
+    assert_eq!(inbox.iter().map(|entry| entry.message.id).collect::<Vec<_>>(), [id]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use mail::Office;
 use mail::clock::after_seconds;
 use mail::events::EventStore;
 use mail::messages::{About, InboxQuery, Message, OpenKey, WhenOpen};
-use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, Sign, WaitRequest, WorkRequest};
+use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, SessionSign, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
 use mail::watches::{NewWatch, RunOutcome, WatchStore};
 use rusqlite::Connection;
@@ -31,6 +31,7 @@ async fn everything() -> Shop {
     let office = &shop.office;
     office.register(named(Some("GreenDog"), None)).await.unwrap();
     office.ensure_project("/projects/öther").await.unwrap();
+    office.set_alias("/projects/änother", "/projects/öther", false).await.unwrap();
     let question =
         office.send(draft_of("claude", "[bd-1] PROGRESS: parser", LONG, Some("key'\\1"))).await.unwrap().message;
     office.reply(reply("agent-1", &question)).await.unwrap();
@@ -54,6 +55,10 @@ async fn everything() -> Shop {
         .beat(PROJECT, Claim::of("codex"), Sign { state: "AWAKE", substate: None, watcher_pid: Some(7), channel: None })
         .await
         .unwrap();
+    office.register(named(None, None)).await.unwrap();
+    let sign = SessionSign { key: "claude-1", client: "claude", host: "漢", place: "/p", is_idle: true };
+    office.note_session(PROJECT, Claim::of("codex"), sign).await.unwrap();
+    office.rename(PROJECT, Claim::of("agent-0"), "Reviewer").await.unwrap();
     reservations_and_watches(&shop, &question).await;
     shop.store.advance_cursor("nats", shop.team.project, 3).await.unwrap();
     shop.store.close().await;
@@ -79,6 +84,7 @@ async fn reservations_and_watches(shop: &Shop, question: &Message) {
     let until = after_seconds(now, 60);
     let watch = NewWatch { agent, channel: String::new(), holder: "w".into(), instead_of: None, since: now, until };
     shop.store.begin_watch(&watch, now).await.unwrap();
+    shop.office.take_role(PROJECT, Claim::of("codex"), "reviewer", None).await.unwrap();
     shop.store.take_on(agent, "", question.id, now).await.unwrap();
     shop.store.finish_run(agent, question.id, &RunOutcome::Failed("exit 1".into()), now).await.unwrap();
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::{Importance, NewMessage};
-use mail::office::{Claim, Draft, Identity, Rules};
+use mail::office::{Claim, Draft, Identity, Registration, Rules};
 use mail::provider::hiding::Hiding;
 use mail::provider::native::{Names, Native};
 use mail::provider::suite::Shared;
@@ -162,6 +162,40 @@ async fn blind_recipients_do_not_learn_of_each_other() {
 }
 
 #[tokio::test]
+async fn whoever_was_renamed_acts_on_its_deliveries_under_both_names() {
+    let shop = crowd().await;
+    let id = sent_to(&shop, &["bob", "carol"], &["dave"]).await;
+    for (before, name) in [("bob", "Robert"), ("dave", "David")] {
+        shop.office.rename(PROJECT, Claim::of(before), name).await.unwrap();
+    }
+    for reader in ["bob", "Robert"] {
+        let own = deliveries(&shop, Some(reader));
+        assert_eq!(own.read(&id).await.unwrap().to, "Robert");
+        own.mark_unread(&format!("{id}.1")).await.unwrap();
+        assert_eq!(code(own.read(&format!("{id}.2")).await), "NOT_A_RECIPIENT");
+    }
+    for reader in ["dave", "David"] {
+        assert_eq!(deliveries(&shop, Some(reader)).get(&format!("{id}.3")).await.unwrap().to, "David");
+    }
+}
+
+#[tokio::test]
+async fn of_a_message_to_another_project_a_namesake_sees_no_blind_copy() {
+    let shop = crowd().await;
+    for name in ["bob", "carol"] {
+        let named = Registration { project_key: "/projects/bank", make_project: true, ..named(Some(name), None) };
+        shop.office.register(named).await.unwrap();
+    }
+    let id = sent_to(&shop, &["carol@projects-bank"], &["bob@projects-bank"]).await;
+    let blind = format!("{id}.2");
+    for stranger in ["bob", "carol", "dave"] {
+        assert_eq!(code(deliveries(&shop, Some(stranger)).get(&blind).await), "MESSAGE_NOT_FOUND", "{stranger}");
+    }
+    assert_eq!(code(deliveries(&shop, Some("bob")).read(&blind).await), "MESSAGE_NOT_FOUND");
+    assert_eq!(deliveries(&shop, Some("agent-0")).get(&blind).await.unwrap().to, "bob", "the sender knows");
+}
+
+#[tokio::test]
 async fn where_names_are_strict_nobody_sees_a_blind_copy_without_its_token() {
     let shop = shop(Rules { identity: Identity::Strict, ..Rules::default() }).await;
     let alice = shop.office.register(named(Some("alice"), None)).await.unwrap().token;
@@ -237,4 +271,16 @@ async fn how_much_a_message_matters_and_who_waits_is_told() {
     let id = MessageId(delivery.id.parse().unwrap());
     shop.office.acknowledge(PROJECT, Claim::of("agent-1"), id, "").await.unwrap();
     assert!(!native.get(&delivery.id).await.unwrap().awaits_ack);
+}
+
+#[tokio::test]
+async fn a_reply_marks_read_what_it_answers_but_at_the_exec_door() {
+    for (door, is_read) in [("terminal", true), ("exec", false)] {
+        let shop = crowd().await;
+        let native = Native::new(shop.office.clone(), PROJECT, Names::Any, door).read_by(Some("agent-1"), None);
+        let delivery = native.send("agent-1", Words { ..HELLO }).await.unwrap();
+        native.reply(&delivery.id, Words { from: "agent-1", ..HELLO }).await.unwrap();
+        let found = native.get(&delivery.id).await.unwrap();
+        assert_eq!((found.read, native.inbox("agent-1").await.unwrap().is_empty()), (is_read, is_read), "{door}");
+    }
 }

@@ -3,18 +3,26 @@
 //! What every store promises by itself is told by the contract; how an answer looks at a door, by the tests of the doors.
 
 use std::collections::HashSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
-use mail::Error;
 use mail::agents::AgentStore;
+use mail::clock::ManualClock;
 use mail::ids::AgentId;
 use mail::messages::{MessageStore, Vouched};
-use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveRequest, Rules, Which};
+use mail::office::{Claim, Draft, Identity, ReplyDraft, ReserveRequest, Rules, TakenMail, WaitRequest, Which};
+use mail::{Error, Office};
+use store::{Postgres, PostgresOptions};
 use tokio::task::JoinSet;
 
-use crate::shop::{PROJECT, draft, named, shop};
-use crate::team::send;
+use crate::shop::{PROJECT, draft, named, office_over, shop};
+use crate::team::{at, send, team};
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_generated_at_once_are_all_different() {
@@ -193,4 +201,50 @@ async fn what_was_committed_wakes_those_who_wait_for_it_and_nobody_else() {
 /// Rules under which names have to be proved.
 fn strict() -> Rules {
     Rules { identity: Identity::Strict, ..Rules::default() }
+}
+
+/// At whatever moment the caller goes away: each step of the office is one in which it can.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mail_that_is_taken_for_a_caller_that_went_away_is_told_to_the_next() {
+    let Some(url) = testing::postgres::fresh_url() else { return };
+    let store = Arc::new(Postgres::open(&url, &PostgresOptions::default()).await.unwrap());
+    let team = team(&store, 2).await;
+    let office = office_over(store.clone(), Arc::new(ManualClock::at(at(0))));
+    let request = WaitRequest {
+        project_key: PROJECT,
+        agent: Claim::of("agent-1"),
+        after: None,
+        limit: 1,
+        at_most: Duration::ZERO,
+        not_after: None,
+    };
+    for round in 0_usize..100 {
+        let (sent, _) = send(&store, &team.message(0, &[1], "Hi")).await;
+        let taken = match polled(office.take_mail(request), 20 * round * round).await {
+            Some(taken) => taken.unwrap(),
+            None => tokio::time::timeout(PATIENCE, until_some(&office, request)).await.expect("it is not lost"),
+        };
+        assert_eq!(taken.entries.iter().map(|entry| entry.message.id).collect::<Vec<_>>(), [sent], "round {round}");
+    }
+}
+
+async fn until_some(office: &Office, request: WaitRequest<'_>) -> TakenMail {
+    loop {
+        let taken = office.take_mail(request).await.unwrap();
+        if !taken.entries.is_empty() {
+            return taken;
+        }
+    }
+}
+
+/// The outcome, if it is there after being asked for so many times.
+async fn polled<T>(asking: impl Future<Output = T>, times: usize) -> Option<T> {
+    let mut asking = pin!(asking);
+    for _ in 0..times {
+        if let Poll::Ready(outcome) = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context))).await {
+            return Some(outcome);
+        }
+        tokio::task::yield_now().await;
+    }
+    None
 }

@@ -145,13 +145,13 @@ async fn whoever_left_is_offline_until_it_does_something() {
 async fn a_session_that_ends_takes_no_watcher_with_it() {
     let shop = shop(Rules::default()).await;
     inbox(&shop, AGENT).await.unwrap();
-    assert!(shop.office.end_session(PROJECT, AGENT).await.unwrap());
+    assert!(shop.office.end_session(PROJECT, AGENT, None).await.unwrap().1);
     assert_eq!(shown(&shop, 0).await, "OFFLINE");
     shop.office.beat(PROJECT, AGENT, WORKING).await.unwrap();
-    assert!(!shop.office.end_session(PROJECT, AGENT).await.unwrap());
+    assert!(!shop.office.end_session(PROJECT, AGENT, None).await.unwrap().1);
     assert_eq!(shown(&shop, 0).await, "AWAKE/WORKING");
     shop.clock.advance_seconds(301);
-    assert!(shop.office.end_session(PROJECT, AGENT).await.unwrap(), "the watcher is gone");
+    assert!(shop.office.end_session(PROJECT, AGENT, None).await.unwrap().1, "the watcher is gone");
 }
 
 #[tokio::test]

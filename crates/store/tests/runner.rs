@@ -1,9 +1,11 @@
 //! The tests of the stores, in one binary.
 
+mod addresses;
 mod beads;
 mod channels;
 mod channels_outside;
 mod channels_recipients;
+mod colleagues;
 mod contract;
 mod differential;
 mod exec;
@@ -18,7 +20,9 @@ mod overview;
 mod people;
 mod postgres_trouble;
 mod presence;
+mod projects;
 mod retiring;
+mod sessions;
 mod shop;
 mod stand_in;
 mod talk;

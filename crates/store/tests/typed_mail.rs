@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::Error;
 use mail::ids::MessageId;
 use mail::messages::Message;
-use mail::office::{Draft, ReplyDraft, Rules, Secrets, Sent, WorkRequest};
+use mail::office::{Claim, Draft, ReplyDraft, Rules, Secrets, Sent, WorkRequest};
 use mail::work::{State, WorkItem, WorkQuery, WorkStore};
 
 use crate::shop::{PROJECT, Shop, draft, named, shop};
@@ -95,6 +95,17 @@ async fn whoever_was_asked_helps_by_an_answer_in_plain_words_and_nobody_else_doe
         assert_eq!(kind(&answer), Some("HELP_RESPONSE"), "whatever its subject");
         assert_eq!(item(&shop, "a-1").await.state.name(), "in_progress");
     }
+}
+
+#[tokio::test]
+async fn whoever_was_asked_helps_and_nobody_helps_itself_under_another_name_either() {
+    let shop = shop(Rules::default()).await;
+    let question = sent(&shop, "HELP_REQUEST", ASKS).await.message.id;
+    for (before, name) in [("agent-0", "asker"), ("agent-1", "helper")] {
+        shop.office.rename(PROJECT, Claim::of(before), name).await.unwrap();
+    }
+    assert_eq!(kind(&reply(&shop, question, "asker", "More: it is gone.").await), None);
+    assert_eq!(kind(&reply(&shop, question, "helper", "Look in lib.").await), Some("HELP_RESPONSE"));
 }
 
 #[tokio::test]

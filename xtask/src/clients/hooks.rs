@@ -35,7 +35,7 @@ fn verdicts(bench: &Bench, vendor: Vendor) -> Verdicts {
         let [digest, once, in_a_turn] = mail(&place);
         let [same_name, own_shell] = name(&place);
         let write = write(&place);
-        // The last, for mail that presses would hold up every session after it.
+        // The last, for its mail stays unread.
         Ok([digest, once, in_a_turn, same_name, own_shell, stop(&place), write])
     });
     tried.unwrap_or_else(|problem| all(&problem))
@@ -123,13 +123,17 @@ fn is_fenced(question: &str, body: &str) -> bool {
 }
 
 /// A session that has mail to acknowledge: its model ends the turn and is asked to go on, once.
+/// Two sessions over one message that wants an acknowledgement and is not given it: only the first is held up.
 fn stop(place: &Workplace) -> Result<()> {
     heard(&mut place.send("Say yes", "Please acknowledge.", &["--ack"]))?;
-    asked_once_to_go_on(&place.session(Vec::new())?)
+    asked_once_to_go_on(&place.session(Vec::new())?)?;
+    let again = place.session(Vec::new())?;
+    ensure!(again.len() == 1, "the next session was asked {} questions, not 1", again.len());
+    Ok(())
 }
 
 fn asked_once_to_go_on(questions: &[String]) -> Result<()> {
-    let asks: Vec<bool> = questions.iter().map(|question| question.contains("Before you stop, see to")).collect();
+    let asks: Vec<bool> = questions.iter().map(|question| question.contains("Before you stop, handle")).collect();
     ensure!(asks == [false, true], "the questions hold the reason {asks:?}, not [false, true]");
     Ok(())
 }
@@ -217,7 +221,7 @@ mod tests {
 
     #[test]
     fn to_go_on_is_asked_in_the_second_question_and_in_no_other() {
-        let (calm, ask) = ("hello".to_owned(), "Before you stop, see to a message".to_owned());
+        let (calm, ask) = ("hello".to_owned(), "Before you stop, handle a message".to_owned());
         assert!(asked_once_to_go_on(&[calm.clone(), ask.clone()]).is_ok());
         assert!(asked_once_to_go_on(std::slice::from_ref(&calm)).is_err());
         assert!(asked_once_to_go_on(&[calm, ask.clone(), ask]).is_err());

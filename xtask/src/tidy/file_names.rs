@@ -8,7 +8,7 @@ use super::Violation;
 use super::house::House;
 
 /// What every crate calls by the same name.
-const NOUNS: [&str; 16] = [
+const NOUNS: [&str; 18] = [
     "agents",
     "channels",
     "events",
@@ -19,7 +19,9 @@ const NOUNS: [&str; 16] = [
     "projects",
     "rate_limit",
     "reservations",
+    "roles",
     "search",
+    "sessions",
     "threads",
     "transfer",
     "watches",

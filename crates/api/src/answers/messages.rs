@@ -2,9 +2,8 @@
 
 use mail::error::Problem;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
-use mail::office::{Secret, Sent};
 
-use super::{FilesAnswer, Word};
+use super::Word;
 use crate::Time;
 
 declare! {
@@ -48,23 +47,6 @@ declare! {
         ack_ts[if_any]: Option<Time> = None,
     }
 
-    /// What a sender is told: the message, and its content once more where older clients look for it.
-    SentAnswer {
-        /// The message, without its body, which the sender knows.
-        #[serde(flatten)]
-        message: MessageAnswer,
-        /// The blind copies.
-        bcc[if_any]: Vec<String>,
-        /// How many agents it was delivered to.
-        count: usize,
-        /// What became of the files that it asks for.
-        reservation[if_any]: Option<FilesAnswer>,
-        /// What its sender should think about.
-        warnings[if_any]: Vec<WarningAnswer>,
-        /// One entry, whose payload is the message with its body.
-        deliveries: [DeliveryAnswer; 1],
-    }
-
     /// One thing that is wrong with a typed message.
     #[derive(PartialEq)]
     ProblemAnswer::new(problem: &Problem) {
@@ -72,37 +54,6 @@ declare! {
         path: String = problem.path.clone(),
         /// What stands there, and what should.
         message: String = problem.to_string(),
-    }
-
-    /// Something that a sender should think about.
-    #[derive(PartialEq)]
-    WarningAnswer::new(secret: &Secret) {
-        /// A stable code.
-        code: Word = "SECRET_SUSPECTED".into(),
-        /// The fact.
-        message: String = secret.to_string(),
-        /// The next thing to do.
-        hint: Word = "Mail is kept for good: if this is a real secret, change it.".into(),
-    }
-
-    /// One entry of what was delivered.
-    DeliveryAnswer {
-        /// The path of the project.
-        project: String,
-        /// What was delivered.
-        payload: Payload,
-    }
-
-    /// The content of a message.
-    Payload {
-        /// Its number.
-        id: i64,
-        /// The subject.
-        subject: String,
-        /// The body.
-        body_md: String,
-        /// When it was accepted.
-        created_ts: Time,
     }
 
     /// What a recipient did with a message, as it is told after marking it.
@@ -151,28 +102,6 @@ impl MessageAnswer {
             read_ts: entry.state.read_at.map(Time),
             ack_ts: entry.state.acked_at.map(Time),
             ..Self::new(entry.message, with_body)
-        }
-    }
-}
-
-impl SentAnswer {
-    pub(crate) fn new(sent: Sent) -> Self {
-        let Sent { mut message, project_key, bcc, notes, reservation, .. } = sent;
-        // The sender is told of all, also of what is wrong with Markdown.
-        message.problems = notes.problems;
-        let payload = Payload {
-            id: message.id.0,
-            subject: message.subject.clone(),
-            body_md: std::mem::take(&mut message.body),
-            created_ts: Time(message.created_at),
-        };
-        Self {
-            count: message.open_recipients().count() + bcc.len(),
-            message: MessageAnswer::new(message, false),
-            bcc,
-            reservation: reservation.and_then(FilesAnswer::read),
-            warnings: notes.secrets.iter().map(WarningAnswer::new).collect(),
-            deliveries: [DeliveryAnswer { project: project_key, payload }],
         }
     }
 }

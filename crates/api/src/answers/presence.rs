@@ -1,13 +1,16 @@
 //! Who is there, as answers show it.
 
+use mail::colleagues::Stands;
+use mail::error::shown;
 use mail::presence::{OFFLINE, Presence, Present};
+use mail::standing::Standing;
 
-use super::{AgentAnswer, Word};
+use super::{AgentAnswer, OpenSessionAnswer, Word};
 use crate::Time;
 
 declare! {
     /// An agent, whether it is there, and what it has to do with others. `shown` is how its presence looks now.
-    PresentAnswer::new(shown: String, present: Present) {
+    PresentAnswer::new(shown: String, present: Present, sessions: Vec<OpenSessionAnswer>) {
         /// The agent.
         #[serde(flatten)]
         agent: AgentAnswer = AgentAnswer::new(present.agent),
@@ -17,6 +20,10 @@ declare! {
         last_mail_ts[if_any]: Option<Time> = present.last_mail_at.map(Time),
         /// How many files or patterns it has reserved now.
         reservations: u64 = present.reservations,
+        /// Its open sessions.
+        sessions[if_any]: Vec<OpenSessionAnswer> = sessions,
+        /// How many messages it has not read; more than 1000 are not counted.
+        unread: u64 = present.unread,
     }
 
     /// Whether an agent is there.
@@ -37,6 +44,21 @@ declare! {
         channel[if_any]: Option<String> = known.and_then(|known| known.channel.clone()),
         /// The process that watches for it.
         watcher_pid[if_any]: Option<i64> = known.and_then(|known| known.watcher_pid),
+    }
+
+    /// Who else is here, and how it stands.
+    #[derive(PartialEq)]
+    ColleagueAnswer::new(one: Stands) {
+        /// What others call it.
+        name: String = one.agent.name,
+        /// The program that it runs in.
+        program[if_any]: String = one.agent.program,
+        /// What it works on.
+        task[if_any]: String = shown(&one.agent.task_description),
+        /// `awake`, `idle`, `asleep` or `never seen`.
+        standing: Word = one.standing.as_str().into(),
+        /// When it was last heard of, if it is not awake.
+        seen_ts[if_any]: Option<Time> = one.seen_at.filter(|_| one.standing != Standing::Awake).map(Time),
     }
 
     /// What a report about a presence did.

@@ -1,6 +1,7 @@
 //! Reservations of files, as answers show them.
 
 use mail::messages::Message;
+use mail::office::Waiting;
 use mail::reservations::Reservation;
 use mail::responses::{FilesOutcome, GrantedFiles, HeldFiles, outcome};
 
@@ -8,6 +9,7 @@ use crate::Time;
 
 declare! {
     /// A reservation.
+    #[derive(PartialEq)]
     ReservationAnswer::new(reservation: Reservation) {
         /// Its number.
         id: i64 = reservation.id.0,
@@ -23,6 +25,19 @@ declare! {
         created_ts: Time = Time(reservation.granted_at),
         /// When it ends by itself.
         expires_ts: Time = Time(reservation.ends_at),
+    }
+
+    /// Somebody who stands in line.
+    #[derive(PartialEq)]
+    WaitingAnswer::new(waiting: Waiting) {
+        /// Who.
+        agent: String = waiting.waiter.agent_name,
+        /// The files, relative to the project.
+        paths: Vec<String> = waiting.waiter.patterns.iter().map(ToString::to_string).collect(),
+        /// Whether nobody else may hold any of them meanwhile.
+        exclusive: bool = waiting.waiter.exclusive,
+        /// The numbers of the reservations that are waited for.
+        waits_for: Vec<i64> = waiting.waits_for.iter().map(|id| id.0).collect(),
     }
 
     /// What became of the files that a message asks for. Its sender has the same in its mailbox.

@@ -13,6 +13,7 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::BeforeTool, "PreToolUse"),
         (Event::AfterTool, "PostToolUse"),
         (Event::Stop, "Stop"),
+        (Event::BeforeCompaction, "PreCompact"),
         (Event::SessionEnd, "SessionEnd"),
         (Event::SubagentStart, "SubagentStart"),
     ],
@@ -25,7 +26,11 @@ pub(crate) const CLAUDE: Client = Client {
     reply: reply::specific,
     shell_settings: Some("CLAUDE_ENV_FILE"),
     session_variables: &["CLAUDE_CODE_SESSION_ID"],
+    subagent_variable: None,
+    shared_shell: Some("Bash"),
+    socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
     shares_process: false,
+    compacts_silently: false,
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
         ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),
@@ -35,5 +40,5 @@ pub(crate) const CLAUDE: Client = Client {
     hook_timeout: 5,
     names_hooks: false,
     next_in_project: "Start claude in this project. It asks whether it may use the server 'postrider': say yes.",
-    next_for_user: "Start claude anew: sessions that run keep what they had.",
+    next_for_user: "Restart claude: sessions that run keep what they had.",
 };

@@ -13,13 +13,18 @@ pub(crate) const GEMINI: Client = Client {
         (Event::BeforeTool, "BeforeTool"),
         (Event::AfterTool, "AfterTool"),
         (Event::Stop, "AfterAgent"),
+        (Event::BeforeCompaction, "PreCompress"),
         (Event::SessionEnd, "SessionEnd"),
     ],
     writes: &[("write_file", "file_path", patch::path), ("replace", "file_path", patch::path)],
     reply: reply::decision,
     shell_settings: None,
     session_variables: &[],
+    subagent_variable: None,
+    shared_shell: None,
+    socket_variables: None,
     shares_process: false,
+    compacts_silently: true,
     moved_by: "GEMINI_CLI_HOME",
     files: &[ConfigFile::alike(
         ".gemini/settings.json",
@@ -28,7 +33,7 @@ pub(crate) const GEMINI: Client = Client {
     )],
     hook_timeout: 5_000,
     names_hooks: true,
-    next_in_project: "Start gemini anew in this project, and trust the folder: it reads no settings of one that is \
+    next_in_project: "Restart gemini in this project, and trust the folder: it reads no settings of one that is \
                       not trusted.",
-    next_for_user: "Start gemini anew: sessions that run keep what they had.",
+    next_for_user: "Restart gemini: sessions that run keep what they had.",
 };

@@ -12,7 +12,7 @@ fn a_client_knows_its_own_events_by_its_own_names_alone() {
     for (client, name) in [(&GEMINI, "SubagentStart"), (&GEMINI, "Stop"), (&CODEX, "")] {
         assert_eq!(client.event(name), None, "{name}");
     }
-    assert_eq!(CODEX.events.len(), 7);
+    assert_eq!(CODEX.events.len(), 8);
 }
 
 #[test]

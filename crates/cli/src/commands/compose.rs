@@ -22,6 +22,7 @@ use mail::messages::Importance;
 use serde_json::{Value, json};
 
 use super::in_name::InName;
+use super::mail::Recipients;
 use super::problems::malformed;
 use crate::config::Config;
 use crate::output;
@@ -274,11 +275,15 @@ fn advised(refused: Refused, project: &InProject) -> Refused {
 }
 
 /// What a person is told of a message that was sent.
-fn receipt(SentAnswer { message, warnings, .. }: &SentAnswer) -> String {
+fn receipt(sent: &SentAnswer) -> String {
+    let SentAnswer { message, warnings, .. } = sent;
     let (names, thread) = (unbroken(&message.to.join(", ")), unbroken(&message.thread_id));
     let mut receipt = format!("Message {} is sent to {names}, in thread '{thread}'.", message.id);
     if message.ack_required {
         receipt.push_str(" It asks for an acknowledgement.");
+    }
+    for line in Recipients::from(sent).lines(SystemClock.now()) {
+        receipt.push_str(&format!("\n{line}"));
     }
     for warning in warnings {
         let (fact, hint) = (unbroken(&warning.message), unbroken(&warning.hint));

@@ -1,5 +1,6 @@
 //! `postrider doctor`: looks at everything and changes nothing.
 
+mod clients;
 mod postgres;
 mod provider;
 
@@ -21,6 +22,7 @@ use store::ownership::{Owner, current_owner};
 use store::postgres_upkeep::Condition;
 use store::{Engine, Location, upkeep};
 
+use super::guard::record::{self, GuardRecord};
 use super::{small_runtime, within};
 use crate::client::Client;
 use crate::config::{Config, endpoint_of};
@@ -85,6 +87,7 @@ impl Doctor {
         let mut examined = Examined { bytes, owner, ..Examined::default() };
         examined.look_for_server(config)?;
         examined.look_at_provider(config);
+        examined.look_at_guards(config);
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
             Location::Postgres(url) => examined.look_at_database(url)?,
@@ -136,6 +139,13 @@ impl Examined {
             self.find(what, "Run chmod 600 on it.");
         }
         true
+    }
+
+    /// Looks whether the guards that were installed are still there.
+    fn look_at_guards(&mut self, config: &Config) {
+        for (what, todo) in record::all(&config.home).iter().filter_map(GuardRecord::complaint) {
+            self.find(what, todo);
+        }
     }
 
     fn count(&mut self, location: &Location) -> anyhow::Result<()> {
@@ -247,6 +257,7 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
             database => postgres::report(&database.to_string(), examined),
         },
         "url": config.url(),
+        "hooks": clients::installed(),
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": examined.cursors.iter().map(consumer).collect::<Vec<_>>(),
@@ -280,6 +291,7 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     rows.push(("server", server));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
     rows.extend(provider::row(config));
+    rows.extend(clients::installed().iter().map(|hooks| ("hooks", hooks.text())));
     if let Some(Counts { projects, agents, messages, deliveries, reservations, events }) = examined.counts {
         let mail = format!("{messages} messages, {deliveries} deliveries, {agents} agents in {projects} projects");
         rows.push(("mail", format!("{mail}, {reservations} active leases, {events} events")));

@@ -3,8 +3,12 @@
 //! The guard is advice and no lock. Whatever goes wrong while it looks, the commit goes on, with one line that says why
 //! nobody looked. Nothing here changes mail or reservations.
 
+mod framework;
 mod hook;
+mod installing;
+pub mod record;
 mod repository;
+mod yaml;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,11 +25,11 @@ use serde_json::json;
 
 use super::{conflicts, within};
 use crate::config::Config;
+use crate::family::is_of_family;
 use crate::identity::Acting;
 use crate::output::grid::{Cell, Layout};
 use crate::output::{self, Screen, text};
 use crate::post_office::{self, InProject};
-use hook::Installed;
 use repository::Repository;
 
 const TABLE: Layout<4> = Layout {
@@ -45,8 +49,13 @@ The guard is advice: when the post office cannot be asked, the commit goes on. T
 
 Examples:
   postrider guard install                  in a repository: every commit is looked at from now on
+  postrider guard install --yes            the same with lefthook or pre-commit, whose configuration is changed
   postrider guard check --as GreenDog      what a commit of what is staged now would be told
   postrider guard uninstall                puts back what was there before";
+
+const INSTALLED_ELSEWHERE: &str = "\
+Where lefthook or pre-commit wrote the hook, the guard goes into their configuration instead, once you have seen the diff
+and said yes: they would overwrite the hook.";
 
 /// Refuse commits of files that another agent has reserved.
 #[derive(Args, Debug)]
@@ -59,10 +68,14 @@ pub struct Guard {
 #[derive(Subcommand, Debug)]
 enum More {
     /// Put the guard before every commit; a hook that is there runs after it
+    #[command(after_help = INSTALLED_ELSEWHERE)]
     Install {
         /// Also into a folder of hooks that other repositories use too
         #[arg(long)]
         force: bool,
+        /// Change the configuration of lefthook or pre-commit without a question
+        #[arg(long)]
+        yes: bool,
     },
     /// Take the guard away; the hook that was there is as before
     Uninstall,
@@ -83,8 +96,8 @@ impl Guard {
     /// Does it; exit code 1 when a commit should not be made.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         match self.command {
-            More::Install { force } => install(force, as_json),
-            More::Uninstall => uninstall(as_json),
+            More::Install { force, yes } => installing::install(&config.home, force, yes, as_json),
+            More::Uninstall => installing::uninstall(&config.home, as_json),
             More::Check(check) => Ok(check.run(config, as_json)),
         }
     }
@@ -97,38 +110,6 @@ impl Guard {
 
 fn here() -> anyhow::Result<Repository> {
     Repository::around(&std::env::current_dir().context("there is no current folder")?)
-}
-
-fn install(force: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let hooks = here()?.hooks()?;
-    if hooks.is_shared && !force {
-        bail!(
-            "core.hooksPath is '{}', which is outside of this repository, so a hook there is for other repositories too; \
-             pass --force to install the guard for all of them",
-            hooks.folder.display()
-        );
-    }
-    let installed = hook::install(&hooks.folder)?;
-    let hook = hooks.folder.join(hook::NAME);
-    let answer = json!({ "hook": hook, "changed": installed != Installed::Before });
-    output::done(as_json, &answer, || {
-        let hook = text::unbroken(&hook.display().to_string());
-        match installed {
-            Installed::Before => format!("The guard was there before: {hook}"),
-            Installed::Alone => format!("The guard looks at every commit now: {hook}"),
-            Installed::BesideAnother => {
-                format!("The guard looks at every commit now: {hook}\nThe hook that was there runs after it.")
-            }
-        }
-    })
-}
-
-fn uninstall(as_json: bool) -> anyhow::Result<ExitCode> {
-    let folder = here()?.hooks()?.folder;
-    let is_changed = hook::uninstall(&folder)?;
-    let answer = json!({ "hook": folder.join(hook::NAME), "changed": is_changed });
-    let said = if is_changed { "The guard is gone." } else { "There is no guard here." };
-    output::done(as_json, &answer, || said.to_owned())
 }
 
 impl Check {
@@ -144,7 +125,7 @@ impl Check {
         // A commit that may be made is not talked about.
         if !found.is_empty() || as_json {
             output::answer(as_json, &json!({ "agent": agent, "conflicts": found }), || {
-                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout())
+                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout().uncut())
             });
         }
         match (found.is_empty(), self.hook) {
@@ -173,6 +154,8 @@ impl Check {
                 found = conflicts::find(post_office, &project, agent.as_deref(), &paths).await?;
                 Ok(ExitCode::SUCCESS)
             })?;
+            // A sub-agent and the agent above it work for one.
+            found.retain(|held| agent.as_deref().is_none_or(|agent| !is_of_family(&held.holder, agent)));
             anyhow::Ok(found)
         });
         asked.unwrap_or_else(|error| match error {
@@ -222,15 +205,14 @@ fn refusal(found: &[ConflictAnswer], agent: Option<&str>, now: Timestamp, screen
     lines.push(String::new());
     let holders: BTreeSet<&str> = found.iter().map(|conflict| conflict.holder.as_str()).collect();
     let holder = match holders.first() {
-        Some(only) if holders.len() == 1 => in_shell(only),
+        Some(only) if holders.len() == 1 => text::shell_word(only),
         _ => "HOLDER".to_owned(),
     };
     lines.push(format!("Wait, or ask:             postrider mail send {holder} -s … -m …"));
     lines.push("To commit all the same:   POSTRIDER_GUARD=off git commit …".to_owned());
     if agent.is_none() {
         lines.push(
-            "Nobody said who commits, so no reservation is known to be yours: set POSTRIDER_AGENT to your name, or agent in \
-             postrider.toml."
+            "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml."
                 .to_owned(),
         );
     }
@@ -243,13 +225,6 @@ fn row(conflict: &ConflictAnswer, now: Timestamp) -> [Cell; 4] {
     let seconds = ends_at.as_second().saturating_sub(now.as_second()).max(1);
     let until = format!("{} (in {} min)", ends_at.strftime("%Y-%m-%d %H:%M:%SZ"), (seconds + 59) / 60);
     [path.clone().into(), holder.clone().into(), path_pattern.clone().into(), until.into()]
-}
-
-/// A name as a shell reads it.
-fn in_shell(name: &str) -> String {
-    let name = text::unbroken(name);
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.@/".contains(letter);
-    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -301,7 +276,7 @@ mod tests {
             text.split("mail send ").nth(1).and_then(|rest| rest.split(" -s ").next()).unwrap().to_owned()
         };
         assert_eq!(asked(&["Ann", "Ann"]), "Ann");
-        assert_eq!(asked(&["O'Hara $(x)"]), r"'O'\''Hara $(x)'");
+        assert_eq!(asked(&["O'Hara $(x)"]), r#""O'Hara "'$(x)'"#);
         assert_eq!(asked(&["Ann", "Bea"]), "HOLDER");
     }
 

@@ -2,20 +2,25 @@
 //!
 //! Reads the client's JSON and prints the JSON that this client wants, or nothing. It never breaks the agent: whatever
 //! goes wrong is one line on standard error and exit code 0, and after the deadline the process ends, whatever a database
-//! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail and releases
-//! nothing.
+//! or a server is still waiting for, and whether or not anybody reads what it prints. It sends no mail; what it tells the office of
+//! sessions comes after the answer.
 
+pub mod checkpoint;
 pub mod deadline;
-mod digest;
+pub mod digest;
 mod events;
+mod head;
 mod input;
-mod inquiry;
+pub mod inquiry;
+mod life;
 mod marks;
+pub mod memory;
 mod naming;
 pub mod new_mail;
 mod objection;
 mod paths;
 mod session;
+mod telling;
 
 use std::ffi::OsString;
 use std::io;
@@ -24,7 +29,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
-use relay::sessions::{SessionRecord, ancestors};
+use relay::sessions::ancestors;
 
 use super::called;
 use super::nudge::sessions;
@@ -33,13 +38,15 @@ use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::output::text;
-use deadline::HookAnswer;
+use deadline::Speaker;
 use events::Happening;
 use input::Input;
 use marks::Marks;
-use naming::Names;
-pub use paths::real;
-use session::{Kept, Session};
+pub use naming::Names;
+pub use paths::within;
+pub use session::Kept;
+use session::Session;
+use telling::Saying;
 
 /// What is said below the help of the options.
 fn manual() -> String {
@@ -49,7 +56,9 @@ Events, as each client calls them:
 {}
 
 The client gives its event as JSON on standard input. Whatever goes wrong, the exit code is 0 and nothing is printed but
-a line on standard error. The agent is POSTRIDER_AGENT, or is given a name when its session begins.
+a line on standard error. The agent is the one of --as or POSTRIDER_AGENT, or is given a name when its session begins:
+with --names per-session one of its own, with --names fixed that of the client, else also the name of an earlier session
+in this place that has ended.
 
 Example:
   echo '{{\"session_id\":\"1\",\"cwd\":\"/data/projects/app\"}}' | postrider hook claude SessionStart",
@@ -89,57 +98,95 @@ impl Hook {
     pub fn run(self, global: Global) -> ! {
         let name = format!("postrider hook {} {}", self.client.name, self.event);
         let deadline = Instant::now() + Duration::from_millis(self.within);
-        deadline::answer(&name, deadline, move |say| self.answer(&global, deadline, say))
+        deadline::answer(&name, deadline, move |speaker| self.answer(&global, deadline, speaker))
     }
 
-    fn answer(self, global: &Global, deadline: Instant, say: &dyn Fn(HookAnswer)) -> anyhow::Result<()> {
+    fn answer(self, global: &Global, deadline: Instant, speaker: &Speaker) -> anyhow::Result<()> {
         let client = self.client;
         let event = client.event(&self.event).ok_or_else(|| self.unknown_event())?;
         let input = Input::read(io::stdin().lock())?;
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
-        let (above, record) = (ancestors(), session.record());
-        let kept = record.clone().filter(|record| !record.agent.is_empty()).map(Kept::from);
-        let me = session::me(&self.acting, kept, &input.cwd, |name| naming::believes(&session, name, &above))?;
+        let above = ancestors();
+        life::go_on(&session, event, &above);
+        let kept = session.record().filter(|record| !record.agent.is_empty()).map(Kept::from);
+        let said = session::said(&self.acting, |name| naming::believes(&session, name, &above));
+        let is_said = said.is_some();
+        let me = session::me(&self.acting, said, kept, &input.cwd)?;
         let marks = Marks::of(&folder, &me, &input);
         if let Some(marks) = &marks {
             marks.note(event, SystemClock.now());
         }
-        if let (Event::SessionEnd, Some(record)) = (event, record)
-            && input.reason != naming::CLEARED
-        {
-            session.keep(SessionRecord { has_ended: true, ..record })?;
+        life::note_call(&session, event, &input, &me.agent);
+        if event == Event::SessionEnd && input.reason != naming::CLEARED {
+            session.change(|record| record.has_ended = true)?;
         }
         let reserved = config.file.hooks.reserved;
         let is_strict = self.identity.or(config.file.identity) == Some(Identity::Strict);
-        let (input, session, names) = (&input, &session, self.names);
-        let happening =
-            Happening { client, event, input, session, marks, me, names, above, is_strict, reserved, deadline };
+        let (names, office) = (self.names, config.url());
+        let (input, session) = (&input, &session);
+        let happening = Happening {
+            client,
+            event,
+            input,
+            session,
+            marks,
+            me,
+            is_said,
+            names,
+            above,
+            office,
+            is_strict,
+            reserved,
+            deadline,
+        };
+        if let Some(reply) = happening.reply_at_once() {
+            happening.marks.iter().for_each(Marks::end_call);
+            speaker.say(Ok(Some(line(&happening, &reply))));
+            return Ok(());
+        }
         if !happening.is_of_interest() {
-            say(Ok(None));
+            speaker.say(Ok(None));
             return Ok(());
         }
         let runtime = super::small_runtime()?;
         let operation = async {
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let reply = happening.reply(&mailbox).await;
-            // No event tells that a call which was refused has ended.
-            if let (Some(marks), Ok(Some(HookReply::Refuse(_)))) = (&happening.marks, &reply) {
-                marks.end_call();
-            }
-            say(reply
-                .map(|reply| reply.map(|reply| text::json_line(&(client.reply)(&reply, client.event_name(event))))));
+            let done = tell(&happening, &mailbox, speaker).await;
             mailbox.close().await;
-            Ok(())
+            done
         };
-        deadline::run(runtime, deadline, operation)
+        deadline::run(runtime, deadline, speaker, operation)
     }
 
     fn unknown_event(&self) -> anyhow::Error {
         let known: Vec<&str> = self.client.events.iter().map(|(_, name)| *name).collect();
         anyhow!("there is no event '{}'; {} has {}", self.event, self.client.name, known.join(", "))
     }
+}
+
+/// Answers the event, and tells the office what came of that.
+async fn tell(happening: &Happening<'_>, mailbox: &Mailbox, speaker: &Speaker) -> anyhow::Result<()> {
+    let Saying { reply, tells } = happening.reply(mailbox, speaker).await?;
+    // No event tells that a call which was refused has ended.
+    if let (Some(marks), Some(HookReply::Refuse(_))) = (&happening.marks, &reply) {
+        marks.end_call();
+    }
+    speaker.set_holding(!tells.is_nothing());
+    let is_printed = speaker.say(Ok(reply.as_ref().map(|reply| line(happening, reply))));
+    let settled = happening.settle(mailbox, tells, is_printed).await;
+    speaker.set_holding(false);
+    if let Some(post_office) = mailbox.post_office() {
+        happening.tell_of_life(post_office, reply.as_ref()).await;
+    }
+    settled
+}
+
+/// A reply as the client reads it.
+fn line(happening: &Happening<'_>, reply: &HookReply) -> String {
+    let client = happening.client;
+    text::json_line(&(client.reply)(reply, client.event_name(happening.event)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Requests that are made in an agent's name.
 
 use api::{
-    AcknowledgeMessage, Actor, EndSession, FetchInbox, Leave, MarkMessageRead, PostToChannel, ReadOutbox, ReplyMessage,
-    SendMail, SendMessage, SetPresence, WaitForMail,
+    AcknowledgeMessage, Actor, FetchInbox, FileReservationPaths, Leave, LeaveLine, MarkMessageRead, PostToChannel,
+    ReadOutbox, ReleaseFileReservations, ReleaseRole, ReplyMessage, RevokeTokens, SendMail, SendMessage, SetPresence,
+    StandInLine, TakeRole, WaitForMail,
 };
 
 /// A request that says who makes it, and in which project.
@@ -24,5 +25,9 @@ macro_rules! in_name {
     )+};
 }
 
-in_name!(agent_name: AcknowledgeMessage, EndSession, FetchInbox, Leave, MarkMessageRead, ReadOutbox, SetPresence, WaitForMail);
+in_name!(
+    agent_name: AcknowledgeMessage, FetchInbox, Leave, MarkMessageRead, ReadOutbox, ReleaseRole, SetPresence,
+    TakeRole, WaitForMail
+);
+in_name!(agent_name: FileReservationPaths, LeaveLine, ReleaseFileReservations, RevokeTokens, StandInLine);
 in_name!(sender_name: PostToChannel, ReplyMessage, SendMail, SendMessage);

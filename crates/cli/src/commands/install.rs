@@ -5,11 +5,12 @@
 
 mod configuration;
 mod entries;
-mod files;
+pub(crate) mod files;
 mod json;
+mod naming_options;
 mod own_program;
 mod receipt;
-mod report;
+pub(crate) mod report;
 mod toml;
 
 use std::path::Path;
@@ -23,12 +24,14 @@ use crate::config::Config;
 use crate::output::{self, Screen};
 use crate::post_office::Refused;
 use configuration::{Configuration, Planned};
+use entries::Hooks;
+use naming_options::NamingOptions;
 use own_program::Program;
 use report::Report;
 
 /// What both commands are told.
 #[derive(Args, Debug)]
-pub(crate) struct Install {
+pub(crate) struct Target {
     /// The coding agent
     #[arg(value_parser = clients::parser(|client| client.title))]
     client: &'static Client,
@@ -39,6 +42,24 @@ pub(crate) struct Install {
     #[arg(long)]
     dry_run: bool,
 }
+
+/// What install is told.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    naming: NamingOptions,
+}
+
+const EXAMPLES: &str = "\
+Without --as and --names, hooks that are there keep what they say.
+
+Examples:
+  postrider install claude                      \"claude in this working tree\" is the same colleague tomorrow
+  postrider install codex --names per-session   every session is a colleague of its own
+  postrider install gemini --as Reviewer        every session is Reviewer";
 
 /// What is wrong with a file, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,16 +72,21 @@ struct ConfigFault {
 impl Install {
     /// Writes the entries and says what to do next.
     pub(crate) fn install(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let folders = self.folders()?;
-        let program = Program::of_this_process(self.scope)?;
+        let Self { target, naming } = self;
+        let options = naming.words()?;
+        let folders = target.folders()?;
+        let program = Program::of_this_process(target.scope)?;
         let mut notes = vec![program.why.clone()];
-        notes.extend(self.doubled(&folders));
-        let plan = self.plan(config, &folders, |file, home| file.install(self.client, &program, home))?;
-        let next = self.client.next_steps(self.scope);
+        notes.extend(target.doubled(&folders));
+        let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
+        let plan = target.plan(config, &folders, |file, home| file.install(&hooks, &program, home))?;
+        let next = target.client.next_steps(target.scope);
         let program = Some(program.word);
-        carry_out(&Report { asked: self, plan, done: "installed", program, notes, next }, as_json)
+        carry_out(&Report { asked: target, plan, done: "installed", program, notes, next }, as_json)
     }
+}
 
+impl Target {
     /// Takes the entries out.
     pub(crate) fn uninstall(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let plan = self.plan(config, &self.folders()?, Configuration::uninstall)?;
@@ -103,6 +129,12 @@ impl Install {
             other.word(),
         ))
     }
+}
+
+/// The words behind each of our hooks in a file of configuration; none if there is no hook of ours, or it cannot be read.
+pub(crate) fn our_hooks(text: &str) -> Option<Vec<String>> {
+    let commands = entries::our_commands(text).ok().filter(|commands| !commands.is_empty())?;
+    Some(commands.iter().map(|command| entries::options_of(command)).collect())
 }
 
 /// Does what is planned, unless it was only to be shown, and says so.

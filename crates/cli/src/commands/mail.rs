@@ -10,6 +10,7 @@ mod filing;
 mod lists;
 mod messages;
 mod receipt;
+mod recipients;
 mod sending;
 
 use std::process::ExitCode;
@@ -31,7 +32,8 @@ use crate::output::{self, text};
 use crate::post_office::Refused;
 pub use check::{NAME as CHECK, is_reminder_called};
 use messages::each;
-pub use receipt::warn;
+pub use receipt::{Sent, warn};
+pub use recipients::Recipients;
 
 const EXAMPLES: &str = "\
 Whoever wants mail joins once, with 'postrider join NAME'. Ids are those that 'inbox' and 'all' show. Each recipient
@@ -87,6 +89,9 @@ enum Verb {
     #[command(override_usage = "postrider mail archive [OPTIONS] <ID>...\n       \
                                 postrider mail archive [OPTIONS] --from <NAME>", after_help = messages::ARCHIVE_EXAMPLES)]
     Archive(filing::Filing),
+    /// Bring back archived messages
+    #[command(override_usage = "postrider mail unarchive [OPTIONS] <ID>...", after_help = messages::UNARCHIVE_EXAMPLE)]
+    Unarchive(Ids),
     /// Put messages away, the same as archive: nothing is destroyed
     #[command(override_usage = "postrider mail delete [OPTIONS] <ID>...")]
     Delete(filing::Filing),
@@ -211,6 +216,7 @@ impl Verb {
             Self::Thread(thread) => thread.run(visit).await,
             Self::Ack(ack) => ack.run(visit).await,
             Self::Archive(filing) => filing.run(visit, "archived", async |id| provider.archive(id).await).await,
+            Self::Unarchive(Ids { ids }) => messages::unarchive(visit, ids).await,
             Self::Delete(filing) => filing.run(visit, "deleted", async |id| provider.delete(id).await).await,
             Self::MarkRead(Ids { ids }) => {
                 each(visit, ids, "marked read", async |id| provider.mark_read(id).await).await
@@ -261,7 +267,7 @@ impl Visit<'_> {
 }
 
 /// Says what somebody at a terminal can do about a refusal.
-fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
+pub fn advised(refused: Refused, who: &Caller, acting: &Acting) -> Refused {
     let name = shown(&who.name);
     match refused.code.as_str() {
         "AGENT_NOT_FOUND" if refused.message.contains(&format!("'{name}'")) => {

@@ -22,6 +22,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
+use crate::local_sessions;
 use crate::logging;
 use crate::nats;
 use crate::output;
@@ -122,7 +123,8 @@ impl Listening {
         })?;
         let address = listener.local_addr()?;
         let local = LocalOffice::open(config).await?;
-        let relays = Relays::new(config, &local).run();
+        let mut relays = Relays::new(config, &local).run();
+        relays.spawn(local_sessions::look_after(config.home.clone(), local.clone()));
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());
@@ -219,14 +221,8 @@ fn settings(config: &Config, host: IpAddr, token: Option<String>, page_token: Op
         largest_request: config.largest_request(),
         most_in_flight: MOST_IN_FLIGHT,
         rate_limit: config.file.rate_limit.filter(|limit| *limit > 0),
-        person: person(),
+        person: local_sessions::person(),
     }
-}
-
-/// What the person is called whose server this is, for the page.
-fn person() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "human".to_owned())
 }
 
 /// The address under which this machine reaches the server.

@@ -3,6 +3,7 @@
 //! The process joins the server that runs, or opens the database itself when there is none, so that any number of such
 //! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
 
+mod caller;
 mod channel;
 
 use std::collections::HashMap;
@@ -17,8 +18,8 @@ use clap::Args;
 use mcp::Line;
 use store::Engine;
 use tokio::io::{AsyncBufRead, BufReader};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{self, AbortHandle, JoinSet};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
@@ -27,6 +28,8 @@ use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
+use crate::post_office::taken_back::TakenBack;
+use caller::CallerSession;
 use channel::ClaudeChannel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -59,19 +62,22 @@ impl Stdio {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let agent =
             config.agent().map(|(project_key, agent_name)| Actor { project_key, agent_name, registration_token: None });
+        let caller = CallerSession::new(&config);
+        let agent = caller.preset(agent);
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, longest_line));
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, caller, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(finder: Finder, agent: Option<Actor>, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
-    let reading = ClientLines::new(connection, agent).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+    let reading =
+        ClientLines::new(connection, agent, caller).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -85,17 +91,19 @@ async fn serve(finder: Finder, agent: Option<Actor>, longest_line: usize) -> any
 struct ClientLines {
     connection: Arc<Connection>,
     channel: Arc<ClaudeChannel>,
+    caller: Arc<CallerSession>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
-    /// Those that can be cancelled.
-    by_id: HashMap<String, AbortHandle>,
+    /// What takes back those that can be cancelled.
+    by_id: HashMap<String, watch::Sender<bool>>,
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, agent: Option<Actor>) -> Self {
+    fn new(connection: Arc<Connection>, agent: Option<Actor>, caller: CallerSession) -> Self {
         Self {
             channel: Arc::new(ClaudeChannel::new(connection.clone(), agent)),
             connection,
+            caller: Arc::new(caller),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -120,8 +128,10 @@ impl ClientLines {
             if self.running.len() >= MOST_ACCEPTED {
                 self.running.join_next().await;
             }
-            self.by_id.retain(|_, request| !request.is_finished());
+            self.by_id.retain(|_, request| !request.is_closed());
         }
+        // Whoever passes by tells of it, if no server listens now.
+        let _ = timeout(LONGEST_SILENCE, self.caller.leave(&self.connection)).await;
         self.connection.leave();
         self.finish().await;
         self.channel.close();
@@ -144,34 +154,48 @@ impl ClientLines {
     async fn take(&mut self, message: ClientMessage) {
         if let Some(id) = message.cancels() {
             if let Some(request) = self.by_id.remove(id) {
-                request.abort();
+                request.send_replace(true);
             }
             return;
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            attend(&self.connection, &self.channel, &message).await;
+            attend(&self.connection, &self.channel, &self.caller, &message, &TakenBack::never()).await;
             return;
         }
+        let message = self.caller.named(message);
+        let (taking_back, taken_back) = TakenBack::new();
         let id = message.id.clone();
         let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
-        let request = self.running.spawn(async move {
+        let caller = self.caller.clone();
+        self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            attend(&connection, &channel, &message).await;
+            attend(&connection, &channel, &caller, &message, &taken_back).await;
         });
         if let Some(id) = id {
-            self.by_id.insert(id, request);
+            self.by_id.insert(id, taking_back);
         }
     }
 }
 
 /// Answers a message. The channel hears of both, and begins its own work behind the answer.
-async fn attend(connection: &Arc<Connection>, channel: &ClaudeChannel, message: &ClientMessage) {
-    let Some(answer) = connection.answer(message).await else { return };
+///
+/// An answer that is there is said, also to a request that was taken back meanwhile: what it brings is told to nobody else.
+async fn attend(
+    connection: &Arc<Connection>,
+    channel: &ClaudeChannel,
+    caller: &CallerSession,
+    message: &ClientMessage,
+    taken_back: &TakenBack,
+) {
+    let Some(answer) = connection.answer(message, taken_back).await else { return };
+    // A stream that was taken back ended because of that, and its end brings nothing.
+    if message.is_listening() && taken_back.is_so() {
+        return;
+    }
+    caller.meet(connection, message, &answer).await;
     let answer = channel.overhear(message, answer).await;
-    // A request that was taken back while it ran ends here and not one line later.
-    task::yield_now().await;
     connection.say(answer).await;
     channel.watch();
 }

@@ -3,7 +3,7 @@
 //! What is for the agent, when to stop, and what goes into a prompt is decided in `relay::watch`; that each message is
 //! taken on once, in the office. Here stand the options, and the two commands about runs that failed.
 
-mod amounts;
+pub mod amounts;
 mod answering;
 mod asking;
 mod holder;

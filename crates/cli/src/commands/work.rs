@@ -159,5 +159,5 @@ async fn show(post_office: &PostOffice, key: &str, id: &str, as_json: bool) -> a
     let turn = |request: &mut ReadWork, next| request.after_id = Some(next);
     let (page, has_more) = pages::all(post_office, request, turn, |page| (&mut page.story, page.next)).await?;
     let story = Story { project: page.project, item: page.item, story: page.story, has_more };
-    Ok(output::answer(as_json, &json!(story), || story::text(&story, SystemClock.now(), &Screen::of_stdout())))
+    Ok(output::answer(as_json, &json!(story), || story::text(&story, SystemClock.now(), &Screen::of_stdout().uncut())))
 }

@@ -9,6 +9,8 @@ use crate::config::set;
 /// How wide and high a terminal is that does not say.
 const USUAL_WIDTH: usize = 100;
 const USUAL_HEIGHT: usize = 24;
+/// No line is longer that anybody meant.
+const LONGEST_MEANT: usize = 400;
 /// What is narrower or lower was not meant.
 const LEAST_WIDTH: usize = 40;
 const LEAST_HEIGHT: usize = 5;
@@ -28,6 +30,11 @@ impl Screen {
     /// The width of what has no end: a pipe or a file, for which nothing has to be cut.
     pub const ENDLESS: usize = usize::MAX;
 
+    /// The same for what has to be read whole, such as the paths of a refusal: in a pipe nothing is cut that anybody meant.
+    pub fn uncut(self) -> Self {
+        Self { width: if self.width == Self::ENDLESS { LONGEST_MEANT } else { self.width }, ..self }
+    }
+
     /// Standard output as it is now: a terminal may have become another size.
     pub fn of_stdout() -> Self {
         let size = io::stdout().is_terminal().then(|| match rustix::termios::tcgetwinsize(io::stdout()) {
@@ -39,6 +46,14 @@ impl Screen {
         let is_coloured = !is_dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let screen = Self::of(size, set("COLUMNS").as_deref());
         Self { is_coloured: is_coloured && screen.is_coloured, height: screen.height.filter(|_| !is_dumb), ..screen }
+    }
+
+    /// Standard error: as wide as a terminal there is, and of one that is none as wide as standard output.
+    pub fn of_stderr() -> Self {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|size| size.ws_col > 0);
+        let width = size.map(|size| usize::from(size.ws_col).max(LEAST_WIDTH));
+        let stdout = Self::of_stdout();
+        Self { width: width.unwrap_or(stdout.width), height: None, is_coloured: false }
     }
 
     /// A terminal of so many columns and rows, 0 where it does not say; or none. `columns` is what the environment says.

@@ -35,6 +35,12 @@ pub fn line(text: &str, width: usize) -> String {
     shown
 }
 
+/// A word as a shell reads it, in a command that somebody is advised to run.
+pub fn shell_word(word: &str) -> String {
+    let word = unbroken(word);
+    shlex::try_quote(&word).map_or_else(|_| word.clone(), |quoted| quoted.into_owned())
+}
+
 /// The text on one line, all of it.
 pub fn unbroken(text: &str) -> String {
     one_line(text).collect()

@@ -85,6 +85,17 @@ impl Refused {
         self
     }
 
+    /// The same refusal, which also says `value` under that name.
+    pub fn saying(mut self, name: &str, value: Value) -> Self {
+        self.more.insert(name.to_owned(), value);
+        self
+    }
+
+    /// What else the refusal says under a name.
+    pub fn said(&self, name: &str) -> Option<&Value> {
+        self.more.get(name)
+    }
+
     /// What may have been meant instead, as the refusal names it.
     pub fn suggestions(&self) -> Vec<&str> {
         let named = self.more.get("suggestions").and_then(Value::as_array);

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use super::answer::{self, Refused};
 use super::backend::{Backend, Finder};
 use super::message::ClientMessage;
+use super::taken_back::TakenBack;
 use super::watch::Watch;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
@@ -65,19 +66,20 @@ impl Connection {
         let _ = self.outgoing.send(line).await;
     }
 
-    /// Carries a message to the office and returns the line that answers it.
-    pub async fn answer(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
+    /// Carries a message to the office and returns the line that answers it. What was taken back has an answer only if it was
+    /// there before.
+    pub async fn answer(self: &Arc<Self>, message: &ClientMessage, taken_back: &TakenBack) -> Option<String> {
         if let Some(uri) = message.unsubscribes() {
             self.unfollow(uri);
         }
         if !message.is_listening() {
-            return self.carry(message).await;
+            return self.carry(message, taken_back).await;
         }
         let mut leaving = self.leaving.subscribe();
         tokio::select! {
             // An office of our own has its last word; a server is not waited for.
             biased;
-            answer = self.carry(message) => answer,
+            answer = self.carry(message, taken_back) => answer,
             _ = leaving.wait_for(|leaving| *leaving) => None,
         }
     }
@@ -91,7 +93,7 @@ impl Connection {
                 own.answer_to(request, notices.clone()).await;
                 false
             }
-            Backend::Joined(joined) => joined.ask(request, notices).await.is_err(),
+            Backend::Joined(joined) => joined.ask(request, notices, &TakenBack::never()).await.is_err(),
         };
         tracing::debug!(is_gone, "the stream of notices ended");
         if is_gone && let Err(error) = self.look_again(&office).await {
@@ -143,31 +145,39 @@ impl Connection {
     /// Asks a verb: of an office of our own by calling it, of a server by `tools/call`.
     pub async fn ask<V: Ask>(self: &Arc<Self>, verb: V) -> Result<V::Answer, Refused> {
         if let Backend::Own(own) = &*self.office() {
-            return Ok(verb.ask(&own.local.office).await?);
+            return Ok(verb.ask(&own.local.office.for_terminal()).await?);
         }
         answer::of_verb::<V>(self.call(json!({ "name": V::NAME, "arguments": &verb })).await.as_deref())
     }
 
     /// Calls a tool of a server. Boxed: what awaits it is compiled once for each verb.
     fn call<'a>(self: &'a Arc<Self>, params: Value) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move { self.carry(&ClientMessage::inquiry("tools/call", params)).await })
+        Box::pin(async move { self.carry(&ClientMessage::inquiry("tools/call", params), &TakenBack::never()).await })
     }
 
     /// Carries a message to the office that is there, and returns the line that answers it.
-    async fn carry(self: &Arc<Self>, message: &ClientMessage) -> Option<String> {
+    async fn carry(self: &Arc<Self>, message: &ClientMessage, taken_back: &TakenBack) -> Option<String> {
         let mut why = anyhow::anyhow!("each one that was found was gone again");
         for _ in 0..MOST_TRIES {
+            if taken_back.is_so() {
+                return None;
+            }
             let office = self.office();
             let joined = match &*office {
                 Backend::Own(own) => {
-                    let answer = own.answer(message).await;
+                    let answer = tokio::select! {
+                        biased;
+                        answer = own.answer(message) => answer,
+                        // Dropping it undoes what was done for whoever asked.
+                        () = taken_back.clone().wait() => None,
+                    };
                     // From now on the office tells of it by itself.
                     message.subscribes().inspect(|uri| self.unfollow(uri));
                     return answer;
                 }
                 Backend::Joined(joined) => joined,
             };
-            match joined.ask(message, &self.outgoing).await {
+            match joined.ask(message, &self.outgoing, taken_back).await {
                 Ok(answer) => {
                     self.is_known_gone.store(false, Ordering::Relaxed);
                     let is_granted = |_: &&str| answer.as_deref().is_some_and(|answer| answer.contains(r#""result":"#));

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use super::answer::Refused;
 use super::connection::held;
 use super::message::{ClientMessage, Envelope, object};
+use super::taken_back::TakenBack;
 use crate::client::{Client, Events, Failure, HttpAnswer};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -37,18 +38,42 @@ impl Joined {
     }
 
     /// Carries a message to the server and returns the line that answers it. Notices that come before the answer go to
-    /// `outgoing`. An error says that the message never reached the server.
-    pub async fn ask(&self, message: &ClientMessage, outgoing: &mpsc::Sender<String>) -> io::Result<Option<String>> {
+    /// `outgoing`. An error says that the message never reached the server. What was taken back has an answer only if the server
+    /// gave it before.
+    pub async fn ask(
+        &self,
+        message: &ClientMessage,
+        outgoing: &mpsc::Sender<String>,
+        taken_back: &TakenBack,
+    ) -> io::Result<Option<String>> {
+        match self.carry(message, outgoing, taken_back.clone().wait()).await {
+            Ok(Err(_)) | Err(_) if taken_back.is_so() => Ok(None),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(refused)) => {
+                tracing::warn!(url = self.url(), method = message.method, %refused, "a message has no answer");
+                Ok(refused.line(message))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The line that answers a message, or why there is none.
+    async fn carry(
+        &self,
+        message: &ClientMessage,
+        outgoing: &mpsc::Sender<String>,
+        taken_back: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<Result<Option<String>, Refused>> {
         let mut headers = message.headers();
         headers.insert(ACCEPT, BOTH);
         if !message.is_modern() && !message.is_initialize() {
             headers.extend(held(&self.session).clone().map(|id| (SESSION_ID, id)));
         }
         let body = Bytes::copy_from_slice(message.text.as_bytes());
-        let answer = match self.client.post(headers, body).await {
+        let answer = match self.client.post(headers, body, taken_back).await {
             Ok(answer) => answer,
             Err(Failure::NotSent(error)) => return Err(error),
-            Err(failure) => return Ok(self.failed(message, &failure)),
+            Err(failure) => return Ok(Err(self.failed(message, &failure))),
         };
         if message.is_initialize() && answer.status.is_success() {
             *held(&self.session) = answer.headers.get(SESSION_ID).cloned();
@@ -59,20 +84,23 @@ impl Joined {
         Ok(self.read(message, answer).await)
     }
 
-    async fn read(&self, message: &ClientMessage, answer: HttpAnswer) -> Option<String> {
+    async fn read(&self, message: &ClientMessage, answer: HttpAnswer) -> Result<Option<String>, Refused> {
         let status = answer.status;
         let line = match answer.whole().await {
             // What is no text says nothing.
             Ok(body) => one_line(body).unwrap_or_default(),
-            Err(failure) => return self.failed(message, &failure),
+            Err(failure) => return Err(self.failed(message, &failure)),
         };
         if is_message(&line) {
-            return Some(line);
+            return Ok(Some(line));
         }
-        if !message.is_request() && !status.is_success() {
-            tracing::warn!(%status, "the server refused a message that wants no answer");
+        if !message.is_request() {
+            if !status.is_success() {
+                tracing::warn!(%status, "the server refused a message that wants no answer");
+            }
+            return Ok(None);
         }
-        Refused::of_http(self.url(), status, line.as_bytes()).line(message)
+        Err(Refused::of_http(self.url(), status, line.as_bytes()))
     }
 
     async fn pass_on(
@@ -80,7 +108,7 @@ impl Joined {
         message: &ClientMessage,
         mut events: Events,
         outgoing: &mpsc::Sender<String>,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, Refused> {
         loop {
             match events.next().await {
                 Ok(Some(event)) => {
@@ -89,22 +117,22 @@ impl Joined {
                         continue;
                     };
                     if answers(&line, message) {
-                        return Some(line);
+                        return Ok(Some(line));
                     }
                     // Who takes no notices waits for the answer all the same.
                     let _ = outgoing.send(line).await;
                 }
-                Ok(None) => return Refused::connection_lost(self.url()).line(message),
-                Err(failure) => return self.failed(message, &failure),
+                Ok(None) => return Err(Refused::connection_lost(self.url())),
+                Err(failure) => return Err(self.failed(message, &failure)),
             }
         }
     }
 
-    fn failed(&self, message: &ClientMessage, failure: &Failure) -> Option<String> {
-        tracing::warn!(url = self.url(), method = message.method, %failure, "a message has no answer");
+    fn failed(&self, message: &ClientMessage, failure: &Failure) -> Refused {
+        tracing::debug!(method = message.method, %failure, "the server gave no answer");
         match failure {
-            Failure::TooLarge => Refused::too_large(self.url()).line(message),
-            Failure::NotSent(_) | Failure::Broken(_) => Refused::connection_lost(self.url()).line(message),
+            Failure::TooLarge => Refused::too_large(self.url()),
+            Failure::NotSent(_) | Failure::Broken(_) => Refused::connection_lost(self.url()),
         }
     }
 }

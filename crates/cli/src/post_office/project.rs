@@ -1,18 +1,16 @@
 //! Which project a command is about.
 //!
-//! Unless somebody says, it is the city of a session of Gas City, the git repository around the current folder, or that folder. The repository is found by its
-//! `.git`; git itself is not asked, because every command would wait for it. A worktree belongs to the repository that it was
-//! made from: agents in several worktrees share one project. Whether there is such a project is for the office to say.
+//! Unless somebody says, it is the city of a session of Gas City, the git repository around the current folder, or that
+//! folder. Whether there is such a project is for the office to say.
 
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 
-use super::{PostOffice, Refused};
-use crate::config::{Config, EVERYWHERE, set};
+use super::{PostOffice, Refused, Tree};
+use crate::config::{Config, EVERYWHERE, names_remotes, set};
 
 /// The project that a command is about.
 #[derive(Args, Debug)]
@@ -46,7 +44,14 @@ impl InProject {
             (Some(given), _) => key_of(given, here),
             // In a session of Gas City the city is the project, wherever one stands.
             (None, Some(city)) => key_of(&city, here),
-            (None, None) => text_of(Tree::around(here).map_or_else(|| here.to_owned(), |tree| tree.main)),
+            (None, None) => {
+                let tree = Tree::around(here);
+                // A server elsewhere does not see the folders here.
+                if let Some(remote) = tree.as_ref().filter(|_| names_remotes()).and_then(Tree::remote) {
+                    return Ok(remote);
+                }
+                text_of(tree.map_or_else(|| here.to_owned(), |tree| tree.main))
+            }
         }
     }
 
@@ -121,40 +126,6 @@ fn is_relative(given: &str) -> bool {
     matches!(first, "." | "..") || (given.contains('/') && !first.is_empty() && !first.ends_with(':'))
 }
 
-/// A `.git` that is a file holds one line.
-const LONGEST_LINE: u64 = 8 * 1024;
-
-/// A working tree.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Tree {
-    /// Its top folder.
-    pub top: PathBuf,
-    /// The main folder of the repository that it belongs to; the top folder itself unless it is a worktree.
-    pub main: PathBuf,
-}
-
-impl Tree {
-    /// The working tree around a file or folder, which need not be there.
-    pub fn around(path: &Path) -> Option<Self> {
-        let top = path.ancestors().find(|folder| folder.join(".git").exists())?;
-        Some(Self { main: main_of_worktree(top).unwrap_or_else(|| top.to_owned()), top: top.to_owned() })
-    }
-}
-
-/// The repository that `root` is a worktree of. A submodule is none: it is a repository of its own.
-fn main_of_worktree(root: &Path) -> Option<PathBuf> {
-    let own = root.join(line_of(&root.join(".git"))?.strip_prefix("gitdir:")?.trim());
-    let shared = own.join(line_of(&own.join("commondir"))?.trim());
-    let shared = shared.canonicalize().ok()?;
-    (shared.file_name()? == ".git").then(|| shared.parent().map(Path::to_owned))?
-}
-
-fn line_of(file: &Path) -> Option<String> {
-    let mut text = String::new();
-    std::fs::File::open(file).ok()?.take(LONGEST_LINE).read_to_string(&mut text).ok()?;
-    Some(text.lines().next()?.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,37 +174,5 @@ mod tests {
         for given in ["/data/app", "data-app", "C:/work", "C:\\work", "/"] {
             assert_eq!(key(Some(given)), given);
         }
-    }
-
-    fn around(folder: &Path) -> Option<PathBuf> {
-        Some(Tree::around(folder)?.main)
-    }
-
-    #[test]
-    fn the_repository_around_a_folder_is_found_and_there_may_be_none() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        std::fs::create_dir_all(home.join("app/.git")).unwrap();
-        std::fs::create_dir_all(home.join("app/src/deep")).unwrap();
-        assert_eq!(around(&home.join("app/src/deep")), Some(home.join("app")));
-        assert_eq!(around(&home.join("app")), Some(home.join("app")));
-    }
-
-    #[test]
-    fn a_worktree_belongs_to_its_repository_and_a_submodule_to_itself() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        std::fs::create_dir_all(home.join("app/.git/worktrees/side")).unwrap();
-        std::fs::write(home.join("app/.git/worktrees/side/commondir"), "../..\n").unwrap();
-        std::fs::create_dir_all(home.join("side/src")).unwrap();
-        std::fs::write(home.join("side/.git"), format!("gitdir: {}/app/.git/worktrees/side\n", home.display()))
-            .unwrap();
-        assert_eq!(around(&home.join("side/src")), Some(home.join("app")));
-        let side = Tree { top: home.join("side"), main: home.join("app") };
-        assert_eq!(Tree::around(&home.join("side/src/not/there.rs")), Some(side));
-        std::fs::create_dir_all(home.join("app/.git/modules/lib")).unwrap();
-        std::fs::create_dir_all(home.join("app/lib")).unwrap();
-        std::fs::write(home.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n").unwrap();
-        assert_eq!(around(&home.join("app/lib")), Some(home.join("app/lib")));
     }
 }

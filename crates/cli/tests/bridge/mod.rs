@@ -81,7 +81,7 @@ fn a_letter_and_its_answer(bridge: &Bridge) {
 
     bridge.done("deputy", &["archive", &id]);
     let again = bridge.mail("deputy", &["archive", &id]);
-    assert!(again.code == Some(0) && again.stderr.contains("was put away before"), "{}", again.stderr);
+    assert!(again.code == Some(0) && again.stderr.contains("was archived before"), "{}", again.stderr);
     assert_eq!(bridge.json("deputy", &["all"]), json!([]));
     assert_eq!(bridge.mail("deputy", &["peek", &id]).code, Some(1), "the script hides it");
     let kept = bridge.at_the_server("deputy");

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::mcp::{message, with};
+use crate::harness::mcp::{PROJECT, message, with};
 use crate::harness::{Place, Ran, Server, within_deadline};
 
 /// Far longer than an answer takes, so that a busy machine does not silence a hook that a test wants to hear.
@@ -83,6 +83,12 @@ pub fn output_of(child: Child) -> Ran {
 
 /// Sends a message with more members than a plain one has.
 pub fn send(server: &Server, from: &str, to: &str, subject: &str, more: Value) -> i64 {
-    let sent = server.call("send_message", with(message(from, to, subject), more));
+    send_in(server, PROJECT, from, to, subject, more)
+}
+
+/// The same in another project.
+pub fn send_in(server: &Server, project: &str, from: &str, to: &str, subject: &str, more: Value) -> i64 {
+    let plain = with(message(from, to, subject), json!({ "project_key": project }));
+    let sent = server.call("send_message", with(plain, more));
     sent["id"].as_i64().expect("a message has a number")
 }

@@ -112,11 +112,13 @@ impl Team {
         NewMessage {
             project: self.id(),
             from: self.agent(&draft.from),
+            from_as: None,
             recipients: draft.recipients.into_iter().map(numbered).collect(),
             subject: draft.subject,
             body: draft.body,
             thread: draft.thread,
             reply_to: draft.reply_to,
+            marks_read: true,
             importance: draft.importance,
             ack_required: draft.ack_required,
             kind: draft.kind,

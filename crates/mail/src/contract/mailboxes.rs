@@ -253,6 +253,44 @@ pub async fn what_is_taken_for_a_caller_that_went_away_is_told_to_the_next(store
     assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [], "once");
 }
 
+pub async fn what_is_given_back_is_unseen_again_and_nothing_else_is(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(4).await;
+    let bob = team.agent("bob");
+    let (first, second) = (at("16:05:00"), at("16:06:00"));
+    assert_eq!(team.take("bob", 2, first).await, sent[..2]);
+    assert_eq!(team.take("bob", 1, second).await, sent[2..3]);
+    assert!(!store.give_back(bob, &[], first).await.unwrap());
+    assert!(store.give_back(bob, &[sent[0], sent[2], sent[2], sent[3], MessageId(1_000)], first).await.unwrap());
+    assert!(!store.give_back(team.agent("alice"), &sent, second).await.unwrap(), "it is not hers");
+    assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, [sent[0], sent[3]]);
+    store.give_back(bob, &[sent[0]], first).await.unwrap();
+    assert_eq!(team.take("bob", PLENTY, at("16:08:00")).await, [], "somebody showed it since");
+}
+
+pub async fn what_is_given_back_stays_read_and_archived(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(2).await;
+    let bob = team.agent("bob");
+    team.take("bob", PLENTY, at("16:05:00")).await;
+    store.mark(bob, sent[0], &Mark::Read, at("16:06:00")).await.unwrap();
+    store.archive(bob, sent[1], bob, at("16:06:00")).await.unwrap();
+    store.give_back(bob, &sent, at("16:05:00")).await.unwrap();
+    assert_eq!(team.take("bob", PLENTY, at("16:07:00")).await, []);
+}
+
+pub async fn what_was_not_seen_is_counted_up_to_a_limit(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(4).await;
+    let bob = team.agent("bob");
+    let count = async |most| store.count_unseen(bob, most).await.unwrap();
+    assert_eq!((count(3).await, count(PLENTY).await, count(0).await), (3, 4, 0));
+    team.take("bob", 1, at("16:05:00")).await;
+    store.mark(bob, sent[1], &Mark::Read, at("16:05:00")).await.unwrap();
+    assert_eq!(count(PLENTY).await, 2);
+    assert_eq!(store.count_unseen(team.agent("alice"), PLENTY).await.unwrap(), 0);
+}
+
 pub async fn taking_nothing_writes_nothing(store: &Shared) {
     let team = team(store).await;
     team.send_many(2).await;

@@ -7,7 +7,7 @@ use super::fixtures::{Draft, PLENTY, Team, at, draft, team, team_at};
 use crate::channels::{ChannelName, NewPost};
 use crate::ids::MessageId;
 use crate::messages::{Importance, Mark, Message};
-use crate::overview::{EXCERPT, Listed, Listing};
+use crate::overview::{EXCERPT, Listed, Listing, ProjectSum};
 
 fn all(team: &Team) -> Listing {
     Listing::newest(team.id(), PLENTY)
@@ -292,6 +292,26 @@ pub async fn a_listing_stays_within_its_project(store: &Shared) {
         assert_eq!(listed(store, &listing).await, [], "he is of another project");
     }
     assert_eq!(store.count_unread(shop.id(), Some(bank.agent("bob")), PLENTY).await.unwrap(), 0);
+}
+
+pub async fn projects_are_summed_in_the_order_they_were_made(store: &Shared) {
+    let (shop, bank) = (team(store).await, team_at(store, "/projects/bank").await);
+    let sent = shop.send_many(3).await;
+    let last = shop.sent(draft("bob", &["alice"]).bcc(&["carol"])).await;
+    read(store, &shop, "bob", sent[0]).await;
+    archive(store, &shop, "bob", sent[1]).await;
+    store.retire(shop.id(), shop.agent("carol"), shop.agent("alice"), at("16:06:00")).await.unwrap();
+    let sum = |team: &Team, agents, messages, unread, last_mail_at| ProjectSum {
+        project: team.project.clone(),
+        agents,
+        messages,
+        unread,
+        last_mail_at,
+    };
+    let sums = [sum(&shop, 2, 4, 2, Some(last.created_at)), sum(&bank, 3, 0, 0, None)];
+    assert_eq!(store.project_sums(None, PLENTY).await.unwrap(), sums);
+    assert_eq!(store.project_sums(None, 1).await.unwrap(), sums[..1]);
+    assert_eq!(store.project_sums(Some(shop.id()), PLENTY).await.unwrap(), sums[1..]);
 }
 
 pub async fn unread_deliveries_are_counted_up_to_a_number(store: &Shared) {

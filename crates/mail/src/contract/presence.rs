@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Shared;
 use super::fixtures::{PLENTY, Team, at, draft, stamp, team, team_at};
 use crate::events::{Event, EventKind};
+use crate::messages::Mark;
 use crate::presence::{AWAKE, NewPresence, OFFLINE, Presence, Present, Source};
 
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
@@ -166,6 +167,16 @@ pub async fn when_mail_came_does_not_betray_a_blind_copy(store: &Shared) {
     let present = store.present(team.id(), None, PLENTY, at("16:00:00")).await.unwrap();
     let times: Vec<_> = present.iter().map(|one| one.last_mail_at).collect();
     assert_eq!(times, [Some(blind), Some(blind), Some(open)]);
+}
+
+pub async fn unread_mail_of_everybody_is_counted_without_blind_copies(store: &Shared) {
+    let team = team(store).await;
+    let sent = team.send_many(3).await;
+    team.send(draft("alice", &["bob"]).bcc(&["carol"])).await;
+    store.mark(team.agent("bob"), sent[0], &Mark::Read, at("16:05:00")).await.unwrap();
+    store.archive(team.agent("bob"), sent[1], team.agent("bob"), at("16:05:00")).await.unwrap();
+    let present = store.present(team.id(), None, PLENTY, at("16:05:00")).await.unwrap();
+    assert_eq!(present.iter().map(|one| one.unread).collect::<Vec<_>>(), [0, 2, 0]);
 }
 
 pub async fn who_was_heard_of_of_late_is_told_unless_that_was_on_nats(store: &Shared) {

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::Shared;
 use super::fixtures::{PLENTY, at};
-use crate::projects::{LONGEST_KEY, ProjectKey, slug_of, slug_with_hash};
+use crate::projects::{Alias, LONGEST_ALIAS, LONGEST_KEY, Project, ProjectKey, slug_of, slug_with_hash};
 
 pub async fn ensuring_makes_a_project_named_after_its_path(store: &Shared) {
     let made = store.ensure_project("/data/My Shop", at("16:00:00.000001")).await.unwrap();
@@ -127,6 +127,51 @@ pub async fn ensuring_clashing_paths_at_once_gives_each_its_own_slug(store: &Sha
     let plain = made.iter().filter(|project| project.slug == slug_of(&project.human_key)).count();
     assert_eq!(plain, 1, "one path came first");
     assert!(made.iter().all(|project| project.slug == "a-b" || project.slug == slug_with_hash(&project.human_key)));
+}
+
+pub async fn an_alias_means_its_project_and_makes_none(store: &Shared) {
+    let shop = store.ensure_project("/data/shop", at("16:00:00")).await.unwrap();
+    store.set_alias("/clones/shop", shop.id, at("16:01:00")).await.unwrap();
+    assert_eq!(store.project(&path("/clones/shop")).await.unwrap().as_ref(), Some(&shop));
+    assert_eq!(store.ensure_project("/clones/shop", at("16:02:00")).await.unwrap(), shop);
+    assert_eq!(store.project(&path("/clones/shop/src")).await.unwrap(), None, "it is one path");
+    assert_eq!(store.projects(None, PLENTY).await.unwrap(), [shop]);
+}
+
+pub async fn an_alias_hides_the_project_of_its_own_path_until_it_is_removed(store: &Shared) {
+    let shop = store.ensure_project("/data/shop", at("16:00:00")).await.unwrap();
+    let clone = store.ensure_project("/clones/shop", at("16:00:00")).await.unwrap();
+    store.set_alias("/clones/shop", shop.id, at("16:01:00")).await.unwrap();
+    assert_eq!(store.project(&path("/clones/shop")).await.unwrap().as_ref(), Some(&shop));
+    assert_eq!(store.project(&slug(&clone.slug)).await.unwrap().as_ref(), Some(&clone));
+    assert!(store.remove_alias("/clones/shop").await.unwrap());
+    assert_eq!(store.project(&path("/clones/shop")).await.unwrap(), Some(clone));
+    assert!(!store.remove_alias("/clones/shop").await.unwrap(), "it was removed before");
+}
+
+pub async fn aliases_are_listed_by_their_paths_and_named_anew(store: &Shared) {
+    let shop = store.ensure_project("/data/shop", at("16:00:00")).await.unwrap();
+    let bank = store.ensure_project("/data/bank", at("16:00:00")).await.unwrap();
+    for text in ["/z", "/a", "/Ä b"] {
+        store.set_alias(text, shop.id, at("16:01:00")).await.unwrap();
+    }
+    store.set_alias("/a", bank.id, at("16:02:00")).await.unwrap();
+    let alias = |path: &str, project: &Project, time| Alias {
+        path: path.to_owned(),
+        project: project.clone(),
+        created_at: at(time),
+    };
+    let expected = [alias("/a", &bank, "16:02:00"), alias("/z", &shop, "16:01:00"), alias("/Ä b", &shop, "16:01:00")];
+    assert_eq!(store.aliases().await.unwrap(), expected);
+}
+
+pub async fn the_longest_alias_is_kept_and_found(store: &Shared) {
+    let shop = store.ensure_project("/data/shop", at("16:00:00")).await.unwrap();
+    let letters: String = (0..LONGEST_ALIAS).map(|at| char::from(b'a' + (at * 7 % 26) as u8)).collect();
+    let long = format!("/{}", &letters[1..]);
+    store.set_alias(&long, shop.id, at("16:01:00")).await.unwrap();
+    assert_eq!(store.project(&path(&long)).await.unwrap(), Some(shop));
+    assert!(store.remove_alias(&long).await.unwrap());
 }
 
 fn path(text: &str) -> ProjectKey {

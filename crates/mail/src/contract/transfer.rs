@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Shared;
 use super::channels::{arrived, chat, known, said};
-use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, introduce, register, team, team_at};
+use super::fixtures::{Draft, PLENTY, Team, at, draft, entry_ids, ids, introduce, named, register, team, team_at};
 use crate::agents::{Profile, TokenHash};
 use crate::channels::NewPost;
 use crate::clock::from_micros;
@@ -173,6 +173,15 @@ pub async fn what_an_office_said_is_the_same_document_where_its_mail_was_importe
         by_names(second.export(None, PLENTY).await.unwrap()),
         by_names(store.export(None, PLENTY).await.unwrap())
     );
+}
+
+pub async fn what_was_sent_under_a_former_name_is_imported_under_that(store: &Shared, second: &Shared) {
+    fill(store).await;
+    let there = team(second).await;
+    second.rename(there.id(), there.agent("alice"), &named("Ann"), at("16:00:30")).await.unwrap().expect("it is free");
+    let records = store.export(None, PLENTY).await.unwrap();
+    assert_eq!(second.import(&records, at("20:00:00")).await.unwrap(), vec![Imported::New; records.len()]);
+    assert_eq!(second.import(&records, at("20:00:01")).await.unwrap(), vec![Imported::AlreadyThere; records.len()]);
 }
 
 pub async fn importing_twice_adds_nothing(store: &Shared, second: &Shared) {

@@ -138,6 +138,21 @@ pub async fn a_refusal_leaves_the_line(store: &Shared) {
     team.granted(&team.request("carol", &["a.txt"]), at("16:00:03")).await;
 }
 
+pub async fn who_leaves_the_line_lets_the_next_one_through(store: &Shared) {
+    let team = team(store).await;
+    team.granted(&team.request("alice", &["a.txt"]), at("16:00:00")).await;
+    let bob = team.patient("bob", &["a.txt"], at("16:30:00"));
+    let ticket = team.queued(&bob, at("16:00:01")).await;
+    assert!(!store.leave_line(team.id(), team.agent("carol"), ticket).await.unwrap(), "it is bob's place");
+    store.release(team.id(), team.agent("alice"), None, team.agent("alice"), at("16:00:02")).await.unwrap();
+    let carol = team.request("carol", &["a.txt"]);
+    assert!(matches!(team.reserve(&carol, at("16:00:02")).await, Reserved::Refused(_)), "bob came first");
+    assert!(store.leave_line(team.id(), team.agent("bob"), ticket).await.unwrap());
+    assert!(!store.leave_line(team.id(), team.agent("bob"), ticket).await.unwrap(), "he has left");
+    assert_eq!(store.waiters(team.id(), at("16:00:02")).await.unwrap(), []);
+    team.granted(&carol, at("16:00:02")).await;
+}
+
 pub async fn asking_after_the_end_of_the_wait_is_refused(store: &Shared) {
     let team = team(store).await;
     let wanted = Request { wait_until: Some(at("16:00:03")), ..bob_waits_for_alice(&team).await };

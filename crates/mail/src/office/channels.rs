@@ -87,11 +87,13 @@ impl Office {
         check_thread(&draft)?;
         let draft = Draft { thread: post.thread.or(answered.map(|answered| answered.thread.as_str())), ..draft };
         self.check(&draft, Some(&new))?;
-        let reading = self.read_draft(&draft, answered)?;
-        self.ensure_mailbox(post.project_key, post.from.name).await?;
+        let reading = self.read_draft(&draft, answered).await?;
+        AgentName::parse(post.from.name)?;
+        let project = self.project_or_new(post.project_key).await?.project;
+        self.ensure_mailbox_in(&project, post.from.name).await?;
         let mut new_mailboxes = Vec::new();
         for name in &draft.to {
-            if self.ensure_mailbox(post.project_key, name).await? {
+            if self.ensure_mailbox_in(&project, name).await? {
                 new_mailboxes.push(name.clone());
             }
         }
@@ -173,7 +175,9 @@ impl Office {
         text: &str,
         recipients: &mut Vec<(AgentId, String, Role)>,
     ) -> Result<(), Error> {
-        let mut called = self.store.agents_named(project.id, &mention::candidates(text)).await?;
+        let names = mention::candidates(text);
+        let mut called = self.store.agents_named(project.id, &names).await?;
+        called.extend(self.store.agents_once_named(project.id, &names).await?);
         // A name at the very beginning calls in any case.
         called.extend(self.store.agents_in_any_case(project.id, &mention::openings(text)).await?);
         called.retain(|agent| agent.retired_at.is_none());

@@ -1,25 +1,26 @@
 //! Who is known: the numbers behind the names that callers use, remembered.
 //!
-//! A project and an agent keep their number and their name for ever, so what was found once need not be looked up
-//! again. That an agent is not retired can change, by the hand of another server too: so an agent is remembered for some
-//! seconds. Nothing else that can change is remembered here, and nobody is remembered as missing or as retired.
+//! A project keeps its number and its key for ever, so what was found once need not be looked up again. That an agent is not
+//! retired, what it is called, and the project that a path means can change, by the hand of another server too: so these are
+//! remembered for some seconds. Nothing else that can change is remembered here, and nobody is remembered as missing or as retired.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use crate::ids::{AgentId, ProjectId};
-use crate::projects::Project;
+use crate::projects::Named;
 
 /// How many names are remembered. More than that are forgotten together, and looked up again.
 const MOST: usize = 10_000;
-/// How long an agent is remembered, and so how long mail may still be taken for one that another server has retired.
+/// How long an agent is remembered, and so how long mail may still be taken for one that another server has retired. As long
+/// goes a path for the project that it meant before another server was told otherwise.
 const REMEMBERED_FOR: Duration = Duration::from_secs(5);
 
 /// The names that were found so far.
 #[derive(Default)]
 pub(super) struct Directory {
-    projects: RwLock<HashMap<String, Project>>,
+    projects: RwLock<HashMap<String, KnownProject>>,
     agents: RwLock<Agents>,
 }
 
@@ -30,6 +31,12 @@ struct Agents {
     count: usize,
 }
 
+/// What a key means, and when that was found; for ever, if no time stands with it.
+struct KnownProject {
+    named: Named,
+    at: Option<Instant>,
+}
+
 /// An agent, and when it was found.
 struct KnownAgent {
     id: AgentId,
@@ -37,18 +44,27 @@ struct KnownAgent {
 }
 
 impl Directory {
-    /// The project that goes by `key`, if it was found before.
-    pub(super) fn project(&self, key: &str) -> Option<Project> {
-        self.projects.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    /// What `key` means, if it was found before.
+    pub(super) fn project(&self, key: &str, now: Instant) -> Option<Named> {
+        let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
+        let found = projects.get(key)?;
+        let is_new = |at| now.saturating_duration_since(at) < REMEMBERED_FOR;
+        found.at.is_none_or(is_new).then(|| found.named.clone())
     }
 
-    /// Remembers a project under the key that found it.
-    pub(super) fn learn_project(&self, key: &str, project: &Project) {
+    /// Remembers what a key means. A slug always means the same.
+    pub(super) fn learn_project(&self, key: &str, named: &Named, now: Instant) {
         let mut projects = self.projects.write().unwrap_or_else(PoisonError::into_inner);
         if projects.len() >= MOST {
             projects.clear();
         }
-        projects.insert(key.to_owned(), project.clone());
+        let at = (key != named.project.slug).then_some(now);
+        projects.insert(key.to_owned(), KnownProject { named: named.clone(), at });
+    }
+
+    /// Forgets what paths mean, so that they are looked up again.
+    pub(super) fn forget_paths(&self) {
+        self.projects.write().unwrap_or_else(PoisonError::into_inner).retain(|_, known| known.at.is_none());
     }
 
     /// The agent of that name, if it was found of late.
@@ -80,6 +96,7 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::projects::Project;
 
     #[test]
     fn only_so_many_agents_are_remembered() {
@@ -105,5 +122,19 @@ mod tests {
         directory.forget_agent(project, "alice");
         assert_eq!(found(5_000), None);
         assert_eq!(directory.agent(ProjectId(2), "alice", now), None);
+    }
+
+    #[test]
+    fn a_slug_is_remembered_for_ever_and_a_path_for_some_seconds() {
+        let (directory, now) = (Directory::default(), Instant::now());
+        let (id, created_at) = (ProjectId(1), jiff::Timestamp::UNIX_EPOCH);
+        let project = Project { id, slug: "app".to_owned(), human_key: "/app".to_owned(), created_at };
+        for key in ["app", "/app"] {
+            directory.learn_project(key, &Named::from(project.clone()), now);
+        }
+        let found = |key, millis| directory.project(key, now + Duration::from_millis(millis)).is_some();
+        assert_eq!([found("/app", 4_999), found("/app", 5_000), found("app", 5_000)], [true, false, true]);
+        directory.forget_paths();
+        assert_eq!([found("/app", 0), found("app", 0), found("/other", 0)], [false, true, false]);
     }
 }

@@ -3,8 +3,8 @@
 use super::{Claim, Identity, Known, Office};
 use crate::error::Error;
 use crate::ids::{AgentId, MessageId};
-use crate::mailboxes::{Count, DeliveredMessage, DeliveryId, DeliveryQuery, open_to_all, place_of};
-use crate::messages::{Delivery, Message};
+use crate::mailboxes::{Count, DeliveredMessage, DeliveryId, DeliveryQuery, open_to_all};
+use crate::messages::{Delivery, Message, Role};
 use crate::projects::Project;
 
 /// Which open mail is asked for.
@@ -22,7 +22,38 @@ pub struct DeliveriesRequest<'a> {
     pub limit: usize,
 }
 
+/// What an agent has to do with a message. Names do not tell: an agent may have another by now, and another agent the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Part {
+    /// Whether it sent the message.
+    pub is_sender: bool,
+    /// The place of its delivery among all, and how it was addressed.
+    pub own: Option<(usize, Role)>,
+}
+
+impl Part {
+    /// Whether that delivery is the agent's.
+    pub fn is_at(&self, place: usize) -> bool {
+        self.own.is_some_and(|(own, _)| own == place)
+    }
+
+    /// Whether all know that the message went to the agent.
+    pub fn is_open(&self) -> bool {
+        self.own.is_some_and(|(_, role)| role != Role::Bcc)
+    }
+}
+
 impl Office {
+    /// What the agent that has, or had, a name in a project has to do with a message; nothing if nobody has it.
+    pub async fn part_in(&self, project_key: &str, name: &str, id: MessageId) -> Result<Part, Error> {
+        let project = self.project(project_key).await?;
+        let Some(agent) = self.agents_if_any(&project, &[name]).await?.remove(0) else { return Ok(Part::default()) };
+        let Some(parties) = self.store.parties(id).await? else { return Ok(Part::default()) };
+        let mut places = (1..).zip(parties.recipients);
+        let own = places.find_map(|(place, (recipient, role))| (recipient == agent.id).then_some((place, role)));
+        Ok(Part { is_sender: parties.sender == agent.id, own })
+    }
+
     /// A page of open deliveries, oldest first; an empty one is the last. Changes nothing.
     pub async fn open_deliveries(&self, request: DeliveriesRequest<'_>) -> Result<Vec<DeliveredMessage>, Error> {
         let (project, agent) = self.mailbox(request.project_key, request.whose).await?;
@@ -46,7 +77,10 @@ impl Office {
         acts: bool,
     ) -> Result<DeliveredMessage, Error> {
         let (message, deliveries) = self.message(project_key, id.message).await?;
-        let own = reader.and_then(|reader| place_of(&deliveries, reader));
+        let own = match reader {
+            Some(reader) => self.part_in(project_key, reader, id.message).await?.own.map(|(place, _)| place),
+            None => None,
+        };
         let first = (!acts || open_to_all(&deliveries).count() == 1).then_some(1);
         let Some(place) = id.place.or(own).or(first) else {
             return Err(several_deliveries(&message, &deliveries));
@@ -58,6 +92,13 @@ impl Office {
     pub async fn archive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
         let (project, agent, _) = self.acting(project_key, agent).await?;
         let is_new = self.store.archive(agent.id, id, agent.id, self.clock.now()).await?;
+        self.tell_moved(&project, &agent, id, is_new).await
+    }
+
+    /// Brings the agent's delivery back that was archived; whether this call did it.
+    pub async fn unarchive(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<bool, Error> {
+        let (project, agent, _) = self.acting(project_key, agent).await?;
+        let is_new = self.store.bring_back(agent.id, id, agent.id, self.clock.now()).await?;
         self.tell_moved(&project, &agent, id, is_new).await
     }
 

@@ -2,7 +2,9 @@
 
 mod addressing;
 mod examining;
+mod keeping;
 mod reading;
+mod resolving;
 mod send;
 
 use std::time::{Duration, Instant};
@@ -15,13 +17,29 @@ use crate::ids::MessageId;
 use crate::messages::{Delivery, DeliveryState, InboxEntry, InboxQuery, Mark, Message};
 use crate::projects::Project;
 use crate::threads::LONGEST_THREAD;
+pub(super) use addressing::name_across;
 pub use reading::{Notes, Secret};
+pub use resolving::Resolved;
 pub use send::{Draft, ReplyDraft, Sent};
 
 /// How long somebody who waits relies on being woken before looking again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The longest note of an acknowledgement, in bytes.
 const LONGEST_NOTE: usize = 16 * 1024;
+
+/// How much mail is counted that waits beside what was taken.
+const MOST_COUNTED: usize = 1_000;
+
+/// What was taken for a caller who shows it itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenMail {
+    /// The messages, oldest first.
+    pub entries: Vec<InboxEntry>,
+    /// When they count as shown; none if there are none.
+    pub shown_at: Option<Timestamp>,
+    /// How many more waited, counted up to a thousand.
+    pub more: usize,
+}
 
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +103,36 @@ impl Office {
         }
     }
 
+    /// Mail that the agent has not seen, for a caller that shows it itself, and how much more waits. It counts as shown, unless the
+    /// caller gives it back.
+    pub async fn take_mail(&self, request: WaitRequest<'_>) -> Result<TakenMail, Error> {
+        // Counted before: whatever fails, or whoever goes away, between the taking and the answer would lose what was taken.
+        let (_, agent, _) = self.claimed(request.project_key, request.agent).await?;
+        let waiting = self.store.count_unseen(agent.id, MOST_COUNTED.saturating_add(request.limit)).await?;
+        let entries = self.wait_for_mail(request).await?;
+        let Some(first) = entries.first() else { return Ok(TakenMail::default()) };
+        let shown_at = first.state.shown_at;
+        let more = waiting.saturating_sub(entries.len()).min(MOST_COUNTED);
+        Ok(TakenMail { entries, shown_at, more })
+    }
+
+    /// Takes back that messages were shown, which were taken at `shown_at` and could not be shown: whoever looks next gets them. Whether there are
+    /// any.
+    pub async fn give_back(
+        &self,
+        project_key: &str,
+        agent: Claim<'_>,
+        messages: &[MessageId],
+        shown_at: Timestamp,
+    ) -> Result<bool, Error> {
+        let (_, agent, _) = self.claimed(project_key, agent).await?;
+        let is_unseen = self.store.give_back(agent.id, messages, shown_at).await?;
+        if is_unseen {
+            self.wake.mail_for(&[agent.id]);
+        }
+        Ok(is_unseen)
+    }
+
     /// Notes that the agent read a message. Twice is fine.
     pub async fn mark_read(&self, project_key: &str, agent: Claim<'_>, id: MessageId) -> Result<DeliveryState, Error> {
         self.mark(project_key, agent, id, Mark::Read).await
@@ -132,8 +180,12 @@ impl Office {
         Ok((message, deliveries))
     }
 
+    /// A message of the project, or one that an agent of it sent to another.
     pub(super) async fn known_message(&self, project: &Project, id: MessageId) -> Result<Message, Error> {
-        self.store.message(project.id, id).await?.ok_or(Error::UnknownMessage(id))
+        match self.store.message(project.id, id).await? {
+            Some(message) => Ok(message),
+            None => self.store.message_from(project.id, id).await?.ok_or(Error::UnknownMessage(id)),
+        }
     }
 
     /// What an agent sent, newest first, each with its deliveries.

@@ -46,7 +46,7 @@ impl Office {
 
     /// The agent of that name; that there is none is an error where one project was asked for.
     async fn listed_agent(&self, project: &Project, name: &str, is_wanted: bool) -> Result<Option<AgentId>, Error> {
-        match self.store.agents_named(project.id, &[name]).await?.pop() {
+        match self.agent_named(project.id, name).await? {
             Some(agent) => Ok(Some(agent.id)),
             None if is_wanted => Err(self.unknown_agent(project, name).await?.of_another()),
             None => Ok(None),

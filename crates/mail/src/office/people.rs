@@ -6,7 +6,7 @@
 use super::{Claim, Draft, Known, Office};
 use crate::agents::{Agent, AgentName, PERSON, Profile, Taking};
 use crate::error::Error;
-use crate::ids::{MessageId, ReservationId};
+use crate::ids::{AgentId, MessageId, ProjectId, ReservationId};
 use crate::messages::Importance;
 use crate::projects::Project;
 use crate::reservations::Reservation;
@@ -22,6 +22,16 @@ impl Office {
         Self { is_person: true, ..self.clone() }
     }
 
+    /// The same office for a command at a terminal that has the database open itself: whoever runs it could change the file as well.
+    pub fn for_terminal(&self) -> Self {
+        Self { is_terminal: true, ..self.clone() }
+    }
+
+    /// Refuses what is for people, where names have to be proved.
+    pub fn require_person(&self) -> Result<(), Error> {
+        if self.is_strict() && !self.is_person && !self.is_terminal { Err(Error::ForPeople) } else { Ok(()) }
+    }
+
     /// The door that a request comes in by.
     pub fn door(&self) -> &'static str {
         if self.is_person { PAGE } else { "mcp" }
@@ -33,24 +43,28 @@ impl Office {
     pub async fn welcome_person(&self, project_key: &str, name: &str) -> Result<Agent, Error> {
         let name = AgentName::parse(name)?;
         let project = self.project(project_key).await?;
-        let agent = match self.person_called(&project, &name).await? {
-            Some(person) if person.retired_at.is_none() => person,
-            known => {
-                let (taking, token) = match known {
-                    Some(_) => (Taking::NewOrKnown, None),
-                    None => (Taking::NewOnly, self.new_token().1),
-                };
-                let profile = Profile { program: Some(PERSON.to_owned()), ..Profile::default() };
-                let made = self.store.register(project.id, &name, &profile, token, taking, self.clock.now()).await?;
-                match made {
-                    Some(person) => person,
-                    // Somebody was faster, perhaps the same person in another window.
-                    None => self.person_called(&project, &name).await?.ok_or_else(|| taken(&name))?,
-                }
-            }
-        };
+        let agent = self.make_person(&project, &name).await?;
         self.sign_of_life(project.id, agent.id);
         Ok(agent)
+    }
+
+    /// The person of that name, who may be new or was retired.
+    pub(super) async fn make_person(&self, project: &Project, name: &AgentName) -> Result<Agent, Error> {
+        let known = match self.person_called(project, name).await? {
+            Some(person) if person.retired_at.is_none() => return Ok(person),
+            known => known,
+        };
+        let (taking, token) = match known {
+            Some(_) => (Taking::NewOrKnown, None),
+            None => (Taking::NewOnly, self.new_token().1),
+        };
+        let profile = Profile { program: Some(PERSON.to_owned()), ..Profile::default() };
+        let made = self.store.register(project.id, name, &profile, token, taking, self.clock.now()).await?;
+        match made {
+            Some(person) => Ok(person),
+            // Somebody was faster, perhaps the same person in another window.
+            None => self.person_called(project, name).await?.ok_or_else(|| taken(name)),
+        }
     }
 
     /// Archives a recipient's delivery, or brings it `back`, as a person wants it; whether this call did it.
@@ -98,18 +112,38 @@ impl Office {
         if person.id == agent.id {
             return Err(Error::invalid("agent name", name, "another name than your own"));
         }
-        let is_new = self.store.retire(project.id, agent.id, person.id, self.clock.now()).await?;
-        self.directory.forget_agent(project.id, &agent.name);
-        if is_new {
-            self.wake.reservations_changed(project.id);
-            self.wake.work_changed(project.id);
-        }
+        self.retire_by(&project, agent.id, &agent.name, person.id).await
+    }
+
+    pub(super) async fn retire_by(
+        &self,
+        project: &Project,
+        agent: AgentId,
+        name: &str,
+        by: AgentId,
+    ) -> Result<bool, Error> {
+        let is_new = self.store.retire(project.id, agent, by, self.clock.now()).await?;
+        self.note_retired(project.id, name, is_new);
         Ok(is_new)
+    }
+
+    /// Forgets an agent that is retired, and tells those who wait if that `is_new`.
+    pub(super) fn note_retired(&self, project: ProjectId, name: &str, is_new: bool) {
+        self.directory.forget_agent(project, name);
+        if is_new {
+            self.wake.reservations_changed(project);
+            self.wake.work_changed(project);
+        }
     }
 
     /// Refuses if one of these is retired; a project that is not known yet has nobody.
     pub(super) async fn check_none_retired(&self, project_key: &str, names: &[String]) -> Result<(), Error> {
-        check_not_retired(&self.retired_among(project_key, names).await?)
+        let retired = self.retired_among(project_key, names).await?;
+        if retired.is_empty() {
+            return Ok(());
+        }
+        let project = self.project(project_key).await?;
+        self.refuse_retired((&project, &project), &retired).await
     }
 
     /// Takes those out who are retired: for whom nobody named, but who was meant.
@@ -137,7 +171,7 @@ impl Office {
         if is_office_name(name.as_str()) {
             return Err(taken(name));
         }
-        match self.store.agents_named(project.id, &[name.as_str()]).await?.pop() {
+        match self.agent_named(project.id, name.as_str()).await? {
             Some(agent) if !agent.is_person() => Err(taken(name)),
             known => Ok(known),
         }
@@ -170,12 +204,6 @@ impl Office {
         };
         self.for_person().send(draft).await.is_ok()
     }
-}
-
-/// Refuses if one of these is retired.
-pub(super) fn check_not_retired(agents: &[Known]) -> Result<(), Error> {
-    let retired = |agent: &Known| Some(Error::Retired { name: agent.name.clone(), since: agent.retired_at? });
-    agents.iter().find_map(retired).map_or(Ok(()), Err)
 }
 
 fn taken(name: &AgentName) -> Error {

@@ -80,16 +80,6 @@ impl Office {
         self.beat(project_key, claim, sign).await
     }
 
-    /// Notes that a session of an agent ended, which is gone now unless a watcher is there for it; whether it was there.
-    pub async fn end_session(&self, project_key: &str, claim: Claim<'_>) -> Result<bool, Error> {
-        let (_, agent, _) = self.claimed(project_key, claim).await?;
-        let now = self.clock.now();
-        if self.store.presence(agent.id).await?.is_some_and(|known| known.is_watched(now)) {
-            return Ok(false);
-        }
-        self.leave(project_key, claim).await
-    }
-
     /// Takes what the file of a foreign agent says, which has a mailbox from then on; whether that changed more than the
     /// time of its last sign of life.
     ///

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::{Count, Provider, ProviderDelivery, ProviderError, Words};
+use super::{Count, Provider, ProviderDelivery, ProviderError, Words, is_nobody, parsed, priority};
 use crate::channels::SIGN;
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::mailboxes::{DeliveredMessage, DeliveryId, open_to_all, place_of};
-use crate::messages::{DeliveryState, Importance, Mark, Message, PAGE_BYTES};
-use crate::office::{Claim, DeliveriesRequest, Draft, Office, ReplyDraft, ThreadRequest};
+use crate::messages::{DeliveryState, Mark, Message, PAGE_BYTES};
+use crate::office::{Claim, DeliveriesRequest, Draft, Office, Part, ReplyDraft, ThreadRequest};
 
 /// How many deliveries are read at once.
 const PAGE: usize = 500;
@@ -113,10 +113,17 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
         Ok(Vec::new())
     }
 
+    /// Brings a delivery back that was archived; whether this call did it.
+    pub async fn unarchive(&self, id: &str) -> Result<bool, ProviderError> {
+        let delivered = self.delivery_to_act_on(id).await?;
+        let claim = self.claim(&delivered.recipient);
+        Ok(self.office.unarchive(&self.project_key, claim, delivered.message.id).await?)
+    }
+
     async fn delivery_in_thread(&self, message: Message) -> Result<DeliveredMessage, ProviderError> {
         let deliveries = self.office.store().deliveries(message.id).await.map_err(Error::from)?;
-        let own = self.reader.as_deref().and_then(|reader| place_of(&deliveries, reader));
-        let own = own.and_then(|place| DeliveredMessage::at(&message, &deliveries, place));
+        let own = self.part_in(message.id).await?.own;
+        let own = own.and_then(|(place, _)| DeliveredMessage::at(&message, &deliveries, place));
         if let Some(own) = own
             && (!own.is_blind() || self.is_proved().await)
         {
@@ -204,12 +211,12 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// What a caller calls a delivery: who got a blind one is told another place than it has.
     async fn meant(&self, id: &str) -> Result<DeliveryId, ProviderError> {
         let mut named = parsed(id)?;
-        let (Some(place), Some(reader), Names::Known) = (named.place, &self.reader, self.names) else {
-            return Ok(named);
-        };
+        let (Some(place), Names::Known) = (named.place, self.names) else { return Ok(named) };
         let deliveries = self.office.store().deliveries(named.message).await.map_err(Error::from)?;
         let open = open_to_all(&deliveries).count();
-        if let Some(own) = place_of(&deliveries, reader).filter(|own| *own > open && place == open + 1) {
+        if let Some((own, _)) =
+            self.part_in(named.message).await?.own.filter(|(own, _)| *own > open && place == open + 1)
+        {
             named.place = Some(own);
         }
         Ok(named)
@@ -226,7 +233,9 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
             (found, _) => self.known(found.map_err(|error| self.told(error, id))?, id).await?,
         };
         match &self.reader {
-            Some(reader) if self.names == Names::Known && *reader != delivered.recipient => {
+            Some(reader)
+                if self.names == Names::Known && !self.part_in(delivered.message.id).await?.is_at(delivered.place) =>
+            {
                 Err(Error::NotARecipient { id: delivered.message.id, agent: reader.clone() }.into())
             }
             _ => Ok(delivered),
@@ -236,14 +245,24 @@ impl<O: Deref<Target = Office> + Send + Sync> Native<O> {
     /// A delivery that the reader may know of: a blind one is there for its recipient and the sender alone.
     async fn known(&self, delivered: DeliveredMessage, id: &str) -> Result<DeliveredMessage, ProviderError> {
         let owns_all = self.names == Names::Any && !self.office.is_strict();
-        let is_theirs = self
-            .reader
-            .as_ref()
-            .is_some_and(|reader| [&delivered.recipient, &delivered.message.from].contains(&reader));
-        if delivered.is_blind() && !owns_all && !(is_theirs && self.is_proved().await) {
-            return Err(ProviderError::NotFound { id: id.to_owned() });
+        if !delivered.is_blind() || owns_all {
+            return Ok(delivered);
         }
-        Ok(delivered)
+        let part = self.part_in(delivered.message.id).await?;
+        let is_theirs = part.is_sender || part.is_at(delivered.place);
+        if is_theirs && self.is_proved().await {
+            Ok(delivered)
+        } else {
+            Err(ProviderError::NotFound { id: id.to_owned() })
+        }
+    }
+
+    /// What the reader has to do with a message.
+    async fn part_in(&self, message: MessageId) -> Result<Part, ProviderError> {
+        match &self.reader {
+            Some(reader) => Ok(self.office.part_in(&self.project_key, reader, message).await?),
+            None => Ok(Part::default()),
+        }
     }
 
     /// Whether the reader is who it says it is, as far as the office asks for that.
@@ -377,23 +396,4 @@ impl<O: Deref<Target = Office> + Send + Sync> Provider for Native<O> {
 /// early because of its size, may have a next.
 pub fn is_last_page(page: &[ProviderDelivery], limit: usize) -> bool {
     page.len() < limit && page.iter().map(|delivery| delivery.body.len()).sum::<usize>() <= PAGE_BYTES
-}
-
-fn parsed(id: &str) -> Result<DeliveryId, ProviderError> {
-    DeliveryId::parse(id).ok_or_else(|| ProviderError::NotFound { id: id.to_owned() })
-}
-
-/// Whether the error is that somebody, or the whole project, is not there yet.
-fn is_nobody(error: &Error) -> bool {
-    matches!(error, Error::UnknownAgent { .. } | Error::UnknownProject { .. })
-}
-
-/// One is the most urgent; what is as most mail has no number.
-fn priority(importance: Importance) -> Option<i64> {
-    match importance {
-        Importance::Urgent => Some(1),
-        Importance::High => Some(2),
-        Importance::Normal => None,
-        Importance::Low => Some(4),
-    }
 }

@@ -85,6 +85,18 @@ pub enum PatternProblem {
     TooComplex,
 }
 
+/// The name of a file or folder as a glob that means it alone.
+pub fn literal(name: &str) -> String {
+    let mut glob = String::with_capacity(name.len());
+    for letter in name.chars() {
+        if matches!(letter, '*' | '?' | '[' | '{' | '}' | '\\') {
+            glob.push('\\');
+        }
+        glob.push(letter);
+    }
+    glob
+}
+
 impl Pattern {
     /// Reads a glob relative to the project root and puts it in order.
     ///

@@ -75,7 +75,7 @@ impl Presence {
             self.changed.clear();
         }
         while let Some(agent) = self.changed.first().copied() {
-            let key = &context.project.human_key;
+            let key = &context.project.slug;
             let (_, present) = context.office.present(key, Some(AgentId(agent.0 - 1)), 1).await?;
             let present = present.iter().find(|present| present.agent.id == agent);
             let file = present.and_then(|present| file_of(present, context.office.now()));
@@ -140,7 +140,7 @@ impl Presence {
             Some(heartbeat) if format!("{}{ENDING}", heartbeat.agent_id) != name => {
                 self.pass_over(&name, "it is not named after its agent_id");
             }
-            Some(heartbeat) => match context.office.heard(Source::File, &context.project.human_key, &heartbeat).await {
+            Some(heartbeat) => match context.office.heard(Source::File, &context.project.slug, &heartbeat).await {
                 Ok(_) => _ = self.odd.remove(&name),
                 Err(error) if error.retryable() => return Err(error.into()),
                 Err(error) => self.pass_over(&name, &error.to_string()),
@@ -159,7 +159,7 @@ impl Presence {
     async fn write_all(&mut self, root: &Path, context: &FolderContext) -> Result<(), FilesError> {
         let (mut after, mut current) = (None, HashSet::new());
         loop {
-            let (_, agents) = context.office.present(&context.project.human_key, after, AGENTS_AT_ONCE).await?;
+            let (_, agents) = context.office.present(&context.project.slug, after, AGENTS_AT_ONCE).await?;
             let Some(last) = agents.last() else { break };
             after = Some(last.agent.id);
             let files: Vec<_> = agents.iter().filter_map(|agent| file_of(agent, context.office.now())).collect();

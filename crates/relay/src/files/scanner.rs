@@ -237,7 +237,7 @@ impl Scanner {
         }
         let document = String::from_utf8_lossy(&bytes);
         let arrival = Arrival {
-            project_key: &context.project.human_key,
+            project_key: &context.project.slug,
             channel: &channel,
             name: stem(&name),
             said,

@@ -369,3 +369,19 @@ async fn who_is_here_is_written_and_who_is_elsewhere_is_heard() {
         .collect();
     assert_eq!(known, [("codex", Source::Activity), ("gemini", Source::File)]);
 }
+
+#[tokio::test]
+async fn what_is_in_the_folder_of_a_project_stays_there_when_its_path_means_another() {
+    let (town, shared) = (town(), shared());
+    let mut bridge = town.bridge(shared.root()).await;
+    let own = town.office.project(PROJECT).await.unwrap().slug;
+    town.office.ensure_project("/data/other").await.unwrap();
+    town.office.set_alias(PROJECT, "/data/other", true).await.unwrap();
+    shared.drop("msg-20260111-163315-aaa-0000.json", &first("from afar"));
+    bridge.pass().await.unwrap();
+    let found = async |project: &str| {
+        let posts = town.office.posts(project, "dev", PostQuery { limit: 10, ..PostQuery::default() }).await;
+        posts.map_or(0, |(_, _, posts)| posts.len())
+    };
+    assert_eq!((found(&own).await, found(PROJECT).await), (1, 0));
+}

@@ -107,7 +107,7 @@ async fn take_in(project: &Project, message: &Message, patience: &mut Patience) 
         tracing::warn!(subject, id = said.id, "a message from NATS is odd: {}", problems());
     }
     let arrival = Arrival {
-        project_key: &project.project.human_key,
+        project_key: &project.project.slug,
         channel: channel.as_str(),
         name: &said.id,
         said,
@@ -143,7 +143,9 @@ async fn awaits_file(
 ) -> Result<bool, Error> {
     let Some(whole) = Announcement::of(arrival.said) else { return Ok(false) };
     let (office, key, channel) = (&project.office, arrival.project_key, arrival.channel);
-    if !project.settings.folders.contains(key) || office.has_announced(key, channel, &whole).await? {
+    if !project.settings.folders.contains(&project.project.human_key)
+        || office.has_announced(key, channel, &whole).await?
+    {
         return Ok(false);
     }
     let is_known = office.has_file_of(key, channel, &whole.office).await?;

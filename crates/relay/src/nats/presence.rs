@@ -98,7 +98,7 @@ async fn tell(project: &Project, link: &Link) -> Result<(), NatsError> {
 
 async fn hear(project: &Project, message: &Message) {
     let Some(heartbeat) = heartbeat_in(project, message) else { return };
-    if let Err(error) = project.office.heard(Source::Nats, &project.project.human_key, &heartbeat).await {
+    if let Err(error) = project.office.heard(Source::Nats, &project.project.slug, &heartbeat).await {
         tracing::debug!(subject = message.subject.as_str(), %error, "a presence from NATS was not noted");
     }
 }

@@ -57,7 +57,7 @@ impl EventWriter<'_> {
         match event.kind {
             EventKind::MessageSent => self.message_sent(event).await,
             EventKind::PresenceChanged => self.presence(event, name).await,
-            EventKind::AgentRegistered => {
+            EventKind::AgentRegistered | EventKind::AgentRenamed => {
                 Ok(vec![self.plain(event, Topic::Presence(name), "agent_id", agent.as_deref())])
             }
             EventKind::AgentRetired => self.agent_retired(event, agent.as_deref()).await,

@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 
 /// How far up is looked.
 const HIGHEST: usize = 64;
-/// Programs that only run others. A client starts our hooks through them.
-const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout", "xargs"];
+/// Programs that only run others. A client starts our hooks through them. Deliberately absent: `npm` and `npx`, whose process calls
+/// itself by what it runs, and stands above a client and not below it.
+const SHELLS: [&str; 20] = [
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "rbash", "yash", "csh", "tcsh", "nu", "pwsh", "xonsh",
+    "elvish", "busybox", "env", "timeout", "xargs",
+];
 
 /// A process of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -39,7 +39,8 @@ fn a_session_is_remembered_by_whatever_id_it_has_and_mixed_up_with_no_other() {
         assert_eq!(found, Some(record), "{id}");
     }
     assert_eq!(sessions.get("codex", "a"), None);
-    assert_eq!((sessions.all().len(), fs::read_dir(sessions.folder()).unwrap().count()), (4, 4));
+    let files = fs::read_dir(sessions.folder()).unwrap().flatten().filter(|file| is_record(&file.path()));
+    assert_eq!((sessions.all().len(), files.count()), (4, 4));
 }
 
 #[test]
@@ -126,4 +127,147 @@ fn a_session_is_open_while_its_process_runs_and_it_did_not_say_that_it_ended() {
     let unknown = SessionRecord { process: None, seen_at: Some(SystemTime::now()), ..open };
     assert!(unknown.is_open());
     assert!(!SessionRecord { seen_at: Some(SystemTime::now() - SILENT * 2), ..unknown }.is_open());
+}
+
+#[test]
+fn a_session_whose_process_died_is_settled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let alive = ancestors().first().map(|above| above.process);
+    let keep = |id: &str, change: SessionRecord| sessions.keep(&SessionRecord { session_id: id.to_owned(), ..change });
+    let told = SessionRecord { told_at: 1, ..record("claude", "", 7) };
+    keep("died", told.clone()).unwrap();
+    keep("never told of", SessionRecord { told_at: 0, ..told.clone() }).unwrap();
+    keep("goes on", SessionRecord { process: alive, ..told.clone() }).unwrap();
+    keep("said goodbye", SessionRecord { process: alive, has_ended: true, ..told.clone() }).unwrap();
+    keep("was silent a moment", SessionRecord { process: None, ..told }).unwrap();
+    let ids = || {
+        let mut ids: Vec<String> = sessions.unsettled(None).into_iter().map(|record| record.session_id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(), ["died", "said goodbye"]);
+    sessions.settle(&sessions.unsettled(None)[0]).unwrap();
+    assert_eq!(ids().len(), 1);
+}
+
+#[test]
+fn the_office_is_told_of_a_change_at_once_and_else_once_a_minute() {
+    let record = SessionRecord { told_at: 1_000_000, is_idle: false, ..SessionRecord::default() };
+    assert!(record.is_news(true, 1_000_001) && !record.is_news(false, 60_999_999) && record.is_news(false, 61_000_000));
+}
+
+#[test]
+fn the_sessions_of_a_renamed_agent_follow_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&SessionRecord { agent: "Old".to_owned(), ..record("claude", "a", 7) }).unwrap();
+    sessions
+        .keep(&SessionRecord { agent: "Old".to_owned(), project: "/q".to_owned(), ..record("claude", "b", 7) })
+        .unwrap();
+    sessions.rename("/p", "Old", "New").unwrap();
+    let agent = |id| sessions.get("claude", id).unwrap().agent;
+    assert_eq!([agent("a"), agent("b")], ["New", "Old"]);
+}
+
+#[test]
+fn what_several_change_at_once_is_all_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&record("claude", "a", 7)).unwrap();
+    std::thread::scope(|scope| {
+        for below in 0..16 {
+            let sessions = &sessions;
+            let add =
+                move |record: &mut SessionRecord| drop(record.below.insert(below.to_string(), "Below".to_owned()));
+            scope.spawn(move || sessions.change("claude", "a", add).unwrap().expect("it is kept"));
+        }
+    });
+    assert_eq!(sessions.get("claude", "a").unwrap().below.len(), 16);
+    assert_eq!(sessions.change("claude", "gone", |record| record.told_at = 1).unwrap(), None);
+}
+
+#[test]
+fn a_session_that_went_on_meanwhile_is_not_settled() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let died = SessionRecord { told_at: 1, ..record("claude", "a", 7) };
+    let alive = ancestors().first().map(|above| above.process);
+    for went_on in [
+        SessionRecord { process: alive, ..died.clone() },
+        SessionRecord { told_at: 2, ..died.clone() },
+        SessionRecord { process: None, ..died.clone() },
+    ] {
+        sessions.keep(&died).unwrap();
+        let seen = sessions.get("claude", "a").unwrap();
+        sessions.keep(&went_on).unwrap();
+        sessions.settle(&seen).unwrap();
+        let stored = sessions.get("claude", "a").unwrap();
+        assert!(!stored.has_ended && !stored.is_settled, "{stored:?}");
+    }
+    sessions.keep(&died).unwrap();
+    sessions.settle(&sessions.get("claude", "a").unwrap()).unwrap();
+    assert!(sessions.get("claude", "a").unwrap().is_settled);
+}
+
+#[test]
+fn an_office_learns_only_of_the_ends_that_are_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let told = |id: &str, office: Option<&str>| {
+        let office = office.map(str::to_owned);
+        sessions.keep(&SessionRecord { told_at: 1, office, ..record("claude", id, 7) }).unwrap();
+    };
+    told("here", None);
+    told("there", Some("https://there/mcp"));
+    let ids = |office| sessions.unsettled(office).into_iter().map(|record| record.session_id).collect::<Vec<_>>();
+    assert_eq!((ids(None), ids(Some("https://there/mcp"))), (vec!["here".to_owned()], vec!["there".to_owned()]));
+}
+
+#[test]
+fn of_very_many_sessions_those_that_did_something_last_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    for number in 0..=MOST_RECORDS {
+        let record = record("claude", &number.to_string(), 7);
+        fs::create_dir_all(sessions.folder()).unwrap();
+        let path = sessions.folder().join(record.file_name());
+        fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
+        if number != 500 {
+            File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+    }
+    let all = sessions.all();
+    assert_eq!((all.len(), all[0].session_id.as_str()), (MOST_RECORDS, "500"));
+}
+
+#[test]
+fn a_call_that_nobody_saw_end_is_forgotten_after_a_day_and_a_turn_is_never() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let age = |name: &str, hours: u64| {
+        let file = File::options().write(true).open(sessions.folder().join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600) * hours as u32).unwrap();
+    };
+    for (call, hours) in [("young", 23), ("old", 25)] {
+        sessions.note_call(call, "GreenDog/agent").unwrap();
+        age(&call_name(call), hours);
+    }
+    drop(sessions.turn().unwrap());
+    age("names.turn", 24 * 31);
+    sessions.keep(&record("claude", "a", 7)).unwrap();
+    assert_eq!((sessions.caller_of("young").is_some(), sessions.caller_of("old").is_some()), (true, false));
+    assert!(sessions.folder().join("names.turn").exists());
+}
+
+#[test]
+fn a_shell_of_any_kind_is_no_client() {
+    let above = |name: &str| Ancestor { process: process(7), name: name.to_owned() };
+    for shell in ["sh", "-bash", "tcsh", "nu", "pwsh", "elvish"] {
+        assert!(above(shell).is_shell(), "{shell}");
+    }
+    for client in ["claude", "node", "codex", ""] {
+        assert!(!above(client).is_shell(), "{client}");
+    }
 }

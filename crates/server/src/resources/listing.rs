@@ -77,7 +77,7 @@ pub async fn list(office: &Office, cursor: Option<&str>) -> Result<(Vec<Resource
             let lists = [("agents", "of"), ("work", "in"), ("reservations", "in"), ("channels", "of")];
             let named = lists.map(|(kind, of)| (kind, format!("{kind} {of} {}", project.slug)));
             entries.extend(named.map(|(kind, shown)| entry(kind, &project.slug, "", &shown)));
-            let (_, channels) = office.channels(&project.human_key).await?;
+            let (_, channels) = office.channels(&project.slug).await?;
             let named = channels.iter().take(PAGE).map(|channel| (&channel.name, format!("channel {}", channel.name)));
             entries.extend(named.map(|(name, shown)| entry("channel", name, &query, &shown)));
         }

@@ -45,6 +45,7 @@ impl EventsPage {
         match kind {
             EventKind::AgentRegistered => "joined",
             EventKind::AgentRetired => "was retired",
+            EventKind::AgentRenamed => "has another name",
             EventKind::MessageSent => "sent",
             EventKind::MessageRead => "read",
             EventKind::MessageAcknowledged => "acknowledged",

@@ -5,7 +5,7 @@
 
 use ::http::StatusCode;
 use api::{
-    AcknowledgeMessage, ArchiveFor, Ask, MarkMessageRead, ReadMessage, ReleaseFor, ReplyMessage, RetireAgent,
+    AcknowledgeMessage, ArchiveFor, Ask, MarkMessageRead, ReadMessage, ReleaseFor, ReplyMessage, RetireFor,
     SendMessage, WelcomePerson, Whois,
 };
 use axum::extract::Path;
@@ -104,7 +104,7 @@ async fn welcome(office: &Office, slug: &str, person: &str) -> Result<String, Er
 /// The names that somebody wrote with commas between them, unless all of it is one name.
 async fn recipients(office: &Office, slug: &str, written: &str) -> Vec<String> {
     let whole = agents::called(written);
-    let whois = || Whois { project_key: slug.to_owned(), agent_name: whole.to_owned() };
+    let whois = || Whois { project_key: slug.to_owned(), agent_name: Some(whole.to_owned()), ..Whois::default() };
     if whole.contains(',') && whois().ask(office).await.is_ok() {
         return vec![whole.to_owned()];
     }
@@ -201,7 +201,7 @@ pub struct RetireForm {
 pub async fn retire(Path(slug): Path<String>, Posted { visit, form }: Posted<RetireForm>) -> PageResult {
     let office = &visit.office_for_person();
     let person = welcome(office, &slug, &visit.person).await?;
-    let retire = RetireAgent { project_key: slug.clone(), person, agent_name: form.agent };
+    let retire = RetireFor { project_key: slug.clone(), person, agent_name: form.agent };
     let done = if retire.ask(office).await?.done { "retired" } else { "nothing" };
     Ok(visit.on_to(&format!("/p/{slug}/agents?done={done}"), None))
 }

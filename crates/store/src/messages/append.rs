@@ -4,7 +4,7 @@
 //! time, those of PostgreSQL bring all that wait.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use formats::Kind;
 use mail::events::{Event, EventKind};
@@ -22,12 +22,13 @@ use crate::{channels, open_keys, reservations};
 const MESSAGE: &str = "
     INSERT INTO message (id, project_id, sender_id, created_at, thread, reply_to, importance, ack_required, kind, work_id,
         door, vouched, to_names, cc_names, subject, body, from_name)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT name FROM agent WHERE id = ?3))";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+        coalesce(?17, (SELECT name FROM agent WHERE id = ?3)))";
 const MESSAGE_WITH_WORDS: &str = "
     INSERT INTO message (id, project_id, sender_id, created_at, thread, reply_to, importance, ack_required, kind, work_id,
-        door, vouched, to_names, cc_names, subject, body, words, from_name)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, CAST(CAST(?17 AS TEXT) AS tsvector),
-        (SELECT name FROM agent WHERE id = ?3))";
+        door, vouched, to_names, cc_names, subject, body, from_name, words)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+        coalesce(CAST(?17 AS TEXT), (SELECT name FROM agent WHERE id = ?3)), CAST(CAST(?18 AS TEXT) AS tsvector))";
 const DELIVERY: &str = "
     INSERT INTO delivery (recipient_id, message_id, role, position, ack_required, shown_at, read_at, acked_at, ack_note,
         archived_at, kind)
@@ -47,9 +48,13 @@ pub(crate) struct Placed<'a> {
     pub(crate) id: MessageId,
     pub(crate) project: ProjectId,
     pub(crate) sender: AgentId,
+    /// What the sender is called where that is not its name.
+    pub(crate) from_as: Option<&'a str>,
     pub(crate) created_at: Timestamp,
     pub(crate) thread: Cow<'a, str>,
     pub(crate) reply_to: Option<MessageId>,
+    /// Whether its sender has read by that what it answers.
+    pub(crate) marks_read: bool,
     pub(crate) importance: Importance,
     pub(crate) ack_required: bool,
     pub(crate) kind: Option<Kind>,
@@ -84,9 +89,11 @@ impl<'a> Placed<'a> {
             id,
             project: message.project,
             sender: message.from,
+            from_as: message.from_as.as_deref(),
             created_at,
             thread: message.thread.as_deref().map_or_else(|| Cow::Owned(id.to_string()), Cow::Borrowed),
             reply_to: message.reply_to,
+            marks_read: message.marks_read,
             importance: message.importance,
             ack_required: message.ack_required,
             kind: message.kind,
@@ -121,9 +128,12 @@ impl<'a> Placed<'a> {
             id: message.id,
             project,
             sender: agents[&message.from],
+            // Whoever was renamed since sent it under this name.
+            from_as: Some(&message.from),
             created_at: message.created_at,
             thread: Cow::Borrowed(&message.thread),
             reply_to: message.reply_to,
+            marks_read: false,
             importance: message.importance,
             ack_required: message.ack_required,
             kind: message.kind,
@@ -181,7 +191,33 @@ pub(crate) async fn append(tx: &mut Tx<'_>, messages: &[&NewMessage]) -> Outcome
             channels::insert(tx, placed, post, message.now).await?;
         }
     }
+    mark_answered(tx, &placed).await?;
     Ok(answers)
+}
+
+/// Marks read for the author of each answer what it answers, if that is its own to read and of the same project. (What an answer
+/// that went to another project answers is another transaction's.)
+async fn mark_answered(tx: &mut Tx<'_>, placed: &[Placed<'_>]) -> Outcome<()> {
+    let sql = "SELECT d.recipient_id, d.message_id FROM delivery d
+               CROSS JOIN message m ON m.id = d.message_id
+               WHERE d.recipient_id = ?1 AND d.message_id = ?2 AND d.read_at IS NULL AND m.project_id = ?3";
+    let marking = || placed.iter().filter(|answer| answer.marks_read);
+    let answers = || marking().filter_map(|answer| Some((answer, answer.reply_to?)));
+    let asked: Vec<_> = answers().map(|(answer, id)| *values![answer.sender, id, answer.project]).collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let mut unread: HashSet<(AgentId, MessageId)> = tx.rows_many(sql, asked).await?.into_iter().collect();
+    let mut read = Vec::new();
+    for (answer, id) in answers() {
+        // Two answers to one message read it once.
+        if unread.remove(&(answer.sender, id)) {
+            tx.record(answer.project, EventKind::MessageRead, id.0, Some(answer.sender), answer.created_at).await?;
+            read.push(*values![answer.sender, id, answer.created_at]);
+        }
+    }
+    let sql = "UPDATE delivery SET read_at = ?3 WHERE recipient_id = ?1 AND message_id = ?2";
+    tx.execute_many(sql, read).await
 }
 
 /// Keeps a message, tries to reserve what it asks for, and keeps the answer: all of it, or nothing if it is there already.
@@ -234,13 +270,13 @@ pub(crate) async fn insert<const N: usize>(
 }
 
 fn rows<'v>(messages: &'v [Placed<'_>], words: &'v [String]) -> Many<'v> {
-    let (sql, width) = if words.is_empty() { (MESSAGE, 16) } else { (MESSAGE_WITH_WORDS, 17) };
+    let (sql, width) = if words.is_empty() { (MESSAGE, 17) } else { (MESSAGE_WITH_WORDS, 18) };
     let mut values = Vec::with_capacity(messages.len() * width);
     for (at, message) in messages.iter().enumerate() {
         let Placed { id, project, sender, created_at, reply_to, importance, ack_required, kind, .. } = *message;
-        let Placed { ref thread, work_id, door, vouched, ref to, ref cc, subject, body, .. } = *message;
+        let Placed { ref thread, work_id, door, vouched, ref to, ref cc, subject, body, from_as, .. } = *message;
         values.extend(values![id, project, sender, created_at, &**thread, reply_to, importance, ack_required, kind]);
-        values.extend(values![work_id, door, vouched, to, cc, subject, body]);
+        values.extend(values![work_id, door, vouched, to, cc, subject, body, from_as]);
         values.extend(words.get(at).map(Value::from));
     }
     Many { sql, width, values }
@@ -291,7 +327,8 @@ fn keys<'v>(new: &[(&'v NewMessage, MessageId)]) -> Many<'v> {
 
 fn activity<'v>(new: &[(&NewMessage, MessageId)]) -> Many<'v> {
     let mut newest: BTreeMap<AgentId, Timestamp> = BTreeMap::new();
-    for (message, _) in new {
+    // An agent of another project is looked after in a transaction of that project.
+    for (message, _) in new.iter().filter(|(message, _)| message.from_as.is_none()) {
         let at = newest.entry(message.from).or_insert(message.now);
         *at = message.now.max(*at);
     }

@@ -50,6 +50,7 @@ pub async fn ask_oddly(store: &Arc<dyn Store>) -> Answers {
 
 fn message(now: Timestamp) -> NewMessage {
     NewMessage {
+        from_as: None,
         project: HOME,
         from: ALICE,
         recipients: vec![(ALICE, "alice".to_owned(), Role::To)],
@@ -57,6 +58,7 @@ fn message(now: Timestamp) -> NewMessage {
         body: "there".to_owned(),
         thread: None,
         reply_to: None,
+        marks_read: true,
         importance: Importance::Normal,
         ack_required: false,
         kind: None,
@@ -142,6 +144,7 @@ async fn watch_for_nobody(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
             note(what("bring back"), told(store.bring_back(agent, id, NOBODY, now).await));
             note(what("name"), told(store.name_post(id, "name").await));
             note(what("key"), told(store.note_key(id, "key").await));
+            note(what("give back"), told(store.give_back(agent, &[id], now).await));
             note(what("take"), told(store.take_unseen(agent, Some(id), 1, now, None).await));
         }
         note(format!("runs {agent:?}"), told(store.runs(agent, RunQuery { limit: 9, ..RunQuery::default() }).await));
@@ -226,6 +229,7 @@ async fn read_at_the_limits(store: &Arc<dyn Store>, now: Timestamp) -> Answers {
         note(format!("heard of {limit}"), told(store.heard_of(HOME, Timestamp::MIN, None, limit).await));
         let query = PostQuery { since: Some(Timestamp::MIN), limit, ..PostQuery::default() };
         note(format!("posts {limit}"), told(store.posts(HOME, "dev", &query).await.map(|posts| posts.len())));
+        note(format!("count unseen {limit}"), told(store.count_unseen(NOBODY, limit).await));
         note(format!("unseen {limit}"), told(store.take_unseen(NOBODY, None, limit, now, None).await));
     }
     answers.extend(glance_at_the_limits(store).await);

@@ -152,7 +152,10 @@ async fn look_for_people(question: Question, dice: &mut Dice, store: &Arc<dyn St
             let slug = ProjectKey::Slug(dice.one(&["p-1", "p-ünï", "c-p-漢字", "P-1", "else-where"]).to_owned());
             let after = dice.maybe().then_some(project);
             let all = told(store.projects(after, limit).await);
-            format!("{} {} {all}", told(store.project(&key).await), told(store.project(&slug).await))
+            let sums = told(store.project_sums(after, limit).await);
+            let aliases = told(store.aliases().await);
+            let found = [told(store.project(&key).await), told(store.project(&slug).await)];
+            format!("{found:?} {all} {sums} {aliases}")
         }
         _ => {
             let asked = [dice.one(&NAMES), dice.one(&NAMES), "BOB", "zo\u{eb}", "STRASSE"];

@@ -28,11 +28,13 @@ pub async fn send(
     let message = NewMessage {
         project,
         from,
+        from_as: None,
         recipients: recipients(dice, known, project),
         subject: dice.one(&TEXTS).to_owned(),
         body: dice.one(&TEXTS).to_owned(),
         thread: dice.maybe().then(|| dice.one(&THREADS).to_owned()),
         reply_to,
+        marks_read: dice.maybe(),
         importance: dice.one(&[Importance::Low, Importance::Normal, Importance::Urgent]),
         ack_required: dice.maybe(),
         kind: formats::Kind::all().nth(dice.roll(30)),

@@ -9,6 +9,7 @@ mod messages;
 mod moving;
 mod nul;
 mod posts;
+mod sessions;
 mod standing;
 mod words;
 
@@ -137,8 +138,8 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         return register(dice, store, known, now).await;
     }
     let KnownAgent { id: agent, project, .. } = known.someone(dice);
-    if dice.roll(60) == 0 {
-        return told(store.retire(project, agent, known.someone(dice).id, now).await);
+    if let Some(said) = rarely(dice, store, known, (project, agent), now).await {
+        return said;
     }
     let message = known.some_message(dice);
     match dice.roll(30) {
@@ -156,18 +157,53 @@ pub async fn act(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known) -> 
         }
         9 => {
             let after = dice.maybe().then_some(message);
-            told(store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await)
+            let taken = store.take_unseen(agent, after, 1 + dice.roll(3), now, None).await;
+            if dice.maybe() {
+                return told(store.give_back(agent, &[message], now).await);
+            }
+            told(taken)
         }
         10 => messages::reserve(dice, store, known, (project, agent), now).await,
         11 => messages::give_back_or_renew(dice, store, (project, agent), now).await,
         12 => standing::presence(dice, store, (project, agent), now).await,
-        13 | 14 => standing::watch(dice, store, agent, message, now).await,
+        13 => standing::watch(dice, store, agent, message, now).await,
+        14 => sessions::session(dice, store, (project, agent), message, now).await,
         15 => standing::cursor(dice, store, project, now).await,
         16 => told(store.events(project, dice.roll(80) as i64, 1 + dice.roll(20)).await),
         17 => posts::name(dice, store, message).await,
         18 | 19 => moving::carry(dice, store, known, message).await,
         _ => looks::look(dice, store, known, (project, agent), message).await,
     }
+}
+
+/// Does one of the things that change much of what comes later.
+async fn rarely(
+    dice: &mut Dice,
+    store: &Arc<dyn Store>,
+    known: &mut Known,
+    (project, agent): (ProjectId, AgentId),
+    now: Timestamp,
+) -> Option<String> {
+    if dice.roll(60) == 0 {
+        return Some(told(store.retire(project, agent, known.someone(dice).id, now).await));
+    }
+    if dice.roll(60) == 0 {
+        return Some(match dice.maybe() {
+            true => told(store.remove_alias(dice.one(&PROJECTS)).await),
+            false => told(store.set_alias(dice.one(&PROJECTS), project, now).await),
+        });
+    }
+    if dice.roll(60) == 0 {
+        let which = [TokenHash::from_bytes([dice.roll(5) as u8; 32])];
+        let which = dice.maybe().then_some(&which[..]);
+        return Some(told(store.revoke_tokens(agent, which, TokenHash::from_bytes([9; 32]), now).await));
+    }
+    if dice.roll(80) == 0 {
+        let renamed = sessions::rename(dice, store, (project, agent), now).await;
+        known.look_around(store).await;
+        return Some(renamed);
+    }
+    None
 }
 
 async fn register(dice: &mut Dice, store: &Arc<dyn Store>, known: &mut Known, now: Timestamp) -> String {

@@ -47,11 +47,13 @@ impl Team {
         NewMessage {
             project: self.project,
             from: self.agents[from],
+            from_as: None,
             recipients: to.iter().map(|&n| (self.agents[n], format!("agent-{n}"), Role::To)).collect(),
             subject: "Hello".into(),
             body: body.into(),
             thread: None,
             reply_to: None,
+            marks_read: true,
             importance: Importance::Normal,
             ack_required: false,
             kind: None,

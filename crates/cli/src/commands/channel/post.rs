@@ -126,7 +126,7 @@ impl SendMessage {
     /// Says it.
     pub fn run(self, config: Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let agent = self.agent.or_else(|| config.file.agent.clone()).filter(|name| !name.is_empty());
-        let name = agent.context("nobody said who says it; pass --agent NAME, or set agent in postrider.toml")?;
+        let name = agent.context("No agent name given. Use --agent NAME or set POSTRIDER_AGENT.")?;
         let who = Caller { name, token: self.token.filter(|token| !token.is_empty()) };
         let words = PostToChannel {
             channel: self.channel,

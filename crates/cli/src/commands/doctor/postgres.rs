@@ -48,7 +48,7 @@ impl Examined {
                 "the database is made for the characters of '{}', and mail has all there are",
                 condition.encoding
             );
-            self.find(what, "Make it anew: createdb --encoding UTF8 --template template0.");
+            self.find(what, "Recreate it: createdb --encoding UTF8 --template template0.");
         }
         if !condition.is_durable {
             let what = "PostgreSQL does not wait for the disk: a crash of its machine may lose mail that was accepted"

@@ -41,7 +41,7 @@ pub enum Installed {
 pub fn install(hooks: &Path) -> anyhow::Result<Installed> {
     if hooks.ends_with(".husky/_") {
         let own = hooks.with_file_name(NAME);
-        bail!("husky writes the hooks in '{}' anew; {}", hooks.display(), by_hand(&own.display().to_string()));
+        bail!("husky overwrites the hooks in '{}'; {}", hooks.display(), by_hand(&own.display().to_string()));
     }
     let hook = hooks.join(NAME);
     let Some(script) = read(&hook)? else {
@@ -98,7 +98,7 @@ fn by_hand(script: &str) -> String {
 }
 
 /// What a hook says; none if there is no hook. A link to nowhere is an empty one, for git passes over it too.
-fn read(hook: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+pub fn read(hook: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match fs::read(hook) {
         Ok(script) => Ok(Some(script)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(hook.is_symlink().then(Vec::new)),
@@ -106,7 +106,7 @@ fn read(hook: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-fn calls_guard(script: &[u8]) -> bool {
+pub fn calls_guard(script: &[u8]) -> bool {
     let mut lines = script.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
     lines.any(|line| !line.starts_with(b"#") && line.windows(CALL.len()).any(|words| words == CALL.as_bytes()))
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::super::hook::real;
+use crate::post_office::real;
 
 /// A working tree and the repository behind it.
 pub struct Repository {

@@ -9,7 +9,6 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde::Deserialize;
 
 use super::super::members::{self, LenientText, RawMembers};
 use crate::clients::{self, Client};
@@ -30,12 +29,14 @@ pub struct Input {
     pub source: String,
     /// Why a session ends.
     pub reason: String,
+    /// Who wants the conversation compacted.
+    pub trigger: String,
     /// Which tool.
     pub tool_name: String,
+    /// What the client calls this use of it.
+    pub tool_use_id: String,
     /// The members of what the tool is told that say which files are written.
     pub tool_input: BTreeMap<&'static str, String>,
-    /// Whether the agent only goes on because a hook told it to.
-    pub stop_hook_active: bool,
     /// Which agent below the main one, if it is not the main one.
     pub agent_id: String,
     /// What kind of agent that is.
@@ -65,9 +66,10 @@ impl Input {
             model: text_of(&said, "model"),
             source: text_of(&said, "source"),
             reason: text_of(&said, "reason"),
+            trigger: text_of(&said, "trigger"),
             tool_name: text_of(&said, "tool_name"),
+            tool_use_id: text_of(&said, "tool_use_id"),
             tool_input: tool.keys().map(|name| (*name, text_of(&tool, name))).collect(),
-            stop_hook_active: member(&said, "stop_hook_active").unwrap_or_default(),
             agent_id: text_of(&said, "agent_id"),
             agent_type: text_of(&said, "agent_type"),
         })
@@ -84,26 +86,24 @@ impl Input {
     }
 }
 
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 11] = [
     "session_id",
     "cwd",
     "model",
     "source",
     "reason",
+    "trigger",
     "tool_name",
+    "tool_use_id",
     "tool_input",
-    "stop_hook_active",
     "agent_id",
     "agent_type",
 ];
 
-/// The member, if it is of the kind that is wanted.
-fn member<'t, T: Deserialize<'t>>(members: &RawMembers<'t>, name: &str) -> Option<T> {
-    serde_json::from_str(members.get(name)?.get()).ok()
-}
-
+/// The member, if it is text.
 fn text_of(members: &RawMembers<'_>, name: &str) -> String {
-    member::<LenientText>(members, name).unwrap_or_default().0
+    let member = members.get(name).and_then(|member| serde_json::from_str::<LenientText>(member.get()).ok());
+    member.unwrap_or_default().0
 }
 
 #[cfg(test)]
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn members_of_another_kind_count_as_not_said() {
-        let text = r#"{"session_id": 7, "cwd": null, "tool_input": [1], "stop_hook_active": "yes", "agent_id": {},
+        let text = r#"{"session_id": 7, "cwd": null, "tool_input": [1], "trigger": true, "agent_id": {},
                        "tool_name": "Edit", "new": {"deep": []}}"#;
         let input = Input::read(text.as_bytes()).unwrap();
-        assert!(input.session_id.is_empty() && !input.stop_hook_active && !input.is_of_subagent());
+        assert!(input.session_id.is_empty() && input.trigger.is_empty() && !input.is_of_subagent());
         assert!(input.written(&CLAUDE).is_empty());
     }
 

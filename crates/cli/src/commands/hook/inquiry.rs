@@ -1,26 +1,26 @@
 //! What the post office is asked for an agent at one of its events.
 //!
-//! Only `register`, `new_mail` and `end_session` change anything: what `new_mail` returns is not returned again, after
-//! `end_session` the agent is gone. What becomes of the answers is for `events`.
+//! Only `register`, `take_mail` and `give_back` change anything: what `take_mail` returns is not returned again unless it is given
+//! back. What becomes of the answers is for `events`.
 
-use api::answers::{FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
+use api::answers::{ColleagueAnswer, FollowedAnswer, HelpAnswer, ReservationAnswer, WorkAnswer};
 use api::{
-    Actor, Ask, ConflictAnswer, EndSession, EnsureProject, FetchInbox, ListAgents, ListReservations, ListWork,
-    ReadOutbox, RegisterAgent, WaitForMail, Whois,
+    Actor, Ask, ConflictAnswer, EnsureProject, FetchInbox, GiveBackMail, ListAgents, ListWork, ReadOutbox,
+    RegisterAgent, TakeMail, TakenMailAnswer, Whois,
 };
 use jiff::Timestamp;
 use mail::clock::rfc3339;
 
-use super::digest::DigestPart;
-use super::naming;
+use super::digest::{self, DigestPart};
+use super::memory::TakenIds;
 use super::new_mail::NewMail;
 use super::session::Kept;
 use crate::commands::conflicts;
 use crate::commands::in_name::InName;
-use crate::post_office::{PostOffice, Refused, pages};
+use crate::commands::reservations;
+use crate::family::is_of_family;
+use crate::post_office::{PostOffice, Refused};
 
-/// How many new messages are taken at once. More stay for the next time.
-const MOST_NEW: u32 = 100;
 /// How many unread messages are counted, and how many sent ones are looked through.
 const MOST_UNREAD: u32 = 1_000;
 const MOST_SENT: u32 = 100;
@@ -34,18 +34,23 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// Whether the agent is registered in the project. One that was retired is not: it comes back by registering again.
-    pub async fn is_known(&self) -> Result<bool, Refused> {
+    /// What the agent is called in the project, if it is registered: it may have been renamed. One that was retired is not
+    /// registered: it comes back by registering again.
+    pub async fn known_name(&self) -> Result<Option<String>, Refused> {
         let Kept { agent, project, .. } = self.me.clone();
-        let about = self.ask(Whois { project_key: project, agent_name: agent }).await?;
-        Ok(about.is_some_and(|about| about.retired_ts.is_none()))
+        if agent.is_empty() {
+            return Ok(None);
+        }
+        let request = Whois { project_key: project, agent_name: Some(agent), ..Whois::default() };
+        let about = self.ask(request).await?.and_then(|about| about.agent);
+        Ok(about.filter(|agent| agent.retired_ts.is_none()).map(|agent| agent.name))
     }
 
     /// Registers the agent, under the name that it has or a new one. Returns who it is now.
     pub async fn register(&self, program: &str, model: &str) -> Result<Kept, Refused> {
         let Kept { agent, token, project } = self.me.clone();
-        // Only a path can become a project; a slug names one that is there.
-        if project.starts_with('/') {
+        // A path or the URL of a repository can become a project; a slug names one that is there.
+        if project.starts_with('/') || project.contains("://") {
             self.post_office.ask(EnsureProject { human_key: project.clone() }).await?;
         }
         let said = |text: String| Some(text).filter(|text| !text.is_empty());
@@ -61,16 +66,26 @@ impl Inquiry<'_> {
         Ok(Kept { agent: registered.agent.name, token: Some(registered.registration_token), project })
     }
 
-    /// Unread mail that was never returned before, oldest first. Nothing is taken after `not_after`, however long the office
-    /// is held up: nobody would tell it.
-    pub async fn new_mail(&self, not_after: Timestamp) -> Result<Vec<NewMail>, Refused> {
-        let request = WaitForMail {
-            timeout_seconds: Some(0),
-            limit: Some(MOST_NEW),
-            not_after: Some(rfc3339(not_after)),
-            ..WaitForMail::default()
+    /// The oldest unread mail that was never returned before, at most so much, and how much more waits. Nothing is taken after
+    /// `not_after`, however long the office is held up: nobody would tell it.
+    pub async fn take_mail(
+        &self,
+        most: usize,
+        not_after: Timestamp,
+    ) -> Result<(Vec<NewMail>, usize, TakenIds), Refused> {
+        let request = TakeMail { actor: self.actor(), limit: Some(most as u32), not_after: Some(rfc3339(not_after)) };
+        let Some(TakenMailAnswer { messages, shown_ts, more }) = self.ask(request).await? else {
+            return Ok((Vec::new(), 0, TakenIds::default()));
         };
-        Ok(self.ask(request.by(self.actor())).await?.into_iter().flatten().map(NewMail::from).collect())
+        let ids = messages.iter().map(|message| message.id).collect();
+        let taken = TakenIds { ids, shown_ts: shown_ts.map(|time| time.to_string()).unwrap_or_default() };
+        Ok((messages.into_iter().map(NewMail::from).collect(), more, taken))
+    }
+
+    /// Gives back mail that was taken and not told.
+    pub async fn give_back(&self, taken: &TakenIds) -> Result<(), Refused> {
+        let TakenIds { ids, shown_ts } = taken.clone();
+        self.ask(GiveBackMail { actor: self.actor(), message_ids: ids, shown_ts }).await.map(drop)
     }
 
     /// Unread mail without its text, newest first.
@@ -86,29 +101,72 @@ impl Inquiry<'_> {
 
     /// What waits for the agent when its session begins.
     pub async fn parts(&self) -> Result<Vec<DigestPart>, Refused> {
-        let unread = self.unread().await?;
-        let at_least = unread.len() == MOST_UNREAD as usize;
-        let unread =
-            DigestPart { at_least, ..DigestPart::of("Unread", unread.iter().map(NewMail::headline).collect()) };
-        let mine = self.reservations().await?;
-        let held = mine.iter().map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
         Ok(vec![
-            unread,
+            self.unread_part().await?,
             self.unacknowledged().await?,
-            DigestPart::of("Your reservations", held),
-            self.help_wanted().await?,
+            self.held().await?,
+            self.requests_for_help("Open requests for help", |_| true).await?,
+            self.colleagues().await?,
         ])
+    }
+
+    /// Where the agent stands, for whoever goes on with its work: itself after its conversation was compacted, or another agent.
+    pub async fn own_parts(&self) -> Result<Vec<DigestPart>, Refused> {
+        let is_own = |from: &str| from == self.me.agent;
+        Ok(vec![
+            self.unread_part().await?,
+            self.to_acknowledge().await?,
+            self.unacknowledged().await?,
+            self.held().await?,
+            self.requests_for_help("Your open requests for help", is_own).await?,
+        ])
+    }
+
+    async fn unread_part(&self) -> Result<DigestPart, Refused> {
+        let unread = self.unread().await?;
+        let part = DigestPart::of("Unread", unread.iter().map(NewMail::headline).collect());
+        Ok(part.or_more(unread.len() == MOST_UNREAD as usize))
+    }
+
+    async fn held(&self) -> Result<DigestPart, Refused> {
+        let held = self.reservations().await?.into_iter();
+        let held = held.map(|one| format!("{} until {}", one.path_pattern, one.expires_ts)).collect();
+        Ok(DigestPart::of("Your reservations", held))
+    }
+
+    /// Mail that the agent has not acknowledged though its sender waits for that.
+    async fn to_acknowledge(&self) -> Result<DigestPart, Refused> {
+        let request = FetchInbox {
+            limit: Some(MOST_UNREAD),
+            urgent_only: Some(true),
+            include_bodies: Some(false),
+            ..FetchInbox::default()
+        };
+        let wanted = self.ask(request.by(self.actor())).await?.unwrap_or_default();
+        let at_least = wanted.len() == MOST_UNREAD as usize;
+        let due =
+            wanted.into_iter().filter(|message| message.ack_ts.is_none()).map(|one| NewMail::from(one).headline());
+        Ok(DigestPart::of("You have to acknowledge", due.collect()).or_more(at_least))
+    }
+
+    /// Who else is here. An older server does not know that question.
+    async fn colleagues(&self) -> Result<DigestPart, Refused> {
+        let Kept { agent, project, .. } = self.me.clone();
+        let request = Whois { project_key: project, sender_name: Some(agent), ..Whois::default() };
+        let found = match self.ask(request).await {
+            Err(refused) if ["SERVER_OUTDATED", "INVALID_ARGUMENT"].contains(&refused.code.as_str()) => None,
+            found => found?,
+        };
+        let colleagues = found.and_then(|found| found.colleagues).unwrap_or_default();
+        let lines = colleagues.iter().map(colleague).collect();
+        Ok(DigestPart::showing(digest::COLLEAGUES, digest::MOST_COLLEAGUES, lines))
     }
 
     /// The agent's own reservations.
     async fn reservations(&self) -> Result<Vec<ReservationAnswer>, Refused> {
-        let project_key = self.me.project.clone();
-        let request = ListReservations { project_key, after: None, limit: Some(pages::MOST_AT_ONCE) };
-        let turn = |request: &mut ListReservations, next| request.after = Some(next);
-        let (mut page, _) =
-            pages::all(self.post_office, request, turn, |page| (&mut page.reservations, page.next)).await?;
-        page.reservations.retain(|one| one.agent == self.me.agent);
-        Ok(page.reservations)
+        let mut held = reservations::all(self.post_office, &self.me.project).await?;
+        held.retain(|one| one.agent == self.me.agent);
+        Ok(held)
     }
 
     /// The folder of the project; none if there is no such project.
@@ -125,7 +183,7 @@ impl Inquiry<'_> {
     pub async fn conflicts(&self, files: &[Vec<String>]) -> Result<Vec<ConflictAnswer>, Refused> {
         let Kept { agent, project, .. } = self.me;
         let mut held = conflicts::find(self.post_office, project, Some(agent), &files.concat()).await?;
-        held.retain(|one| !naming::is_of_family(&one.holder, agent));
+        held.retain(|one| !is_of_family(&one.holder, agent));
         Ok(of_files(&held, files))
     }
 
@@ -139,10 +197,15 @@ impl Inquiry<'_> {
             is_waiting.then(|| format!("#{} to {}: {}", message.id, silent.join(", "), message.subject))
         });
         let part = DigestPart::of("You wait for an acknowledgement of", waiting.collect());
-        Ok(DigestPart { at_least: page.next.is_some(), ..part })
+        Ok(part.or_more(page.next.is_some()))
     }
 
-    async fn help_wanted(&self) -> Result<DigestPart, Refused> {
+    /// Requests for help that nobody has answered, of those whose asker is meant.
+    async fn requests_for_help(
+        &self,
+        title: &'static str,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<DigestPart, Refused> {
         let (mut asked, mut at_least) = (Vec::new(), false);
         // Who has waited too long stands in a state of its own, and comes first.
         for state in ["overdue", "help_wanted"] {
@@ -151,16 +214,11 @@ impl Inquiry<'_> {
             let page = self.post_office.ask(request).await?;
             at_least |= page.next.is_some();
             asked.extend(page.items.into_iter().filter_map(|WorkAnswer { work_id, detail, .. }| {
-                let HelpAnswer { from, question, problem, .. } = detail.help?;
+                let HelpAnswer { from, question, problem, .. } = detail.help.filter(|help| is_meant(&help.from))?;
                 Some(format!("{work_id} {from}: {}", if question.is_empty() { problem } else { question }))
             }));
         }
-        Ok(DigestPart { at_least, ..DigestPart::of("Open requests for help", asked) })
-    }
-
-    /// Says that the agent's last session ended.
-    pub async fn end_session(&self) -> Result<(), Refused> {
-        self.ask(EndSession::default().by(self.actor())).await.map(drop)
+        Ok(DigestPart::of(title, asked).or_more(at_least))
     }
 
     fn actor(&self) -> Actor {
@@ -168,7 +226,7 @@ impl Inquiry<'_> {
         Actor { project_key: project, agent_name: agent, registration_token: token }
     }
 
-    /// Asks a verb. Whoever is not registered has no mail, and cannot leave: that is no answer at all.
+    /// Asks a verb. Whoever is not registered has no mail: that is no answer at all.
     async fn ask<V: Ask>(&self, verb: V) -> Result<Option<V::Answer>, Refused> {
         match self.post_office.ask(verb).await {
             Ok(answer) => Ok(Some(answer)),
@@ -176,6 +234,14 @@ impl Inquiry<'_> {
             Err(refused) => Err(refused),
         }
     }
+}
+
+/// Such as `BlueLake (claude-code, awake): the parser`.
+fn colleague(one: &ColleagueAnswer) -> String {
+    let ColleagueAnswer { name, program, task, standing, .. } = one;
+    let program = if program.is_empty() { String::new() } else { format!("{program}, ") };
+    let task = if task.is_empty() { String::new() } else { format!(": {task}") };
+    format!("{name} ({program}{standing}){task}")
 }
 
 /// Of each file the conflict that ends last, whichever of its names it is on, told by its first name.

@@ -7,16 +7,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use relay::sessions::{Ancestor, SessionRecord};
+use relay::sessions::{Ancestor, Process, SessionRecord};
 
 use super::input::Input;
 use super::session::Session;
+use crate::family;
 use crate::post_office::Tree;
 
-/// The longest kind of a sub-agent in its name, in characters.
-const LONGEST_KIND: usize = 24;
 /// What a client says of a session that goes on in another conversation.
 pub const CLEARED: &str = "clear";
+/// How a session begins that was there before.
+const RESUMED: &str = "resume";
 
 /// How sessions come by their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -30,20 +31,9 @@ pub enum Names {
     Fixed,
 }
 
-/// The name that an agent below the main one has: that of the main one, its kind, and a part of its id.
+/// The name that an agent below the main one has.
 pub fn name_below(agent: &str, input: &Input) -> String {
-    let word = |text: &str, most: usize| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).take(most).collect()
-    };
-    let kind = Some(word(&input.agent_type, LONGEST_KIND)).filter(|kind| !kind.is_empty());
-    let hash = blake3::hash(input.agent_id.as_bytes()).to_hex();
-    format!("{agent}/{}-{}", kind.as_deref().unwrap_or("agent"), &hash[..4])
-}
-
-/// Whether two names are those of a main agent and one below it, or of two below one: they work for one.
-pub fn is_of_family(name: &str, other: &str) -> bool {
-    let main = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
-    (name.contains('/') || other.contains('/')) && main(name) == main(other)
+    family::name_below(agent, &input.agent_type, &input.agent_id)
 }
 
 /// The place that a session which begins in a folder is found again by.
@@ -52,29 +42,40 @@ pub fn place_of(cwd: &Path) -> PathBuf {
     Tree::around(&cwd).map_or(cwd, |tree| tree.top)
 }
 
-/// The session that this one goes on with: in its place from now on, and to be forgotten itself.
+/// The process of the client that runs a hook, which stands below these.
+pub fn client_process(above: &[Ancestor]) -> Option<Process> {
+    above.iter().find(|ancestor| !ancestor.is_shell()).map(|ancestor| ancestor.process)
+}
+
+/// The session that this one goes on with: in its place from now on, and to be forgotten itself. It has its name in the same project
+/// of the same office.
 pub fn earlier(
     session: &Session,
     input: &Input,
     names: Names,
-    project: &str,
+    (project, office): (&str, Option<&str>),
     above: &[Ancestor],
 ) -> Option<SessionRecord> {
     let mut records = session.all().all();
+    records
+        .retain(|record| !record.agent.is_empty() && record.project == project && record.office.as_deref() == office);
+    let open: Vec<SessionRecord> = records.iter().filter(|record| record.is_open()).cloned().collect();
     records.retain(|record| record.client == session.client().name && !session.is(record));
-    records.retain(|record| !record.agent.is_empty() && record.project == project);
-    if input.source == CLEARED {
+    // The first prompt after a start that failed does not say how the session began.
+    let may_go_on = input.source == CLEARED || input.source.is_empty() && !session.client().shares_process;
+    if may_go_on {
         let cleared = cleared(&records, session, input, above);
         if cleared.is_some() {
             return cleared.cloned();
         }
     }
-    if names != Names::PerWorktree {
+    // A conversation that goes on knows itself by its own name; that of another, which may be resumed too, would mislead it.
+    if names != Names::PerWorktree || input.source == RESUMED {
         return None;
     }
     let place = place_of(&input.cwd);
     let is_free = |record: &&SessionRecord| {
-        let is_held = || records.iter().any(|other| other.is_of_same_agent(record) && other.is_open());
+        let is_held = || open.iter().any(|other| other.is_of_same_agent(record));
         record.is_generated && record.place == place && !record.is_open() && !is_held()
     };
     records.iter().filter(is_free).min_by_key(|record| record.named_at).cloned()
@@ -88,7 +89,7 @@ fn cleared<'r>(
     input: &Input,
     above: &[Ancestor],
 ) -> Option<&'r SessionRecord> {
-    let process = above.iter().find(|ancestor| !ancestor.is_shell())?.process;
+    let process = client_process(above)?;
     let mut here = records.iter().filter(|record| !record.has_ended && record.process == Some(process));
     if !session.client().shares_process {
         return here.next();
@@ -113,7 +114,7 @@ pub fn believes(session: &Session, name: &str, above: &[Ancestor]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use relay::sessions::{Process, ancestors};
+    use relay::sessions::ancestors;
 
     use super::*;
     use crate::clients::{CLAUDE, CODEX, Client};
@@ -149,7 +150,7 @@ mod tests {
 
         fn earlier(&self, client: &'static Client, source: &str, names: Names) -> Option<String> {
             let input = Input { cwd: "/nowhere".into(), source: source.to_owned(), ..Input::default() };
-            earlier(&self.session(client, "new"), &input, names, "/p", &self.above).map(|record| record.agent)
+            earlier(&self.session(client, "new"), &input, names, ("/p", None), &self.above).map(|record| record.agent)
         }
     }
 
@@ -169,8 +170,15 @@ mod tests {
         machine.keep(&CODEX, "6", named("Another client", 3));
         assert_eq!(machine.earlier(&CLAUDE, "startup", Names::PerWorktree).as_deref(), Some("Old"));
         assert_eq!(machine.earlier(&CLAUDE, "startup", Names::PerSession), None);
+        assert_eq!(machine.earlier(&CLAUDE, "resume", Names::PerWorktree), None, "it would be told that it is another");
         machine.keep(&CLAUDE, "3", SessionRecord { process: machine.running(), has_ended: true, ..named("Busy", 1) });
         assert_eq!(machine.earlier(&CLAUDE, "startup", Names::PerWorktree).as_deref(), Some("Busy"));
+        machine.keep(&CODEX, "7", SessionRecord { process: machine.running(), ..named("Busy", 1) });
+        assert_eq!(
+            machine.earlier(&CLAUDE, "startup", Names::PerWorktree).as_deref(),
+            Some("Old"),
+            "another client has it"
+        );
     }
 
     #[test]

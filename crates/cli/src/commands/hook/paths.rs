@@ -5,15 +5,13 @@
 //! project is nobody's business here.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use crate::commands::guard::in_project;
-use crate::post_office::Tree;
+use crate::post_office::{Tree, real};
 
-/// The longest path that a system takes, and how many links it follows.
+/// The longest path that a system takes.
 const LONGEST: usize = 4096;
-const MOST_LINKS: usize = 40;
 
 /// The names that `path`, as a tool at `cwd` says it, has from `root`; none if it is not below it.
 pub fn within(root: &Path, cwd: &Path, path: &str) -> Vec<String> {
@@ -34,26 +32,6 @@ fn written(path: &Path) -> PathBuf {
     let (before, after) = parts.split_at(ups);
     let mut whole = if before.is_empty() { PathBuf::new() } else { real(&before.iter().collect::<PathBuf>()) };
     whole.extend(after);
-    whole
-}
-
-/// Where symbolic links lead, whether or not anything is there: a write through a link to nothing makes its target.
-pub fn real(path: &Path) -> PathBuf {
-    let parts =
-        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<OsString>>();
-    let (mut whole, mut left, mut links) = (PathBuf::new(), parts(path), 0);
-    while let Some(part) = left.pop() {
-        if part == ".." {
-            whole.pop();
-            continue;
-        }
-        whole.push(part);
-        if let Some(target) = whole.read_link().ok().filter(|_| links < MOST_LINKS) {
-            links += 1;
-            whole.pop();
-            left.extend(parts(&target));
-        }
-    }
     whole
 }
 

@@ -1,12 +1,8 @@
-//! What is remembered of a session between its events, each of which is a process of its own: who its agent is, and, for mail
-//! that another provider keeps, which messages were told.
+//! What is remembered of a session between its events, each of which is a process of its own: who its agent is.
 //!
-//! All of it may be lost: then a name is generated again, or a message told twice. Which name a session gets that begins
-//! is for `naming`.
+//! All of it may be lost: then a name is generated again. Which name a session gets that begins is for `naming`, what its
+//! agent was told for `memory`, and where it stood before it was compacted for `checkpoint`.
 
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -14,9 +10,7 @@ use relay::sessions::{SessionRecord, Sessions};
 
 use crate::clients::Client;
 use crate::identity::Acting;
-
-/// How many messages are remembered as told. Whoever asks about more at once is told some of them again.
-pub const MOST_TOLD: usize = 1_000;
+use crate::mailbox::Caller;
 
 /// Who an agent is in its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,58 +77,47 @@ impl Session {
         self.sessions.keep(&record).with_context(doing)
     }
 
-    /// Of `ids`, those that were never asked about before. They count as told from now on, for other processes too.
-    pub fn untold(&self, ids: &[String]) -> anyhow::Result<Vec<String>> {
-        let doing = || format!("cannot note what was told in '{}'", self.sessions.folder().display());
-        let mut file = self.locked(".told").with_context(doing)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).with_context(doing)?;
-        let mut told: Vec<&str> = text.lines().collect();
-        let known: HashSet<&str> = told.iter().copied().collect();
-        let fresh: Vec<String> = ids.iter().filter(|id| !known.contains(id.as_str())).cloned().collect();
-        if fresh.is_empty() {
-            return Ok(fresh);
+    /// Changes what is remembered of it, if anything is.
+    pub fn change(&self, change: impl FnOnce(&mut SessionRecord)) -> anyhow::Result<()> {
+        if self.id.is_empty() {
+            return Ok(());
         }
-        told.extend(fresh.iter().map(String::as_str));
-        let newest = &told[told.len().saturating_sub(MOST_TOLD)..];
-        file.set_len(0).and_then(|()| file.rewind()).with_context(doing)?;
-        file.write_all(newest.join("\n").as_bytes()).with_context(doing)?;
-        Ok(fresh)
+        let doing = || format!("cannot keep the session in '{}'", self.sessions.folder().display());
+        self.sessions.change(self.client.name, &self.id, change).map(drop).with_context(doing)
     }
 
-    /// A file of the session that nobody else has now.
-    fn locked(&self, end: &str) -> std::io::Result<File> {
+    /// What a file of the session is called whose name has this end.
+    pub fn file_name(&self, end: &str) -> String {
         let hash = blake3::hash(self.id.as_bytes()).to_hex();
-        self.sessions.locked(&format!("{}-{}{end}", self.client.name, &hash[..32]))
+        format!("{}-{}{end}", self.client.name, &hash[..32])
     }
+}
+
+/// Who the agent is, if a flag or the environment says so. A variable is asked about first: `believes` says whether the name in it can
+/// be this agent's.
+pub fn said(acting: &Acting, believes: impl FnOnce(&str) -> bool) -> Option<Caller> {
+    acting.said().filter(|said| !said.is_variable || believes(&said.who.name)).map(|said| said.who)
 }
 
 /// Who the agent of a session is, whose client is at `cwd`, as far as can be said without asking anybody. The name is empty if
 /// nobody knows one.
 ///
-/// What was said comes first: by a flag or the environment. The `agent` of the settings is whoever sits at the terminal, and
+/// What was said comes first. The `agent` of the settings is whoever sits at the terminal, and
 /// not each agent that works there. A session that began with us goes on as it began, also when its agent has gone to another
-/// folder, because its mail is where its name is known. A variable is asked about first: `believes` says whether the name in it
-/// can be this agent's.
-pub fn me(
-    acting: &Acting,
-    kept: Option<Kept>,
-    cwd: &Path,
-    believes: impl FnOnce(&str) -> bool,
-) -> anyhow::Result<Kept> {
+/// folder, because its mail is where its name is known.
+pub fn me(acting: &Acting, said: Option<Caller>, kept: Option<Kept>, cwd: &Path) -> anyhow::Result<Kept> {
     let here = if cwd.is_absolute() { cwd.to_owned() } else { std::env::current_dir()?.join(cwd) };
     // Joining nothing leaves a slash at the end, which would make another project.
     let here: PathBuf = here.components().collect();
     // A shell that goes through a link is told where it really is; so are we.
     let here = here.canonicalize().unwrap_or(here);
     let project = if acting.project.is_given() { Some(acting.project.key_at(&here)?) } else { None };
-    let said = acting.said().filter(|said| !said.is_variable || believes(&said.who.name));
-    let who = said.map(|said| said.who);
     let is_mine = |kept: &Kept| {
-        who.as_ref().is_none_or(|who| who.name == kept.agent) && project.as_ref().is_none_or(|key| *key == kept.project)
+        said.as_ref().is_none_or(|who| who.name == kept.agent)
+            && project.as_ref().is_none_or(|key| *key == kept.project)
     };
     let kept = kept.filter(is_mine);
-    let (agent, token) = who.map_or_else(Default::default, |who| (who.name, who.token));
+    let (agent, token) = said.map_or_else(Default::default, |who| (who.name, who.token));
     if let Some(kept) = kept {
         return Ok(Kept { token: token.or(kept.token.clone()), ..kept });
     }
@@ -151,10 +134,6 @@ mod tests {
 
     fn session(folder: &tempfile::TempDir, id: &str) -> Session {
         Session::of(&folder.path().join("sessions"), &CLAUDE, id)
-    }
-
-    fn ids(range: std::ops::Range<usize>) -> Vec<String> {
-        range.map(|id| id.to_string()).collect()
     }
 
     #[test]
@@ -176,36 +155,6 @@ mod tests {
         assert_eq!(others.iter().map(|other| other.session_id.as_str()).collect::<Vec<_>>(), ["other"]);
     }
 
-    #[test]
-    fn a_message_is_told_once_by_however_many_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let start = std::sync::Barrier::new(8);
-        let ask = || {
-            // Each starts every round at the same moment, so that without a lock they would meet.
-            let rounds = (0..100).map(|round| {
-                start.wait();
-                session(&folder, "a").untold(&ids(round..round + 1)).unwrap()
-            });
-            rounds.collect::<Vec<_>>().concat()
-        };
-        let mut told: Vec<String> = std::thread::scope(|scope| {
-            let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
-            asking.into_iter().flat_map(|one| one.join().unwrap()).collect()
-        });
-        told.sort_by_key(|id| id.parse::<usize>().unwrap());
-        assert_eq!(told, ids(0..100));
-        assert_eq!(session(&folder, "a").untold(&ids(99..101)).unwrap(), ["100"]);
-    }
-
-    #[test]
-    fn only_so_many_messages_are_remembered_and_the_newest_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let session = session(&folder, "a");
-        session.untold(&ids(0..MOST_TOLD + 1)).unwrap();
-        assert!(session.untold(&ids(1..MOST_TOLD + 1)).unwrap().is_empty());
-        assert_eq!(session.untold(&ids(0..1)).unwrap(), ["0"]);
-    }
-
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
@@ -215,7 +164,7 @@ mod tests {
     fn who(flags: &[&str], kept: Option<&Kept>) -> (String, Option<String>, String) {
         let line = Line::parse_from([&["postrider"], flags].concat());
         let Kept { agent, token, project } =
-            me(&line.acting, kept.cloned(), Path::new("/nowhere/app"), |_| true).unwrap();
+            me(&line.acting, said(&line.acting, |_| true), kept.cloned(), Path::new("/nowhere/app")).unwrap();
         (agent, token, project)
     }
 
@@ -235,10 +184,10 @@ mod tests {
     #[test]
     fn a_client_that_does_not_say_where_it_is_is_where_its_hook_is() {
         let line = Line::parse_from(["postrider", "--project", "./x"]);
-        let there = me(&line.acting, None, Path::new(""), |_| true).unwrap().project;
+        let there = me(&line.acting, None, None, Path::new("")).unwrap().project;
         assert_eq!(Path::new(&there), std::env::current_dir().unwrap().join("x"));
         let nowhere = Line::parse_from(["postrider"]);
-        let project = me(&nowhere.acting, None, Path::new("/nowhere/app/"), |_| true).unwrap().project;
+        let project = me(&nowhere.acting, None, None, Path::new("/nowhere/app/")).unwrap().project;
         assert_eq!(project, "/nowhere/app");
     }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::entries::{self, SERVER, Server};
+use super::entries::{self, Hooks, SERVER, Server};
 use super::files::{self, Change};
 use super::own_program::Program;
 use super::receipt::Receipt;
@@ -49,15 +49,15 @@ pub(crate) fn files(client: &Client, scope: Scope, folders: &Folders) -> Vec<Con
 }
 
 impl Configuration {
-    /// Puts the entries of `client` into it.
-    pub(crate) fn install(&self, client: &Client, program: &Program, home: &Path) -> anyhow::Result<Planned> {
+    /// Puts the entries of a client into it.
+    pub(crate) fn install(&self, hooks: &Hooks<'_>, program: &Program, home: &Path) -> anyhow::Result<Planned> {
         let before = files::read(&self.path)?;
         let text = before.as_deref().unwrap_or_default();
         let (kept, mut receipt) = Receipt::find(home, &self.path)?;
         // Without a receipt nothing that is there was written by us.
         let (mut own, _) = self.entries(text)?;
         own.retain(|entry| kept.as_ref().is_none_or(|kept| kept.own.contains(entry)));
-        let after = self.with_entries(text, client, program, &own)?;
+        let after = self.with_entries(text, hooks, program, &own)?;
         let (_, has_foreign_server) = self.entries(&after)?;
         let is_noted = kept.is_some() || own.is_empty();
         if before.as_deref() != Some(after.as_str()) || !is_noted {
@@ -105,9 +105,9 @@ impl Configuration {
     }
 
     /// The text with everything in it. What is in `own` was there before us, and stays.
-    fn with_entries(&self, text: &str, client: &Client, program: &Program, own: &[String]) -> anyhow::Result<String> {
+    fn with_entries(&self, text: &str, hooks: &Hooks<'_>, program: &Program, own: &[String]) -> anyhow::Result<String> {
         self.edited(text, |text, part| match part {
-            ConfigPart::Hooks => entries::install_hooks(text, client, &program.for_a_shell(), own),
+            ConfigPart::Hooks => entries::install_hooks(text, hooks, own),
             ConfigPart::Server => entries::install_server(text, &program.word),
             ConfigPart::TomlServer => toml::install(text, &program.word),
         })
@@ -186,7 +186,8 @@ mod tests {
         for (client, text) in [(&GEMINI, "\u{feff}{ \"a\": 1 }"), (&CODEX, "\u{feff}a = 1\n")] {
             let folders = Folders { project: "/p".into(), home: "/h".into(), moved: None };
             let file = files(client, Scope::Project, &folders).pop().unwrap();
-            let whole = file.with_entries(text, client, &program, &[]).unwrap();
+            let hooks = Hooks { client, program: program.for_a_shell(), options: None };
+            let whole = file.with_entries(text, &hooks, &program, &[]).unwrap();
             assert!(whole.starts_with(text.trim_end_matches([' ', '}'])) && whole.len() > text.len(), "{whole}");
             assert!(!file.entries(&whole).unwrap().1);
             assert_eq!(file.without_entries(&whole, &[]).unwrap(), text);

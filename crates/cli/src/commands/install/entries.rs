@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::ConfigFault;
 use super::json::{self, New, PathStep, quoted};
+use super::naming_options::are_options;
 use crate::clients::Client;
 
 /// The name of the MCP server.
@@ -28,6 +29,17 @@ pub(crate) enum Server {
     Foreign,
 }
 
+/// The hooks of a client, as they are to be.
+#[derive(Debug)]
+pub(crate) struct Hooks<'a> {
+    /// The client.
+    pub client: &'a Client,
+    /// How a shell calls the program.
+    pub program: String,
+    /// The words behind each hook; nothing for those that are there.
+    pub options: Option<String>,
+}
+
 /// Where a hook stands, and what it runs.
 struct HookPosition {
     event: String,
@@ -36,19 +48,24 @@ struct HookPosition {
     command: String,
 }
 
-/// The text with the hooks in it; `program` is how a shell calls it. Those of the events in `own` were there before us: none of
-/// them is taken out.
-pub(crate) fn install_hooks(text: &str, client: &Client, program: &str, own: &[String]) -> Result<String, ConfigFault> {
+/// The text with the hooks in it. Those of the events in `own` were there before us: none of them is taken out.
+pub(crate) fn install_hooks(text: &str, wanted: &Hooks<'_>, own: &[String]) -> Result<String, ConfigFault> {
+    let Hooks { client, program, options } = wanted;
     expect_objects(text, "hooks")?;
     let mut text = without_hooks(text, |place, earlier| {
         let is_late = || earlier.iter().any(|other| other.event == place.event);
         !own.contains(&place.event) && (client.event(&place.event).is_none() || is_late())
     })?;
+    // One of an event that earlier versions did not have gets the words of the others.
+    let common = our_hooks(&json::read(&text)?).first().map(|hook| options_of(&hook.command)).unwrap_or_default();
     for (_, event) in client.events {
-        let command = format!("{program} hook {} {event}", client.name);
         let value = json::read(&text)?;
         let of_event: Vec<HookPosition> = hooks(&value).filter(|hook| hook.event == *event).collect();
-        text = match of_event.iter().find(|hook| is_our_hook(&hook.command)) {
+        let ours = of_event.iter().find(|hook| is_our_hook(&hook.command));
+        let kept = || ours.map_or_else(|| common.clone(), |ours| options_of(&ours.command));
+        let options = options.clone().unwrap_or_else(kept);
+        let command = format!("{program} hook {} {event} {options}", client.name).trim_end().to_owned();
+        text = match ours {
             Some(ours) if ours.command == command => continue,
             Some(ours) => json::replace(&text, &ours.path(), &quoted(&command))?,
             None if of_event.iter().any(|hook| calls_hook(&hook.command, client.name, event)) => continue,
@@ -200,8 +217,19 @@ fn our_hooks(value: &Value) -> Vec<HookPosition> {
 fn is_our_hook(command: &str) -> bool {
     let words = shlex::split(command).unwrap_or_default();
     let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    matches!(words.as_slice(), [program, hook, client, event]
-        if is_our_program(program) && hook == "hook" && is_plain(client) && is_plain(event))
+    matches!(words.as_slice(), [program, hook, client, event, options @ ..]
+        if is_our_program(program) && hook == "hook" && is_plain(client) && is_plain(event) && are_options(options))
+}
+
+/// The words behind a hook of ours, as a shell reads them.
+pub(crate) fn options_of(command: &str) -> String {
+    let words = shlex::split(command).unwrap_or_default();
+    shlex::try_join(words.iter().skip(4).map(String::as_str)).unwrap_or_default()
+}
+
+/// The commands of our hooks in a file, in order.
+pub(crate) fn our_commands(text: &str) -> Result<Vec<String>, ConfigFault> {
+    Ok(our_hooks(&json::read(text)?).into_iter().map(|hook| hook.command).collect())
 }
 
 /// Whether a command calls the hook of an event, whatever else it does.

@@ -4,14 +4,14 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::Install;
+use super::Target;
 use super::configuration::Planned;
 use super::files::Change;
 use crate::output::{Screen, text};
 
 /// Everything there is to say.
 pub(crate) struct Report {
-    pub asked: Install,
+    pub asked: Target,
     /// What became of each file.
     pub plan: Vec<Planned>,
     /// The word for what was done.
@@ -98,7 +98,7 @@ fn fate(planned: &Planned) -> &'static str {
 }
 
 /// The diff of one file; nothing if it does not change.
-fn unified(change: &Change) -> String {
+pub(crate) fn unified(change: &Change) -> String {
     let side = |text: &Option<String>| match text {
         Some(_) => change.path.display().to_string(),
         None => "/dev/null".to_owned(),
@@ -109,7 +109,7 @@ fn unified(change: &Change) -> String {
 }
 
 /// A diff for people, in colour where there is colour.
-fn shown(diff: &str, screen: &Screen) -> String {
+pub(crate) fn shown(diff: &str, screen: &Screen) -> String {
     let lines = text::lines(&diff.replace('\t', "    "));
     let painted = lines.lines().map(|line| screen.paint(line, style_of(line)));
     painted.collect::<Vec<_>>().join("\n")

@@ -95,7 +95,7 @@ impl Check {
     pub fn remind(self, who: anyhow::Result<Caller>, acting: Acting, config: Config) -> ! {
         let within = self.within.unwrap_or(deadline::MILLISECONDS);
         let deadline = Instant::now() + Duration::from_millis(within);
-        deadline::answer(NAME, deadline, move |say| {
+        deadline::answer(NAME, deadline, move |speaker| {
             let (who, project) = (who?, acting.project.key()?);
             let operation = async {
                 let mailbox = Mailbox::open(config, project, Some(who.clone())).await?;
@@ -104,14 +104,14 @@ impl Check {
                     post_office.settle_channels().await;
                 }
                 let unread = mailbox.provider().check(&who.name).await;
-                let told = unread.map(|unread| say(Ok(self.reminder(unread))));
+                let told = unread.map(|unread| _ = speaker.say(Ok(self.reminder(unread))));
                 if let Some(post_office) = mailbox.post_office() {
                     post_office.write_out().await;
                 }
                 mailbox.close().await;
                 Ok(told.map_err(Refused::from)?)
             };
-            let ended = deadline::run(small_runtime()?, deadline, operation);
+            let ended = deadline::run(small_runtime()?, deadline, speaker, operation);
             ended.map_err(|error| match error.downcast::<Refused>() {
                 Ok(refused) => advised(refused, &who, &acting).into(),
                 Err(error) => error,

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use api::AcknowledgeMessage;
+use api::{AcknowledgeMessage, Actor, DeliveryReader, UnarchiveDelivery};
 use clap::Args;
 use mail::clock::{Clock, SystemClock};
 use mail::mailboxes::DeliveryId;
@@ -36,7 +36,7 @@ said with an acknowledgement.
 
 Examples:
   postrider mail thread 17
-  postrider mail thread bd-42";
+  postrider mail thread bd-42 --limit 10";
 
 /// Show a whole conversation, the oldest message first.
 #[derive(Args, Debug)]
@@ -44,6 +44,9 @@ Examples:
 pub struct Thread {
     /// The thread, or any message in it
     id: String,
+    /// Only the newest N messages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
 }
 
 /// Prints the messages, which are read from now on; exit code 1 if there is one that cannot be read.
@@ -75,7 +78,9 @@ impl Thread {
     /// Prints the conversation; exit code 1 if there is none.
     pub async fn run(&self, visit: &Visit<'_>) -> anyhow::Result<ExitCode> {
         let mut deliveries = Vec::new();
-        for delivery in visit.provider().thread(&self.id).await? {
+        let mut thread = visit.provider().thread(&self.id).await?;
+        let left_out = thread.len().saturating_sub(self.limit.map_or(usize::MAX, |limit| limit as usize));
+        for delivery in thread.split_off(left_out) {
             deliveries.push(seen(visit, delivery).await?);
         }
         if deliveries.is_empty() {
@@ -84,6 +89,10 @@ impl Thread {
             return Err(Refused::new("THREAD_NOT_FOUND", &message, ALL).into());
         }
         let json: Vec<Value> = deliveries.iter().map(Seen::to_value).collect();
+        if left_out > 0 && !visit.as_json {
+            let plural = if left_out == 1 { "" } else { "s" };
+            output::note(&format!("{left_out} earlier message{plural} left out; without --limit all are shown."));
+        }
         Ok(output::answer(visit.as_json, &json.into(), || {
             let now = SystemClock.now();
             deliveries.iter().map(|delivery| delivery.in_thread(now)).collect::<Vec<_>>().join("\n\n")
@@ -126,12 +135,19 @@ async fn show(
 
 /// What stands below the help of `archive`.
 pub const ARCHIVE_EXAMPLES: &str = "\
-What was put away is hidden from the lists and the counts, and still shown by 'peek' and 'thread'. To put it away again is
+Archived messages are hidden from the lists and the counts, and still shown by 'peek' and 'thread'. Archiving one again is
 no failure.
 
 Examples:
   postrider mail archive 17 18.2 21
   postrider mail archive --from GreenDog --subject-prefix 'CI: ' --dry-run";
+
+/// What stands below the help of `unarchive`.
+pub const UNARCHIVE_EXAMPLE: &str = "\
+A message that is brought back is in the lists as it was, read or unread. 'peek' and 'thread' show it meanwhile.
+
+Example:
+  postrider mail unarchive 17 18.2";
 
 const ACK_EXAMPLES: &str = "\
 The sender sees who acknowledged what, and the note.
@@ -169,6 +185,19 @@ impl Ack {
         let request = AcknowledgeMessage { message_id, ack_body, ..AcknowledgeMessage::default() };
         office.ask(request.by(visit.actor())).await.map(drop)
     }
+}
+
+/// Brings messages back; exit code 1 if one was refused.
+pub async fn unarchive(visit: &Visit<'_>, ids: &[String]) -> anyhow::Result<ExitCode> {
+    let office = visit.mailbox.office("unarchive")?;
+    let Actor { project_key, agent_name, registration_token } = visit.actor();
+    let reader = DeliveryReader { project_key, agent_name: Some(agent_name), any_name: false, registration_token };
+    let mut tally = Tally::new(visit, "in the mailbox");
+    for id in ids {
+        let request = UnarchiveDelivery { reader: reader.clone(), id: id.clone() };
+        tally.add(id, office.ask(request).await.map(|_| false))?;
+    }
+    Ok(tally.told())
 }
 
 /// Does something with each of the messages, of which `done_word` tells a person; exit code 1 if one was refused.
@@ -227,7 +256,7 @@ impl<'a> Tally<'a> {
         };
         match refused.code.as_str() {
             "ALREADY_ARCHIVED" => {
-                self.note(&format!("Message {id} was put away before."));
+                self.note(&format!("Message {id} was archived before."));
                 self.already.push(id.to_owned());
             }
             code if self.is_untouched() && !is_about_the_id(code) => return Err(refused),

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::super::in_name::InName;
 use super::delivery::Seen;
 use super::lists::{recipient_to_value, state};
+use super::recipients::Recipients;
 use super::sending::Afterwards;
 use super::{Visit, lists};
 use crate::output::{self, text};
@@ -51,11 +52,16 @@ pub struct Sent {
     problems: Vec<ProblemAnswer>,
     /// What became of the files that it asks for.
     reservation: Option<FilesAnswer>,
+    /// What is known of those who got it.
+    recipients: Recipients,
 }
 
 impl From<SentAnswer> for Sent {
-    fn from(SentAnswer { message, warnings, reservation, .. }: SentAnswer) -> Self {
+    fn from(sent: SentAnswer) -> Self {
+        let recipients = Recipients::from(&sent);
+        let SentAnswer { message, warnings, reservation, .. } = sent;
         Self {
+            recipients,
             ids: vec![message.id.to_string()],
             to: message.to.into_iter().chain(message.cc).collect(),
             threads: vec![message.thread_id],
@@ -87,6 +93,7 @@ impl Sent {
             warnings: Vec::new(),
             problems: Vec::new(),
             reservation: None,
+            recipients: Recipients::default(),
         }
     }
 
@@ -95,8 +102,16 @@ impl Sent {
         Self { is_new: false, ..self }
     }
 
+    /// Tells what was sent.
+    pub fn answer(&self, as_json: bool) -> ExitCode {
+        if !as_json {
+            warn(&self.warnings, &self.problems);
+        }
+        output::answer(as_json, &self.to_value(), || self.receipt())
+    }
+
     /// Tells what was sent, and the answer if that is waited for.
-    pub async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
+    pub(super) async fn told(self, visit: &Visit<'_>, afterwards: &Afterwards) -> anyhow::Result<ExitCode> {
         if !visit.as_json {
             warn(&self.warnings, &self.problems);
         }
@@ -171,6 +186,9 @@ impl Sent {
         if let Some(reservation) = &self.reservation {
             value["reservation"] = json!(reservation);
         }
+        if let Value::Object(value) = &mut value {
+            value.extend(self.recipients.members());
+        }
         value
     }
 
@@ -190,11 +208,9 @@ impl Sent {
         if self.wants_ack {
             receipt.push_str(" It asks for an acknowledgement.");
         }
-        let receipt = text::unbroken(&receipt);
-        match &self.reservation {
-            Some(reservation) => format!("{receipt}\n{}", text::unbroken(&reservation.message)),
-            None => receipt,
-        }
+        let reservation = self.reservation.iter().map(|reservation| text::unbroken(&reservation.message));
+        let receipt = std::iter::once(text::unbroken(&receipt)).chain(reservation);
+        receipt.chain(self.recipients.lines(SystemClock.now())).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -6,7 +6,7 @@
 //! is remembered by its number and never told again. Deliberately absent: marking mail as shown or read, and any way into the
 //! mail that other clients do not have.
 
-mod acquaintance;
+pub mod acquaintance;
 mod telling;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

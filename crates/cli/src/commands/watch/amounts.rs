@@ -27,11 +27,11 @@ impl Since {
     }
 }
 
-/// Reads a duration, such as `500ms`, `2s`, `10m` or `1h`.
+/// Reads a duration, such as `500ms`, `2s`, `10m`, `1h` or `7d`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let milliseconds = amount(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]);
+    let milliseconds = amount(text, &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]);
     let length = milliseconds.map(Duration::from_millis).filter(|length| !length.is_zero());
-    length.ok_or_else(|| format!("'{text}' is no time; write one such as 500ms, 2s, 10m or 1h"))
+    length.ok_or_else(|| format!("'{text}' is no time; write one such as 500ms, 2s, 10m, 1h or 7d"))
 }
 
 /// Reads a size in bytes, such as `4096`, `256K` or `1M`.
@@ -56,6 +56,7 @@ mod tests {
     fn times_and_sizes_are_read_with_their_units() {
         let millis = |text: &str| duration(text).unwrap().as_millis();
         assert_eq!([millis("500ms"), millis("2s"), millis("10m"), millis("1h")], [500, 2_000, 600_000, 3_600_000]);
+        assert_eq!(millis("7d"), 7 * 24 * 3_600_000);
         assert_eq!([size("4096"), size("256K"), size("64M")], [Ok(4096), Ok(256 << 10), Ok(64 << 20)]);
         for wrong in ["", "s", "2", "0s", "-1s", "1.5s", "2 s", "10min", "99999999999999999999s"] {
             assert!(duration(wrong).unwrap_err().contains(&format!("'{wrong}'")));

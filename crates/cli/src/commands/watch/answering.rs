@@ -220,6 +220,6 @@ impl Watching<'_> {
 }
 
 /// The channel that a message was posted in.
-fn channel_of(said: &Heard) -> Option<&str> {
+pub(super) fn channel_of(said: &Heard) -> Option<&str> {
     said.to.iter().find_map(|name| name.strip_prefix('#'))
 }

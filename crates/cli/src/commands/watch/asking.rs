@@ -5,18 +5,20 @@ use std::cell::Cell;
 
 use api::answers::{MessageAnswer, PostAnswer, Word};
 use api::{
-    Ask, FinishRun, HoldWatch, Leave, ListRuns, ReadChannel, ReadMessage, ReadOutbox, ReadThread, RunAnswer,
-    SetPresence, TakeMessage, TakenAnswer, WaitForMail,
+    Ask, FetchInbox, FinishRun, HoldWatch, Leave, ListRuns, ReadChannel, ReadMessage, ReadOutbox, ReadThread,
+    RunAnswer, SetPresence, TakeMessage, TakenAnswer, WaitForMail,
 };
 use mail::agents::EVERYONE;
 use mail::channels::WATCHER;
 use mail::messages::Vouched;
 use mail::presence::AWAKE;
+use mail::roles::is_role_address;
 use mail::watches::{RunOutcome, RunState};
 use relay::watch::Heard;
 use serde_json::{Value, json};
 
 use super::super::in_name::InName;
+use super::answering::channel_of;
 use super::watching::Watching;
 use crate::post_office::{Refused, resource};
 
@@ -163,10 +165,33 @@ impl<'a> Watching<'a> {
         if source.is_mailbox() {
             let after_id = Some(source.position);
             let wait = WaitForMail { timeout_seconds: Some(0), after_id, ..WaitForMail::default() };
-            return Ok(self.ask(wait.by(self.plan.actor.clone())).await?.into_iter().map(message_said).collect());
+            let received = self.ask(wait.by(self.plan.actor.clone())).await?;
+            return Ok(received.into_iter().map(|message| self.received(message)).collect());
         }
         let since = Some(source.position.to_string());
         self.posts(source, ReadChannel { since, limit: Some(PAGE), ..ReadChannel::default() }).await
+    }
+
+    /// Mail to a role that came into the mailbox behind the position, because the agent took the role after it was sent; oldest first.
+    pub(super) async fn handed_over(&self, source: &WatchSource) -> Result<Vec<Heard>, Refused> {
+        if !source.is_mailbox() {
+            return Ok(Vec::new());
+        }
+        let unread = FetchInbox { limit: Some(PAGE), unread_only: Some(true), ..FetchInbox::default() };
+        let mut unread = self.ask(unread.by(self.plan.actor.clone())).await?;
+        unread.retain(|one| one.id <= source.position && one.to.iter().any(|name| is_role_address(name)));
+        Ok(unread.into_iter().rev().map(|message| self.received(message)).collect())
+    }
+
+    /// A message in the mailbox. It may be addressed to the agent by the name of a role that it holds, or by one that it had: only a copy
+    /// is not for it.
+    fn received(&self, message: MessageAnswer) -> Heard {
+        let is_copy = message.role.is_some();
+        let mut said = message_said(message);
+        if !is_copy && channel_of(&said).is_none() && !said.to.iter().any(|name| name == self.agent()) {
+            said.to.push(self.agent().to_owned());
+        }
+        said
     }
 
     /// One message that was met here before.

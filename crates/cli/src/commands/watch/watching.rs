@@ -57,6 +57,8 @@ pub(super) struct Watching<'a> {
     pub(super) holder: String,
     /// Where it looks.
     pub(super) sources: Vec<WatchSource>,
+    /// What was met in the mailbox, so that what is handed over behind the position is told from it.
+    met: HashSet<i64>,
     next_beat: Instant,
 }
 
@@ -72,6 +74,7 @@ impl<'a> Watching<'a> {
             has_failed: false,
             holder: holder::name(),
             sources: Vec::new(),
+            met: HashSet::new(),
             next_beat: Instant::now() + BEAT,
         }
     }
@@ -225,12 +228,20 @@ impl<'a> Watching<'a> {
                 }
             }
         }
+        for said in self.handed_over(&source).await? {
+            if self.met.insert(said.id) {
+                self.meet(&source, &said).await?;
+            }
+        }
         loop {
             let messages = self.next(&source).await?;
             if messages.is_empty() {
                 return Ok(());
             }
             for said in &messages {
+                if source.is_mailbox() {
+                    self.met.insert(said.id);
+                }
                 self.meet(&source, said).await?;
                 source.position = said.id;
             }

@@ -66,7 +66,7 @@ impl Office {
         check_text("document", arrival.document, longest)?;
         let channel = ChannelName::parse(arrival.channel)?;
         let arrival = Arrival { channel: channel.as_str(), ..arrival };
-        let project = self.project_or_new(arrival.project_key).await?;
+        let project = self.project_or_new(arrival.project_key).await?.project;
         let mark = OfficeMark::of(arrival.said);
         if let Some(own) = self.own_post(&project, &channel, mark.as_ref()).await? {
             if arrival.door == FOLDER {
@@ -134,9 +134,9 @@ impl Office {
         };
         let answered = answered.as_ref().map(|answered| &answered.message);
         self.check(&draft, Some(&new))?;
-        let reading = self.read_draft(&draft, answered)?;
+        let reading = self.read_draft(&draft, answered).await?;
         for name in draft.to.iter().chain(&draft.cc).chain([&said.from]) {
-            self.ensure_mailbox(project_key, name).await?;
+            self.ensure_mailbox_in(project, name).await?;
         }
         self.accept(draft, reading, answered, Some(new)).await
     }
@@ -144,7 +144,7 @@ impl Office {
     /// Whom something is addressed to, and who has a copy. Its author has none.
     async fn recipients(&self, said: &ChannelMessage, project: &Project) -> Result<(Vec<String>, Vec<String>), Error> {
         AgentName::parse(&said.from)?;
-        let is_known = !self.store.agents_named(project.id, &[&said.to]).await?.is_empty();
+        let is_known = self.agent_named(project.id, &said.to).await?.is_some();
         // Foreign agents write '@codex' and 'codex, gemini' there.
         let written = if is_known { vec![said.to.as_str()] } else { said.to.split(',').map(called).collect() };
         let written = written.into_iter().filter(|name| !name.is_empty() && !is_everyone(name));

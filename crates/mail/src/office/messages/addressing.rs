@@ -1,63 +1,132 @@
-//! Addressing: who the names in a draft are.
+//! Addressing: who the names in a draft are, and in which project its message is kept.
+//!
+//! A message belongs to one project: that of its recipients. Who writes to another project is called `name@slug` there, which is an
+//! address that leads back.
 
+use std::collections::HashSet;
+
+use super::resolving::{Meant, Resolved};
 use super::send::Draft;
 use crate::agents::{Agent, EVERYONE};
 use crate::channels;
 use crate::error::Error;
 use crate::ids::AgentId;
 use crate::messages::{Role, Vouched};
-use crate::office::people::check_not_retired;
 use crate::office::{Known, Office};
 use crate::projects::Project;
 use crate::responses::{OFFICE_AGENT, is_office_name};
+use crate::roles::{ROLE, RoleName};
 
 /// How many agents `all` may reach.
 const MOST_EVERYONE: usize = 100_000;
 
-impl Office {
-    /// Finds everybody that the draft names. Who is named twice gets one delivery, under the most open role.
-    pub(super) async fn address(
-        &self,
-        draft: &Draft<'_>,
-    ) -> Result<(Project, Known, Vec<(AgentId, String, Role)>, Vouched), Error> {
-        let project = self.project(draft.project_key).await?;
-        let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
-        let sender = self.agents_called(&project, &[draft.from.name]).await?.remove(0);
-        if !channels::is_outside(draft.door) && is_office_name(&sender.name) {
-            return Err(Error::NameTaken(sender.name));
-        }
-        // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
-        let vouched =
-            if channels::is_outside(draft.door) { Vouched::Claimed } else { self.prove(&sender, draft.from).await? };
-        let named = roles.iter().flat_map(|(_, named)| named.iter()).map(String::as_str);
-        let names: Vec<&str> = named.filter(|name| *name != EVERYONE).collect();
-        let found = self.agents_called(&project, &names).await.map_err(Error::of_another)?;
-        // What comes from outside has been said already, and is kept for whoever it was said to.
-        if !channels::is_outside(draft.door) {
-            check_not_retired(&found)?;
-        }
-        let mut found = found.into_iter();
-        let mut recipients: Vec<(AgentId, String, Role)> = Vec::new();
-        let mut taken = std::collections::HashSet::new();
-        for (role, named) in roles {
-            for name in named {
-                let agents = if name == EVERYONE {
-                    let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
-                    let is_other =
-                        |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none() && !is_office(agent);
-                    everyone.into_iter().filter(is_other).map(Known::from).collect()
-                } else {
-                    found.next().into_iter().collect::<Vec<_>>()
-                };
-                let new = agents.into_iter().filter(|agent| taken.insert(agent.id));
-                recipients.extend(new.map(|agent| (agent.id, agent.name, role)));
-            }
-        }
-        Ok((project, sender, recipients, vouched))
+/// Everybody whom a draft names, found.
+pub(super) struct Addressed {
+    /// The project of the sender.
+    pub(super) home: Project,
+    /// The project of the recipients, where the message is kept.
+    pub(super) project: Project,
+    pub(super) sender: Known,
+    pub(super) vouched: Vouched,
+    /// Each once, under the most open role.
+    pub(super) recipients: Vec<(AgentId, String, Role)>,
+    /// What the addresses among the names stood for.
+    pub(super) resolved: Vec<Resolved>,
+    /// The roles that nobody holds: it waits for whoever takes them.
+    pub(super) waiting: Vec<RoleName>,
+}
+
+impl Addressed {
+    /// What the sender is called where the message is kept, if that is not its own project.
+    pub(super) fn name_there(&self) -> Option<String> {
+        (self.home.id != self.project.id).then(|| name_across(&self.sender.name, &self.home))
+    }
+
+    fn add(&mut self, meant: Meant, role: Role, taken: &mut HashSet<AgentId>) {
+        let new = meant.agents.into_iter().filter(|(agent, _)| taken.insert(agent.id));
+        self.recipients.extend(new.map(|(agent, shown)| (agent.id, shown, role)));
+        self.resolved.extend(meant.resolved.filter(|resolved| !self.resolved.contains(resolved)));
+        self.waiting.extend(meant.waits_for.filter(|role| !self.waiting.contains(role)));
     }
 }
 
-/// Nobody reads the mail of the office's own agent.
-fn is_office(agent: &Agent) -> bool {
-    agent.name == OFFICE_AGENT
+/// What an agent is called in another project.
+pub(in crate::office) fn name_across(name: &str, home: &Project) -> String {
+    format!("{name}@{}", home.slug)
+}
+
+impl Office {
+    /// Finds everybody that the draft names. Who is named twice gets one delivery, under the most open role.
+    pub(super) async fn address(&self, draft: &Draft<'_>) -> Result<Addressed, Error> {
+        let home = self.project(draft.project_key).await?;
+        let sender = self.sender(&home, draft.from.name).await?;
+        let is_outside = channels::is_outside(draft.door);
+        if !is_outside && (is_office_name(&sender.name) || sender.program == ROLE) {
+            return Err(Error::NameTaken(sender.name));
+        }
+        // Nobody proves a name to a folder; what comes from there is claimed, wherever names have to be proved.
+        let vouched = if is_outside { Vouched::Claimed } else { self.prove(&sender, draft.from).await? };
+        let roles = [(Role::To, &draft.to), (Role::Cc, &draft.cc), (Role::Bcc, &draft.bcc)];
+        let named = roles.iter().flat_map(|(role, named)| named.iter().map(|name| (*role, name.as_str())));
+        let named: Vec<(Role, &str)> = named.collect();
+        let names: Vec<&str> = named.iter().map(|(_, name)| *name).filter(|name| *name != EVERYONE).collect();
+        let mut known = self.agents_if_any(&home, &names).await?.into_iter();
+        let (mut first, mut taken) = (None::<Project>, HashSet::new());
+        let (project, recipients) = (home.clone(), Vec::new());
+        let mut addressed =
+            Addressed { home, project, sender, vouched, recipients, resolved: Vec::new(), waiting: Vec::new() };
+        for (role, name) in named {
+            let (home, sender) = (&addressed.home, &addressed.sender);
+            let (project, meant) = if name == EVERYONE {
+                (home.clone(), self.everyone(home, sender).await?)
+            } else {
+                self.resolve(home, sender, name, known.next().flatten(), is_outside).await?
+            };
+            if first.get_or_insert_with(|| project.clone()).id != project.id {
+                let wanted = "recipients of one project in one message: send those of another project one of their own";
+                return Err(Error::invalid("to", name, wanted));
+            }
+            // What comes from outside has been said already, and is kept for whoever it was said to.
+            if !is_outside {
+                self.refuse_retired((&addressed.home, &project), meant.agents.iter().map(|(agent, _)| agent)).await?;
+            }
+            addressed.add(meant, role, &mut taken);
+        }
+        addressed.project = first.unwrap_or_else(|| addressed.home.clone());
+        self.check_name_across(&addressed).await?;
+        Ok(addressed)
+    }
+
+    /// Who sends: whoever has the name, or the mailbox of the address that it is.
+    async fn sender(&self, home: &Project, name: &str) -> Result<Known, Error> {
+        if let Some(known) = self.agents_if_any(home, &[name]).await?.remove(0) {
+            return Ok(known);
+        }
+        match self.mailbox_of(home, name).await? {
+            Some(known) => Ok(known),
+            None => Err(self.unknown_agent(home, name).await?),
+        }
+    }
+
+    /// Every agent of a project but the sender.
+    pub(super) async fn everyone(&self, project: &Project, sender: &Known) -> Result<Meant, Error> {
+        let everyone = self.store.agents(project.id, None, MOST_EVERYONE).await?;
+        let is_other = |agent: &Agent| agent.id != sender.id && agent.retired_at.is_none() && reads_mail(agent);
+        let others = everyone.into_iter().filter(is_other).map(Known::from);
+        Ok(Meant { agents: others.map(|agent| (agent.clone(), agent.name)).collect(), ..Meant::default() })
+    }
+
+    /// Refuses if an agent of the other project has the name that the sender would be called by: an answer would go to that agent.
+    async fn check_name_across(&self, addressed: &Addressed) -> Result<(), Error> {
+        let Some(name) = addressed.name_there() else { return Ok(()) };
+        match self.agents_if_any(&addressed.project, &[&name]).await?.remove(0) {
+            Some(other) if !self.is_leftover(&other).await? => Err(Error::NameTaken(name)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Nobody reads the mail of the office's own agent, and that of a role is its holder's.
+fn reads_mail(agent: &Agent) -> bool {
+    agent.name != OFFICE_AGENT && agent.program != ROLE
 }

@@ -14,18 +14,16 @@ use crate::channels::is_outside;
 use crate::clock::rfc3339;
 use crate::error::{Error, check_text};
 use crate::ids::{AgentId, MessageId};
-use crate::messages::{Message, NewMessage};
+use crate::messages::{EXEC, Message, NewMessage};
 use crate::office::reservations::{LONGEST_REASON, MOST_ALTERNATIVES, check_ttl, patterns};
 use crate::office::{Known, Office};
-use crate::projects::Project;
+use crate::projects::{Named, Project};
 use crate::reservations::pattern::Pattern;
 use crate::reservations::{DEFAULT_TTL_SECONDS, Request, TTL_SECONDS};
 use crate::responses::{Attempt, FilesAsked, JsonFacts, Matter, OFFICE_AGENT, Response, report_id};
 
 /// The most things that are tried for one message.
 const MOST_ATTEMPTS: usize = 10;
-/// The door whose answer is a delivery, and has no room for problems.
-const EXEC: &str = "exec";
 
 impl Office {
     /// Examines a draft that was read. What is found is added to the notes for its sender, and refuses a strict one.
@@ -51,7 +49,7 @@ impl Office {
         if let Some(message) = message.as_ref().filter(|_| problems.is_empty() && !is_outside(draft.door))
             && let Some(request) = message.files_request()
         {
-            match files_asked(project, sender, &request) {
+            match files_asked(&self.named(draft.project_key).await?, sender, &request) {
                 Ok(attempts) => asked = Some(attempts),
                 Err(problem) => problems.push(problem),
             }
@@ -164,11 +162,7 @@ fn is_reported(draft: &Draft<'_>, message: Option<&json::Message>, rejection: &R
 }
 
 /// What to try, in order, and which alternatives cannot be tried; or why nothing can be.
-fn files_asked(
-    project: &Project,
-    sender: &Known,
-    asked: &FilesRequest<'_>,
-) -> Result<(Vec<Attempt>, Vec<usize>), Problem> {
+fn files_asked(named: &Named, sender: &Known, asked: &FilesRequest<'_>) -> Result<(Vec<Attempt>, Vec<usize>), Problem> {
     let reason = check_text("reason", asked.reason, LONGEST_REASON);
     reason.map_err(|error| problem("reservation_request.reason", asked.reason, error))?;
     let ttl_seconds = match asked.minutes {
@@ -179,10 +173,10 @@ fn files_asked(
     let mut left = MOST_ALTERNATIVES;
     let mut attempt = |files: &json::Files<'_>, alternative| -> Result<Attempt, Error> {
         let paths: Vec<String> = files.patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        let patterns = patterns(&project.human_key, &paths, left)?;
+        let patterns = patterns(named, &paths, left)?;
         left -= patterns.iter().map(Pattern::breadth).sum::<usize>();
         let request = Request {
-            project: project.id,
+            project: named.project.id,
             agent: sender.id,
             agent_name: sender.name.clone(),
             patterns,

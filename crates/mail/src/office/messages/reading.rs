@@ -13,6 +13,7 @@ use crate::channels::is_outside;
 use crate::error::{Error, shown};
 use crate::messages::Message;
 use crate::office::{Office, Secrets};
+use crate::roles::is_role_address;
 use crate::work;
 
 /// What its sender should know of a message that was kept.
@@ -63,21 +64,21 @@ pub(super) struct JsonBody {
 
 impl Office {
     /// Reads a draft, which may answer another message.
-    pub(in crate::office) fn read_draft(
+    pub(in crate::office) async fn read_draft(
         &self,
         draft: &Draft<'_>,
         answered: Option<&Message>,
     ) -> Result<Reading, Error> {
-        self.read_as(draft, draft.subject, answered)
+        self.read_as(draft, draft.subject, answered).await
     }
 
     /// Reads an answer that took its subject from what it answers, and so says nothing by it: "Re: DONE" is no
     /// completion.
-    pub(super) fn read_answer(&self, draft: &Draft<'_>, answered: &Message) -> Result<Reading, Error> {
-        self.read_as(draft, "", Some(answered))
+    pub(super) async fn read_answer(&self, draft: &Draft<'_>, answered: &Message) -> Result<Reading, Error> {
+        self.read_as(draft, "", Some(answered)).await
     }
 
-    fn read_as(&self, draft: &Draft<'_>, subject: &str, answered: Option<&Message>) -> Result<Reading, Error> {
+    async fn read_as(&self, draft: &Draft<'_>, subject: &str, answered: Option<&Message>) -> Result<Reading, Error> {
         let secrets = self.look_for_secrets(draft)?;
         let mut typed = Typed::read(subject, draft.body);
         typed.problems.extend(wrong_sender(&typed.value, draft.from.name));
@@ -99,7 +100,12 @@ impl Office {
         let problems = if is_meant { typed.problems } else { Vec::new() };
         let is_whole = !typed.value.is_about_no_work()
             && problems.iter().all(|problem| NAMES_OF_WORK.contains(&problem.path.as_str()));
-        let kind = own.or_else(|| self.helps(draft, answered?).then_some(Kind::Markdown(markdown::Kind::HelpResponse)));
+        let kind = match (own, answered) {
+            (None, Some(answered)) if self.helps(draft, answered).await? => {
+                Some(Kind::Markdown(markdown::Kind::HelpResponse))
+            }
+            (own, _) => own,
+        };
         let json = if is_meant { json_body(&typed.value) } else { None };
         let is_passing = work::will_pass(kind, typed.value);
         Ok(Reading { kind, work_id, is_whole, is_passing, notes: Notes { problems, secrets }, json })
@@ -107,9 +113,14 @@ impl Office {
 
     /// Whether an answer in plain words is the help that was asked for: from one of those who were asked, or from a
     /// person, whom every agent asks in the end.
-    fn helps(&self, draft: &Draft<'_>, answered: &Message) -> bool {
-        let was_asked = answered.to.iter().chain(&answered.cc).any(|name| name == draft.from.name);
-        (was_asked || self.is_person) && answered.from != draft.from.name && work::asks(answered)
+    async fn helps(&self, draft: &Draft<'_>, answered: &Message) -> Result<bool, Error> {
+        if !work::asks(answered) {
+            return Ok(false);
+        }
+        let part = self.part_in(draft.project_key, draft.from.name, answered.id).await?;
+        // Whoever answers for a role took it.
+        let is_for_role = answered.to.iter().chain(&answered.cc).any(|name| is_role_address(name));
+        Ok((part.is_open() || is_for_role || self.is_person) && !part.is_sender)
     }
 
     fn look_for_secrets(&self, draft: &Draft<'_>) -> Result<Vec<Secret>, Error> {

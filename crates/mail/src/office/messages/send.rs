@@ -3,16 +3,17 @@
 use std::pin::Pin;
 
 use formats::channel::Content;
-use formats::{Kind, Problem, markdown};
 
+use super::addressing::name_across;
 use super::check_thread;
-use super::reading::{NAMES_OF_WORK, Notes, Reading};
+use super::reading::{Notes, Reading};
+use super::resolving::Resolved;
 use crate::agents::EVERYONE;
-use crate::channels::{self, ChannelName, NewPost, SIGN};
-use crate::error::{Error, check_label, check_text, shown};
-use crate::ids::MessageId;
-use crate::messages::{Appended, IdempotencyKey, Importance, LONGEST_KEY, Message, NewMessage, OpenKey, Role};
-use crate::office::{Claim, Office};
+use crate::channels::{ChannelName, NewPost, SIGN};
+use crate::error::{Error, check_label, check_text};
+use crate::ids::{MessageId, ProjectId};
+use crate::messages::{Importance, LONGEST_KEY, Message, OpenKey};
+use crate::office::{Claim, Office, RecipientStanding};
 use crate::projects::Project;
 
 /// The most names in one of `to`, `cc` and `bcc`.
@@ -86,6 +87,12 @@ pub struct Sent {
     pub new_mailboxes: Vec<String>,
     /// What the office wrote to the sender of a message that asks for files: what was granted, or who holds it.
     pub reservation: Option<Message>,
+    /// What the addresses among the recipients stood for.
+    pub resolved: Vec<Resolved>,
+    /// How recipients stand, but for those who are awake.
+    pub standing: Vec<RecipientStanding>,
+    /// The slug of the project that it is kept in, if that is not the sender's own.
+    pub other_project: Option<String>,
 }
 
 /// A message on its way into the store.
@@ -97,7 +104,7 @@ impl Office {
         check_thread(&draft)?;
         let post = take_channel(&mut draft)?.map(NewPost::chat);
         self.check(&draft, post.as_ref())?;
-        let reading = self.read_draft(&draft, None)?;
+        let reading = self.read_draft(&draft, None).await?;
         self.accept(draft, reading, None, post).await
     }
 
@@ -110,7 +117,7 @@ impl Office {
         let parent = self.known_message(&project, reply.reply_to).await?;
         let is_implied = draft.to.is_empty();
         if is_implied {
-            draft.to = if parent.from == draft.from.name { parent.to.clone() } else { vec![parent.from.clone()] };
+            draft.to = self.answered_to(&project, &draft, &parent).await?;
             // What was said in the open is answered there.
             let channel = parent.to.first().filter(|name| name.starts_with(SIGN) && !draft.to.contains(name));
             draft.to.extend(channel.cloned());
@@ -128,10 +135,25 @@ impl Office {
         draft.thread = draft.thread.or(Some(&parent.thread));
         self.check(&draft, post.as_ref())?;
         let reading = match reply.subject {
-            Some(_) => self.read_draft(&draft, Some(&parent))?,
-            None => self.read_answer(&draft, &parent)?,
+            Some(_) => self.read_draft(&draft, Some(&parent)).await?,
+            None => self.read_answer(&draft, &parent).await?,
         };
         self.accept(draft, reading, Some(&parent), post).await
+    }
+
+    /// Who gets an answer: whoever wrote the message, or its recipients when one answers oneself.
+    async fn answered_to(&self, project: &Project, draft: &Draft<'_>, parent: &Message) -> Result<Vec<String>, Error> {
+        if !self.part_in(draft.project_key, draft.from.name, parent.id).await?.is_sender {
+            return Ok(vec![parent.from.clone()]);
+        }
+        if parent.project == project.id {
+            return Ok(parent.to.clone());
+        }
+        // The names that it shows are those of the project that it went to.
+        let before = Some(ProjectId(parent.project.0 - 1));
+        let there = self.store.projects(before, 1).await?.pop();
+        let there = there.ok_or(Error::UnknownMessage(parent.id))?;
+        Ok(parent.to.iter().map(|name| name_across(name, &there)).collect())
     }
 
     /// Keeps a draft that was checked and read, and tells those who wait for it.
@@ -145,96 +167,6 @@ impl Office {
         post: Option<NewPost>,
     ) -> Accepting<'a> {
         Box::pin(self.keep(draft, reading, answered, post))
-    }
-
-    async fn keep(
-        &self,
-        draft: Draft<'_>,
-        mut reading: Reading,
-        answered: Option<&Message>,
-        post: Option<NewPost>,
-    ) -> Result<Sent, Error> {
-        let (project, sender, mut recipients, vouched) = self.address(&draft).await?;
-        if let Some(post) = &post {
-            let text = post.text(draft.door, draft.subject, draft.body);
-            self.add_mentioned(&project, &sender, &text, &mut recipients).await?;
-        } else if recipients.is_empty() {
-            return Err(Error::NoRecipients);
-        }
-        // A file may be old: what it says is no sign of life.
-        if !channels::is_outside(draft.door) && !self.is_person {
-            self.sign_of_life(project.id, sender.id);
-        }
-        let reply_to = answered.map(|answered| answered.id);
-        let work_id = self.work_of(&project, &draft, &mut reading, answered).await?;
-        let json = self.examine(&project, &sender, &draft, &mut reading, answered).await?;
-        let new = NewMessage {
-            project: project.id,
-            from: sender.id,
-            recipients,
-            subject: draft.subject.to_owned(),
-            body: draft.body.to_owned(),
-            thread: draft.thread.map(str::to_owned).or_else(|| work_id.clone()),
-            reply_to,
-            importance: draft.importance,
-            ack_required: draft.ack_required.unwrap_or_else(|| reading.kind.is_some_and(Kind::ack_by_default)),
-            // A text that is typed says more than the channel does.
-            kind: reading.kind.or_else(|| post.as_ref()?.type_of_text()),
-            work_id,
-            is_passing: reading.is_passing,
-            door: draft.door,
-            vouched,
-            idempotency: draft
-                .idempotency_key
-                .map(|key| IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(&draft, reply_to, &post) }),
-            open_key: draft.open_key.clone(),
-            post,
-            json,
-            now: self.clock.now(),
-        };
-        match self.store.append(&new).await? {
-            Appended::New { id, created_at } => {
-                self.wake_for(&new);
-                let reservation = self.told_of_files(new.json.asked_of(), id).await;
-                Ok(Sent { reservation, ..sent(new, project, sender.name, id, created_at, reading.notes) })
-            }
-            Appended::Repeated(id) => {
-                let reservation = self.told_of_files(new.json.asked_of(), id).await;
-                Ok(Sent { reservation, ..self.sent_before(&project, id, reading.notes).await? })
-            }
-            Appended::KeyTaken(first) => {
-                Err(Error::KeyTaken { key: shown(draft.idempotency_key.unwrap_or_default()), first })
-            }
-        }
-    }
-
-    /// The work that a message is about: what it names itself, else what it answers is about.
-    ///
-    /// A typed message that names none is about what its thread is about. By custom a thread is named after its work, so
-    /// one that says all else that its kind says may leave it at that. An answer has nothing else to say, and names none
-    /// again.
-    async fn work_of(
-        &self,
-        project: &Project,
-        draft: &Draft<'_>,
-        reading: &mut Reading,
-        answered: Option<&Message>,
-    ) -> Result<Option<String>, Error> {
-        let known = reading.work_id.clone().or_else(|| answered.and_then(|answered| answered.work_id.clone()));
-        let Some(kind) = reading.kind.filter(|_| known.is_none()) else { return Ok(known) };
-        let is_answer = kind.markdown().is_some_and(markdown::Kind::is_answer);
-        let mut found = None;
-        if let Some(thread) = draft.thread {
-            found = self.store.work_of_thread(project.id, thread).await?;
-            let is_name = reading.is_whole && !is_answer && !thread.bytes().all(|byte| byte.is_ascii_digit());
-            found = found.or_else(|| markdown::usable_id(thread).filter(|_| is_name).map(str::to_owned));
-        }
-        if found.is_some() {
-            reading.notes.problems.retain(|problem| !NAMES_OF_WORK.contains(&problem.path.as_str()));
-        } else if kind == Kind::Markdown(markdown::Kind::HelpResponse) {
-            reading.notes.problems.push(Problem::missing("bead_id", "the work that it helps with, or its thread"));
-        }
-        Ok(found)
     }
 
     pub(in crate::office) fn check(&self, draft: &Draft<'_>, post: Option<&NewPost>) -> Result<(), Error> {
@@ -253,72 +185,6 @@ impl Office {
         }
         draft.idempotency_key.map_or(Ok(()), |key| check_label("idempotency_key", key, LONGEST_KEY))
     }
-
-    /// The first answer again.
-    async fn sent_before(&self, project: &Project, id: MessageId, notes: Notes) -> Result<Sent, Error> {
-        let message = self.known_message(project, id).await?;
-        let deliveries = self.store.deliveries(id).await?;
-        let blind = deliveries.into_iter().filter(|delivery| delivery.role == Role::Bcc);
-        let bcc = blind.map(|delivery| delivery.recipient).collect();
-        let project_key = project.human_key.clone();
-        Ok(Sent { message, project_key, bcc, notes, is_new: false, new_mailboxes: Vec::new(), reservation: None })
-    }
-}
-
-fn sent(
-    new: NewMessage,
-    project: Project,
-    from: String,
-    id: MessageId,
-    created_at: jiff::Timestamp,
-    notes: Notes,
-) -> Sent {
-    let named = |wanted: Role| -> Vec<String> {
-        new.recipients.iter().filter(|(_, _, role)| *role == wanted).map(|(_, name, _)| name.clone()).collect()
-    };
-    let (mut to, cc, bcc) = (named(Role::To), named(Role::Cc), named(Role::Bcc));
-    if let Some(post) = &new.post {
-        to.insert(0, post.channel.signed());
-    }
-    let message = Message {
-        id,
-        project: new.project,
-        from,
-        to,
-        cc,
-        subject: new.subject,
-        body: new.body,
-        thread: new.thread.unwrap_or_else(|| id.to_string()),
-        reply_to: new.reply_to,
-        importance: new.importance,
-        ack_required: new.ack_required,
-        kind: new.kind,
-        work_id: new.work_id,
-        door: new.door.to_owned(),
-        vouched: new.vouched,
-        created_at,
-        problems: new.json.problems,
-    };
-    let (project_key, new_mailboxes) = (project.human_key, Vec::new());
-    Sent { message, project_key, bcc, notes, is_new: true, new_mailboxes, reservation: None }
-}
-
-/// A hash over everything that makes two drafts the same; each part goes in with its length.
-fn fingerprint(draft: &Draft<'_>, reply_to: Option<MessageId>, post: &Option<NewPost>) -> [u8; 32] {
-    let lists = [&draft.to, &draft.cc, &draft.bcc];
-    let lengths = lists.map(|names| names.len().to_string());
-    let rest = format!("{:?}", (draft.thread, draft.importance, draft.ack_required, reply_to));
-    let mut parts: Vec<&str> = Vec::new();
-    for (names, length) in lists.into_iter().zip(&lengths) {
-        parts.push(length);
-        parts.extend(names.iter().map(String::as_str));
-    }
-    parts.extend([draft.subject, draft.body, &rest]);
-    // Only of posts, so that a key that was used for a message stays the same message's.
-    if let Some(NewPost { channel, kind, mode, document, .. }) = post {
-        parts.extend([channel.as_str(), kind, mode, document.as_deref().unwrap_or_default()]);
-    }
-    *channels::digest(parts).as_bytes()
 }
 
 /// Takes the channel out of the recipients; what is left is whom the post is for by name, nobody for `all`.
@@ -339,22 +205,4 @@ fn take_channel(draft: &mut Draft<'_>) -> Result<Option<ChannelName>, Error> {
 fn answer_to(subject: &str) -> String {
     let answered = subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
     if answered { subject.to_owned() } else { format!("Re: {subject}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_stands_for_what_its_sender_asked_for_and_nothing_else() {
-        let plain = Draft::plain("/p", Claim::of("a"), Vec::new(), "s", "b");
-        let draft = Draft { idempotency_key: Some("k"), door: "test", ..plain };
-        let post = |channel| NewPost::chat(ChannelName::parse(channel).expect("a name"));
-        let of = |post| fingerprint(&draft, None, &post);
-        let first = of(Some(post("dev")));
-        assert_eq!(of(Some(NewPost { hops: 7, ..post("dev") })), first, "what the office counts is not asked for");
-        assert_ne!(of(Some(post("ops"))), first);
-        assert_ne!(of(Some(NewPost { kind: "docs".into(), ..post("dev") })), first);
-        assert_ne!(of(None), first);
-    }
 }

@@ -46,11 +46,13 @@ impl Corpus {
         let message = NewMessage {
             project: self.project,
             from: self.senders[sender].1,
+            from_as: None,
             recipients: vec![(self.senders[2].1, "bob".into(), Role::To)],
             subject: subject.into(),
             body: body.into(),
             thread: None,
             reply_to: None,
+            marks_read: true,
             importance: Importance::Normal,
             ack_required: false,
             kind: None,

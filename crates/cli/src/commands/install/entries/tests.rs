@@ -12,9 +12,14 @@ const CLIENT: Client = Client {
     ..CLAUDE
 };
 
+/// The hooks of a client as they are without options.
+fn hooks<'a>(client: &'a Client, program: &str) -> Hooks<'a> {
+    Hooks { client, program: program.to_owned(), options: None }
+}
+
 /// Both parts.
 fn installed(text: &str, program: &str) -> String {
-    let text = install_hooks(text, &CLIENT, program, &[]).unwrap();
+    let text = install_hooks(text, &hooks(&CLIENT, program), &[]).unwrap();
     install_server(&text, program).unwrap()
 }
 
@@ -49,7 +54,7 @@ fn an_empty_file_gets_every_hook_and_the_server() {
     assert_eq!(value["hooks"].as_object().unwrap().len(), EVENTS.len());
     assert_eq!(value["mcpServers"], json!({ "postrider": { "command": "postrider", "args": ["stdio"] } }));
     let named = Client { names_hooks: true, ..CLIENT };
-    let value = json::read(&install_hooks("", &named, "postrider", &[]).unwrap()).unwrap();
+    let value = json::read(&install_hooks("", &hooks(&named, "postrider"), &[]).unwrap()).unwrap();
     assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["name"], "postrider");
 }
 
@@ -85,7 +90,7 @@ fn what_is_there_is_kept_and_comes_back_byte_for_byte() {
 fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
     let events = &[(Event::SessionStart, "SessionStart"), (Event::Prompt, "Gone"), (Event::Stop, "Stop")];
     let old = Client { events, ..CLIENT };
-    let text = install_hooks(FOREIGN, &old, "'/old place/postrider'", &[]).unwrap();
+    let text = install_hooks(FOREIGN, &hooks(&old, "'/old place/postrider'"), &[]).unwrap();
     let text = install_server(&text, "/old place/postrider").unwrap();
     let text =
         text.replace("SessionStart\",\n            \"timeout\": 5", "SessionStart\",\n            \"timeout\": 9");
@@ -96,6 +101,32 @@ fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
     assert_eq!(uninstalled(&whole), FOREIGN);
     let doubled = whole.replace("say done", "postrider hook claude Stop");
     assert_eq!(installed(&doubled, "postrider").matches("postrider hook claude").count(), EVENTS.len());
+}
+
+#[test]
+fn how_sessions_are_named_is_written_stays_and_goes() {
+    let with = |text: &str, options: Option<&str>| {
+        let hooks = Hooks { options: options.map(str::to_owned), ..hooks(&CLIENT, "postrider") };
+        install_hooks(text, &hooks, &[]).unwrap()
+    };
+    let fixed = with(FOREIGN, Some("--names fixed --as 'it is me'"));
+    assert_eq!(fixed.matches("Stop --names fixed --as 'it is me'\"").count(), 1, "{fixed}");
+    assert_eq!(fixed.matches("--names fixed").count(), EVENTS.len());
+    assert_eq!(with(&fixed, None), fixed, "what nobody speaks of stays");
+    assert_eq!(with(&fixed, Some("--names fixed --as 'it is me'")), fixed);
+    let own = with(&fixed, Some("--names per-session"));
+    assert_eq!((own.matches("--names per-session").count(), own.matches("--as").count()), (EVENTS.len(), 0));
+    assert_eq!(with(&own, Some("")), with(FOREIGN, None), "back to what is usual");
+    assert_eq!(uninstall_hooks(&fixed, &[]).unwrap(), FOREIGN);
+}
+
+#[test]
+fn a_hook_of_an_event_that_is_new_to_us_is_as_the_others() {
+    let old = Client { events: &[(Event::Stop, "Stop")], ..CLIENT };
+    let wanted = Hooks { options: Some("--names fixed".to_owned()), ..hooks(&old, "postrider") };
+    let text = install_hooks("", &wanted, &[]).unwrap();
+    let whole = install_hooks(&text, &hooks(&CLIENT, "postrider"), &[]).unwrap();
+    assert_eq!(whole.matches("--names fixed").count(), EVENTS.len(), "{whole}");
 }
 
 #[test]
@@ -152,7 +183,7 @@ fn a_configuration_that_is_not_what_a_client_reads_is_refused_with_its_place() {
         ("{\"hooks\": {\n\n\"Stop\": {}}}", 3, "'hooks.Stop' is no list"),
         ("{\"a\": 1,,}", 1, "it is no JSON"),
     ] {
-        let fault = install_hooks(text, &CLIENT, "postrider", &[]).unwrap_err();
+        let fault = install_hooks(text, &hooks(&CLIENT, "postrider"), &[]).unwrap_err();
         assert!(fault.line == line && fault.what.contains(what), "{text}: {fault:?}");
     }
     let fault = install_server("{\"mcpServers\": \"x\"}", "postrider").unwrap_err();
@@ -232,7 +263,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_editor_panic(text in "[{}\\[\\],:\" /*\\na-c0-9é\u{feff}]{0,40}") {
-        let _ = install_hooks(&text, &CLIENT, "postrider", &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
+        let _ = install_hooks(&text, &hooks(&CLIENT, "postrider"), &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
         let _ = install_server(&text, "postrider").map(|whole| uninstall_server(&whole).unwrap());
     }
 }

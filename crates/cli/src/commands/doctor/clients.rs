@@ -1,0 +1,56 @@
+//! Which clients have our hooks, here and in the user's own configuration, and how their sessions are named.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::clients::{self, Client, Folders, Scope};
+use crate::commands::install::our_hooks;
+
+/// A file of a client's configuration that has our hooks.
+#[derive(Serialize)]
+pub struct InstalledHooks {
+    client: &'static str,
+    path: PathBuf,
+    /// The words behind each hook, different ones one after the other; empty for the usual.
+    naming: Vec<String>,
+}
+
+impl InstalledHooks {
+    /// For people.
+    pub fn text(&self) -> String {
+        let options: Vec<&str> = self.naming.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
+        let naming = if options.is_empty() { "--names per-worktree".to_owned() } else { options.join(", ") };
+        format!("{} in {} ({naming})", self.client, self.path.display())
+    }
+}
+
+/// Every file that has our hooks. One that cannot be read is passed over: the client complains of it.
+pub fn installed() -> Vec<InstalledHooks> {
+    let (Ok(here), Some(home)) = (std::env::current_dir(), std::env::home_dir()) else { return Vec::new() };
+    let mut found: Vec<InstalledHooks> = Vec::new();
+    for client in clients::ALL {
+        let moved = std::env::var_os(client.moved_by).filter(|moved| !moved.is_empty()).map(PathBuf::from);
+        let folders = Folders { project: clients::project_of(&here), home: home.clone(), moved };
+        for scope in [Scope::Project, Scope::User] {
+            let hooks = hooks_of(client, scope, &folders);
+            found.extend(
+                hooks
+                    .into_iter()
+                    .filter(|hooks| found.iter().all(|known| known.path != hooks.path))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    found
+}
+
+fn hooks_of(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<InstalledHooks> {
+    let files = client.files.iter().map(|file| file.path(scope, folders));
+    let read = |path: PathBuf| {
+        let mut naming = our_hooks(&std::fs::read_to_string(&path).ok()?)?;
+        naming.dedup();
+        Some(InstalledHooks { client: client.name, path, naming })
+    };
+    files.filter_map(read).collect()
+}

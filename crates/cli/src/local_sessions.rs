@@ -1,0 +1,124 @@
+//! What the office is told of the sessions on this machine: that they are there, and that they ended, also of those whose process died
+//! without a word.
+//!
+//! Hooks tell of their own session. Whoever passes by, a hook or a server, tells of those that are over. The records are kept by
+//! `relay::sessions`; what follows from an end is for the office.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use api::{Ask, EndSession, NoteSession};
+use relay::sessions::{SessionRecord, Sessions};
+use tokio::time::timeout;
+
+use crate::commands::nudge::sessions;
+use crate::config::{Config, set};
+use crate::wiring::LocalOffice;
+
+/// How many sessions that are over are told of at once. More are for the next who passes by.
+pub const MOST_AT_ONCE: usize = 8;
+/// How many digits of a hash a key has.
+const DIGITS: usize = 16;
+/// How often a server looks for sessions that are over, and at every how many of these times for names that nobody uses.
+const LOOKS_EVERY: Duration = Duration::from_secs(30);
+const LOOKS_FOR_NAMES: u32 = 20;
+/// How many projects are looked at in one step.
+const PROJECTS: usize = 100;
+
+/// What this machine is called.
+pub fn host() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().trim().to_owned();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
+/// What the person is called whose machine this is.
+pub fn person() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(set);
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "human".to_owned())
+}
+
+/// What the office knows a session by: the client, and a hash of this machine and of the client's own id.
+pub fn key_of(client: &str, session_id: &str) -> String {
+    let hash = blake3::hash(format!("{}\0{session_id}", host()).as_bytes()).to_hex();
+    format!("{client}-{}", &hash[..DIGITS])
+}
+
+/// Tells that a session is there.
+pub fn note(record: &SessionRecord, is_idle: bool) -> NoteSession {
+    let place = record.place.to_string_lossy().into_owned();
+    NoteSession {
+        project_key: record.project.clone(),
+        agent_name: record.agent.clone(),
+        session_key: key_of(&record.client, &record.session_id),
+        client: record.client.clone(),
+        host: host(),
+        place: if place.is_empty() { "/".to_owned() } else { place },
+        is_idle,
+        registration_token: record.token.clone(),
+    }
+}
+
+/// Tells that a session ended.
+pub fn end(record: &SessionRecord) -> EndSession {
+    EndSession {
+        project_key: record.project.clone(),
+        agent_name: record.agent.clone(),
+        session_key: Some(key_of(&record.client, &record.session_id)),
+        registration_token: record.token.clone(),
+    }
+}
+
+/// Looks after the sessions of this machine, and the names of every project, until the office closes.
+pub async fn look_after(home: PathBuf, local: LocalOffice) {
+    let sessions = Sessions::new(sessions(&home));
+    let person = person();
+    for look in 0_u32.. {
+        settle(&sessions, &local).await;
+        if look % LOOKS_FOR_NAMES == 1 {
+            settle_names(&local, &person).await;
+        }
+        if timeout(LOOKS_EVERY, local.wake_ups.closed()).await.is_ok() {
+            return;
+        }
+    }
+}
+
+async fn settle(sessions: &Sessions, local: &LocalOffice) {
+    for record in sessions.unsettled(None).into_iter().take(MOST_AT_ONCE) {
+        match end(&record).ask(&local.office).await {
+            // The store is asked again at the next look.
+            Err(error) if error.retryable() => tracing::debug!(%error, "the end of a session is told later"),
+            // There is nobody whose session it could be.
+            Err(error) => {
+                tracing::debug!(%error, "the end of a session is nobody's");
+                let _ = sessions.settle(&record);
+            }
+            Ok(_) => _ = sessions.settle(&record),
+        }
+    }
+}
+
+async fn settle_names(local: &LocalOffice, person: &str) {
+    let mut after = None;
+    loop {
+        let Ok(projects) = local.office.projects(after, PROJECTS).await else { return };
+        for project in &projects {
+            match local.office.settle_sessions(&project.slug, person).await {
+                Ok(settled) if settled == Default::default() => {}
+                Ok(settled) => tracing::info!(project = project.slug, ?settled, "names of ended sessions"),
+                Err(error) => {
+                    tracing::warn!(project = project.slug, %error, "cannot look after names of ended sessions")
+                }
+            }
+        }
+        match projects.last() {
+            Some(last) if projects.len() == PROJECTS => after = Some(last.id),
+            _ => return,
+        }
+    }
+}
+
+/// Where the sessions of this machine are remembered.
+pub fn of(config: &Config) -> Sessions {
+    Sessions::new(sessions(&config.home))
+}
