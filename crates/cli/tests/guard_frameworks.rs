@@ -67,7 +67,7 @@ fn the_guard_goes_into_the_configuration_once_and_comes_out_byte_for_byte() {
         let with = fs::read_to_string(&path).unwrap();
         assert!(repository.guard(&["install", "--yes"]).contains("was there before"));
         assert_eq!(fs::read_to_string(&path).unwrap(), with);
-        assert_eq!(hook(&repository).as_deref(), Some(script), "what is written anew is left alone");
+        assert_eq!(hook(&repository).as_deref(), Some(script), "what was written again is left alone");
         fs::write(&path, format!("# edited\n{with}")).unwrap();
         assert_eq!(repository.guard(&["uninstall"]), "The guard is gone.\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("# edited\n{text}"));
@@ -168,7 +168,7 @@ fn doctor_says_when_a_guard_that_was_installed_is_gone() {
     fs::remove_file(&path).unwrap();
     repository.guard(&["install"]);
     put_hook(&repository, LEFTHOOK);
-    assert!(problems(&repository)[0].contains(".git/hooks/pre-commit"), "somebody wrote the hook anew");
+    assert!(problems(&repository)[0].contains(".git/hooks/pre-commit"), "somebody wrote the hook again");
     fs::remove_dir_all(&repository.top).unwrap();
     assert_eq!(problems(&repository), [""; 0], "so is the repository");
 }

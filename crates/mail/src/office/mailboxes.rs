@@ -27,7 +27,7 @@ pub struct DeliveriesRequest<'a> {
 pub struct Part {
     /// Whether it sent the message.
     pub is_sender: bool,
-    /// The place of its delivery among all, and how it was addressed.
+    /// Its position among all deliveries, and how it was addressed.
     pub own: Option<(usize, Role)>,
 }
 

@@ -12,7 +12,7 @@ use crate::ids::{AgentId, ReservationId, TicketId};
 /// A waiter that went away, or whose process was killed, says nothing; its place is lost by time alone.
 const PLACE_SECONDS: i64 = 5;
 
-/// Until when the place of somebody who asked at `now` is held.
+/// Until when a position in line is held for somebody who asked at `now`.
 pub fn place_held_until(now: Timestamp, wait_until: Timestamp) -> Timestamp {
     wait_until.min(after_seconds(now, PLACE_SECONDS))
 }

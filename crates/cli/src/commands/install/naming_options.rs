@@ -21,7 +21,7 @@ pub(crate) struct NamingOptions {
 }
 
 impl NamingOptions {
-    /// The words that stand behind each hook, none of them for what is the default; nothing if nobody said how.
+    /// The words that stand behind each hook, none of them for what is the default; empty if install got no option.
     pub(crate) fn words(&self) -> anyhow::Result<Option<String>> {
         let words = match (&self.name, self.names) {
             (None, None) => return Ok(None),
