@@ -15,7 +15,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use comfy_table::Table;
+use comfy_table::{ContentArrangement, Table};
 use comfy_table::presets::NOTHING;
 use serde_json::{Value, json};
 
@@ -128,10 +128,15 @@ impl<S: PartialEq> Milestones<S> {
     }
 }
 
-/// A table without lines, aligned.
+/// A table without lines, aligned, that shows every value whole: what is too long for a line goes on in the next one.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    table_of_width(Screen::of_stdout().table_width(), head, rows)
+}
+
+fn table_of_width(width: usize, head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_style(NOTHING);
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table.set_header(head.iter().map(|cell| cell.to_uppercase()));
     for row in rows {
         table.add_row(row);
@@ -156,4 +161,22 @@ pub fn failed(error: &anyhow::Error, as_json: bool) -> ExitCode {
 pub fn usage(error: &clap::Error) -> ExitCode {
     unless_closed(error.print());
     if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_shows_values_whole_fits_its_width_and_loses_nothing() {
+        let long = "word ".repeat(60);
+        let path = "/a/path/without/a/blank".repeat(12);
+        let rows = [vec!["field".to_owned(), long.clone()], vec![path.clone(), "short".to_owned()]];
+        let table = table_of_width(100, &["field", "value"], rows);
+        assert!(table.lines().all(|line| text::width(line) <= 100), "{table}");
+        let whole: String = table.split_whitespace().collect();
+        assert!(whole.contains("short") && whole.matches("word").count() == 60, "{table}");
+        let column: String = table.lines().map(|line| line.split("  ").next().unwrap_or_default().trim()).collect();
+        assert!(column.contains(&path), "{table}");
+    }
 }

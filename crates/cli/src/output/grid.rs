@@ -12,8 +12,6 @@ use super::text;
 
 /// What stands between two columns.
 const GAP: &str = "  ";
-/// How wide a table is where there is no end to a line.
-const WITHOUT_END: usize = 100;
 
 /// Lines of a terminal that are no rows: head, blank line, sum, the line that says what was left out, and the cursor.
 const OTHER_LINES: usize = 5;
@@ -46,7 +44,7 @@ impl<const N: usize> Layout<N> {
     pub fn lines(&self, rows: impl IntoIterator<Item = [Cell; N]>, screen: &Screen) -> Vec<String> {
         let head = self.columns.map(|(head, _)| Cell { text: head.to_owned(), style: Style::new().bold() });
         let most = self.columns.map(|(_, most)| most);
-        let available = if screen.width == Screen::ENDLESS { WITHOUT_END } else { screen.width };
+        let available = screen.table_width();
         let cut = |row: [Cell; N]| -> [Cell; N] {
             std::array::from_fn(|at| Cell { text: text::line(&row[at].text, most[at]), ..row[at] })
         };
@@ -155,8 +153,8 @@ mod tests {
         let rows = [row(["x", &"word".repeat(300), "someone"])];
         let pipe = Screen { width: Screen::ENDLESS, height: None, is_coloured: false };
         let lines = WIDE.lines(rows.iter().cloned(), &pipe);
-        assert_eq!(text::width(&lines[1]), WITHOUT_END);
-        assert_eq!(lines, WIDE.lines(rows.iter().cloned(), &Screen { width: WITHOUT_END, ..pipe }));
+        assert_eq!(text::width(&lines[1]), 100);
+        assert_eq!(lines, WIDE.lines(rows.iter().cloned(), &Screen { width: 100, ..pipe }));
     }
 
     #[test]

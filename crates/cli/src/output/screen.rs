@@ -30,6 +30,11 @@ impl Screen {
     /// The width of what has no end: a pipe or a file, for which nothing has to be cut.
     pub const ENDLESS: usize = usize::MAX;
 
+    /// How wide a table is: of what has no end, as wide as most people read.
+    pub fn table_width(&self) -> usize {
+        if self.width == Self::ENDLESS { USUAL_WIDTH } else { self.width }
+    }
+
     /// The same for what has to be read whole, such as the paths of a refusal: in a pipe nothing is cut that anybody meant.
     pub fn uncut(self) -> Self {
         Self { width: if self.width == Self::ENDLESS { LONGEST_MEANT } else { self.width }, ..self }
