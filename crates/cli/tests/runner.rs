@@ -33,6 +33,7 @@ mod guard_hook;
 mod handoff;
 mod harness;
 mod hook;
+mod hook_clients;
 mod hook_elsewhere;
 mod hook_failures;
 mod hook_writes;
