@@ -68,6 +68,7 @@ mod people;
 mod reservations;
 mod reserve;
 mod resources;
+mod same_answer;
 mod session_cost;
 mod session_ends;
 mod session_life;

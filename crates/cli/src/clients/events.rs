@@ -41,7 +41,10 @@ const WIDTH: usize = 96;
 /// The events for people: what each client calls one, and what is done then.
 pub(crate) fn list_of_events() -> String {
     let told = EVENTS.map(|(event, does)| format!("{}\n      {does}", filled(&names_of(event), "  ")));
-    format!("{}\n  * Nothing that is said then reaches the model: it is told at the next event that does.", told.join("\n"))
+    format!(
+        "{}\n  * Nothing that is said then reaches the model: it is told at the next event that does.",
+        told.join("\n")
+    )
 }
 
 /// Each name of an event, with the clients that call it so.
