@@ -11,7 +11,29 @@ use serde_json::{Value, json};
 
 use crate::harness::{Place, Ran};
 
-const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
+/// Every client, the scopes that it reads, and the file of each that others may have written before us.
+const FILES: [(&str, &[&str], &str); 8] = [
+    ("claude", &["project", "user"], ".claude/settings.json"),
+    ("codex", &["project", "user"], ".codex/hooks.json"),
+    ("gemini", &["project", "user"], ".gemini/settings.json"),
+    ("qwen", &["project", "user"], ".qwen/settings.json"),
+    ("opencode", &["project"], "opencode.json"),
+    ("copilot", &["user"], ".copilot/mcp-config.json"),
+    ("cline", &["user"], ".cline/data/settings/cline_mcp_settings.json"),
+    ("kimi", &["user"], ".kimi-code/mcp.json"),
+];
+
+/// Variables that move the folder of a client.
+const MOVES: [&str; 8] = [
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "QWEN_HOME",
+    "XDG_CONFIG_HOME",
+    "COPILOT_HOME",
+    "CLINE_DIR",
+    "KIMI_CODE_HOME",
+];
 
 /// A settings file as people have it.
 const SETTINGS: &str = r#"{
@@ -55,7 +77,7 @@ impl Machine {
     /// Runs a command deep in the repository, where `PATH` has these folders.
     fn run_with(&self, path: &str, arguments: &[&str]) -> Ran {
         let mut command = self.place.command(arguments);
-        for moves in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"] {
+        for moves in MOVES {
             command.env_remove(moves);
         }
         command.env("HOME", self.path("user")).env("PATH", self.path(path)).current_dir(self.path("repo/src"));
@@ -109,10 +131,10 @@ fn a_dry_run_shows_every_change_and_makes_none() {
     machine.write("repo/.codex/config.toml", "model = \"x\" # mine\n\n[features]\nhooks = true\n");
     machine.write("repo/.gemini/settings.json", "{\r\n\t\"mcpServers\": {}, // none\r\n}\r\n");
     let before = machine.everything();
-    for client in CLIENTS {
-        let shown = machine.done(&["install", client, "--dry-run"]);
-        insta::assert_snapshot!(format!("dry_run_{client}"), shown);
-        let told: Value = serde_json::from_str(&machine.done(&["install", client, "--dry-run", "--json"])).unwrap();
+    for (client, scopes, _) in FILES {
+        let dry_run = ["install", client, "--dry-run", "--scope", scopes[0]];
+        insta::assert_snapshot!(format!("dry_run_{client}"), machine.done(&dry_run));
+        let told: Value = serde_json::from_str(&machine.done(&[&dry_run[..], &["--json"]].concat())).unwrap();
         assert!(told["files"][0]["diff"].as_str().unwrap().contains("postrider hook"), "{told}");
     }
     assert_eq!(machine.everything(), before);
@@ -120,30 +142,104 @@ fn a_dry_run_shows_every_change_and_makes_none() {
 
 #[test]
 fn uninstall_gives_back_every_byte_and_leaves_nothing_that_was_not_there() {
-    for scope in ["project", "user"] {
-        let machine = Machine::new();
-        let root = if scope == "user" { "user" } else { "repo" };
-        let shapes =
-            ["", "{}", "{ }\n", " {\n\n}", "{\"a\":1}", SETTINGS, "// a\n{\"mcpServers\":{},\"hooks\":{\"Stop\":[]}}"];
-        for (client, file) in
-            CLIENTS.into_iter().zip([".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"])
+    let shapes =
+        ["", "{}", "{ }\n", " {\n\n}", "{\"a\":1}", SETTINGS, "// a\n{\"mcpServers\":{},\"hooks\":{\"Stop\":[]}}"];
+    for (client, scopes, file) in FILES {
+        for (scope, shape) in
+            scopes.iter().flat_map(|scope| [None].into_iter().chain(shapes.map(Some)).map(move |shape| (*scope, shape)))
         {
-            for shape in [None].into_iter().chain(shapes.map(Some)) {
-                if let Some(text) = shape {
-                    machine.write(&format!("{root}/{file}"), text);
-                }
-                let before = machine.everything();
-                machine.done(&["install", client, "--scope", scope]);
-                let installed = machine.everything();
-                assert_ne!(installed, before);
-                let again = machine.done(&["install", client, "--scope", scope]);
-                assert!(again.starts_with("Nothing to change"), "{again}");
-                assert_eq!(machine.everything(), installed, "{client} {shape:?}: twice is once");
-                machine.done(&["uninstall", client, "--scope", scope]);
-                assert_eq!(machine.everything(), before, "{client} {scope} {shape:?}");
-                let again = machine.done(&["uninstall", client, "--scope", scope]);
-                assert!(again.starts_with("Nothing to change"), "{again}");
+            let machine = Machine::new();
+            let root = if scope == "user" { "user" } else { "repo" };
+            if let Some(text) = shape {
+                machine.write(&format!("{root}/{file}"), text);
             }
+            assert_taken_back(&machine, client, scope, &format!("{shape:?}"));
+        }
+    }
+}
+
+/// Installs, twice, and uninstalls, twice: everything is as it was before.
+fn assert_taken_back(machine: &Machine, client: &str, scope: &str, what: &str) {
+    let before = machine.everything();
+    machine.done(&["install", client, "--scope", scope]);
+    let installed = machine.everything();
+    assert_ne!(installed, before, "{client} {scope} {what}");
+    let again = machine.done(&["install", client, "--scope", scope]);
+    assert!(again.starts_with("Nothing to change"), "{client} {scope} {what}: {again}");
+    assert_eq!(machine.everything(), installed, "{client} {what}: twice is once");
+    machine.done(&["uninstall", client, "--scope", scope]);
+    assert_eq!(machine.everything(), before, "{client} {scope} {what}");
+    let again = machine.done(&["uninstall", client, "--scope", scope]);
+    assert!(again.starts_with("Nothing to change"), "{again}");
+}
+
+#[test]
+fn hooks_in_toml_and_files_of_our_own_are_given_back_too() {
+    for (client, file, text) in [
+        (
+            "kimi",
+            ".kimi-code/config.toml",
+            "model = \"x\" # mine\r\n\r\n[[hooks]]\r\nevent = \"Stop\"\r\ncommand = \"say done\"\r\n",
+        ),
+        ("kimi", ".kimi-code/config.toml", "a = 1"),
+        ("cline", ".cline/hooks/PostToolUse", ""),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            "{\n  // mine\n  \"mcp\": { \"other\": { \"type\": \"local\" } }\n}\n",
+        ),
+        ("opencode", ".config/opencode/plugins/other.js", "export const Other = 1"),
+        ("copilot", ".copilot/hooks/other.json", "{}"),
+    ] {
+        let machine = Machine::new();
+        machine.write(&format!("user/{file}"), text);
+        assert_taken_back(&machine, client, "user", file);
+    }
+    let machine = Machine::new();
+    let config = machine.write("user/.kimi-code/config.toml", "a = 1\n");
+    machine.done(&["install", "kimi", "--scope", "user"]);
+    fs::write(&config, fs::read_to_string(&config).unwrap().replace("a = 1", "a = 2")).unwrap();
+    machine.done(&["uninstall", "kimi", "--scope", "user"]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), "a = 2\n", "only our entries go");
+}
+
+#[test]
+fn a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_told() {
+    for (client, file, text) in [
+        ("cline", "user/.cline/hooks/PreToolUse", "#!/bin/sh\npostrider hook cline PreToolUse; echo mine\n"),
+        ("opencode", "user/.config/opencode/plugins/postrider.js", "export const Mine = 1\n"),
+        (
+            "copilot",
+            "user/.copilot/hooks/postrider.json",
+            "{\"version\":1,\"hooks\":{\"agentStop\":[{\"bash\":\"say done\"}]}}",
+        ),
+    ] {
+        let machine = Machine::new();
+        let path = machine.write(file, text);
+        for verb in ["install", "uninstall"] {
+            let told = machine.done(&[verb, client, "--scope", "user"]);
+            assert!(told.contains("did not write; it was left alone"), "{verb} {client}: {told}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn the_hooks_of_cline_can_be_run_and_those_of_others_need_not() {
+    let machine = Machine::new();
+    machine.done(&["install", "cline", "--scope", "user"]);
+    let mode = |name: &str| fs::metadata(machine.path(name)).unwrap().permissions().mode() & 0o111;
+    assert_ne!(mode("user/.cline/hooks/PostToolUse"), 0);
+    assert_eq!(mode("user/.cline/data/settings/cline_mcp_settings.json"), 0);
+}
+
+#[test]
+fn a_scope_that_a_client_does_not_read_is_refused_with_the_one_that_it_reads() {
+    for client in ["cline", "kimi"] {
+        for verb in ["install", "uninstall"] {
+            let error = Machine::new().refused(&[verb, client]);
+            assert_eq!(error["code"], "SCOPE_NOT_READ");
+            assert!(error["hint"].as_str().unwrap().contains("--scope user"), "{error}");
         }
     }
 }
@@ -286,11 +382,11 @@ fn a_hook_and_a_server_that_were_there_before_are_not_doubled_and_not_taken() {
 
 #[test]
 fn how_sessions_are_named_is_in_every_hook_and_goes_without_a_trace() {
-    for client in CLIENTS {
+    for (client, scopes, _) in FILES {
         let machine = Machine::new();
         let before = machine.write("repo/.claude/settings.json", SETTINGS);
         let hooks = |options: &[&str]| {
-            machine.done(&[&["install", client], options].concat());
+            machine.done(&[&["install", client, "--scope", scopes[0]], options].concat());
             let doctor: Value = serde_json::from_str(&machine.done(&["doctor", "--quick", "--json"])).unwrap();
             let hooks = doctor["hooks"].as_array().unwrap().clone();
             let own = hooks.into_iter().find(|hooks| hooks["client"] == client).expect("doctor shows them");
@@ -303,7 +399,7 @@ fn how_sessions_are_named_is_in_every_hook_and_goes_without_a_trace() {
         assert_eq!(hooks(&["--names", "per-session"]), ["--names per-session"], "{client}");
         assert_eq!(hooks(&["--names", "per-worktree"]), [""], "{client}");
         hooks(&["--as", "the reviewer"]);
-        machine.done(&["uninstall", client]);
+        machine.done(&["uninstall", client, "--scope", scopes[0]]);
         assert_eq!(fs::read_to_string(&before).unwrap(), SETTINGS, "{client}");
     }
     let machine = Machine::new();

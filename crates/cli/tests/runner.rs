@@ -65,6 +65,7 @@ mod official_client;
 mod one_place;
 mod page;
 mod people;
+mod plugins;
 mod reservations;
 mod reserve;
 mod resources;

@@ -67,13 +67,16 @@ export const Postrider = async ({ client, directory }) => {
       below.told = (await hook("session.created", below))?.context
       return below
     }
-    // A new session beside others that wait for their user is what other clients call a cleared one.
-    const isCleared = roots.size > 0 && [...roots.values()].every((other) => !other.isBusy)
+    // A new session beside the only other, which waits for its user, is what other clients call a cleared one: it goes on under that
+    // one's name. If the user comes back to the other, that begins again.
+    const [before] = roots.values()
+    const isCleared = created && roots.size === 1 && !before.isBusy
+    if (isCleared) drop(before.root)
     const own = { root: id, isBusy: false }
     roots.set(id, own)
-    const source = created ? (isCleared ? "clear" : "startup") : "resume"
+    const source = isCleared ? "clear" : created ? "startup" : "resume"
     own.told = (await hook("session.created", own, { source }))?.context
-    listen(id)
+    if (roots.has(id)) listen(id)
     return own
   }
 
@@ -82,19 +85,17 @@ export const Postrider = async ({ client, directory }) => {
     return sessions.get(id)
   }
 
-  const forget = async (id) => {
-    const own = await session(id)
-    for (const known of [sessions, roots]) known.delete(id)
+  const drop = (id) => {
     monitors.get(id)?.kill()
-    monitors.delete(id)
-    if (!own.agent) await hook("session.deleted", own, { reason: "deleted" })
+    for (const known of [sessions, roots, monitors]) known.delete(id)
   }
 
   /** What is said at an event of a session that is known. */
   const happened = async (type, id, properties) => {
     const own = await session(id)
-    if (type === "session.deleted") return forget(id)
+    if (type === "session.deleted") drop(id)
     if (own.agent) return
+    if (type === "session.deleted") await hook(type, own, { reason: "deleted" })
     if (type === "session.status") own.isBusy = properties.status?.type !== "idle"
     if (type === "session.idle") {
       own.isBusy = false
