@@ -12,6 +12,7 @@ mod events;
 mod files;
 mod gemini;
 mod input;
+mod kilo;
 mod kimi;
 mod opencode;
 mod patch;
@@ -29,6 +30,7 @@ pub(crate) use events::{Event, list_of_events};
 pub(crate) use files::{ConfigFile, ConfigPart, Folders, Scope, project_of};
 pub(crate) use gemini::GEMINI;
 pub(crate) use input::{InputShape, Places};
+pub(crate) use kilo::KILO;
 pub(crate) use kimi::KIMI;
 pub(crate) use opencode::OPENCODE;
 pub(crate) use qwen::QWEN;
@@ -36,7 +38,7 @@ pub(crate) use reply::HookReply;
 pub(crate) use signs::{HookCall, Signs, TRANSCRIPT};
 
 /// Every client, in the order in which they are listed. Whoever imitates another comes after it.
-pub(crate) const ALL: [&Client; 8] = [&CLAUDE, &CODEX, &GEMINI, &QWEN, &OPENCODE, &COPILOT, &CLINE, &KIMI];
+pub(crate) const ALL: [&Client; 9] = [&CLAUDE, &CODEX, &GEMINI, &QWEN, &OPENCODE, &COPILOT, &KILO, &CLINE, &KIMI];
 
 /// A program that runs an agent, with hooks and MCP servers beside it.
 #[derive(Debug)]

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use crate::harness::{Place, Ran};
 
 /// Every client, the scopes that it reads, and the file of each that others may have written before us.
-const FILES: [(&str, &[&str], &str); 8] = [
+const FILES: [(&str, &[&str], &str); 9] = [
     ("claude", &["project", "user"], ".claude/settings.json"),
     ("codex", &["project", "user"], ".codex/hooks.json"),
     ("gemini", &["project", "user"], ".gemini/settings.json"),
     ("qwen", &["project", "user"], ".qwen/settings.json"),
     ("opencode", &["project"], "opencode.json"),
     ("copilot", &["user"], ".copilot/mcp-config.json"),
+    ("kilo", &["project"], "kilo.json"),
     ("cline", &["user"], ".cline/data/settings/cline_mcp_settings.json"),
     ("kimi", &["user"], ".kimi-code/mcp.json"),
 ];

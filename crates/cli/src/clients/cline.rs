@@ -48,7 +48,7 @@ pub(crate) const CLINE: Client = Client {
         ConfigFile::of_user(
             ".cline/data/settings/cline_mcp_settings.json",
             "data/settings/cline_mcp_settings.json",
-            &[ConfigPart::Server],
+            &[ConfigPart::ServerInTransport],
         ),
     ],
     hook_timeout: 5,

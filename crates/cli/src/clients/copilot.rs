@@ -11,7 +11,7 @@ pub(crate) const COPILOT: Client = Client {
     signs: Signs {
         session: None,
         variable: Some("COPILOT_CLI"),
-        members: &["sessionId"],
+        members: &["sessionId", "initial_prompt"],
         transcripts: Some(".copilot"),
     },
     input: InputShape {
@@ -49,10 +49,9 @@ pub(crate) const COPILOT: Client = Client {
     writes: &[
         ("create", "path", patch::path),
         ("edit", "path", patch::path),
+        // As it calls them in the hooks of Claude Code.
         ("Write", "path", patch::path),
-        ("Write", "file_path", patch::path),
         ("Edit", "path", patch::path),
-        ("Edit", "file_path", patch::path),
     ],
     reply: reply::topmost,
     shell_settings: None,

@@ -32,6 +32,8 @@ pub(crate) enum ConfigPart {
     ServerWithTools,
     /// The MCP server, in the JSON object `mcp`, with the program and its arguments in one list.
     ServerInOneList,
+    /// The MCP server, in `mcpServers`, with program and arguments in an object `transport`.
+    ServerInTransport,
     /// The MCP server, in the TOML table `mcp_servers`.
     TomlServer,
     /// A file that is ours alone: the hooks in a JSON list for each event.

@@ -3,6 +3,9 @@
 
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
+/// The plugin: it calls our hooks, and listens for wake-ups.
+pub(super) const PLUGIN: &str = include_str!("opencode/plugin.js");
+
 pub(crate) const OPENCODE: Client = Client {
     name: "opencode",
     title: "OpenCode",
@@ -46,7 +49,7 @@ pub(crate) const OPENCODE: Client = Client {
             project: ".opencode/plugins/postrider.js",
             user: ".config/opencode/plugins/postrider.js",
             moved: "opencode/plugins/postrider.js",
-            parts: &[ConfigPart::Module(include_str!("opencode/plugin.js"))],
+            parts: &[ConfigPart::Module(PLUGIN)],
         },
         ConfigFile {
             project: "opencode.json",

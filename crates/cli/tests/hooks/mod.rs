@@ -30,7 +30,9 @@ impl Agent {
 
     /// The example of an event, as its client would say it.
     pub fn example(&self, event: &str) -> Value {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(self.client);
+        // Kilo runs the plugin for OpenCode.
+        let client = if self.client == "kilo" { "opencode" } else { self.client };
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(client);
         let text = std::fs::read_to_string(folder.join(format!("{event}.json"))).expect("the event has an example");
         serde_json::from_str(&text).expect("an example is JSON")
     }

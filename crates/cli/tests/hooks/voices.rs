@@ -39,8 +39,20 @@ const USUAL: Voice = Voice {
     session: "session_id",
 };
 
+const OPENCODE: Voice = Voice {
+    client: "opencode",
+    start: "session.created",
+    told: &["chat.message", "tool.execute.after"],
+    stop: Some("session.idle"),
+    writes: &["tool.execute.before", "tool.execute.before-edit", "tool.execute.before-patch"],
+    clear: Some((None, "session.created-clear")),
+    end: Some("session.deleted"),
+    below: Some(["session.created-subagent", "tool.execute.after-subagent"]),
+    ..USUAL
+};
+
 /// Every client.
-pub const VOICES: [Voice; 8] = [
+pub const VOICES: [Voice; 9] = [
     USUAL,
     Voice {
         client: "codex",
@@ -58,17 +70,8 @@ pub const VOICES: [Voice; 8] = [
         ..USUAL
     },
     Voice { client: "qwen", writes: &["PreToolUse", "PreToolUse-edit"], ..USUAL },
-    Voice {
-        client: "opencode",
-        start: "session.created",
-        told: &["chat.message", "tool.execute.after"],
-        stop: Some("session.idle"),
-        writes: &["tool.execute.before", "tool.execute.before-edit", "tool.execute.before-patch"],
-        clear: Some((None, "session.created-clear")),
-        end: Some("session.deleted"),
-        below: Some(["session.created-subagent", "tool.execute.after-subagent"]),
-        ..USUAL
-    },
+    OPENCODE,
+    Voice { client: "kilo", ..OPENCODE },
     Voice {
         client: "copilot",
         start: "sessionStart",

@@ -1,4 +1,4 @@
-// Made by `postrider install copilot`; `postrider uninstall copilot` removes it, and changes to it are lost.
+// The extension for Copilot.
 // Wakes an idle session when mail comes. Copilot runs it with --experimental alone.
 
 import { spawn } from "node:child_process"

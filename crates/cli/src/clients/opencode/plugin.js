@@ -1,4 +1,4 @@
-// Made by `postrider install opencode`; `postrider uninstall opencode` removes it, and changes to it are lost.
+// The plugin for OpenCode, and for Kilo, which is made from it.
 // Tells an agent of its mail, refuses writes to what others have reserved, and wakes an idle session when mail comes. Nothing
 // that goes wrong here stops the agent.
 

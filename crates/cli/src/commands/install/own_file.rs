@@ -34,14 +34,19 @@ pub(crate) fn install(text: &str, part: ConfigPart, hooks: &Hooks<'_>) -> Result
             Ok(format!("#!/bin/sh\n# {}\nexec {}\n", mark(client), command(client.event_name(event))))
         }
         ConfigPart::Module(template) => {
-            let line = |line: &str| match line {
-                line if line.starts_with(HOOK) => format!("{HOOK}{}", quoted(&command(ANY))),
-                line if line.starts_with(MONITOR) => {
+            let line = |line: &str| {
+                if line.starts_with(HOOK) {
+                    format!("{HOOK}{}", quoted(&command(ANY)))
+                } else if line.starts_with(MONITOR) {
                     format!("{MONITOR}{}", quoted(&format!("{program} monitor {}", client.name)))
+                } else {
+                    line.to_owned()
                 }
-                line => line.to_owned(),
             };
-            Ok(template.lines().map(line).collect::<Vec<_>>().join("\n") + "\n")
+            // The first line says what the template is for.
+            let lines = template.lines().skip(1).map(line);
+            let whole: Vec<String> = [format!("// {}", mark(client))].into_iter().chain(lines).collect();
+            Ok(whole.join("\n") + "\n")
         }
         _ => Ok(text.to_owned()),
     }

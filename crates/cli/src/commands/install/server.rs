@@ -32,24 +32,27 @@ pub(crate) struct ServerShape {
     servers: &'static str,
     /// Whether program and arguments are one list.
     is_one_list: bool,
-    /// Whether the entry says that the server is run here.
-    says_local: bool,
+    /// The member of the entry that has program and arguments in it, if it is not the entry itself.
+    inside: Option<&'static str>,
+    /// What the entry says of how the server is reached.
+    kind: Option<&'static str>,
     /// Whether the entry lists the tools that may be used.
     lists_tools: bool,
 }
 
 const USUAL: ServerShape =
-    ServerShape { servers: "mcpServers", is_one_list: false, says_local: false, lists_tools: false };
+    ServerShape { servers: "mcpServers", is_one_list: false, inside: None, kind: None, lists_tools: false };
 
 impl ServerShape {
     /// That of a part of a configuration, if it is a server in JSON.
     pub(crate) fn of(part: ConfigPart) -> Option<Self> {
         match part {
             ConfigPart::Server => Some(USUAL),
-            ConfigPart::ServerWithTools => Some(Self { says_local: true, lists_tools: true, ..USUAL }),
+            ConfigPart::ServerWithTools => Some(Self { kind: Some("local"), lists_tools: true, ..USUAL }),
             ConfigPart::ServerInOneList => {
-                Some(Self { servers: "mcp", is_one_list: true, says_local: true, lists_tools: false })
+                Some(Self { servers: "mcp", is_one_list: true, kind: Some("local"), ..USUAL })
             }
+            ConfigPart::ServerInTransport => Some(Self { inside: Some("transport"), kind: Some("stdio"), ..USUAL }),
             _ => None,
         }
     }
@@ -62,7 +65,9 @@ impl ServerShape {
             Server::Foreign => Ok(text.to_owned()),
             Server::Ours(called) if called == program => Ok(text.to_owned()),
             Server::Ours(_) => {
-                let mut path = vec![servers[0], PathStep::Member(SERVER), PathStep::Member("command")];
+                let mut path = vec![servers[0], PathStep::Member(SERVER)];
+                path.extend(self.inside.map(PathStep::Member));
+                path.push(PathStep::Member("command"));
                 path.extend(self.is_one_list.then_some(PathStep::Item(0)));
                 json::replace(text, &path, &quoted(program))
             }
@@ -93,6 +98,7 @@ impl ServerShape {
         if entry.is_null() && value[self.servers].get(SERVER).is_none() {
             return Ok(Server::Missing);
         }
+        let entry = self.inside.map_or(entry, |inside| &entry[inside]);
         let command = &entry["command"];
         let (called, argument): (&Value, &Value) =
             if self.is_one_list { (&command[0], &command[1]) } else { (command, &entry["args"][0]) };
@@ -101,8 +107,8 @@ impl ServerShape {
     }
 
     fn entry(self, program: &str) -> New<'_> {
-        let mut members: Vec<(&str, New<'_>)> =
-            self.says_local.then_some(("type", New::Text("local"))).into_iter().collect();
+        let kind = self.kind.map(|kind| ("type", New::Text(kind)));
+        let mut members: Vec<(&str, New<'_>)> = kind.into_iter().collect();
         if self.is_one_list {
             members.push(("command", New::List(vec![New::Text(program), New::Text(STDIO)])));
         } else {
@@ -110,7 +116,8 @@ impl ServerShape {
             members.push(("args", New::List(vec![New::Text(STDIO)])));
         }
         members.extend(self.lists_tools.then_some(("tools", New::List(vec![New::Text("*")]))));
-        New::Object(members)
+        let entry = New::Object(members);
+        self.inside.map_or(entry.clone(), |inside| New::Object(vec![(inside, entry)]))
     }
 }
 
