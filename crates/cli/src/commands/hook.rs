@@ -40,7 +40,7 @@ use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use deadline::Speaker;
 use events::Happening;
-use input::Said;
+use input::{Input, Said};
 use marks::Marks;
 pub use naming::Names;
 pub use paths::within;
@@ -116,16 +116,7 @@ impl Hook {
     }
 
     fn answer(self, global: &Global, deadline: Instant, speaker: &Speaker) -> anyhow::Result<()> {
-        if let Some(client) = self.client.0 {
-            self.event_of(client)?;
-        }
-        let text = input::read_all(io::stdin().lock())?;
-        let said = Said::read(&text)?;
-        let client = self.client.0.or_else(|| said.client(&self.event, set));
-        let client = client.context("it cannot be told which client calls; name it in the place of 'auto'")?;
-        let (event, called) = self.event_of(client)?;
-        let input = said.input(client);
-        let event = if event == Event::SessionStart && input.is_of_subagent() { Event::SubagentStart } else { event };
+        let (client, (event, called), input) = self.happened()?;
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
@@ -180,6 +171,20 @@ impl Hook {
             done
         };
         deadline::run(runtime, deadline, speaker, operation)
+    }
+
+    /// Which client calls, what it tells of with which word, and what it says of that.
+    fn happened(&self) -> anyhow::Result<(&'static Client, (Event, &'static str), Input)> {
+        // What no client means needs no input.
+        self.client.0.map(|client| self.event_of(client)).transpose()?;
+        let text = input::read_all(io::stdin().lock())?;
+        let said = Said::read(&text)?;
+        let client = self.client.0.or_else(|| said.client(&self.event, set));
+        let client = client.context("it cannot be told which client calls; name it in the place of 'auto'")?;
+        let (event, called) = self.event_of(client)?;
+        let input = said.input(client);
+        let is_below = event == Event::SessionStart && input.is_of_subagent();
+        Ok((client, (if is_below { Event::SubagentStart } else { event }, called), input))
     }
 
     /// What a client means by the event, and its own word for it.
