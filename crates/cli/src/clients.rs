@@ -94,6 +94,8 @@ pub(crate) struct Client {
     pub hook_timeout: u64,
     /// Whether the entry of a hook has a name.
     pub names_hooks: bool,
+    /// Whether `mcp list` of its program shows the servers.
+    pub lists_servers: bool,
     /// What a person does after an install for the project.
     pub next_in_project: &'static str,
     /// What a person does after an install for the user.
@@ -168,7 +170,10 @@ impl Client {
 
     /// What a person does after install.
     pub(crate) fn next_steps(&self, scope: Scope) -> Vec<String> {
-        let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.name);
+        let check = match self.lists_servers {
+            true => format!("Check with `{} mcp list` and `postrider doctor`.", self.name),
+            false => "Check with `postrider doctor`.".to_owned(),
+        };
         let share = "Commit the files, so that everybody who works here has mail. Whoever has no postrider on the PATH sees \
                      their client complain of hooks that fail, and works on.";
         match scope {

@@ -51,6 +51,7 @@ pub(crate) const CLAUDE: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Start claude in this project. It asks whether it may use the server 'postrider': say yes.",
     next_for_user: "Restart claude: sessions that run keep what they had.",
 };

@@ -53,6 +53,7 @@ pub(crate) const CLINE: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: false,
     next_in_project: "",
     next_for_user: "Restart cline: sessions that run keep what they had.",
 };

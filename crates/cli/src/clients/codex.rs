@@ -47,6 +47,7 @@ pub(crate) const CODEX: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Codex runs hooks once they are trusted: start codex in this project, trust the folder, open \
                       /hooks and trust those of postrider.",
     next_for_user: "Codex runs hooks once they are trusted: start codex, open /hooks and trust those of postrider.",

@@ -80,6 +80,7 @@ pub(crate) const COPILOT: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Restart copilot in this project. It reads MCP servers of the user alone: run `postrider install copilot \
                       --scope user` for the tools.",
     next_for_user: "Restart copilot: sessions that run keep what they had. With --experimental it is woken by mail.",

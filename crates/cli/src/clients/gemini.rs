@@ -45,6 +45,7 @@ pub(crate) const GEMINI: Client = Client {
     )],
     hook_timeout: 5_000,
     names_hooks: true,
+    lists_servers: true,
     next_in_project: "Restart gemini in this project, and trust the folder: it reads no settings of one that is \
                       not trusted.",
     next_for_user: "Restart gemini: sessions that run keep what they had.",

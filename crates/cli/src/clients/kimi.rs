@@ -37,6 +37,7 @@ pub(crate) const KIMI: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: false,
     next_in_project: "",
     next_for_user: "Restart kimi: sessions that run keep what they had.",
 };

@@ -60,6 +60,7 @@ pub(crate) const OPENCODE: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Restart opencode in this project. At its first start with a plugin it needs the network once.",
     next_for_user: "Restart opencode. At its first start with a plugin it needs the network once.",
 };

@@ -42,6 +42,7 @@ pub(crate) const QWEN: Client = Client {
     files: &[ConfigFile::alike(".qwen/settings.json", "settings.json", &[ConfigPart::Hooks, ConfigPart::Server])],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Restart qwen in this project, and trust the folder if it asks.",
     next_for_user: "Restart qwen: sessions that run keep what they had.",
 };
