@@ -101,7 +101,7 @@ use params::RequestField;
 
 pub use details::details;
 pub use foreign::{FOREIGN, FOREIGN_TOOLS, ForeignTool};
-pub use params::{Actor, DeliveryReader, TOKEN, next, next_cursor};
+pub use params::{Actor, DeliveryReader, LONGEST_WAIT, TOKEN, next, next_cursor};
 pub use table::{Offered, RETIRED, Visitor};
 pub use time::Time;
 

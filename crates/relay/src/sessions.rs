@@ -74,6 +74,8 @@ pub struct SessionRecord {
     pub socket_token: Option<String>,
     /// The agents below the main one: their names, by what the client calls them.
     pub below: BTreeMap<String, String>,
+    /// Whether its agent has still to be told who it is, because nothing that is said at a start reaches the model.
+    pub is_untold: bool,
     /// Whether it waits for its user, as the office was told last.
     pub is_idle: bool,
     /// When the office was told of it last, in microseconds since 1970; 0 if it never was.

@@ -1,12 +1,19 @@
 //! Claude Code.
 
-use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
     title: "Claude Code",
     product: "Claude Code",
     program: "claude-code",
+    signs: Signs {
+        session: Some("CLAUDE_CODE_SESSION_ID"),
+        variable: Some("CLAUDECODE"),
+        members: &[],
+        transcripts: Some(".claude"),
+    },
+    input: InputShape::USUAL,
     events: &[
         (Event::SessionStart, "SessionStart"),
         (Event::Prompt, "UserPromptSubmit"),
@@ -17,6 +24,10 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::SessionEnd, "SessionEnd"),
         (Event::SubagentStart, "SubagentStart"),
     ],
+    other_events: &[],
+    unheard: &[],
+    prompts_itself: false,
+    clearing: Clearing::TOLD,
     writes: &[
         ("Edit", "file_path", patch::path),
         ("Write", "file_path", patch::path),
@@ -31,6 +42,7 @@ pub(crate) const CLAUDE: Client = Client {
     socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
     shares_process: false,
     compacts_silently: false,
+    longest_call: Some(120),
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
         ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),
@@ -39,6 +51,7 @@ pub(crate) const CLAUDE: Client = Client {
     ],
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Start claude in this project. It asks whether it may use the server 'postrider': say yes.",
     next_for_user: "Restart claude: sessions that run keep what they had.",
 };

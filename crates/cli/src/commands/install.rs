@@ -8,12 +8,15 @@ mod entries;
 pub(crate) mod files;
 mod json;
 mod naming_options;
+mod own_file;
 mod own_program;
 mod receipt;
 pub(crate) mod report;
+mod server;
 mod toml;
+mod toml_hooks;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -110,18 +113,30 @@ impl Target {
         plan: impl Fn(&Configuration, &Path) -> anyhow::Result<Planned>,
     ) -> anyhow::Result<Vec<Planned>> {
         let home = std::path::absolute(&config.home)?;
-        configuration::files(self.client, self.scope, folders).iter().map(|file| plan(file, &home)).collect()
+        let files = configuration::files(self.client, self.scope, folders);
+        if files.is_empty() {
+            let other = self.other_scope().word();
+            return Err(refused(
+                "SCOPE_NOT_READ",
+                &format!("{} reads no configuration of a {}", self.client.title, self.scope.word()),
+                &format!("Add --scope {other}."),
+            ));
+        }
+        files.iter().map(|file| plan(file, &home)).collect()
+    }
+
+    fn other_scope(&self) -> Scope {
+        if self.scope == Scope::User { Scope::Project } else { Scope::User }
     }
 
     /// A warning if the hooks are in the configuration of the other scope too.
     fn doubled(&self, folders: &Folders) -> Option<String> {
-        let other = if self.scope == Scope::User { Scope::Project } else { Scope::User };
-        let has_hooks = |path: &Path| {
-            let text = files::read(path).ok().flatten();
-            text.is_some_and(|text| entries::hooked_events(&text).is_ok_and(|events| !events.is_empty()))
+        let other = self.other_scope();
+        let has_hooks = |file: &Configuration| {
+            let text = files::read(&file.path).ok().flatten();
+            text.is_some_and(|text| !file.our_hooks(&text).is_empty())
         };
-        let files = configuration::files(self.client, other, folders);
-        let file = files.into_iter().find(|file| has_hooks(&file.path))?;
+        let file = configuration::files(self.client, other, folders).into_iter().find(has_hooks)?;
         Some(format!(
             "The hooks are in '{}' too, and may run twice; `postrider uninstall {} --scope {}` takes those out.",
             file.path.display(),
@@ -131,10 +146,15 @@ impl Target {
     }
 }
 
-/// The words behind each of our hooks in a file of configuration; none if there is no hook of ours, or it cannot be read.
-pub(crate) fn our_hooks(text: &str) -> Option<Vec<String>> {
-    let commands = entries::our_commands(text).ok().filter(|commands| !commands.is_empty())?;
-    Some(commands.iter().map(|command| entries::options_of(command)).collect())
+/// The files of a client's configuration that have hooks of ours, and the words behind each hook. One that cannot be read is
+/// passed over.
+pub(crate) fn our_hooks(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<(PathBuf, Vec<String>)> {
+    let hooks = |file: Configuration| {
+        let commands = file.our_hooks(&std::fs::read_to_string(&file.path).ok()?);
+        let words = commands.iter().map(|command| entries::options_of(command)).collect();
+        (!commands.is_empty()).then_some((file.path, words))
+    };
+    configuration::files(client, scope, folders).into_iter().filter_map(hooks).collect()
 }
 
 /// Does what is planned, unless it was only to be shown, and says so.

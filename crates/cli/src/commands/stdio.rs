@@ -5,6 +5,7 @@
 
 mod caller;
 mod channel;
+mod patience;
 
 use std::collections::HashMap;
 use std::io;

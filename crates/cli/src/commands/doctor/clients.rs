@@ -46,11 +46,9 @@ pub fn installed() -> Vec<InstalledHooks> {
 }
 
 fn hooks_of(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<InstalledHooks> {
-    let files = client.files.iter().map(|file| file.path(scope, folders));
-    let read = |path: PathBuf| {
-        let mut naming = our_hooks(&std::fs::read_to_string(&path).ok()?)?;
+    let hooks = |(path, mut naming): (PathBuf, Vec<String>)| {
         naming.dedup();
-        Some(InstalledHooks { client: client.name, path, naming })
+        InstalledHooks { client: client.name, path, naming }
     };
-    files.filter_map(read).collect()
+    our_hooks(client, scope, folders).into_iter().map(hooks).collect()
 }

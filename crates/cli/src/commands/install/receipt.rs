@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, Change};
+use super::files::{self, Change, FileKind};
 
 /// The folder of the receipts in the home folder.
 const FOLDER: &str = "installed";
@@ -66,7 +66,7 @@ impl Receipt {
         let kept_in = home.join(FOLDER).join(name);
         let before = files::read(&kept_in)?;
         let receipt = before.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let change = Change { path: kept_in, after: before.clone(), before, is_private: true };
+        let change = Change { path: kept_in, after: before.clone(), before, kind: FileKind::Private };
         Ok((receipt, change))
     }
 

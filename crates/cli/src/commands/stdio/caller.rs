@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::Actor;
@@ -17,7 +16,8 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::channel::acquaintance;
-use crate::clients::{self, CLAUDE, CODEX, Client};
+use super::patience;
+use crate::clients::{self, CODEX, Client};
 use crate::config::{Config, set};
 use crate::local_sessions;
 use crate::own_session;
@@ -52,8 +52,8 @@ pub struct CallerSession {
     home: PathBuf,
     /// The server elsewhere that is asked; none if it is the office of this home.
     office: Option<String>,
-    /// Whether the client said that it is Claude Code, so that what our environment says of it is its own.
-    is_claude: AtomicBool,
+    /// The client, as it introduced itself: what our environment says of it is its own.
+    client: Mutex<Option<&'static Client>>,
     /// The record that this process made, where no hook did.
     made: Mutex<Option<SessionRecord>>,
 }
@@ -69,12 +69,7 @@ struct Told {
 impl CallerSession {
     /// The session that this process belongs to, among those that are known in this home.
     pub fn new(config: &Config) -> Self {
-        Self {
-            home: config.home.clone(),
-            office: config.url(),
-            is_claude: AtomicBool::new(false),
-            made: Mutex::default(),
-        }
+        Self { home: config.home.clone(), office: config.url(), client: Mutex::default(), made: Mutex::default() }
     }
 
     /// The agent of the session if it is known, else the one that the settings name: a variable that was only inherited is not
@@ -90,8 +85,13 @@ impl CallerSession {
         }
     }
 
-    /// The call with the name of the session's agent in it, if it lacks one. Any other message stays as it is.
+    /// The call with the name of the session's agent in it, if it lacks one, and with a wait that the client waits for. Any other
+    /// message stays as it is.
     pub fn named(&self, message: ClientMessage) -> ClientMessage {
+        let message = match self.client().and_then(|client| patience::within(&message, client)) {
+            Some(text) => ClientMessage::read(text),
+            None => message,
+        };
         let Some((_, argument)) = message.tool().and_then(|tool| NAMED.iter().find(|(name, _)| *name == tool)) else {
             return message;
         };
@@ -145,16 +145,21 @@ impl CallerSession {
         })
     }
 
-    /// The session that Claude Code names in our environment. After a conversation was cleared that is the one before.
+    /// The session that the client names in our environment. After a conversation was cleared that is the one before.
     fn told_by_environment(&self) -> Option<Told> {
-        let id = CLAUDE.session_variables.iter().find_map(|variable| set(variable))?;
-        self.is_claude.load(Ordering::Relaxed).then_some(Told { client: &CLAUDE, id, below: None })
+        let client = self.client().filter(|client| !client.shares_process)?;
+        let id = client.session_variables.iter().find_map(|variable| set(variable))?;
+        Some(Told { client, id, below: None })
+    }
+
+    fn client(&self) -> Option<&'static Client> {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of who the client is, and of an agent that registered, if nobody has said yet who the agent of the session is.
     pub async fn meet(&self, connection: &Arc<Connection>, message: &ClientMessage, answer: &str) {
         if message.is_introduction() {
-            self.is_claude.store(acquaintance::is_claude(message), Ordering::Relaxed);
+            *self.client.lock().unwrap_or_else(PoisonError::into_inner) = acquaintance::client(message);
         }
         let Some(agent) = acquaintance::registered(message, answer) else { return };
         let meta: Value = serde_json::from_str(&message.text).unwrap_or_default();
@@ -251,7 +256,7 @@ mod tests {
 
         fn caller(&self) -> CallerSession {
             let home = self.0.path().to_owned();
-            CallerSession { home, office: None, is_claude: AtomicBool::new(false), made: Mutex::default() }
+            CallerSession { home, office: None, client: Mutex::default(), made: Mutex::default() }
         }
 
         fn sessions(&self) -> Sessions {

@@ -8,6 +8,7 @@ use api::Actor;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::clients::{self, CLAUDE, Client};
 use crate::post_office::message::ClientMessage;
 
 /// The experimental capability that makes Claude Code listen.
@@ -21,10 +22,15 @@ type RawObject = BTreeMap<String, Box<RawValue>>;
 
 /// Whether a message that introduces its client says that it is Claude.
 pub fn is_claude(message: &ClientMessage) -> bool {
+    client(message).is_some_and(|client| client.name == CLAUDE.name)
+}
+
+/// The client that a message introduces, if it is one of the table.
+pub fn client(message: &ClientMessage) -> Option<&'static Client> {
     let said: Value = serde_json::from_str(&message.text).unwrap_or_default();
     let ways = ["/params/clientInfo/name", "/params/_meta/io.modelcontextprotocol~1clientInfo/name"];
-    let name = ways.iter().find_map(|way| said.pointer(way)).and_then(Value::as_str);
-    name.is_some_and(|name| name.to_lowercase().contains("claude"))
+    let name = ways.iter().find_map(|way| said.pointer(way)).and_then(Value::as_str)?.to_lowercase();
+    clients::ALL.into_iter().find(|client| name.contains(client.name))
 }
 
 /// The answer to an introduction, with the channel among the capabilities; none if the answer is a refusal.
