@@ -22,7 +22,7 @@ use store::Location;
 
 pub use projects::{By, Projects, names_remotes};
 pub use provider::{Mail, MailProvider};
-pub use sessions::SessionSettings;
+pub use sessions::{SessionSettings, WakeSettings};
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -194,6 +194,9 @@ pub struct SettingsFile {
     /// What becomes of an agent's things when its sessions have ended.
     #[serde(default)]
     pub sessions: SessionSettings,
+    /// Which mail wakes an idle session.
+    #[serde(default)]
+    pub wake: WakeSettings,
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
