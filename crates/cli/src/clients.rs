@@ -19,6 +19,7 @@ use serde_json::Value;
 pub(crate) use claude::CLAUDE;
 pub(crate) use codex::CODEX;
 pub(crate) use gemini::GEMINI;
+use relay::waking::Protocol;
 pub(crate) use reply::HookReply;
 
 /// Every client, in the order in which they are listed.
@@ -51,6 +52,8 @@ pub(crate) struct Client {
     pub shared_shell: Option<&'static str>,
     /// The environment variables that hold the session's socket for messages, and the proof for it.
     pub socket_variables: Option<[&'static str; 2]>,
+    /// How an idle session of it is woken from outside; none if only somebody who reads our lines can do that, or nobody.
+    pub wake: Option<Protocol>,
     /// Whether several sessions share one process, and so the environment of the first.
     pub shares_process: bool,
     /// Whether no event follows a compaction, and the one before it also comes when nothing is compacted.

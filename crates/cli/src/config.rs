@@ -297,11 +297,6 @@ impl Config {
         checks::secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
     }
 
-    /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.
-    pub fn agent(&self) -> Option<(String, String)> {
-        Some((set("POSTRIDER_PROJECT")?, set("POSTRIDER_AGENT")?))
-    }
-
     /// The address of a server elsewhere: `POSTRIDER_URL`, else `AGENT_MAIL_BASE_URL` with `AGENT_MAIL_PATH`, else the
     /// file's `url`.
     pub fn url(&self) -> Option<String> {

@@ -10,7 +10,6 @@ mod channel_files;
 mod channel_files_crash;
 mod channel_folder_trouble;
 mod channel_scripts;
-mod claude_channel;
 mod compaction;
 mod compose;
 mod crash;

@@ -1,5 +1,7 @@
 //! Claude Code.
 
+use relay::waking::Protocol;
+
 use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
@@ -29,6 +31,7 @@ pub(crate) const CLAUDE: Client = Client {
     subagent_variable: None,
     shared_shell: Some("Bash"),
     socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
+    wake: Some(Protocol::Claude),
     shares_process: false,
     compacts_silently: false,
     moved_by: "CLAUDE_CONFIG_DIR",

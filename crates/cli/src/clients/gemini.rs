@@ -23,6 +23,7 @@ pub(crate) const GEMINI: Client = Client {
     subagent_variable: None,
     shared_shell: None,
     socket_variables: None,
+    wake: None,
     shares_process: false,
     compacts_silently: true,
     moved_by: "GEMINI_CLI_HOME",

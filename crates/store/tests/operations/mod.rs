@@ -199,7 +199,8 @@ async fn rarely(
         return Some(told(store.revoke_tokens(agent, which, TokenHash::from_bytes([9; 32]), now).await));
     }
     if dice.roll(15) == 0 {
-        return Some(sessions::wake(dice, store, (project, agent), known.some_message(dice), now).await);
+        let message = known.some_message(dice);
+        return Some(sessions::wake(dice, store, (project, agent), message, now).await);
     }
     if dice.roll(80) == 0 {
         let renamed = sessions::rename(dice, store, (project, agent), now).await;
