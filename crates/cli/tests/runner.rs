@@ -82,6 +82,7 @@ mod two_machines;
 mod typed_mail;
 mod upkeep_commands;
 mod waiting;
+mod waking;
 mod watch;
 mod watch_rates;
 mod watch_together;
