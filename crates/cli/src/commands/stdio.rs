@@ -73,12 +73,9 @@ impl Stdio {
 async fn serve(finder: Finder, reach: Reach, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
-    let waker = caller.waker(connection.clone(), reach);
-    let mut waking = JoinSet::new();
-    waking.spawn(waker.run());
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
     let reading =
-        ClientLines::new(connection, caller).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+        ClientLines::new(connection, caller, reach).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -94,13 +91,18 @@ struct ClientLines {
     caller: Arc<CallerSession>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
+    /// What wakes the session when mail comes.
+    waking: JoinSet<()>,
     /// What takes back those that can be cancelled.
     by_id: HashMap<String, watch::Sender<bool>>,
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, caller: CallerSession) -> Self {
+    fn new(connection: Arc<Connection>, caller: CallerSession, reach: Reach) -> Self {
+        let mut waking = JoinSet::new();
+        waking.spawn(caller.waker(connection.clone(), reach).run());
         Self {
+            waking,
             connection,
             caller: Arc::new(caller),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
@@ -133,6 +135,8 @@ impl ClientLines {
         let _ = timeout(LONGEST_SILENCE, self.caller.leave(&self.connection)).await;
         self.connection.leave();
         self.finish().await;
+        // It holds the connection, and so the output.
+        self.waking.shutdown().await;
         self.connection.write_out().await;
         Ok(self.connection.close())
     }

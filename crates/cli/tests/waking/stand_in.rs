@@ -39,7 +39,10 @@ impl Claude {
         if !program.exists() {
             symlink("/bin/sh", &program).expect("a fresh folder has room");
         }
-        let _ = Command::new("mkfifo").arg(place.file("stdio.in")).status();
+        if !place.file("stdio.in").exists() {
+            let made = Command::new("mkfifo").arg(place.file("stdio.in")).status();
+            assert!(made.expect("mkfifo runs").success());
+        }
         let socket = place.file(&format!("{session}.sock"));
         let answer = Arc::default();
         let heard = listen(&socket, &answer);
