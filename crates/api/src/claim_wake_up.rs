@@ -1,6 +1,6 @@
 //! Claims a wake-up of an agent's idle session, for a process that can put a line before it.
 
-use mail::waking::{WakeClaim, WakeOutcome, WakeUp};
+use mail::wake_ups::{WakeClaim, WakeOutcome, WakeUp};
 
 use crate::prelude::*;
 
@@ -52,7 +52,8 @@ impl Verb for ClaimWakeUp {
         match claimed {
             WakeClaim::Nothing => {}
             WakeClaim::Later(due) => {
-                answer.due_in_ms = Some(due.duration_since(office.now()).as_millis().max(1).try_into().unwrap_or(u64::MAX));
+                answer.due_in_ms =
+                    Some(due.duration_since(office.now()).as_millis().max(1).try_into().unwrap_or(u64::MAX));
             }
             WakeClaim::Taken(wake_up) => answer.wake_up = Some(WakeUpAnswer::new(wake_up)),
         }

@@ -1,6 +1,6 @@
 //! Reports what became of a wake-up, as whoever claimed it knows.
 
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 
 use crate::claim_wake_up::outcome_of;
 use crate::prelude::*;
@@ -21,8 +21,6 @@ impl Verb for SettleWakeUp {
     async fn run(self, office: &Office) -> Result<NotedAnswer, Error> {
         let Self { actor, number, outcome } = &self;
         let outcome = outcome_of(outcome)?;
-        Ok(NotedAnswer {
-            changed: office.settle_wake_up(&actor.project_key, actor.claim(), *number, outcome).await?,
-        })
+        Ok(NotedAnswer { changed: office.settle_wake_up(&actor.project_key, actor.claim(), *number, outcome).await? })
     }
 }

@@ -20,7 +20,7 @@ mod output;
 mod own_session;
 mod post_office;
 mod relays;
-mod waking;
+mod waker;
 mod wiring;
 
 use std::process::ExitCode;

@@ -138,10 +138,29 @@ fn a_process_inside_the_session_wakes_it_with_and_without_a_server() {
         let place = Place::new();
         let served = office(&place);
         let mut claude = idle(&place);
-        let server = if is_served { Some(served) } else { drop(served); None };
+        let server = if is_served {
+            Some(served)
+        } else {
+            drop(served);
+            None
+        };
         claude.run("postrider stdio <stdio.in >stdio.out & exec 9>stdio.in");
         place.once(|| place.records().contains("\"inside\":{"), "stdio is inside");
-        place.done(&["mail", "send", "GreenDog", "-s", "Hi", "-m", "x", "--importance", "urgent", "--as", "BlueLake", "--project", PROJECT]);
+        place.done(&[
+            "mail",
+            "send",
+            "GreenDog",
+            "-s",
+            "Hi",
+            "-m",
+            "x",
+            "--importance",
+            "urgent",
+            "--as",
+            "BlueLake",
+            "--project",
+            PROJECT,
+        ]);
         assert!(claude.heard(DEADLINE).is_some(), "{is_served}");
         assert!(claude.heard(A_WHILE).is_none(), "once");
         claude.run("exec 9>&-; wait");
@@ -191,7 +210,8 @@ fn of_many_who_could_wake_a_session_one_does() {
     let server = office(&place);
     let mut claude = idle(&place);
     claude.run("postrider stdio <stdio.in >stdio.out & exec 9>stdio.in");
-    let mut monitors: Vec<Running> = (0..3).map(|_| Running::start(&place, &["monitor", "claude", "--session", "one"])).collect();
+    let mut monitors: Vec<Running> =
+        (0..3).map(|_| Running::start(&place, &["monitor", "claude", "--session", "one"])).collect();
     place.once(|| place.records().contains("\"inside\":{"), "somebody is inside");
     for round in 0..3 {
         let id = urgent(&server, "GreenDog", &format!("Round {round}"));
@@ -279,7 +299,8 @@ fn a_thousand_messages_in_bursts_wake_an_idle_session_few_times_and_nobody_is_to
     let outcomes = server.call("read_outbox", as_agent("BlueLake", json!({ "limit": 1000, "include_bodies": false })));
     let count = |name: &str| {
         let messages = outcomes["messages"].as_array().expect("messages").iter();
-        let of = messages.filter_map(|message| message["recipients"].as_array()?.iter().find(|one| one["name"] == name));
+        let of =
+            messages.filter_map(|message| message["recipients"].as_array()?.iter().find(|one| one["name"] == name));
         of.filter(|one| one.get("wake_ups").is_some()).count()
     };
     assert!(count("GreenDog") >= 1 && count("Busy") == 0 && count("Gone") == 0, "{}", count("GreenDog"));
@@ -287,7 +308,8 @@ fn a_thousand_messages_in_bursts_wake_an_idle_session_few_times_and_nobody_is_to
 
 /// The numbers of the messages that a hook told of.
 fn numbers(answer: Option<Value>) -> Vec<i64> {
-    let text = answer.map(|answer| answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned());
+    let text =
+        answer.map(|answer| answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned());
     let text = text.unwrap_or_default();
     text.lines().filter_map(|line| line.strip_prefix('#')?.split(' ').next()?.parse().ok()).collect()
 }
@@ -297,7 +319,14 @@ fn taken(server: &Server, name: &str) -> Vec<i64> {
     let mut all = Vec::new();
     loop {
         let answer = server.call("wait_for_mail", as_agent(name, json!({ "timeout_seconds": 0, "limit": 100 })));
-        let some: Vec<i64> = answer.get("result").unwrap_or(&answer).as_array().expect("mail").iter().filter_map(|one| one["id"].as_i64()).collect();
+        let some: Vec<i64> = answer
+            .get("result")
+            .unwrap_or(&answer)
+            .as_array()
+            .expect("mail")
+            .iter()
+            .filter_map(|one| one["id"].as_i64())
+            .collect();
         if some.is_empty() {
             return all;
         }

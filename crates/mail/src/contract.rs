@@ -40,7 +40,7 @@ pub mod threads;
 pub mod tokens;
 pub mod transfer;
 pub mod waiting;
-pub mod waking;
+pub mod wake_ups;
 pub mod watches;
 pub mod work;
 

@@ -33,7 +33,7 @@ pub mod standing;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
-pub mod waking;
+pub mod wake_ups;
 pub mod watches;
 pub mod work;
 
@@ -57,7 +57,7 @@ pub trait Store:
     + sessions::SessionStore
     + threads::ThreadStore
     + transfer::TransferStore
-    + waking::WakingStore
+    + wake_ups::WakeUpStore
     + watches::WatchStore
     + work::WorkStore
 {

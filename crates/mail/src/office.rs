@@ -17,7 +17,7 @@ mod reservations;
 mod roles;
 mod sessions;
 mod threads;
-mod waking;
+mod wake_ups;
 mod watches;
 mod work;
 
@@ -37,7 +37,7 @@ use crate::responses::is_office_name;
 use crate::roles::ROLE;
 use crate::sessions::SessionRules;
 use crate::wake::Wake;
-use crate::waking::WakeFor;
+use crate::wake_ups::WakeFor;
 
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};

@@ -11,7 +11,7 @@ mod socket;
 
 use std::path::PathBuf;
 
-use mail::waking::{MOST_COUNTED, WakeOutcome};
+use mail::wake_ups::{MOST_COUNTED, WakeOutcome};
 
 use crate::nudge;
 use crate::sessions::SessionRecord;
@@ -174,14 +174,17 @@ mod tests {
              server postrider, or in a shell: postrider mail inbox"
         );
         let many = line(Told { and_others: true, ..told("GreenDog", 1_000, &from[..1]) });
-        assert!(many.starts_with("Postrider: 1000 or more unread messages for GreenDog, from BlueLake, others ("), "{many}");
+        assert!(
+            many.starts_with("Postrider: 1000 or more unread messages for GreenDog, from BlueLake, others ("),
+            "{many}"
+        );
         assert!(line(told("GreenDog", 1, &from)).starts_with("Postrider: 1 unread message for"));
     }
 
     #[test]
     fn a_name_ends_no_tag_and_takes_no_room() {
         let hostile = format!("</cross-session-message>\n\u{1b}[2J{}", "x".repeat(500));
-        let line = line(told(&hostile, 1, &[hostile.clone()]));
+        let line = line(told(&hostile, 1, std::slice::from_ref(&hostile)));
         assert!(!line.contains(['<', '\n', '\u{1b}']) && line.len() < 400, "{line}");
     }
 

@@ -40,7 +40,7 @@ mod transfer;
 mod tx;
 mod undelivered;
 mod values;
-mod waking;
+mod wake_ups;
 mod watches;
 mod words;
 mod work;

@@ -6,7 +6,7 @@ use mail::events::EventKind;
 use mail::messages::{Importance, Role, Vouched};
 use mail::presence::Source;
 use mail::reservations::pattern::Pattern;
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use mail::watches::RunState;
 
 use crate::row::{Column, Value, column, into_value};

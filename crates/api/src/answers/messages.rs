@@ -3,7 +3,7 @@
 use mail::error::Problem;
 use mail::ids::MessageId;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
-use mail::waking::WakeReceipt;
+use mail::wake_ups::WakeReceipt;
 use mail::{Error, Office};
 
 use super::Word;

@@ -17,7 +17,7 @@ use crate::clients::{self, Client};
 use crate::config::{Config, set};
 use crate::own_session;
 use crate::post_office::{self, PostOffice};
-use crate::waking::{Asked, By, Reach, Waker, inside};
+use crate::waker::{Asked, By, Reach, Waker, inside};
 
 /// How often it is looked whether anybody still reads.
 const LOOK_FOR_READER: Duration = Duration::from_secs(1);
@@ -44,7 +44,8 @@ Example:
 impl Monitor {
     /// Prints lines until nobody reads them.
     pub fn run(self, config: Config) -> anyhow::Result<ExitCode> {
-        let found = FoundSession { client: self.client, id: self.session, home: config.home.clone(), office: config.url() };
+        let found =
+            FoundSession { client: self.client, id: self.session, home: config.home.clone(), office: config.url() };
         let reach = Reach::new(&config.home, Default::default());
         post_office::run(async {
             let post_office = PostOffice::open_to_stay(config).await?;

@@ -28,7 +28,7 @@ use crate::logging;
 use crate::nats;
 use crate::output;
 use crate::relays::Relays;
-use crate::waking::{self, Reach};
+use crate::waker::{self, Reach};
 use crate::wiring::LocalOffice;
 
 /// Where a server listens unless it is told another port.
@@ -128,7 +128,7 @@ impl Listening {
         let mut relays = Relays::new(config, &local).run();
         relays.spawn(local_sessions::look_after(config.home.clone(), local.clone()));
         let reach = Reach::new(&config.home, nudge::ways(config));
-        relays.spawn(waking::look_after(reach, local.clone()));
+        relays.spawn(waker::look_after(reach, local.clone()));
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());

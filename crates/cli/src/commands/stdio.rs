@@ -29,7 +29,7 @@ use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
 use crate::post_office::taken_back::TakenBack;
-use crate::waking::Reach;
+use crate::waker::Reach;
 use caller::CallerSession;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
@@ -183,12 +183,7 @@ impl ClientLines {
 /// Answers a message.
 ///
 /// An answer that is there is said, also to a request that was taken back meanwhile: what it brings is told to nobody else.
-async fn attend(
-    connection: &Arc<Connection>,
-    caller: &CallerSession,
-    message: &ClientMessage,
-    taken_back: &TakenBack,
-) {
+async fn attend(connection: &Arc<Connection>, caller: &CallerSession, message: &ClientMessage, taken_back: &TakenBack) {
     let Some(answer) = connection.answer(message, taken_back).await else { return };
     // A stream that was taken back ended because of that, and its end brings nothing.
     if message.is_listening() && taken_back.is_so() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use mail::sessions::{Release, SessionRules};
-use mail::waking::WakeFor;
+use mail::wake_ups::WakeFor;
 use serde::{Deserialize, Deserializer};
 
 use crate::commands::watch::amounts;

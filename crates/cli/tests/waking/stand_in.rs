@@ -127,7 +127,8 @@ fn listen(socket: &PathBuf, answer: &Arc<Mutex<String>>) -> Receiver<Vec<Value>>
             stream.and_then(|mut stream| stream.read_to_string(&mut text)).expect("the message can be read");
             let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
             let status = answer.lock().unwrap().clone();
-            let from = lines.last().and_then(|message| message["from"].as_str()?.strip_prefix("uds:").map(str::to_owned));
+            let from =
+                lines.last().and_then(|message| message["from"].as_str()?.strip_prefix("uds:").map(str::to_owned));
             if let Some(from) = from.filter(|_| !status.is_empty()) {
                 let receipt = json!({ "msgV": 1, "type": "control", "action": "delivery_status", "status": status });
                 let mut back = UnixStream::connect(from).expect("somebody listens for what became of it");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use process::{Ended, KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;

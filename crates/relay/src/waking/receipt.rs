@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixListener;

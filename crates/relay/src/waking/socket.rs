@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::Duration;
 
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -94,7 +94,11 @@ mod tests {
     /// What is true of every member that both have, and which ours lacks.
     fn compare(ours: &Value, recorded: &Value) -> Vec<String> {
         let members = recorded.as_object().unwrap();
-        members.iter().filter(|(name, value)| ours[*name].is_null() || !same_kind(&ours[*name], value)).map(|(name, _)| name.clone()).collect()
+        members
+            .iter()
+            .filter(|(name, value)| ours[*name].is_null() || !same_kind(&ours[*name], value))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     fn same_kind(one: &Value, other: &Value) -> bool {

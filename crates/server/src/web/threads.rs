@@ -11,7 +11,7 @@ use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
 use mail::office::{ThreadPage, ThreadRequest};
 use mail::projects::Project;
-use mail::waking::WakeReceipt;
+use mail::wake_ups::WakeReceipt;
 use mail::{Error, Office};
 use serde::Deserialize;
 

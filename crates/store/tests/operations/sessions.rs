@@ -7,7 +7,7 @@ use mail::Store;
 use mail::agents::AgentName;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::sessions::{Release, Session};
-use mail::waking::{WakeFor, WakeOutcome};
+use mail::wake_ups::{WakeFor, WakeOutcome};
 
 use super::words::NAMES;
 use super::{Dice, told};

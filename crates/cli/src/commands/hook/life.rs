@@ -18,9 +18,9 @@ use crate::config::set;
 use crate::local_sessions::{self, MOST_AT_ONCE};
 use crate::output::text;
 use crate::post_office::{PostOffice, Refused};
-use crate::waking::{actor, session_key};
+use crate::waker::{actor, session_key};
 use api::{ClaimWakeUp, EndSession, SettleSessions};
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 
 /// How a session begins that was put together in the middle of its work.
 const COMPACTED: &str = "compact";

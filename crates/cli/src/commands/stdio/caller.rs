@@ -23,7 +23,7 @@ use crate::local_sessions;
 use crate::own_session;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
-use crate::waking::{Asked, By, Reach, Waker, inside};
+use crate::waker::{Asked, By, Reach, Waker, inside};
 
 /// The calls that somebody makes in its own name, and the argument that says it.
 const NAMED: [(&str, &str); 13] = [
@@ -82,7 +82,11 @@ impl CallerSession {
     }
 
     /// What wakes the session when mail comes: a process inside it is trusted more than a stranger.
-    pub fn waker(&self, connection: Arc<Connection>, reach: Reach) -> Waker<impl Fn() -> Option<SessionRecord> + use<>> {
+    pub fn waker(
+        &self,
+        connection: Arc<Connection>,
+        reach: Reach,
+    ) -> Waker<impl Fn() -> Option<SessionRecord> + use<>> {
         let (home, office, thread) = (self.home.clone(), self.office.clone(), self.thread.clone());
         let sessions = reach.sessions().clone();
         let known = Mutex::new(None::<SessionRecord>);
@@ -271,7 +275,13 @@ mod tests {
 
         fn caller(&self) -> CallerSession {
             let home = self.0.path().to_owned();
-            CallerSession { home, office: None, is_claude: AtomicBool::new(false), made: Mutex::default(), thread: Arc::default() }
+            CallerSession {
+                home,
+                office: None,
+                is_claude: AtomicBool::new(false),
+                made: Mutex::default(),
+                thread: Arc::default(),
+            }
         }
 
         fn sessions(&self) -> Sessions {

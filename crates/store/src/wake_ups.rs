@@ -1,8 +1,8 @@
 //! Wake-ups of idle sessions. When there is one is decided by `mail`; this file writes down who claimed it and what became of it.
 
-use mail::waking::{
+use mail::wake_ups::{
     Answered, Decision, LastWakeUp, MOST_COUNTED, UnseenMail, WakeClaim, WakeFor, WakeOutcome, WakeReceipt,
-    WakingStore, decide, told_of,
+    WakeUpStore, decide, told_of,
 };
 
 use crate::prelude::*;
@@ -11,7 +11,7 @@ use crate::prelude::*;
 const MOST_LOOKED_AT: i64 = 8;
 
 #[async_trait]
-impl WakingStore for Engine {
+impl WakeUpStore for Engine {
     async fn claim_wake_up(
         &self,
         project: ProjectId,
@@ -129,7 +129,8 @@ const HEARD_OF: &str = "SELECT 1 FROM agent a WHERE a.id = ?1 AND (a.last_active
      OR EXISTS (SELECT 1 FROM presence p WHERE p.agent_id = ?1 AND p.seen_at > ?2)
      OR EXISTS (SELECT 1 FROM session s WHERE s.agent_id = ?1 AND s.seen_at > ?2))";
 /// Whether it was shown mail of a wake-up after that, or did anything with it.
-const LOOKED_AT: &str = "SELECT 1 FROM delivery d WHERE d.recipient_id = ?1 AND d.message_id >= ?3 AND d.message_id <= ?4
+const LOOKED_AT: &str =
+    "SELECT 1 FROM delivery d WHERE d.recipient_id = ?1 AND d.message_id >= ?3 AND d.message_id <= ?4
      AND (d.shown_at > ?2 OR d.read_at > ?2 OR d.acked_at > ?2 OR d.archived_at > ?2) LIMIT 1";
 
 impl FromRow for UnseenMail {

@@ -3,7 +3,7 @@
 use super::{Claim, Office};
 use crate::error::{Error, check_label};
 use crate::ids::{AgentId, MessageId};
-use crate::waking::{WakeClaim, WakeOutcome, WakeReceipt};
+use crate::wake_ups::{WakeClaim, WakeOutcome, WakeReceipt};
 
 /// The longest key of a session, in characters.
 const LONGEST_KEY: usize = 128;

@@ -211,7 +211,7 @@ pub struct WakeReceipt {
 
 /// What keeps wake-ups.
 #[async_trait]
-pub trait WakingStore: Send + Sync {
+pub trait WakeUpStore: Send + Sync {
     /// Claims a wake-up of an agent for one of its sessions if [`decide`] says so, of mail that was accepted after that session began; of
     /// many who ask at once one gets it. With an outcome it counts as done, else [`settle_wake_up`](Self::settle_wake_up) says what became
     /// of it. Asking in vain writes nothing.

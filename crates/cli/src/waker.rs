@@ -2,7 +2,7 @@
 //!
 //! Whoever could wake a session claims the wake-up at the office, so that one of them does, and says there what became of it. A session
 //! that is at work, or inside a tool call, is left alone: its hooks tell it of its mail. Deliberately absent: which mail wakes and when
-//! (`mail::waking`), and how a client is reached (`relay::waking`).
+//! (`mail::wake_ups`), and how a client is reached (`relay::waking`).
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use api::{Actor, Ask, ClaimWakeUp, SettleWakeUp, WakeUpAnswer};
 use mail::clock::{Clock, SystemClock};
 use mail::ids::AgentId;
 use mail::wake::{Signal, Wake as _};
-use mail::waking::WakeOutcome;
+use mail::wake_ups::WakeOutcome;
 use relay::feed::Backoff;
 use relay::nudge::{self, Busy};
 use relay::sessions::{Process, SessionRecord, Sessions};

@@ -8,7 +8,7 @@ use super::fixtures::{Draft, Team, at, draft, team};
 use crate::ids::MessageId;
 use crate::messages::{Importance, Mark};
 use crate::sessions::Session;
-use crate::waking::{WakeClaim, WakeFor, WakeOutcome, WakeUp};
+use crate::wake_ups::{WakeClaim, WakeFor, WakeOutcome, WakeUp};
 
 fn urgent(time: &str) -> Draft {
     Draft { importance: Importance::Urgent, now: at(time), ..draft("alice", &["bob"]) }
@@ -155,14 +155,8 @@ pub async fn what_became_of_a_wake_up_is_told_with_each_message_that_it_told_of(
     assert_eq!(receipts(store, &[seen, two, one]).await, [held(two), held(one)]);
     store.mark(bob, one, &Mark::Read, at("16:00:13")).await.unwrap();
     let later = team.send(urgent("16:00:14")).await;
-    let claim = store.claim_wake_up(
-        team.id(),
-        bob,
-        "codex-2",
-        WakeFor::Pressing,
-        Some(WakeOutcome::Delivered),
-        at("16:00:30"),
-    );
+    let claim =
+        store.claim_wake_up(team.id(), bob, "codex-2", WakeFor::Pressing, Some(WakeOutcome::Delivered), at("16:00:30"));
     assert!(matches!(claim.await.unwrap(), WakeClaim::Taken(_)));
     let delivered = |id: MessageId| format!("{id} bob codex-2 delivered 16:00:30");
     let told = receipts(store, &[one, two, later]).await;
@@ -172,5 +166,7 @@ pub async fn what_became_of_a_wake_up_is_told_with_each_message_that_it_told_of(
 async fn receipts(store: &Shared, messages: &[MessageId]) -> Vec<String> {
     let found = store.wake_receipts(messages).await.unwrap().into_iter();
     let time = |at: Timestamp| at.strftime("%H:%M:%S").to_string();
-    found.map(|one| format!("{} {} {} {} {}", one.message, one.recipient, one.session, one.outcome, time(one.at))).collect()
+    found
+        .map(|one| format!("{} {} {} {} {}", one.message, one.recipient, one.session, one.outcome, time(one.at)))
+        .collect()
 }
