@@ -106,6 +106,7 @@ declare! {
     }
 
     /// Who acts in which project: what the requests of a watcher have in common.
+    #[derive(PartialEq)]
     Actor {
         project_key: String = PROJECT;
         agent_name: String = AGENT;

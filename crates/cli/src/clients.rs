@@ -21,6 +21,7 @@ mod reply;
 mod signs;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use relay::waking::Protocol;
 
 pub(crate) use claude::CLAUDE;
 pub(crate) use cline::CLINE;
@@ -79,6 +80,8 @@ pub(crate) struct Client {
     pub shared_shell: Option<&'static str>,
     /// The environment variables that hold the session's socket for messages, and the proof for it.
     pub socket_variables: Option<[&'static str; 2]>,
+    /// How an idle session of it is woken from outside; none if only somebody who reads our lines can do that, or nobody.
+    pub wake: Option<Protocol>,
     /// Whether several sessions share one process, and so the environment of the first.
     pub shares_process: bool,
     /// Whether no start of a session follows a compaction, so that the next prompt tells where the agent stood, and the event before

@@ -22,7 +22,7 @@ use store::Location;
 
 pub use projects::{By, Projects, names_remotes};
 pub use provider::{Mail, MailProvider};
-pub use sessions::SessionSettings;
+pub use sessions::{SessionSettings, WakeSettings};
 
 /// The name of the file in the home folder.
 const FILE: &str = "postrider.toml";
@@ -194,6 +194,9 @@ pub struct SettingsFile {
     /// What becomes of an agent's things when its sessions have ended.
     #[serde(default)]
     pub sessions: SessionSettings,
+    /// Which mail wakes an idle session.
+    #[serde(default)]
+    pub wake: WakeSettings,
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
@@ -292,11 +295,6 @@ impl Config {
     /// What people sign in with at the page, where that is not the bearer token.
     pub fn page_token(&self) -> anyhow::Result<Option<String>> {
         checks::secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
-    }
-
-    /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.
-    pub fn agent(&self) -> Option<(String, String)> {
-        Some((set("POSTRIDER_PROJECT")?, set("POSTRIDER_AGENT")?))
     }
 
     /// The address of a server elsewhere: `POSTRIDER_URL`, else `AGENT_MAIL_BASE_URL` with `AGENT_MAIL_PATH`, else the

@@ -20,6 +20,7 @@ mod output;
 mod own_session;
 mod post_office;
 mod relays;
+mod waker;
 mod wiring;
 
 use std::process::ExitCode;

@@ -33,7 +33,8 @@ pub fn has_inherited(session: &SessionRecord, name: &str) -> bool {
     session.agent != name && told().as_deref() == Some(name)
 }
 
-fn client_of(record: &SessionRecord) -> Option<&'static Client> {
+/// The client that a session is of.
+pub fn client_of(record: &SessionRecord) -> Option<&'static Client> {
     clients::of_name(&record.client)
 }
 

@@ -53,6 +53,7 @@ impl LocalOffice {
                 By::Remote => KeyedBy::Remote,
             },
             sessions: config.file.sessions.rules(),
+            wake: config.file.wake.mail,
         };
         let trees = Arc::new(OnDisk(rules.keyed_by));
         let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules).seeing(trees);

@@ -10,4 +10,5 @@ pub mod nats;
 pub mod nudge;
 pub mod sessions;
 pub mod wake;
+pub mod waking;
 pub mod watch;

@@ -1,5 +1,7 @@
 //! Claude Code.
 
+use relay::waking::Protocol;
+
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
@@ -40,6 +42,7 @@ pub(crate) const CLAUDE: Client = Client {
     subagent_variable: None,
     shared_shell: Some("Bash"),
     socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
+    wake: Some(Protocol::Claude),
     shares_process: false,
     compacts_silently: false,
     longest_call: Some(120),

@@ -36,6 +36,7 @@ pub(crate) const CLINE: Client = Client {
     subagent_variable: None,
     shared_shell: None,
     socket_variables: None,
+    wake: None,
     shares_process: true,
     compacts_silently: true,
     longest_call: None,

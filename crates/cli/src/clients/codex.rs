@@ -1,5 +1,7 @@
 //! Codex. It refuses an answer with a member that it does not know. All its terminals share one process.
 
+use relay::waking::Protocol;
+
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
 pub(crate) const CODEX: Client = Client {
@@ -36,6 +38,7 @@ pub(crate) const CODEX: Client = Client {
     subagent_variable: Some("CODEX_THREAD_ID"),
     shared_shell: None,
     socket_variables: None,
+    wake: Some(Protocol::Codex),
     shares_process: true,
     compacts_silently: false,
     // In code mode a script is handed back as running then; a call itself may take 300 seconds.

@@ -60,6 +60,7 @@ pub(crate) const COPILOT: Client = Client {
     subagent_variable: Some("COPILOT_AGENT_SESSION_ID"),
     shared_shell: None,
     socket_variables: None,
+    wake: None,
     shares_process: false,
     compacts_silently: true,
     longest_call: None,

@@ -27,6 +27,7 @@ pub(crate) const KIMI: Client = Client {
     subagent_variable: None,
     shared_shell: None,
     socket_variables: None,
+    wake: None,
     shares_process: false,
     compacts_silently: true,
     longest_call: None,

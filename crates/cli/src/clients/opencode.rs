@@ -1,6 +1,8 @@
 //! OpenCode. Its hooks are functions of a plugin, which calls ours with the input of Claude Code. A session may have others beside it
 //! in one process.
 
+use relay::waking::Protocol;
+
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
 /// The plugin: it calls our hooks, and listens for wake-ups.
@@ -40,6 +42,7 @@ pub(crate) const OPENCODE: Client = Client {
     subagent_variable: Some("POSTRIDER_SUBAGENT"),
     shared_shell: None,
     socket_variables: None,
+    wake: Some(Protocol::OpenCode),
     shares_process: true,
     compacts_silently: false,
     longest_call: Some(60),

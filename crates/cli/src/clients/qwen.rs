@@ -1,5 +1,7 @@
 //! Qwen Code: the hooks of Claude Code with the tools of Gemini CLI. A prompt without text comes after every call of a tool.
 
+use relay::waking::Protocol;
+
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
 
 pub(crate) const QWEN: Client = Client {
@@ -35,6 +37,7 @@ pub(crate) const QWEN: Client = Client {
     subagent_variable: Some("QWEN_CODE_AGENT_ID"),
     shared_shell: None,
     socket_variables: Some(["QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN"]),
+    wake: Some(Protocol::Qwen),
     shares_process: false,
     compacts_silently: true,
     longest_call: None,

@@ -208,6 +208,7 @@ async fn tell(happening: &Happening<'_>, mailbox: &Mailbox, speaker: &Speaker) -
     let settled = happening.settle(mailbox, tells, is_printed).await;
     speaker.set_holding(false);
     if let Some(post_office) = mailbox.post_office() {
+        happening.tell_of_asking(post_office, reply.as_ref()).await;
         happening.tell_of_life(post_office, reply.as_ref()).await;
     }
     settled

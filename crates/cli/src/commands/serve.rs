@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::nudge;
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
 use crate::local_sessions;
@@ -27,6 +28,7 @@ use crate::logging;
 use crate::nats;
 use crate::output;
 use crate::relays::Relays;
+use crate::waker::{self, Reach};
 use crate::wiring::LocalOffice;
 
 /// Where a server listens unless it is told another port.
@@ -125,6 +127,8 @@ impl Listening {
         let local = LocalOffice::open(config).await?;
         let mut relays = Relays::new(config, &local).run();
         relays.spawn(local_sessions::look_after(config.home.clone(), local.clone()));
+        let reach = Reach::new(&config.home, nudge::ways(config));
+        relays.spawn(waker::look_after(reach, local.clone()));
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());

@@ -3,6 +3,8 @@
 //! What is told is told after the client has its answer, and only when it is news. A session whose process died cannot say that it
 //! ended: the next one that begins on this machine says it. Also here: what a shell of an agent below the main one may not do.
 
+use std::path::PathBuf;
+
 use mail::clock::{Clock, SystemClock};
 use relay::sessions::{Ancestor, SessionRecord};
 
@@ -16,7 +18,9 @@ use crate::config::set;
 use crate::local_sessions::{self, MOST_AT_ONCE};
 use crate::output::text;
 use crate::post_office::{PostOffice, Refused};
-use api::{EndSession, SettleSessions};
+use crate::waker::{actor, session_key};
+use api::{ClaimWakeUp, EndSession, SettleSessions};
+use mail::wake_ups::WakeOutcome;
 
 /// How a session begins that was put together in the middle of its work.
 const COMPACTED: &str = "compact";
@@ -148,10 +152,22 @@ impl Happening<'_> {
 
     /// What is noted of how the session is reached.
     pub fn with_socket(&self, record: SessionRecord) -> SessionRecord {
+        let moved = set(self.client.moved_by).map(PathBuf::from);
         match self.client.socket_variables {
-            Some([socket, token]) => SessionRecord { socket: set(socket), socket_token: set(token), ..record },
-            None => record,
+            Some([socket, token]) => SessionRecord { moved, socket: set(socket), socket_token: set(token), ..record },
+            None => SessionRecord { moved, ..record },
         }
+    }
+
+    /// Tells the office that the session was asked to go on because of its mail: nobody wakes it for that once more.
+    pub async fn tell_of_asking(&self, post_office: &PostOffice, reply: Option<&HookReply>) {
+        if !matches!(reply, Some(HookReply::GoOn(_))) {
+            return;
+        }
+        let Some(record) = self.session.record() else { return };
+        let (session_key, outcome) = (session_key(&record), Some(WakeOutcome::Delivered.as_str().into()));
+        // If it cannot be told, the session is woken once for nothing.
+        let _ = post_office.ask(ClaimWakeUp { actor: actor(&record), session_key, outcome }).await;
     }
 
     fn unremembered(&self) -> SessionRecord {
