@@ -2,6 +2,8 @@
 //!
 //! It is there for as long as the answer is waited for. Where none can be made, the client's silence is taken as it usually is.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ impl Receipts {
         let is_short = path.as_os_str().len() <= LONGEST_PATH;
         // Without one nobody tells what became of the message, and it is sent all the same.
         let listener = is_short.then(|| UnixListener::bind(&path).ok()).flatten();
+        // The folder is this user's; what cannot be narrowed further can say of a message only what became of it.
+        let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o600));
         Self { path, listener }
     }
 
