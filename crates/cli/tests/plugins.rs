@@ -1,4 +1,7 @@
-//! The JavaScript that install writes, run as its client runs it: with what OpenCode was seen to give a plugin.
+//! The JavaScript that install writes, run as its client runs it: with what OpenCode was seen to give a plugin, and beside a stand-in for
+//! the package that Copilot gives an extension.
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -8,16 +11,12 @@ use crate::harness::{Place, Server};
 use crate::hooks::send;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plugins/opencode.mjs");
+const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plugins/copilot.mjs");
 
-/// What becomes of the recorded events in the plugin that install wrote, where the agent is GreenDog.
-fn run(place: &Place, prepare: impl FnOnce()) -> Option<Value> {
+/// What becomes of the recorded events in the plugin that install wrote, where the agent is GreenDog and so many prompts are sent.
+fn run(place: &Place, prompts: usize, prepare: impl FnOnce()) -> Option<Value> {
     let packages = packages("the plugin for OpenCode", &[])?;
-    let user = place.file("user");
-    std::fs::create_dir(&user).expect("a fresh folder has room");
-    let mut install = place.command(&["install", "opencode", "--scope", "user"]);
-    let installed = install.env("HOME", &user).env_remove("XDG_CONFIG_HOME").env("PATH", "").output().expect("it runs");
-    assert!(installed.status.success(), "{installed:?}");
-    let plugin = user.join(".config/opencode/plugins/postrider.js");
+    let plugin = installed(place, "opencode", ".config/opencode/plugins/postrider.js");
     // A start may be slow on a busy machine.
     let text = std::fs::read_to_string(&plugin).expect("it is written");
     std::fs::write(
@@ -27,10 +26,25 @@ fn run(place: &Place, prepare: impl FnOnce()) -> Option<Value> {
     .expect("it can be written");
     prepare();
     let mut command = node(&packages, SCRIPT);
-    command.arg(&plugin).arg(PROJECT).env("POSTRIDER_HOME", place.home()).env("POSTRIDER_AGENT", "GreenDog");
+    command
+        .arg(&plugin)
+        .arg(PROJECT)
+        .arg(prompts.to_string())
+        .env("POSTRIDER_HOME", place.home())
+        .env("POSTRIDER_AGENT", "GreenDog");
     let output = command.output().expect("node runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(serde_json::from_slice(&output.stdout).expect("one line of JSON"))
+}
+
+/// The file that install writes for a client of the user.
+fn installed(place: &Place, client: &str, file: &str) -> PathBuf {
+    let user = place.file("user");
+    std::fs::create_dir(&user).expect("a fresh folder has room");
+    let mut install = place.command(&["install", client, "--scope", "user"]);
+    let installed = install.env("HOME", &user).env_remove("XDG_CONFIG_HOME").env("PATH", "").output().expect("it runs");
+    assert!(installed.status.success(), "{installed:?}");
+    user.join(file)
 }
 
 fn office() -> Server {
@@ -47,7 +61,7 @@ fn the_plugin_for_opencode_tells_refuses_holds_and_wakes() {
     for number in 1..=12 {
         send(&server, "BlueLake", "GreenDog", &format!("Part {number}."), json!({ "importance": "urgent" }));
     }
-    let Some(found) = run(&server.place, || {}) else { return };
+    let Some(found) = run(&server.place, 2, || {}) else { return };
     let text = |place: &str| found.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("{place}: {found}"));
     assert!(text("/main/system/0").starts_with("You are GreenDog "), "{found}");
     assert!(text("/below/system/0").contains("a sub-agent of GreenDog"), "{found}");
@@ -75,7 +89,17 @@ fn the_plugin_for_opencode_tells_refuses_holds_and_wakes() {
 fn a_plugin_whose_program_fails_lets_the_agent_go_on() {
     let broken = Place::new();
     let breaks = || std::fs::write(broken.home().join("postrider.toml"), "=").expect("the home can be written to");
-    let Some(found) = run(&broken, breaks) else { return };
+    let Some(found) = run(&broken, 1, breaks) else { return };
     assert_eq!(found["parts"].as_array().map(Vec::len), Some(1), "{found}");
     assert_eq!((&found["output"], &found["refused"]), (&json!("done"), &Value::Null), "{found}");
+}
+
+#[test]
+fn the_extension_for_copilot_sends_each_line_of_its_monitor_as_a_prompt() {
+    let Some(packages) = packages("the extension for Copilot", &[]) else { return };
+    let place = Place::new();
+    let extension = installed(&place, "copilot", ".copilot/extensions/postrider/extension.mjs");
+    let output = node(&packages, EXTENSION).arg(extension).env("SESSION_ID", "one").output().expect("node runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"prompt\":\"woken --session one\"}\n");
 }

@@ -1,10 +1,10 @@
 // Loads the plugin as OpenCode does, gives it what OpenCode was seen to give, and prints what becomes of it as JSON.
-// Arguments: the folder of the packages, the plugin, the folder of the project, and the name of the step that is asked for.
+// Arguments: the folder of the packages, the plugin, the folder of the project, and how many prompts the plugin sends.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
 
-const [, , , plugin, directory] = process.argv
+const [, , , plugin, directory, count] = process.argv
 const MAIN = "ses_e1591c7a2ffeJz54xwemKS0ifJ"
 const BELOW = "ses_e1590cc17ffekYtzrdUGEuNsUo"
 const example = (name) => JSON.parse(readFileSync(new URL(`opencode/${name}.json`, import.meta.url), "utf8"))
@@ -58,7 +58,7 @@ Object.assign(found, { output: said.output, content: content.content })
 await hooks["experimental.session.compacting"]({ sessionID: MAIN }, { context: [] })
 for (const name of ["session.status", "session.compacted", "session.idle"]) await hooks.event({ event: example(name) })
 // The monitor of the session has printed its line by now, or does so soon.
-for (let waited = 0; prompts.length < 2 && waited < 200; waited++) await new Promise((done) => setTimeout(done, 50))
+for (let waited = 0; prompts.length < Number(count) && waited < 200; waited++) await new Promise((done) => setTimeout(done, 50))
 found.prompts = prompts.map(({ path, body }) => [path.id, body.parts[0].text])
 
 console.log(JSON.stringify(found))
