@@ -9,6 +9,7 @@ mod codex;
 mod gemini;
 mod patch;
 mod reply;
+mod sandbox;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ pub(crate) use claude::CLAUDE;
 pub(crate) use codex::CODEX;
 pub(crate) use gemini::GEMINI;
 pub(crate) use reply::HookReply;
+pub(crate) use sandbox::{Opening, Sandbox};
 
 /// Every client, in the order in which they are listed.
 pub(crate) const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
@@ -59,6 +61,8 @@ pub(crate) struct Client {
     pub moved_by: &'static str,
     /// The files of its configuration.
     pub files: &'static [ConfigFile],
+    /// The sandbox of its shells.
+    pub sandbox: Sandbox,
     /// How long a hook may take, in the unit that the client counts in.
     pub hook_timeout: u64,
     /// Whether the entry of a hook has a name.

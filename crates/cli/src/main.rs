@@ -13,6 +13,7 @@ mod config;
 mod family;
 mod identity;
 mod local_sessions;
+mod local_socket;
 mod logging;
 mod mailbox;
 mod nats;
@@ -20,6 +21,7 @@ mod output;
 mod own_session;
 mod post_office;
 mod relays;
+mod sandbox;
 mod wiring;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Claude Code.
 
-use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, Sandbox, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
@@ -37,6 +37,7 @@ pub(crate) const CLAUDE: Client = Client {
         // It lies beside the folder, and in it once the folder is moved.
         ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[ConfigPart::Server] },
     ],
+    sandbox: Sandbox::CLAUDE,
     hook_timeout: 5,
     names_hooks: false,
     next_in_project: "Start claude in this project. It asks whether it may use the server 'postrider': say yes.",

@@ -1,6 +1,6 @@
 //! Codex. It refuses an answer with a member that it does not know. All its terminals share one process.
 
-use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, Sandbox, patch, reply};
 
 pub(crate) const CODEX: Client = Client {
     name: "codex",
@@ -31,6 +31,7 @@ pub(crate) const CODEX: Client = Client {
         ConfigFile::alike(".codex/hooks.json", "hooks.json", &[ConfigPart::Hooks]),
         ConfigFile::alike(".codex/config.toml", "config.toml", &[ConfigPart::TomlServer]),
     ],
+    sandbox: Sandbox::CODEX,
     hook_timeout: 5,
     names_hooks: false,
     next_in_project: "Codex runs hooks once they are trusted: start codex in this project, trust the folder, open \

@@ -1,6 +1,6 @@
 //! Gemini CLI. It counts in milliseconds, and nothing that is said before a tool reaches the model.
 
-use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
+use super::{Client, ConfigFile, ConfigPart, Event, Sandbox, patch, reply};
 
 pub(crate) const GEMINI: Client = Client {
     name: "gemini",
@@ -31,6 +31,7 @@ pub(crate) const GEMINI: Client = Client {
         ".gemini/settings.json",
         &[ConfigPart::Hooks, ConfigPart::Server],
     )],
+    sandbox: Sandbox::GEMINI,
     hook_timeout: 5_000,
     names_hooks: true,
     next_in_project: "Restart gemini in this project, and trust the folder: it reads no settings of one that is \

@@ -26,6 +26,7 @@ use super::guard::record::{self, GuardRecord};
 use super::{small_runtime, within};
 use crate::client::Client;
 use crate::config::{Config, endpoint_of};
+use crate::local_socket;
 use crate::nats;
 use crate::output;
 
@@ -225,10 +226,14 @@ fn size_of(database: &Path) -> u64 {
 /// to start it again would help nobody.
 fn ask_server(config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
     let owner = current_owner(&config.database()).map(|owner| endpoint_of(&owner.address));
-    let Some(url) = config.url().or(owner) else {
-        bail!("no server has the mail in '{}'; start one with `postrider serve`", config.home.display());
+    let client = match (config.url(), owner) {
+        (Some(url), _) => Client::new(&url, None)?,
+        (None, Some(url)) => Client::new(&url, None)?.through(local_socket::path(&config.home)),
+        (None, None) => {
+            bail!("no server has the mail in '{}'; start one with `postrider serve`", config.home.display())
+        }
     };
-    let client = Client::new(&url, None)?;
+    let url = client.url().to_owned();
     // Any answer will do: one that asks for a token is an answer.
     let answers = small_runtime()?.block_on(async {
         let asked = tokio::time::timeout(ANSWERS_WITHIN, client.get(Default::default())).await;

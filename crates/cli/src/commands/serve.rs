@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
-use server::{Door, Metrics, Settings, Trust};
+use server::{Door, Listeners, Metrics, Settings, Trust};
 use store::Location;
 use store::ownership::{NotOwned, Ownership};
 use tokio::net::TcpListener;
@@ -23,6 +23,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
 use crate::local_sessions;
+use crate::local_socket::{self, LocalSocket};
 use crate::logging;
 use crate::nats;
 use crate::output;
@@ -85,7 +86,9 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         database => database.to_string(),
     };
     let page = format!("{}/", server.base_url());
-    output::answer(as_json, &json!({ "url": url, "page": page, "home": config.home, "mail": place }), || {
+    let socket = server.socket.as_ref().map(LocalSocket::path);
+    let told = json!({ "url": url, "page": page, "socket": socket, "home": config.home, "mail": place });
+    output::answer(as_json, &told, || {
         let version = env!("CARGO_PKG_VERSION");
         format!("Postrider {version} listening on {url} (mail in {place})\nThe page for people is at {page}")
     });
@@ -97,7 +100,9 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
 pub(super) struct Listening {
     /// The office that is served.
     pub(super) local: LocalOffice,
-    listener: TcpListener,
+    listeners: Listeners,
+    /// The socket in the home folder, if there can be one.
+    socket: Option<LocalSocket>,
     pub(super) address: SocketAddr,
     door: Door,
     /// What runs beside the office. It has to end by itself when the office closes.
@@ -122,6 +127,11 @@ impl Listening {
             format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free")
         })?;
         let address = listener.local_addr()?;
+        let (socket, at_socket) = LocalSocket::open(&config.home)
+            .inspect_err(|why| tracing::warn!("no socket, only the port: {why:#}"))
+            .ok()
+            .unzip();
+        let listeners = Listeners { tcp: listener, local: at_socket };
         let local = LocalOffice::open(config).await?;
         let mut relays = Relays::new(config, &local).run();
         relays.spawn(local_sessions::look_after(config.home.clone(), local.clone()));
@@ -131,7 +141,7 @@ impl Listening {
         let settings = settings(config, host, token, page_token);
         let door = Door::new(local.office.clone(), endpoint, metrics, settings, local.engine.pace());
         ownership.announce(&reachable(address))?;
-        Ok(Self { local, listener, address, door, relays, nats, ownership })
+        Ok(Self { local, listeners, socket, address, door, relays, nats, ownership })
     }
 
     /// The address under which this machine reaches the server.
@@ -146,10 +156,10 @@ impl Listening {
 
     /// Serves until it is asked to stop and everything that was under way has ended.
     pub(super) async fn run(self, asked_to_stop: impl Future<Output = ()>) {
-        let Self { local, listener, door, relays, nats, ownership, .. } = self;
+        let Self { local, listeners, socket, door, relays, nats, ownership, .. } = self;
         let wake_ups = local.wake_ups.clone();
         let (told, mut stopping) = tokio::sync::watch::channel(false);
-        let serving = door.serve(listener, async move {
+        let serving = door.serve(listeners, async move {
             asked_to_stop.await;
             tracing::info!("stopping: requests under way are finished first");
             wake_ups.close();
@@ -163,6 +173,7 @@ impl Listening {
             () = serving => {}
             () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
         }
+        drop(socket);
         // What they leave is done at the next start.
         let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
         if let Some(nats) = nats {
@@ -189,7 +200,7 @@ async fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> 
             }
         };
         let is_there = match Client::new(&endpoint_of(&owner.address), None) {
-            Ok(client) => client.is_reachable().await,
+            Ok(client) => client.through(local_socket::path(&config.home)).is_reachable().await,
             // It is no server.
             Err(_) => true,
         };
