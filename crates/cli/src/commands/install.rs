@@ -11,9 +11,11 @@ mod naming_options;
 mod own_program;
 mod receipt;
 pub(crate) mod report;
+pub(crate) mod sandbox_access;
 mod toml;
+mod writable;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -28,6 +30,8 @@ use entries::Hooks;
 use naming_options::NamingOptions;
 use own_program::Program;
 use report::Report;
+use sandbox_access::{SandboxAccess, SandboxOptions};
+use writable::WritableHome;
 
 /// What both commands are told.
 #[derive(Args, Debug)]
@@ -51,6 +55,8 @@ pub(crate) struct Install {
     target: Target,
     #[command(flatten)]
     naming: NamingOptions,
+    #[command(flatten)]
+    sandbox: SandboxOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -72,14 +78,21 @@ struct ConfigFault {
 impl Install {
     /// Writes the entries and says what to do next.
     pub(crate) fn install(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let Self { target, naming } = self;
+        let Self { target, naming, sandbox } = self;
         let options = naming.words()?;
         let folders = target.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let access = SandboxAccess::of(target.client, &folders, &home)?;
         let program = Program::of_this_process(target.scope)?;
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));
         let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
-        let plan = target.plan(config, &folders, |file, home| file.install(&hooks, &program, home))?;
+        let writable = access.writable(!sandbox.no_sandbox_access);
+        notes.extend(access.note(&sandbox));
+        let mut plan = target.plan(&home, &folders, writable, |file| file.install(&hooks, &program, &home))?;
+        if sandbox.start_on_demand {
+            plan.push(sandbox_access::start_on_demand(config)?);
+        }
         let next = target.client.next_steps(target.scope);
         let program = Some(program.word);
         carry_out(&Report { asked: target, plan, done: "installed", program, notes, next }, as_json)
@@ -89,7 +102,10 @@ impl Install {
 impl Target {
     /// Takes the entries out.
     pub(crate) fn uninstall(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let plan = self.plan(config, &self.folders()?, Configuration::uninstall)?;
+        let folders = self.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let writable = SandboxAccess::of(self.client, &folders, &home)?.writable(false);
+        let plan = self.plan(&home, &folders, writable, |file| file.uninstall(&home))?;
         let next = vec![format!("Sessions of {} that run keep their hooks until they end.", self.client.title)];
         let (program, notes) = (None, Vec::new());
         carry_out(&Report { asked: self, plan, done: "uninstalled", program, notes, next }, as_json)
@@ -105,12 +121,16 @@ impl Target {
 
     fn plan(
         &self,
-        config: &Config,
+        home: &Path,
         folders: &Folders,
-        plan: impl Fn(&Configuration, &Path) -> anyhow::Result<Planned>,
+        writable: Option<(PathBuf, WritableHome)>,
+        plan: impl Fn(&Configuration) -> anyhow::Result<Planned>,
     ) -> anyhow::Result<Vec<Planned>> {
-        let home = std::path::absolute(&config.home)?;
-        configuration::files(self.client, self.scope, folders).iter().map(|file| plan(file, &home)).collect()
+        let mut files = configuration::files(self.client, self.scope, folders);
+        if let Some((path, writable)) = writable {
+            files = configuration::opening(files, home, folders, path, writable)?;
+        }
+        files.iter().map(plan).collect()
     }
 
     /// A warning if the hooks are in the configuration of the other scope too.

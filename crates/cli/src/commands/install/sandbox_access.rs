@@ -1,0 +1,219 @@
+//! What install does about the sandbox of a client: as little as lets commands in it reach the mail, and only where one is in the way.
+//!
+//! A sandbox that lets the socket of a server through needs no setting, only a server. One that does not gets the home folder as
+//! a folder that may be written to, which is more: whoever may write there can change the mail, and its settings.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::Value;
+
+use super::ConfigFault;
+use super::configuration::Planned;
+use super::files::{self, Change};
+use super::refused;
+use super::writable::WritableHome;
+use crate::clients::{Client, Folders, Opening, Scope};
+use crate::config::{Config, ServerStart};
+
+/// What install is told about the sandbox.
+#[derive(Args, Debug)]
+pub(crate) struct SandboxOptions {
+    /// Leave the client's sandbox as it is, also where it keeps commands in it from the mail
+    #[arg(long)]
+    pub no_sandbox_access: bool,
+    /// Let hooks and `stdio` start a server that ends by itself, for sandboxes that let only its socket through
+    #[arg(long)]
+    pub start_on_demand: bool,
+}
+
+/// The sandbox of a client, as its settings say.
+pub(crate) struct SandboxAccess<'a> {
+    client: &'a Client,
+    /// Whether it keeps commands from the mail.
+    pub keeps_out: bool,
+    home: PathBuf,
+    /// The user's own settings, and what would go into them.
+    writable: Option<(PathBuf, WritableHome)>,
+}
+
+impl<'a> SandboxAccess<'a> {
+    /// Looks at the settings of a client, for the mail in `home`.
+    pub(crate) fn of(client: &'a Client, folders: &Folders, home: &Path) -> anyhow::Result<Self> {
+        let is_toml = client.sandbox.settings.ends_with(".toml");
+        let mut settings = Value::Object(serde_json::Map::new());
+        for path in settings_of(client, folders) {
+            let text = files::read(&path)?.unwrap_or_default();
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            merge(&mut settings, WritableHome::settings(text, is_toml).map_err(|fault| unusable(&path, &fault))?);
+        }
+        // What a sandbox opens is where the folder really is.
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+        let file = client.files.iter().find(|file| file.user == client.sandbox.settings);
+        let writable = match (&client.sandbox.opening, home.to_str(), file) {
+            (Opening::WritableHome { list, knows_tilde }, Some(named), Some(file)) => {
+                let below = home.strip_prefix(&folders.home).ok().filter(|_| *knows_tilde).and_then(Path::to_str);
+                let folder = below.map_or_else(|| named.to_owned(), |below| format!("~/{below}"));
+                let user = folders.home.clone();
+                let writable = WritableHome { list, folder, user, is_toml, is_wanted: false };
+                Some((file.path(Scope::User, folders), writable))
+            }
+            _ => None,
+        };
+        let keeps_out = (client.sandbox.keeps_out)(&settings);
+        Ok(Self { client, keeps_out, home, writable })
+    }
+
+    /// The user's file of settings and the entry in it, which goes in if that `is_allowed` and the sandbox is in the way.
+    pub(crate) fn writable(&self, is_allowed: bool) -> Option<(PathBuf, WritableHome)> {
+        let is_wanted = is_allowed && self.keeps_out;
+        self.writable.clone().map(|(path, writable)| (path, WritableHome { is_wanted, ..writable }))
+    }
+
+    /// What whoever installs has to know.
+    pub(crate) fn note(&self, options: &SandboxOptions) -> Option<String> {
+        if !self.keeps_out {
+            return None;
+        }
+        let Client { name, title, .. } = self.client;
+        let home = self.home.display();
+        Some(match &self.writable {
+            Some(_) if options.no_sandbox_access => format!(
+                "Commands in the sandbox of {title} cannot reach the mail; what they send waits in .postrider/outbox for a hook or a server."
+            ),
+            Some((path, _)) => format!(
+                "Commands in the sandbox of {title} may write to '{home}' ('{}'), so that postrider works there. They can change the \
+                 mail and its settings, too; --no-sandbox-access leaves the sandbox as it is.",
+                path.display()
+            ),
+            None if options.start_on_demand => {
+                format!("Commands in the sandbox of {title} reach the mail while a server runs, which hooks now start.")
+            }
+            None => format!(
+                "Commands in the sandbox of {title} reach the mail only while a server runs: keep `postrider serve` running, or let \
+                 hooks start one with `postrider install {name} --start-on-demand`."
+            ),
+        })
+    }
+}
+
+/// The files of settings that speak of the sandbox, those that count more behind the others.
+fn settings_of(client: &Client, folders: &Folders) -> Vec<PathBuf> {
+    let Some(file) = client.files.iter().find(|file| file.user == client.sandbox.settings) else { return Vec::new() };
+    let [user, project] = [Scope::User, Scope::Project].map(|scope| file.path(scope, folders));
+    // Claude Code has a third one, which is not shared with others.
+    let own = project.with_file_name("settings.local.json");
+    let has_own = client.sandbox.settings.ends_with("settings.json") && own.is_file();
+    [Some(user), Some(project), has_own.then_some(own)].into_iter().flatten().collect()
+}
+
+/// Puts the settings of one file over those of others.
+fn merge(settings: &mut Value, over: Value) {
+    match (settings, over) {
+        (Value::Object(settings), Value::Object(over)) => {
+            for (name, value) in over {
+                merge(settings.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (settings, over) => *settings = over,
+    }
+}
+
+/// What becomes of our own settings file, so that hooks start a server.
+pub(crate) fn start_on_demand(config: &Config) -> anyhow::Result<Planned> {
+    let path = config.source.clone().unwrap_or_else(|| config.home.join(crate::config::FILE));
+    let path = std::path::absolute(path)?;
+    let before = files::read(&path)?;
+    let text = before.as_deref().unwrap_or_default();
+    let after = match config.file.server.start {
+        ServerStart::OnDemand => text.to_owned(),
+        ServerStart::ByHand => with_start(text).with_context(|| {
+            format!(
+                "'{}' has [server] in a way that cannot be added to; write start = \"on-demand\" there",
+                path.display()
+            )
+        })?,
+    };
+    let change = Change { path: path.clone(), before, after: Some(after), is_private: true };
+    let receipt = Change { path, before: None, after: None, is_private: true };
+    Ok(Planned { change, receipt, folders: Vec::new(), has_foreign_server: false })
+}
+
+fn with_start(text: &str) -> Option<String> {
+    const LINE: &str = "start = \"on-demand\"\n";
+    let head = text.lines().position(|line| line.split('#').next().is_some_and(|head| head.trim() == "[server]"));
+    let whole = match head {
+        Some(head) => {
+            let at: usize = text.split_inclusive('\n').take(head + 1).map(str::len).sum();
+            let ended = if text[..at].ends_with('\n') { "" } else { "\n" };
+            format!("{}{ended}{LINE}{}", &text[..at], &text[at..])
+        }
+        None => {
+            let ended = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            let apart = if text.trim().is_empty() { "" } else { "\n" };
+            format!("{text}{ended}{apart}[server]\n{LINE}")
+        }
+    };
+    let read = ::toml::from_str::<Value>(&whole).ok()?;
+    (read["server"]["start"] == "on-demand").then_some(whole)
+}
+
+fn unusable(path: &Path, ConfigFault { line, column, what }: &ConfigFault) -> anyhow::Error {
+    refused(
+        "CONFIG_UNUSABLE",
+        &format!("'{}', line {line}, column {column}: {what}", path.display()),
+        "Nothing was changed. Correct the file, then run the command again.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clients::{CLAUDE, CODEX, GEMINI};
+
+    fn folders(place: &tempfile::TempDir) -> Folders {
+        Folders { project: place.path().join("p"), home: place.path().join("h"), moved: None }
+    }
+
+    fn write(path: PathBuf, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_sandbox_is_opened_only_where_the_settings_together_say_that_it_keeps_the_mail_out() {
+        let place = tempfile::tempdir().unwrap();
+        let folders = folders(&place);
+        let home = folders.home.join(".postrider");
+        let keeps_out = |client| SandboxAccess::of(client, &folders, &home).unwrap().keeps_out;
+        assert!(keeps_out(&CODEX) && !keeps_out(&CLAUDE) && !keeps_out(&GEMINI));
+        write(folders.home.join(".codex/config.toml"), "[sandbox_workspace_write]\nnetwork_access = true\n");
+        assert!(!keeps_out(&CODEX));
+        write(folders.project.join(".codex/config.toml"), "[sandbox_workspace_write]\nnetwork_access = false\n");
+        assert!(keeps_out(&CODEX));
+        write(folders.project.join(".claude/settings.local.json"), "{\"sandbox\": {\"enabled\": true}}");
+        assert!(keeps_out(&CLAUDE));
+        let (path, writable) = SandboxAccess::of(&CLAUDE, &folders, &home).unwrap().writable(true).unwrap();
+        assert_eq!((path, writable.folder.as_str()), (folders.home.join(".claude/settings.json"), "~/.postrider"));
+        assert!(writable.is_wanted);
+    }
+
+    #[test]
+    fn settings_of_a_file_go_over_those_of_another() {
+        let mut settings = json!({ "a": { "b": 1, "c": 2 }, "d": [1] });
+        merge(&mut settings, json!({ "a": { "b": 3 }, "d": [2] }));
+        assert_eq!(settings, json!({ "a": { "b": 3, "c": 2 }, "d": [2] }));
+    }
+
+    #[test]
+    fn the_start_of_a_server_is_put_behind_the_head_of_its_table() {
+        assert_eq!(with_start("").unwrap(), "[server]\nstart = \"on-demand\"\n");
+        assert_eq!(with_start("a = 1").unwrap(), "a = 1\n\n[server]\nstart = \"on-demand\"\n");
+        let text = "[server] # mine\n\n[nats]\nurl = 'x'\n";
+        assert_eq!(with_start(text).unwrap(), "[server] # mine\nstart = \"on-demand\"\n\n[nats]\nurl = 'x'\n");
+        assert_eq!(with_start("server = {}"), None);
+    }
+}
