@@ -119,6 +119,11 @@ impl Client {
         self.place.connect().await.map(drop)
     }
 
+    /// Whether somebody accepts connections at its socket.
+    pub async fn has_socket(&self) -> bool {
+        self.place.connect_to_socket().await.is_ok_and(|wire| wire.is_some())
+    }
+
     /// Sends `body`, which is JSON. Once `hang_up` returns, the server is told that nobody waits any more: then there is an answer
     /// only if the server had given it before.
     pub async fn post(

@@ -17,6 +17,8 @@ mod local_socket;
 mod logging;
 mod mailbox;
 mod nats;
+mod on_demand;
+mod outbox;
 mod output;
 mod own_session;
 mod post_office;

@@ -49,12 +49,8 @@ impl Place {
 
     /// Connects. The error is that of the port, unless a sandbox forbids even the socket.
     pub async fn connect(&self) -> io::Result<Wire> {
-        let at_socket = match &self.socket {
-            Some(socket) => within(UnixStream::connect(socket)).await.map(Some),
-            None => Ok(None),
-        };
-        let refused = match at_socket {
-            Ok(Some(stream)) => return Wire::new(stream),
+        let refused = match self.connect_to_socket().await {
+            Ok(Some(wire)) => return Ok(wire),
             Ok(None) => None,
             // A server without a socket, or one that died and left it.
             Err(error) => Some(error).filter(|error| error.kind() == io::ErrorKind::PermissionDenied),
@@ -68,6 +64,12 @@ impl Place {
             }
             Err(error) => Err(refused.unwrap_or(error)),
         }
+    }
+
+    /// Connects to the socket alone, if there may be one.
+    pub async fn connect_to_socket(&self) -> io::Result<Option<Wire>> {
+        let Some(socket) = &self.socket else { return Ok(None) };
+        Wire::new(within(UnixStream::connect(socket)).await?).map(Some)
     }
 }
 

@@ -3,6 +3,7 @@
 mod clients;
 mod postgres;
 mod provider;
+mod sandboxes;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -29,6 +30,8 @@ use crate::config::{Config, endpoint_of};
 use crate::local_socket;
 use crate::nats;
 use crate::output;
+use clients::folders_of;
+use sandboxes::{Sandboxed, Socket};
 
 /// A consumer of the event log that is so many events behind is worth a word.
 const FAR_BEHIND: i64 = 1_000;
@@ -67,6 +70,10 @@ struct Examined {
     counts: Option<Counts>,
     cursors: Vec<Cursor>,
     findings: Vec<Finding>,
+    /// The socket of the server that runs.
+    socket: Option<Socket>,
+    /// How commands in the sandboxes of clients reach the mail.
+    sandboxes: Vec<Sandboxed>,
 }
 
 impl Doctor {
@@ -89,6 +96,7 @@ impl Doctor {
         examined.look_for_server(config)?;
         examined.look_at_provider(config);
         examined.look_at_guards(config);
+        examined.look_at_reach(config)?;
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
             Location::Postgres(url) => examined.look_at_database(url)?,
@@ -263,6 +271,8 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
         },
         "url": config.url(),
         "hooks": clients::installed(),
+        "socket": examined.socket,
+        "sandboxes": examined.sandboxes,
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": examined.cursors.iter().map(consumer).collect::<Vec<_>>(),
@@ -294,6 +304,8 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     ];
     rows.extend(database);
     rows.push(("server", server));
+    rows.extend(examined.socket.iter().map(|socket| ("socket", socket.text())));
+    rows.extend(examined.sandboxes.iter().map(|sandboxed| ("sandbox", sandboxed.text())));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
     rows.extend(provider::row(config));
     rows.extend(clients::installed().iter().map(|hooks| ("hooks", hooks.text())));

@@ -24,6 +24,7 @@ mod telling;
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -37,6 +38,9 @@ use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Config, Global, Identity};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
+use crate::on_demand;
+use crate::outbox;
+use crate::outbox::collecting::{self, Collector, Doer};
 use crate::output::text;
 use deadline::Speaker;
 use events::Happening;
@@ -146,14 +150,24 @@ impl Hook {
             speaker.say(Ok(Some(line(&happening, &reply))));
             return Ok(());
         }
-        if !happening.is_of_interest() {
+        let workspace = outbox::workspace_of(if input.cwd.is_absolute() { &input.cwd } else { Path::new(".") });
+        let is_of_interest = happening.is_of_interest();
+        if !is_of_interest {
             speaker.say(Ok(None));
+        }
+        if !is_of_interest && !collecting::waits(&workspace) {
             return Ok(());
         }
         let runtime = super::small_runtime()?;
         let operation = async {
+            let collector = Collector::new(&config);
+            on_demand::start_if_wanted(&config);
             let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let done = tell(&happening, &mailbox, speaker).await;
+            let done = if is_of_interest { tell(&happening, &mailbox, speaker).await } else { Ok(()) };
+            // What is still there when our time is over is for the next who passes by.
+            if let Some(post_office) = mailbox.post_office() {
+                collector.collect(&workspace, &Doer::Connection(post_office)).await;
+            }
             mailbox.close().await;
             done
         };

@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::json;
 use server::{Door, Listeners, Metrics, Settings, Trust};
 use store::Location;
-use store::ownership::{NotOwned, Ownership};
+use store::ownership::{NotOwned, Ownership, current_owner};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
@@ -26,6 +26,8 @@ use crate::local_sessions;
 use crate::local_socket::{self, LocalSocket};
 use crate::logging;
 use crate::nats;
+use crate::on_demand;
+use crate::outbox::collecting::{self, Collector};
 use crate::output;
 use crate::relays::Relays;
 use crate::wiring::LocalOffice;
@@ -58,6 +60,9 @@ pub(super) struct Serve {
     /// How names are taken [default: claimed]
     #[arg(long, env = "POSTRIDER_IDENTITY", value_enum)]
     identity: Option<Identity>,
+    /// Whether a hook or `stdio` began it, so that it ends by itself.
+    #[arg(long, hide = true)]
+    on_demand: bool,
 }
 
 impl Serve {
@@ -69,7 +74,10 @@ impl Serve {
         config.file.identity = self.identity.or(config.file.identity);
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(serve(&config, as_json))?;
+        match self.on_demand {
+            true => runtime.block_on(serve_on_demand(config))?,
+            false => runtime.block_on(serve(&config, as_json))?,
+        }
         // Whoever did not finish in time is not waited for any longer.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
@@ -96,6 +104,38 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Serves until nobody needs it any more. If another server was quicker, nothing is left to do.
+async fn serve_on_demand(mut config: Config) -> anyhow::Result<()> {
+    on_demand::detach();
+    let (token, page_token) = (config.token()?, config.page_token()?);
+    let opened = match Listening::open(&config, token.clone(), page_token.clone()).await {
+        Err(_) if current_owner(&config.database()).is_some() => return Ok(()),
+        // Others may have the usual port; who looks for this server finds it by its home.
+        Err(error) if is_taken(&error) && config.file.port.is_none() => {
+            config.file.port = Some(0);
+            Listening::open(&config, token, page_token).await
+        }
+        opened => opened,
+    };
+    let server = opened?;
+    let asked_to_stop = asked_to_stop(&[SignalKind::interrupt(), SignalKind::terminate()]);
+    let (metrics, longest) = (server.metrics.clone(), config.file.server.stop_after());
+    let home = config.home.clone();
+    let over = async move {
+        tokio::select! {
+            () = asked_to_stop => {}
+            () = on_demand::idle(&home, &metrics, longest) => tracing::info!("nobody needs this server any more"),
+        }
+    };
+    server.run(over).await;
+    Ok(())
+}
+
+fn is_taken(error: &anyhow::Error) -> bool {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::AddrInUse)
+}
+
 /// A server that has its database and its port. Whoever connects waits until it runs.
 pub(super) struct Listening {
     /// The office that is served.
@@ -105,6 +145,7 @@ pub(super) struct Listening {
     socket: Option<LocalSocket>,
     pub(super) address: SocketAddr,
     door: Door,
+    metrics: Arc<Metrics>,
     /// What runs beside the office. It has to end by itself when the office closes.
     pub(super) relays: JoinSet<()>,
     nats: Option<JoinHandle<()>>,
@@ -138,10 +179,11 @@ impl Listening {
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());
+        relays.spawn(collecting::look_after(Collector::new(config), local.clone(), endpoint.clone()));
         let settings = settings(config, host, token, page_token);
-        let door = Door::new(local.office.clone(), endpoint, metrics, settings, local.engine.pace());
+        let door = Door::new(local.office.clone(), endpoint, metrics.clone(), settings, local.engine.pace());
         ownership.announce(&reachable(address))?;
-        Ok(Self { local, listeners, socket, address, door, relays, nats, ownership })
+        Ok(Self { local, listeners, socket, address, door, metrics, relays, nats, ownership })
     }
 
     /// The address under which this machine reaches the server.

@@ -24,6 +24,8 @@ use tokio::time::timeout;
 
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::on_demand;
+use crate::outbox::collecting::PassingBy;
 use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
@@ -65,19 +67,27 @@ impl Stdio {
         let caller = CallerSession::new(&config);
         let agent = caller.preset(agent);
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, caller, longest_line));
+        let passing = PassingBy::new(&config);
+        on_demand::start_if_wanted(&config);
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, caller, passing, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(finder: Finder, agent: Option<Actor>, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(
+    finder: Finder,
+    agent: Option<Actor>,
+    caller: CallerSession,
+    passing: PassingBy,
+    longest_line: usize,
+) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
     let reading =
-        ClientLines::new(connection, agent, caller).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+        ClientLines::new(connection, agent, caller, passing).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -92,6 +102,7 @@ struct ClientLines {
     connection: Arc<Connection>,
     channel: Arc<ClaudeChannel>,
     caller: Arc<CallerSession>,
+    passing: Arc<PassingBy>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
     /// What takes back those that can be cancelled.
@@ -99,11 +110,12 @@ struct ClientLines {
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, agent: Option<Actor>, caller: CallerSession) -> Self {
+    fn new(connection: Arc<Connection>, agent: Option<Actor>, caller: CallerSession, passing: PassingBy) -> Self {
         Self {
             channel: Arc::new(ClaudeChannel::new(connection.clone(), agent)),
             connection,
             caller: Arc::new(caller),
+            passing: Arc::new(passing),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -167,11 +179,12 @@ impl ClientLines {
         let (taking_back, taken_back) = TakenBack::new();
         let id = message.id.clone();
         let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
-        let caller = self.caller.clone();
+        let (caller, passing) = (self.caller.clone(), self.passing.clone());
         self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
             attend(&connection, &channel, &caller, &message, &taken_back).await;
+            passing.collect(&connection).await;
         });
         if let Some(id) = id {
             self.by_id.insert(id, taking_back);

@@ -90,7 +90,7 @@ impl Own {
 
 /// Where to look for an office.
 pub struct Finder {
-    config: Config,
+    pub(super) config: Config,
     /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
     pub(super) url: Option<String>,
     token: Option<String>,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::ConfigFault;
@@ -33,6 +34,8 @@ pub(crate) struct SandboxAccess<'a> {
     client: &'a Client,
     /// Whether it keeps commands from the mail.
     pub keeps_out: bool,
+    /// Whether there are settings of it.
+    has_settings: bool,
     home: PathBuf,
     /// The user's own settings, and what would go into them.
     writable: Option<(PathBuf, WritableHome)>,
@@ -43,8 +46,11 @@ impl<'a> SandboxAccess<'a> {
     pub(crate) fn of(client: &'a Client, folders: &Folders, home: &Path) -> anyhow::Result<Self> {
         let is_toml = client.sandbox.settings.ends_with(".toml");
         let mut settings = Value::Object(serde_json::Map::new());
+        let mut has_settings = false;
         for path in settings_of(client, folders) {
-            let text = files::read(&path)?.unwrap_or_default();
+            let text = files::read(&path)?;
+            has_settings |= text.is_some();
+            let text = text.unwrap_or_default();
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
             merge(&mut settings, WritableHome::settings(text, is_toml).map_err(|fault| unusable(&path, &fault))?);
         }
@@ -62,13 +68,45 @@ impl<'a> SandboxAccess<'a> {
             _ => None,
         };
         let keeps_out = (client.sandbox.keeps_out)(&settings);
-        Ok(Self { client, keeps_out, home, writable })
+        Ok(Self { client, keeps_out, has_settings, home, writable })
     }
 
     /// The user's file of settings and the entry in it, which goes in if that `is_allowed` and the sandbox is in the way.
     pub(crate) fn writable(&self, is_allowed: bool) -> Option<(PathBuf, WritableHome)> {
         let is_wanted = is_allowed && self.keeps_out;
         self.writable.clone().map(|(path, writable)| (path, WritableHome { is_wanted, ..writable }))
+    }
+
+    /// How commands inside reach the mail, for a client that has settings here.
+    pub(crate) fn reach(&self, has_socket: bool, start: ServerStart) -> Option<(Reach, String)> {
+        let name = self.client.name;
+        if !self.has_settings {
+            return None;
+        }
+        let is_open = self.writable.as_ref().is_some_and(|(path, writable)| {
+            let text = files::read(path).ok().flatten().unwrap_or_default();
+            writable.is_in(text.strip_prefix('\u{feff}').unwrap_or(&text)).unwrap_or(false)
+        });
+        let on_demand = start == ServerStart::OnDemand;
+        Some(match (&self.client.sandbox.opening, self.keeps_out) {
+            (_, false) => (Reach::Free, "its settings put nothing between commands and the mail".to_owned()),
+            (Opening::WritableHome { .. }, true) if is_open => {
+                (Reach::Database, "commands inside may write to the home folder".to_owned())
+            }
+            (Opening::Socket, true) if has_socket => {
+                (Reach::Socket, "commands inside reach the server's socket".to_owned())
+            }
+            (Opening::Socket, true) if on_demand => {
+                (Reach::Socket, "commands inside reach the socket of a server, which hooks start".to_owned())
+            }
+            (Opening::Socket, true) => {
+                (Reach::Outbox, "commands inside reach only a server, and none runs: postrider serve".to_owned())
+            }
+            (_, true) => (
+                Reach::Outbox,
+                format!("commands inside only leave mail in .postrider/outbox: postrider install {name}"),
+            ),
+        })
     }
 
     /// What whoever installs has to know.
@@ -96,6 +134,20 @@ impl<'a> SandboxAccess<'a> {
             ),
         })
     }
+}
+
+/// What lets the mail through a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reach {
+    /// No sandbox is in the way.
+    Free,
+    /// The home folder may be written to.
+    Database,
+    /// The socket of a server.
+    Socket,
+    /// An outbox in the workspace carries what is sent, and nothing else gets through.
+    Outbox,
 }
 
 /// The files of settings that speak of the sandbox, those that count more behind the others.
