@@ -110,10 +110,17 @@ impl SealingKey {
     }
 }
 
+/// Makes the key of a home folder if there is none, so that commands in a sandbox can leave operations.
+pub fn make_key(home: &Path) {
+    if let Err(error) = SealingKey::find_or_make(home) {
+        tracing::warn!(%error, "outboxes cannot be used: there is no key for them");
+    }
+}
+
 /// Leaves an operation in the outbox of a workspace.
 pub fn queue(home: &Path, workspace: &Path, operation: &Operation) -> anyhow::Result<Queued> {
     let key =
-        SealingKey::find(home)?.context("the home folder has no key for outboxes yet; a server or a hook makes it")?;
+        SealingKey::find(home)?.context("the home folder has no key for outboxes yet; any command outside makes it")?;
     let outbox = Outbox::make(workspace)?;
     let operation = serde_json::to_string(operation)?;
     let random = getrandom::u32().map_err(|error| anyhow!("{error}"))?;

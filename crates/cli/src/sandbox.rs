@@ -33,12 +33,12 @@ pub fn of_home(config: &Config) -> Option<Refused> {
     let Location::File(_) = config.location() else { return None };
     let why = unwritable(&config.home)?;
     let home = config.home.display();
-    refusal(config, &format!("'{home}' cannot be written ({why}), and no server takes the call"), &why)
+    refusal(config, &format!("'{home}' cannot be written ({}), and no server takes the call", why.kind()), &why)
 }
 
 /// What is said where a server is there and connecting to it was forbidden.
 pub fn of_server(config: &Config, address: &str, why: &io::Error) -> Option<Refused> {
-    refusal(config, &format!("it forbids to connect to the server at '{address}' ({why})"), why)
+    refusal(config, &format!("it forbids to connect to the server at '{address}' ({})", why.kind()), why)
 }
 
 /// The refusal of the sandbox that this process seems to be in. Without a client that could have made one, only a file system that is

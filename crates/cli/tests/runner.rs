@@ -67,6 +67,8 @@ mod people;
 mod reservations;
 mod reserve;
 mod resources;
+mod sandbox;
+mod sandboxes;
 mod session_cost;
 mod session_ends;
 mod session_life;

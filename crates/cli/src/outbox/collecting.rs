@@ -76,11 +76,8 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// One by these settings. Commands in a sandbox can leave operations from now on.
+    /// One by these settings.
     pub fn new(config: &Config) -> Self {
-        if let Err(error) = SealingKey::find_or_make(&config.home) {
-            tracing::warn!(%error, "outboxes cannot be used: there is no key for them");
-        }
         Self { home: config.home.clone(), largest: config.largest_request() }
     }
 

@@ -59,7 +59,7 @@ impl Examined {
             self.socket = Some(Socket { path, answers });
         }
         if let Some(why) = sandbox::unwritable(&config.home) {
-            let what = format!("'{}' cannot be written ({why})", config.home.display());
+            let what = format!("'{}' cannot be written ({})", config.home.display(), why.kind());
             self.find(what, "In a client's sandbox see the lines 'sandbox' above; else check whose folder it is.");
         }
         let has_socket = self.socket.as_ref().is_some_and(|socket| socket.answers);
