@@ -5,8 +5,8 @@
 //! Deliberately absent: TLS, redirects, proxies,
 //! repeating a request, and any knowledge of what a body means.
 
+mod connecting;
 mod events;
-mod wire;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -30,8 +30,8 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use connecting::{Connected, ServerAddress};
 use events::Decoder;
-use wire::{Place, Wire};
 
 /// What is smaller fits into the buffers between us and the server, and is just sent.
 const LARGE: usize = 64 << 10;
@@ -45,7 +45,7 @@ const LARGEST_ANSWER: usize = 256 << 20;
 /// Where a server is, and the token that it wants.
 pub struct Client {
     url: String,
-    place: Place,
+    address: ServerAddress,
     authority: HeaderValue,
     path: Uri,
     bearer: Option<HeaderValue>,
@@ -91,7 +91,7 @@ impl Client {
         }
         Ok(Self {
             url: url.to_owned(),
-            place: Place::new(host.trim_matches(['[', ']']), port.unwrap_or(80)),
+            address: ServerAddress::new(host.trim_matches(['[', ']']), port.unwrap_or(80)),
             authority: HeaderValue::try_from(authority)?,
             path: path.parse()?,
             bearer,
@@ -100,7 +100,7 @@ impl Client {
 
     /// The same client, which goes through the server's socket where that takes connections.
     pub fn through(mut self, socket: PathBuf) -> Self {
-        self.place.socket = Some(socket);
+        self.address.socket = Some(socket);
         self
     }
 
@@ -116,12 +116,12 @@ impl Client {
 
     /// The same, and why not.
     pub async fn try_reach(&self) -> io::Result<()> {
-        self.place.connect().await.map(drop)
+        self.address.connect().await.map(drop)
     }
 
     /// Whether somebody accepts connections at its socket.
     pub async fn has_socket(&self) -> bool {
-        self.place.connect_to_socket().await.is_ok_and(|wire| wire.is_some())
+        self.address.connect_to_socket().await.is_ok_and(|wire| wire.is_some())
     }
 
     /// Sends `body`, which is JSON. Once `hang_up` returns, the server is told that nobody waits any more: then there is an answer
@@ -148,7 +148,7 @@ impl Client {
         body: Bytes,
         hang_up: impl Future<Output = ()> + Send + 'static,
     ) -> Result<HttpAnswer, Failure> {
-        let Wire { stream, socket } = self.place.connect().await.map_err(Failure::NotSent)?;
+        let Connected { stream, socket } = self.address.connect().await.map_err(Failure::NotSent)?;
         let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let mut connection = JoinSet::new();
         connection.spawn(async move {
@@ -286,9 +286,9 @@ mod tests {
             assert!(Client::new(url, None).is_err(), "{url}");
         }
         let client = Client::new("http://[::1]:9/mcp/", None).unwrap();
-        assert_eq!((&client.place, client.path.path()), (&Place::new("::1", 9), "/mcp/"));
+        assert_eq!((&client.address, client.path.path()), (&ServerAddress::new("::1", 9), "/mcp/"));
         assert_eq!(client.authority, "[::1]:9");
-        assert_eq!(Client::new("http://host/mcp", None).unwrap().place, Place::new("host", 80));
+        assert_eq!(Client::new("http://host/mcp", None).unwrap().address, ServerAddress::new("host", 80));
     }
 
     #[tokio::test]

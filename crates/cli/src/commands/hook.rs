@@ -145,39 +145,48 @@ impl Hook {
             reserved,
             deadline,
         };
-        if let Some(reply) = happening.reply_at_once() {
-            happening.marks.iter().for_each(Marks::end_call);
-            speaker.say(Ok(Some(line(&happening, &reply))));
-            return Ok(());
-        }
-        let workspace = outbox::workspace_of(if input.cwd.is_absolute() { &input.cwd } else { Path::new(".") });
-        let is_of_interest = happening.is_of_interest();
-        if !is_of_interest {
-            speaker.say(Ok(None));
-        }
-        if !is_of_interest && !collecting::waits(&workspace) {
-            return Ok(());
-        }
-        let runtime = super::small_runtime()?;
-        let operation = async {
-            let collector = Collector::new(&config);
-            on_demand::start_if_wanted(&config);
-            let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let done = if is_of_interest { tell(&happening, &mailbox, speaker).await } else { Ok(()) };
-            // What is still there when our time is over is for the next who passes by.
-            if let Some(post_office) = mailbox.post_office() {
-                collector.collect(&workspace, &Doer::Connection(post_office)).await;
-            }
-            mailbox.close().await;
-            done
-        };
-        deadline::run(runtime, deadline, speaker, operation)
+        respond(&happening, config, speaker)
     }
 
     fn unknown_event(&self) -> anyhow::Error {
         let known: Vec<&str> = self.client.events.iter().map(|(_, name)| *name).collect();
         anyhow!("there is no event '{}'; {} has {}", self.event, self.client.name, known.join(", "))
     }
+}
+
+/// Says what there is to say about an event, and takes in what a sandbox left in the workspace.
+fn respond(happening: &Happening<'_>, config: Config, speaker: &Speaker) -> anyhow::Result<()> {
+    if let Some(reply) = happening.reply_at_once() {
+        happening.marks.iter().for_each(Marks::end_call);
+        speaker.say(Ok(Some(line(happening, &reply))));
+        return Ok(());
+    }
+    let cwd = &happening.input.cwd;
+    let workspace = outbox::workspace_of(if cwd.is_absolute() { cwd } else { Path::new(".") });
+    let is_of_interest = happening.is_of_interest();
+    if !is_of_interest {
+        speaker.say(Ok(None));
+    }
+    if !is_of_interest && !collecting::waits(&workspace) {
+        return Ok(());
+    }
+    let runtime = super::small_runtime()?;
+    let operation = async {
+        let collector = Collector::new(&config);
+        // Who only comes to end a session needs none.
+        if matches!(happening.event, Event::SessionStart | Event::Prompt) {
+            on_demand::start_if_wanted(&config);
+        }
+        let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
+        let done = if is_of_interest { tell(happening, &mailbox, speaker).await } else { Ok(()) };
+        // What is still there when our time is over is for the next who passes by.
+        if let Some(post_office) = mailbox.post_office() {
+            collector.collect(&workspace, &Doer::Connection(post_office)).await;
+        }
+        mailbox.close().await;
+        done
+    };
+    deadline::run(runtime, happening.deadline, speaker, operation)
 }
 
 /// Answers the event, and tells the office what came of that.

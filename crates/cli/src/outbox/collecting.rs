@@ -198,7 +198,7 @@ impl Workspaces {
     /// Whether it is time to list them once more.
     fn is_due(&mut self) -> bool {
         self.looks += 1;
-        self.looks % LISTS_AT == 0
+        self.looks.is_multiple_of(LISTS_AT)
     }
 
     async fn list(&mut self, home: &Path, local: &LocalOffice) {

@@ -48,9 +48,9 @@ pub struct LocalListener {
 }
 
 /// What a request comes through, and its answer goes back.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 /// Serves `router` until `shutdown`; requests under way then are finished before this returns.
 pub async fn serve(listeners: Listeners, router: Router, most_connections: usize, shutdown: impl Future<Output = ()>) {
@@ -82,7 +82,10 @@ pub async fn serve(listeners: Listeners, router: Router, most_connections: usize
 }
 
 /// The next connection, as soon as there is a place for it. Until then it waits in the system's own queue.
-async fn accept(listeners: &Listeners, places: &Arc<Semaphore>) -> (Box<dyn Stream>, SocketAddr, OwnedSemaphorePermit) {
+async fn accept(
+    listeners: &Listeners,
+    places: &Arc<Semaphore>,
+) -> (Box<dyn ByteStream>, SocketAddr, OwnedSemaphorePermit) {
     let place = places.clone().acquire_owned().await.expect("nobody closes the semaphore");
     loop {
         let accepted = tokio::select! {
@@ -100,7 +103,7 @@ async fn accept(listeners: &Listeners, places: &Arc<Semaphore>) -> (Box<dyn Stre
     }
 }
 
-async fn accept_tcp(listener: &TcpListener) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(Box<dyn ByteStream>, SocketAddr)> {
     let (stream, peer) = listener.accept().await?;
     // Without this an answer of two writes waits 40 ms for an acknowledgement.
     let _ = stream.set_nodelay(true);
@@ -108,7 +111,7 @@ async fn accept_tcp(listener: &TcpListener) -> io::Result<(Box<dyn Stream>, Sock
 }
 
 /// The same at a socket of the file system. Who comes there counts as a caller on loopback.
-async fn accept_local(listener: Option<&LocalListener>) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
+async fn accept_local(listener: Option<&LocalListener>) -> io::Result<(Box<dyn ByteStream>, SocketAddr)> {
     let Some(LocalListener { socket, user }) = listener else { return pending().await };
     let (stream, _) = socket.accept().await?;
     let peer = user_of(&stream)?;

@@ -22,7 +22,7 @@ const MOST_QUESTIONS: u32 = 3;
 
 /// Where a server takes connections.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ServerAddress {
     host: String,
     port: u16,
     /// Its socket, if it may have one.
@@ -30,25 +30,25 @@ pub struct Place {
 }
 
 /// A connection.
-pub struct Wire {
-    pub stream: Box<dyn Stream>,
+pub struct Connected {
+    pub stream: Box<dyn ByteStream>,
     /// The same, to hang up with.
     pub socket: Socket,
 }
 
 /// What a request goes through, and its answer comes back.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
-impl Place {
+impl ServerAddress {
     /// A port of a host.
     pub fn new(host: &str, port: u16) -> Self {
         Self { host: host.to_owned(), port, socket: None }
     }
 
     /// Connects. The error is that of the port, unless a sandbox forbids even the socket.
-    pub async fn connect(&self) -> io::Result<Wire> {
+    pub async fn connect(&self) -> io::Result<Connected> {
         let refused = match self.connect_to_socket().await {
             Ok(Some(wire)) => return Ok(wire),
             Ok(None) => None,
@@ -60,21 +60,21 @@ impl Place {
                 stream.set_nodelay(true)?;
                 let keepalive = TcpKeepalive::new().with_time(LONGEST_SILENCE).with_interval(BETWEEN_QUESTIONS);
                 SockRef::from(&stream).set_tcp_keepalive(&keepalive.with_retries(MOST_QUESTIONS))?;
-                Wire::new(stream)
+                Connected::new(stream)
             }
             Err(error) => Err(refused.unwrap_or(error)),
         }
     }
 
     /// Connects to the socket alone, if there may be one.
-    pub async fn connect_to_socket(&self) -> io::Result<Option<Wire>> {
+    pub async fn connect_to_socket(&self) -> io::Result<Option<Connected>> {
         let Some(socket) = &self.socket else { return Ok(None) };
-        Wire::new(within(UnixStream::connect(socket)).await?).map(Some)
+        Connected::new(within(UnixStream::connect(socket)).await?).map(Some)
     }
 }
 
-impl Wire {
-    fn new(stream: impl Stream + std::os::fd::AsFd + 'static) -> io::Result<Self> {
+impl Connected {
+    fn new(stream: impl ByteStream + std::os::fd::AsFd + 'static) -> io::Result<Self> {
         let socket = SockRef::from(&stream).try_clone()?;
         Ok(Self { stream: Box::new(stream), socket })
     }
@@ -90,20 +90,20 @@ mod tests {
 
     use super::*;
 
-    async fn listening() -> (TcpListener, Place) {
+    async fn listening() -> (TcpListener, ServerAddress) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        (listener, Place::new("127.0.0.1", port))
+        (listener, ServerAddress::new("127.0.0.1", port))
     }
 
-    fn is_tcp(wire: &Wire) -> bool {
+    fn is_tcp(wire: &Connected) -> bool {
         !wire.socket.local_addr().unwrap().is_unix()
     }
 
     #[tokio::test]
     async fn a_machine_that_vanished_is_noticed() {
         let (_listener, place) = listening().await;
-        let Wire { socket, .. } = place.connect().await.unwrap();
+        let Connected { socket, .. } = place.connect().await.unwrap();
         assert!(socket.keepalive().unwrap());
         assert_eq!(socket.tcp_keepalive_time().unwrap(), LONGEST_SILENCE);
         assert_eq!(socket.tcp_keepalive_retries().unwrap(), MOST_QUESTIONS);
