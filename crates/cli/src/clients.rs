@@ -194,6 +194,14 @@ impl Client {
         writes.map_or_else(Vec::new, |(_, member, files)| files(&input(member)))
     }
 
+    /// The folders that its configuration is in, seen from here; none without a current folder or a home.
+    pub(crate) fn folders_here(&self) -> Option<Folders> {
+        let (here, home) = (std::env::current_dir().ok()?, std::env::home_dir()?);
+        let moved = std::env::var_os(self.moved_by).filter(|moved| !moved.is_empty());
+        let moved = moved.and_then(|moved| std::path::absolute(moved).ok());
+        Some(Folders { project: project_of(&here), home, moved })
+    }
+
     /// What a person does after install.
     pub(crate) fn next_steps(&self, scope: Scope) -> Vec<String> {
         let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.name);

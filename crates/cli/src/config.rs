@@ -225,6 +225,7 @@ impl Config {
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
+        config.check_who_writes()?;
         config.note_who_sees_folders();
         Ok(config)
     }

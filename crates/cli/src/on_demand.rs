@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use relay::sessions::Sessions;
+use rustix::fs::OFlags;
 use server::Metrics;
 use store::ownership::current_owner;
 
@@ -50,7 +51,10 @@ fn start(config: &Config) -> io::Result<()> {
     if was_touched(&log) {
         return Ok(());
     }
-    let log = File::options().create(true).write(true).truncate(true).mode(0o600).open(log)?;
+    let mut options = File::options();
+    // A link that somebody put there is not followed: what is behind it would be lost.
+    options.create(true).write(true).truncate(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    let log = options.open(log)?;
     // Truncating an empty file changes nothing.
     log.set_modified(SystemTime::now())?;
     let mut command = Command::new(std::env::current_exe()?);

@@ -381,3 +381,20 @@ fn a_sandbox_that_needs_a_server_is_told_and_install_can_let_hooks_begin_one() {
     machine.done(&["install", "gemini", "--start-on-demand"]);
     assert_eq!(fs::read_to_string(&settings).unwrap().matches("start").count(), 1);
 }
+
+#[test]
+fn settings_that_name_programs_are_not_where_a_sandbox_may_write() {
+    let machine = Machine::new();
+    let settings = "[nudge.BlueLake]\ncommand = [\"true\"]\n";
+    machine.write("home/postrider.toml", settings);
+    let told = machine.done(&["install", "codex"]);
+    assert!(told.contains("is not opened to them") && !machine.path("user/.codex").exists(), "{told}");
+    fs::remove_file(machine.path("home/postrider.toml")).unwrap();
+    machine.done(&["install", "codex"]);
+    // As a command inside could write it.
+    machine.write("home/postrider.toml", settings);
+    let ran = machine.run(&["mail", "inbox", "--as", "BlueLake"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("may write to it"), "{}", ran.stderr);
+    machine.write("home/postrider.toml", "log = 'warn'\n");
+    machine.done(&["join", "BlueLake"]);
+}

@@ -89,8 +89,13 @@ fn what_install_writes_lets_commands_inside_use_the_mail_with_a_server_and_witho
             }
             _ => {
                 let settings = told(&place.file("user/.claude/settings.json"));
-                let folders = settings["sandbox"]["filesystem"]["allowWrite"].as_array().unwrap().clone();
-                folders.iter().map(|folder| PathBuf::from(folder.as_str().unwrap())).collect()
+                let paths = |list: &str| -> Vec<PathBuf> {
+                    let paths = settings["sandbox"]["filesystem"][list].as_array().unwrap();
+                    paths.iter().map(|path| PathBuf::from(path.as_str().unwrap())).collect()
+                };
+                sandbox.kept = paths("denyWrite");
+                assert!(sandbox.kept.contains(&place.home().canonicalize().unwrap().join("postrider.toml")));
+                paths("allowWrite")
             }
         };
         sandbox.writable = folders;

@@ -30,6 +30,8 @@ pub(crate) enum Opening {
     WritableHome {
         /// Where the list is in the settings.
         list: &'static [&'static str],
+        /// Where the list is of what stays closed in such a folder; empty where there is none.
+        closed: &'static [&'static str],
         /// Whether the client knows `~`.
         knows_tilde: bool,
     },
@@ -51,7 +53,11 @@ impl Sandbox {
             let has_network = settings["sandbox_workspace_write"]["network_access"] == true;
             is_usual && !has_network && settings.get("default_permissions").is_none()
         },
-        opening: Opening::WritableHome { list: &["sandbox_workspace_write", "writable_roots"], knows_tilde: false },
+        opening: Opening::WritableHome {
+            list: &["sandbox_workspace_write", "writable_roots"],
+            closed: &[],
+            knows_tilde: false,
+        },
     };
 
     /// Claude Code: off by default. The socket would need all sockets of the machine to be opened.
@@ -63,7 +69,11 @@ impl Sandbox {
             let sandbox = &settings["sandbox"];
             sandbox["enabled"] == true && sandbox["network"]["allowAllUnixSockets"] != true
         },
-        opening: Opening::WritableHome { list: &["sandbox", "filesystem", "allowWrite"], knows_tilde: true },
+        opening: Opening::WritableHome {
+            list: &["sandbox", "filesystem", "allowWrite"],
+            closed: &["sandbox", "filesystem", "denyWrite"],
+            knows_tilde: true,
+        },
     };
 
     /// Gemini CLI: off by default.

@@ -30,7 +30,6 @@ use crate::config::{Config, endpoint_of};
 use crate::local_socket;
 use crate::nats;
 use crate::output;
-use clients::folders_of;
 use sandboxes::{Sandboxed, Socket};
 
 /// A consumer of the event log that is so many events behind is worth a word.

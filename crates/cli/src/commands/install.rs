@@ -87,8 +87,8 @@ impl Install {
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));
         let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
-        let writable = access.writable(!sandbox.no_sandbox_access);
-        notes.extend(access.note(&sandbox));
+        let writable = access.writable(!sandbox.no_sandbox_access && !access.is_unsafe(config));
+        notes.extend(access.note(&sandbox, config));
         let mut plan = target.plan(&home, &folders, writable, |file| file.install(&hooks, &program, &home))?;
         if sandbox.start_on_demand {
             plan.push(sandbox_access::start_on_demand(config)?);

@@ -30,6 +30,8 @@ pub struct Sandbox {
     variables: Vec<(&'static str, &'static str)>,
     /// Folders that may be written to.
     pub writable: Vec<PathBuf>,
+    /// What stays closed in them.
+    pub kept: Vec<PathBuf>,
 }
 
 /// The numbers of `connect` and `socket`, where the tests know them.
@@ -49,7 +51,7 @@ impl Sandbox {
             Closed::LocalSockets => vec![("CLAUDE_CODE_SESSION_ID", "one")],
             Closed::Nothing => vec![("GEMINI_CLI", "1")],
         };
-        let sandbox = Self { place: place.clone(), closed, variables, writable: Vec::new() };
+        let sandbox = Self { place: place.clone(), closed, variables, writable: Vec::new(), kept: Vec::new() };
         let tried = sandbox.wrapped(PathBuf::from("true")).output();
         if tried.is_ok_and(|tried| tried.status.success()) {
             return Some(sandbox);
@@ -101,6 +103,11 @@ impl Sandbox {
         words.extend([repo.clone(), repo]);
         for folder in &self.writable {
             words.extend([PathBuf::from("--bind"), folder.clone(), folder.clone()]);
+        }
+        for path in &self.kept {
+            // As Claude Code does it: what is not there cannot be made.
+            let there = if path.exists() { path.clone() } else { PathBuf::from("/dev/null") };
+            words.extend([PathBuf::from("--ro-bind"), there, path.clone()]);
         }
         words.extend(["--unshare-net", "--unshare-pid", "--die-with-parent"].map(PathBuf::from));
         let filter = self.filter();

@@ -29,7 +29,7 @@ impl InstalledHooks {
 pub fn installed() -> Vec<InstalledHooks> {
     let mut found: Vec<InstalledHooks> = Vec::new();
     for client in clients::ALL {
-        let Some(folders) = folders_of(client) else { continue };
+        let Some(folders) = client.folders_here() else { continue };
         for scope in [Scope::Project, Scope::User] {
             let hooks = hooks_of(client, scope, &folders);
             found.extend(
@@ -41,13 +41,6 @@ pub fn installed() -> Vec<InstalledHooks> {
         }
     }
     found
-}
-
-/// The folders that the configurations of a client are in, seen from here.
-pub fn folders_of(client: &Client) -> Option<Folders> {
-    let (here, home) = (std::env::current_dir().ok()?, std::env::home_dir()?);
-    let moved = std::env::var_os(client.moved_by).filter(|moved| !moved.is_empty()).map(PathBuf::from);
-    Some(Folders { project: clients::project_of(&here), home, moved })
 }
 
 fn hooks_of(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<InstalledHooks> {

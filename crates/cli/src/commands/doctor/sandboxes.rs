@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{Examined, folders_of};
+use super::Examined;
 use crate::client::Client as Server;
 use crate::clients;
 use crate::commands::install::sandbox_access::{Reach, SandboxAccess};
@@ -64,7 +64,7 @@ impl Examined {
         }
         let has_socket = self.socket.as_ref().is_some_and(|socket| socket.answers);
         for client in clients::ALL {
-            let Some(folders) = folders_of(client) else { continue };
+            let Some(folders) = client.folders_here() else { continue };
             // Settings that cannot be read are the client's to complain of.
             let Ok(access) = SandboxAccess::of(client, &folders, &config.home) else { continue };
             if let Some((reach, how)) = access.reach(has_socket, config.file.server.start) {

@@ -15,7 +15,7 @@ use super::configuration::Planned;
 use super::files::{self, Change};
 use super::refused;
 use super::writable::WritableHome;
-use crate::clients::{Client, Folders, Opening, Scope};
+use crate::clients::{self, Client, Folders, Opening, Scope};
 use crate::config::{Config, ServerStart};
 
 /// What install is told about the sandbox.
@@ -58,11 +58,11 @@ impl<'a> SandboxAccess<'a> {
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
         let file = client.files.iter().find(|file| file.user == client.sandbox.settings);
         let writable = match (&client.sandbox.opening, home.to_str(), file) {
-            (Opening::WritableHome { list, knows_tilde }, Some(named), Some(file)) => {
+            (Opening::WritableHome { list, closed, knows_tilde }, Some(named), Some(file)) => {
                 let below = home.strip_prefix(&folders.home).ok().filter(|_| *knows_tilde).and_then(Path::to_str);
                 let folder = below.map_or_else(|| named.to_owned(), |below| format!("~/{below}"));
                 let user = folders.home.clone();
-                let writable = WritableHome { list, folder, user, is_toml, is_wanted: false };
+                let writable = WritableHome { list, closed, folder, user, is_toml, is_wanted: false };
                 Some((file.path(Scope::User, folders), writable))
             }
             _ => None,
@@ -77,16 +77,21 @@ impl<'a> SandboxAccess<'a> {
         self.writable.clone().map(|(path, writable)| (path, WritableHome { is_wanted, ..writable }))
     }
 
+    /// Whether the user's settings let commands inside write to the home folder.
+    fn is_open(&self) -> bool {
+        self.writable.as_ref().is_some_and(|(path, writable)| {
+            let text = files::read(path).ok().flatten().unwrap_or_default();
+            writable.is_in(text.strip_prefix('\u{feff}').unwrap_or(&text)).unwrap_or(false)
+        })
+    }
+
     /// How commands inside reach the mail, for a client that has settings here.
     pub(crate) fn reach(&self, has_socket: bool, start: ServerStart) -> Option<(Reach, String)> {
         let name = self.client.name;
         if !self.has_settings {
             return None;
         }
-        let is_open = self.writable.as_ref().is_some_and(|(path, writable)| {
-            let text = files::read(path).ok().flatten().unwrap_or_default();
-            writable.is_in(text.strip_prefix('\u{feff}').unwrap_or(&text)).unwrap_or(false)
-        });
+        let is_open = self.is_open();
         let on_demand = start == ServerStart::OnDemand;
         Some(match (&self.client.sandbox.opening, self.keeps_out) {
             (_, false) => (Reach::Free, "its settings put nothing between commands and the mail".to_owned()),
@@ -109,21 +114,33 @@ impl<'a> SandboxAccess<'a> {
         })
     }
 
+    /// Whether commands inside would write to settings that name programs.
+    pub(crate) fn is_unsafe(&self, config: &Config) -> bool {
+        let is_whole = matches!(self.client.sandbox.opening, Opening::WritableHome { closed: [], .. });
+        let in_home = config.source.as_ref().and_then(|source| source.canonicalize().ok());
+        is_whole && config.names_programs() && in_home.is_some_and(|source| source.starts_with(&self.home))
+    }
+
     /// What whoever installs has to know.
-    pub(crate) fn note(&self, options: &SandboxOptions) -> Option<String> {
+    pub(crate) fn note(&self, options: &SandboxOptions, config: &Config) -> Option<String> {
         if !self.keeps_out {
             return None;
         }
         let Client { name, title, .. } = self.client;
         let home = self.home.display();
         Some(match &self.writable {
+            Some(_) if self.is_unsafe(config) => format!(
+                "Commands in the sandbox of {title} cannot reach the mail: '{home}' is not opened to them, because the settings there \
+                 have [nudge], or a program in [mail]. Put the file elsewhere and set POSTRIDER_CONFIG, then install again."
+            ),
             Some(_) if options.no_sandbox_access => format!(
                 "Commands in the sandbox of {title} cannot reach the mail; what they send waits in .postrider/outbox for a hook or a server."
             ),
-            Some((path, _)) => format!(
+            Some((path, writable)) => format!(
                 "Commands in the sandbox of {title} may write to '{home}' ('{}'), so that postrider works there. They can change the \
-                 mail and its settings, too; --no-sandbox-access leaves the sandbox as it is.",
-                path.display()
+                 {} there, too; --no-sandbox-access leaves the sandbox as it is.",
+                path.display(),
+                if writable.closed.is_empty() { "mail and the settings" } else { "mail" }
             ),
             None if options.start_on_demand => {
                 format!("Commands in the sandbox of {title} reach the mail while a server runs, which hooks now start.")
@@ -148,6 +165,16 @@ pub(crate) enum Reach {
     Socket,
     /// An outbox in the workspace carries what is sent, and nothing else gets through.
     Outbox,
+}
+
+/// A client whose sandbox lets commands write to the settings in a home folder.
+pub(crate) fn writer_of_settings(home: &Path) -> Option<&'static Client> {
+    let lets_write = |client: &&'static Client| {
+        let is_whole = matches!(client.sandbox.opening, Opening::WritableHome { closed: [], .. });
+        let access = || SandboxAccess::of(client, &client.folders_here()?, home).ok();
+        is_whole && access().is_some_and(|access| access.is_open())
+    };
+    clients::ALL.into_iter().find(lets_write)
 }
 
 /// The files of settings that speak of the sandbox, those that count more behind the others.

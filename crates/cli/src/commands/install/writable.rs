@@ -11,11 +11,17 @@ use toml_edit::{Array, Document, Item, Table};
 use super::ConfigFault;
 use super::json::{self, New, PathStep};
 
+/// What is in the home folder beside mail, and could lead out of the sandbox: settings, which can name programs, what is known of
+/// sessions, which are written to, and what uninstall puts back.
+const NOT_MAIL: [&str; 3] = ["postrider.toml", "sessions", "installed"];
+
 /// The home folder as an entry of such a list.
 #[derive(Clone, Debug)]
 pub(crate) struct WritableHome {
     /// Where the list is in the settings.
     pub list: &'static [&'static str],
+    /// Where the list is of what stays closed; empty where there is none.
+    pub closed: &'static [&'static str],
     /// The entry.
     pub folder: String,
     /// The user's home, which `~` stands for.
@@ -63,64 +69,30 @@ impl WritableHome {
         if self.is_in(text)? {
             return Ok(text.to_owned());
         }
-        if self.is_toml { self.install_toml(text) } else { self.install_json(text) }
+        if self.is_toml {
+            return self.install_toml(text);
+        }
+        let opened = with_entry(text, self.list, &self.folder)?;
+        self.kept_closed().iter().try_fold(opened, |text, entry| with_entry(&text, self.closed, entry))
     }
 
     /// The text without it. A list or table that has nothing else in it goes with it.
     pub(super) fn uninstall(&self, text: &str) -> Result<String, ConfigFault> {
-        if self.is_toml { self.uninstall_toml(text) } else { self.uninstall_json(text) }
-    }
-
-    fn install_json(&self, text: &str) -> Result<String, ConfigFault> {
-        let settings = json::read(text)?;
-        let steps: Vec<PathStep<'_>> = self.list.iter().map(|name| PathStep::Member(name)).collect();
-        let mut value = &settings;
-        for (depth, name) in self.list.iter().enumerate() {
-            if !value.is_object() {
-                return Err(json::fault_at(text, &steps[..depth], format!("{} is no object", self.called(depth))));
-            }
-            match value.get(name) {
-                Some(inner) => value = inner,
-                None => {
-                    let list = New::List(vec![New::Text(&self.folder)]);
-                    let inner =
-                        self.list[depth + 1..].iter().rev().fold(list, |inner, name| New::Object(vec![(name, inner)]));
-                    return json::append(text, &steps[..depth], Some(name), &inner);
-                }
-            }
+        if self.is_toml {
+            return self.uninstall_toml(text);
         }
-        match value {
-            Value::Array(_) => json::append(text, &steps, None, &New::Text(&self.folder)),
-            _ => Err(json::fault_at(text, &steps, format!("{} is no list", self.called(self.list.len())))),
+        let closed = self.kept_closed();
+        let text =
+            closed.iter().rev().try_fold(text.to_owned(), |text, entry| without_entry(&text, self.closed, entry))?;
+        without_entry(&text, self.list, &self.folder)
+    }
+
+    /// What stays closed in the folder.
+    fn kept_closed(&self) -> Vec<String> {
+        if self.closed.is_empty() {
+            return Vec::new();
         }
-    }
-
-    fn uninstall_json(&self, text: &str) -> Result<String, ConfigFault> {
-        let settings = json::read(text)?;
-        let around: Vec<&Value> = self
-            .list
-            .iter()
-            .scan(&settings, |value, name| {
-                *value = value.get(name)?;
-                Some(*value)
-            })
-            .collect();
-        let list = around.last().filter(|_| around.len() == self.list.len()).and_then(|list| list.as_array());
-        let Some(index) = list.and_then(|list| list.iter().position(|entry| entry == self.folder.as_str())) else {
-            return Ok(text.to_owned());
-        };
-        let mut path: Vec<PathStep<'_>> = self.list.iter().map(|name| PathStep::Member(name)).collect();
-        path.push(PathStep::Item(index));
-        // What has nothing else in it goes as a whole.
-        let is_alone = |value: &&&Value| {
-            value.as_array().map_or(0, Vec::len) + value.as_object().map_or(0, serde_json::Map::len) == 1
-        };
-        let depth = path.len() - around.iter().rev().take_while(is_alone).count();
-        json::remove(text, &path[..depth])
-    }
-
-    fn called(&self, depth: usize) -> String {
-        if depth == 0 { "the content".to_owned() } else { format!("'{}'", self.list[..depth].join(".")) }
+        NOT_MAIL.map(|name| format!("{}/{name}", self.folder)).into()
     }
 
     fn install_toml(&self, text: &str) -> Result<String, ConfigFault> {
@@ -185,6 +157,55 @@ impl WritableHome {
     }
 }
 
+/// The JSON with an entry in the list at `path`.
+fn with_entry(text: &str, path: &[&str], entry: &str) -> Result<String, ConfigFault> {
+    let settings = json::read(text)?;
+    let called =
+        |depth: usize| if depth == 0 { "the content".to_owned() } else { format!("'{}'", path[..depth].join(".")) };
+    let steps: Vec<PathStep<'_>> = path.iter().map(|name| PathStep::Member(name)).collect();
+    let mut value = &settings;
+    for (depth, name) in path.iter().enumerate() {
+        if !value.is_object() {
+            return Err(json::fault_at(text, &steps[..depth], format!("{} is no object", called(depth))));
+        }
+        match value.get(name) {
+            Some(inner) => value = inner,
+            None => {
+                let list = New::List(vec![New::Text(entry)]);
+                let inner = path[depth + 1..].iter().rev().fold(list, |inner, name| New::Object(vec![(name, inner)]));
+                return json::append(text, &steps[..depth], Some(name), &inner);
+            }
+        }
+    }
+    match value {
+        Value::Array(entries) if entries.iter().any(|known| known == entry) => Ok(text.to_owned()),
+        Value::Array(_) => json::append(text, &steps, None, &New::Text(entry)),
+        _ => Err(json::fault_at(text, &steps, format!("{} is no list", called(path.len())))),
+    }
+}
+
+/// The JSON without an entry of the list at `path`.
+fn without_entry(text: &str, path: &[&str], entry: &str) -> Result<String, ConfigFault> {
+    let settings = json::read(text)?;
+    let around: Vec<&Value> = path
+        .iter()
+        .scan(&settings, |value, name| {
+            *value = value.get(name)?;
+            Some(*value)
+        })
+        .collect();
+    let list = around.last().filter(|_| around.len() == path.len()).and_then(|list| list.as_array());
+    let Some(index) = list.and_then(|list| list.iter().position(|known| known == entry)) else {
+        return Ok(text.to_owned());
+    };
+    let mut steps: Vec<PathStep<'_>> = path.iter().map(|name| PathStep::Member(name)).collect();
+    steps.push(PathStep::Item(index));
+    // What has nothing else in it goes as a whole.
+    let size = |value: &Value| value.as_array().map_or(0, Vec::len) + value.as_object().map_or(0, serde_json::Map::len);
+    let depth = steps.len() - around.iter().rev().take_while(|value| size(value) == 1).count();
+    json::remove(text, &steps[..depth])
+}
+
 fn read(text: &str) -> Result<Document<&str>, ConfigFault> {
     Document::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
@@ -215,8 +236,8 @@ mod tests {
     const FOLDER: &str = "/home/me/.postrider";
 
     fn of(sandbox: &Sandbox, is_toml: bool) -> WritableHome {
-        let Opening::WritableHome { list, .. } = sandbox.opening else { panic!("it has a list") };
-        WritableHome { list, folder: FOLDER.to_owned(), user: "/home/me".into(), is_toml, is_wanted: true }
+        let Opening::WritableHome { list, closed, .. } = sandbox.opening else { panic!("it has a list") };
+        WritableHome { list, closed, folder: FOLDER.to_owned(), user: "/home/me".into(), is_toml, is_wanted: true }
     }
 
     #[test]
