@@ -49,6 +49,29 @@ fn hook(sandbox: &Sandbox) {
     assert!(ran.status.success() && ran.stderr.is_empty(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
+/// Asks `postrider stdio` something, in the repository.
+fn stdio(sandbox: &Sandbox) {
+    let line = r#"echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | postrider stdio"#;
+    let mut shell = sandbox.place.shell(line);
+    let ran = shell.current_dir(sandbox.place.file("repo")).output().expect("a shell runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn several_who_take_in_the_same_deliver_it_once() {
+    let place = Place::new();
+    let Some(sandbox) = sandbox(&place, Closed::Connections) else { return };
+    let ids: Vec<String> = (0..8).map(|_| queue(&sandbox, &["GreenDog"])).collect();
+    let _server = place.serve();
+    std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| hook(&sandbox))));
+    until("all is taken in", || {
+        ids.iter().all(|id| outbox(&sandbox).join(format!("{id}.done")).exists()).then_some(())
+    });
+    assert_eq!(inbox(&sandbox).len(), ids.len());
+    let left = fs::read_dir(outbox(&sandbox)).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(left.into_iter().all(|name| name.ends_with(".done")));
+}
+
 fn told(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).expect("it is JSON")
 }
@@ -130,18 +153,20 @@ fn without_a_setting_the_refusal_names_the_sandbox_and_what_opens_it() {
 }
 
 #[test]
-fn what_waits_in_an_outbox_is_taken_in_by_a_server_and_by_a_hook_and_once() {
-    for with_server in [true, false] {
+fn what_waits_in_an_outbox_is_taken_in_by_whoever_passes_by_and_once() {
+    for who in ["a server", "a hook", "stdio"] {
         let place = Place::new();
         let Some(sandbox) = sandbox(&place, Closed::Connections) else { return };
         let id = queue(&sandbox, &["GreenDog"]);
         assert!(inbox(&sandbox).is_empty());
         let waiting = outbox(&sandbox).join(format!("{id}.json"));
         let (written, done) = (fs::read(&waiting).unwrap(), outbox(&sandbox).join(format!("{id}.done")));
-        let server = with_server.then(|| place.serve());
+        let server = (who == "a server").then(|| place.serve());
         let take_in = || {
-            if !with_server {
-                hook(&sandbox);
+            match who {
+                "a hook" => hook(&sandbox),
+                "stdio" => stdio(&sandbox),
+                _ => {}
             }
             until("it is taken in", || (!waiting.exists() && done.exists()).then_some(()));
         };
