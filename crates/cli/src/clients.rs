@@ -18,6 +18,7 @@ mod opencode;
 mod patch;
 mod qwen;
 mod reply;
+mod sandbox;
 mod signs;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -36,6 +37,7 @@ pub(crate) use kimi::KIMI;
 pub(crate) use opencode::OPENCODE;
 pub(crate) use qwen::QWEN;
 pub(crate) use reply::HookReply;
+pub(crate) use sandbox::{Opening, Sandbox};
 pub(crate) use signs::{HookCall, Signs, TRANSCRIPT};
 
 /// Every client, in the order in which they are listed. Whoever imitates another comes after it.
@@ -93,6 +95,8 @@ pub(crate) struct Client {
     pub moved_by: &'static str,
     /// The files of its configuration.
     pub files: &'static [ConfigFile],
+    /// The sandbox of its shells.
+    pub sandbox: Sandbox,
     /// How long a hook may take, in the unit that the client counts in.
     pub hook_timeout: u64,
     /// Whether the entry of a hook has a name.
@@ -169,6 +173,14 @@ impl Client {
     pub(crate) fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
         let writes = self.writes.iter().filter(|(name, ..)| *name == tool);
         writes.flat_map(|(_, member, files)| files(&input(member))).collect()
+    }
+
+    /// The folders that its configuration is in, seen from here; none without a current folder or a home.
+    pub(crate) fn folders_here(&self) -> Option<Folders> {
+        let (here, home) = (std::env::current_dir().ok()?, std::env::home_dir()?);
+        let moved = std::env::var_os(self.moved_by).filter(|moved| !moved.is_empty());
+        let moved = moved.and_then(|moved| std::path::absolute(moved).ok());
+        Some(Folders { project: project_of(&here), home, moved })
     }
 
     /// What a person does after install.

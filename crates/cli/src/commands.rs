@@ -15,7 +15,7 @@ mod guard;
 mod handoff;
 mod hook;
 mod in_name;
-mod install;
+pub(crate) mod install;
 mod join;
 mod leave;
 mod lines;

@@ -13,13 +13,17 @@ mod config;
 mod family;
 mod identity;
 mod local_sessions;
+mod local_socket;
 mod logging;
 mod mailbox;
 mod nats;
+mod on_demand;
+mod outbox;
 mod output;
 mod own_session;
 mod post_office;
 mod relays;
+mod sandbox;
 mod waker;
 mod wiring;
 

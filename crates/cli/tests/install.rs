@@ -215,3 +215,66 @@ fn the_answer_for_programs_has_one_shape() {
     insta::assert_json_snapshot!("uninstalled_json", told);
     assert_eq!(machine.run(&["install", "emacs"]).code, Some(1));
 }
+
+#[test]
+fn a_sandbox_is_opened_in_the_users_own_settings_and_closed_again_byte_for_byte() {
+    let settings = "{ // mine\n  \"sandbox\": { \"enabled\": true },\n  \"theme\": \"dark\"\n}\n";
+    let roots = "[sandbox_workspace_write]\nwritable_roots = [\n  \"/a\", # mine\n]\n";
+    for (client, file, text) in
+        [("claude", "user/.claude/settings.json", settings), ("codex", "user/.codex/config.toml", roots)]
+    {
+        let machine = Machine::new();
+        let path = machine.write(file, text);
+        let before = machine.everything();
+        let home = machine.place.home().canonicalize().unwrap().display().to_string();
+        let is_open = || fs::read_to_string(&path).unwrap().contains(&format!("\"{home}\""));
+        // Whoever wrote it takes it out, in whichever order they go.
+        for scopes in [["project", "user"], ["user", "project"]] {
+            for scope in scopes {
+                machine.done(&["install", client, "--scope", scope]);
+                assert!(is_open(), "{client} {scope}");
+            }
+            for scope in scopes.into_iter().rev() {
+                machine.done(&["uninstall", client, "--scope", scope]);
+            }
+            assert_eq!(machine.everything(), before, "{client} {scopes:?}");
+        }
+        let told = machine.done(&["install", client, "--no-sandbox-access"]);
+        assert!(!is_open() && told.contains("waits in .postrider/outbox"), "{told}");
+        machine.done(&["uninstall", client]);
+        assert_eq!(machine.everything(), before, "{client}");
+    }
+}
+
+#[test]
+fn a_sandbox_that_needs_a_server_is_told_and_install_can_let_hooks_begin_one() {
+    let machine = Machine::new();
+    machine.write("user/.gemini/settings.json", "{ \"security\": { \"toolSandboxing\": true } }");
+    let told = machine.done(&["install", "gemini"]);
+    assert!(told.contains("postrider install gemini --start-on-demand"), "{told}");
+    let settings = machine.place.home().join("postrider.toml");
+    assert!(!settings.exists());
+    let shown = machine.done(&["install", "gemini", "--start-on-demand", "--dry-run"]);
+    assert!(shown.contains("+[server]\n+start = \"on-demand\"\n") && !settings.exists(), "{shown}");
+    machine.done(&["install", "gemini", "--start-on-demand"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "[server]\nstart = \"on-demand\"\n");
+    machine.done(&["install", "gemini", "--start-on-demand"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap().matches("start").count(), 1);
+}
+
+#[test]
+fn settings_that_name_programs_are_not_where_a_sandbox_may_write() {
+    let machine = Machine::new();
+    let settings = "[nudge.BlueLake]\ncommand = [\"true\"]\n";
+    machine.write("home/postrider.toml", settings);
+    let told = machine.done(&["install", "codex"]);
+    assert!(told.contains("is not opened to them") && !machine.path("user/.codex").exists(), "{told}");
+    fs::remove_file(machine.path("home/postrider.toml")).unwrap();
+    machine.done(&["install", "codex"]);
+    // As a command inside could write it.
+    machine.write("home/postrider.toml", settings);
+    let ran = machine.run(&["mail", "inbox", "--as", "BlueLake"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("may write to it"), "{}", ran.stderr);
+    machine.write("home/postrider.toml", "log = 'warn'\n");
+    machine.done(&["join", "BlueLake"]);
+}

@@ -70,6 +70,8 @@ mod reservations;
 mod reserve;
 mod resources;
 mod same_answer;
+mod sandbox;
+mod sandboxes;
 mod session_cost;
 mod session_ends;
 mod session_life;

@@ -20,7 +20,7 @@ use mail::Office;
 use mail::office::Identity;
 use mcp::{Endpoint, Registry, ServerInfo};
 
-pub use http::{Door, Settings, Trust};
+pub use http::{Door, Listeners, LocalListener, Settings, Trust};
 pub use metrics::Metrics;
 pub use refusal::log_cause;
 

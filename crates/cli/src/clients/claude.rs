@@ -2,7 +2,7 @@
 
 use relay::waking::Protocol;
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
@@ -52,6 +52,7 @@ pub(crate) const CLAUDE: Client = Client {
         // It lies beside the folder, and in it once the folder is moved.
         ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[ConfigPart::Server] },
     ],
+    sandbox: Sandbox::CLAUDE,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: true,

@@ -1,7 +1,7 @@
 //! Cline. Its hooks are programs in a folder, one for each event. A refusal would end the whole run, so that writes are never held up
 //! there. All its terminals share one process.
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, reply};
 
 pub(crate) const CLINE: Client = Client {
     name: "cline",
@@ -52,6 +52,7 @@ pub(crate) const CLINE: Client = Client {
             &[ConfigPart::ServerInTransport],
         ),
     ],
+    sandbox: Sandbox::NONE,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: false,

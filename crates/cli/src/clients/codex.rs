@@ -2,7 +2,7 @@
 
 use relay::waking::Protocol;
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const CODEX: Client = Client {
     name: "codex",
@@ -48,6 +48,7 @@ pub(crate) const CODEX: Client = Client {
         ConfigFile::alike(".codex/hooks.json", "hooks.json", &[ConfigPart::Hooks]),
         ConfigFile::alike(".codex/config.toml", "config.toml", &[ConfigPart::TomlServer]),
     ],
+    sandbox: Sandbox::CODEX,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: true,

@@ -1,7 +1,7 @@
 //! GitHub Copilot CLI. It runs hooks of its own kind, and those of Claude Code with other answers. `/clear` ends a session as leaving
 //! does, and begins the next one as a start does: that a session ended is seen by its process.
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const COPILOT: Client = Client {
     name: "copilot",
@@ -79,6 +79,7 @@ pub(crate) const COPILOT: Client = Client {
             &[ConfigPart::Module(include_str!("copilot/extension.mjs"))],
         ),
     ],
+    sandbox: Sandbox::NONE,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: true,

@@ -1,6 +1,6 @@
 //! Gemini CLI. It counts in milliseconds, and nothing that is said before a tool reaches the model.
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const GEMINI: Client = Client {
     name: "gemini",
@@ -44,6 +44,7 @@ pub(crate) const GEMINI: Client = Client {
         ".gemini/settings.json",
         &[ConfigPart::Hooks, ConfigPart::Server],
     )],
+    sandbox: Sandbox::GEMINI,
     hook_timeout: 5_000,
     names_hooks: true,
     lists_servers: true,

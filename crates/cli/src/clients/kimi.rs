@@ -1,6 +1,6 @@
 //! Kimi Code. It shows the model what is printed at a prompt as it is, and nothing of what is said after a tool or at a stop.
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const KIMI: Client = Client {
     name: "kimi",
@@ -36,6 +36,7 @@ pub(crate) const KIMI: Client = Client {
         ConfigFile::of_user(".kimi-code/config.toml", "config.toml", &[ConfigPart::TomlHooks]),
         ConfigFile::of_user(".kimi-code/mcp.json", "mcp.json", &[ConfigPart::Server]),
     ],
+    sandbox: Sandbox::NONE,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: false,

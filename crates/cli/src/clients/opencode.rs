@@ -3,7 +3,7 @@
 
 use relay::waking::Protocol;
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 /// The plugin: it calls our hooks, and listens for wake-ups.
 pub(super) const PLUGIN: &str = include_str!("opencode/plugin.js");
@@ -61,6 +61,7 @@ pub(crate) const OPENCODE: Client = Client {
             parts: &[ConfigPart::ServerInOneList],
         },
     ],
+    sandbox: Sandbox::NONE,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: true,

@@ -2,7 +2,7 @@
 
 use relay::waking::Protocol;
 
-use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Signs, patch, reply};
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const QWEN: Client = Client {
     name: "qwen",
@@ -43,6 +43,7 @@ pub(crate) const QWEN: Client = Client {
     longest_call: None,
     moved_by: "QWEN_HOME",
     files: &[ConfigFile::alike(".qwen/settings.json", "settings.json", &[ConfigPart::Hooks, ConfigPart::Server])],
+    sandbox: Sandbox::QWEN,
     hook_timeout: 5,
     names_hooks: false,
     lists_servers: true,

@@ -24,6 +24,7 @@ mod telling;
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
@@ -38,6 +39,9 @@ use crate::clients::{self, Client, Event, HookReply};
 use crate::config::{Config, Global, Identity, set};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
+use crate::on_demand;
+use crate::outbox;
+use crate::outbox::collecting::{self, Collector, Doer};
 use deadline::Speaker;
 use events::Happening;
 use input::{Input, Said};
@@ -154,23 +158,7 @@ impl Hook {
             reserved,
             deadline,
         };
-        if let Some(reply) = happening.reply_at_once() {
-            happening.marks.iter().for_each(Marks::end_call);
-            speaker.say(Ok(Some(line(&happening, &reply))));
-            return Ok(());
-        }
-        if !happening.is_of_interest() {
-            speaker.say(Ok(None));
-            return Ok(());
-        }
-        let runtime = super::small_runtime()?;
-        let operation = async {
-            let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let done = tell(&happening, &mailbox, speaker).await;
-            mailbox.close().await;
-            done
-        };
-        deadline::run(runtime, deadline, speaker, operation)
+        respond(&happening, config, speaker)
     }
 
     /// Which client calls, what it tells of with which word, and what it says of that.
@@ -194,6 +182,41 @@ impl Hook {
             anyhow!("there is no event '{}'; {} has {}", self.event, client.name, known.join(", "))
         })
     }
+}
+
+/// Says what there is to say about an event, and takes in what a sandbox left in the workspace.
+fn respond(happening: &Happening<'_>, config: Config, speaker: &Speaker) -> anyhow::Result<()> {
+    if let Some(reply) = happening.reply_at_once() {
+        happening.marks.iter().for_each(Marks::end_call);
+        speaker.say(Ok(Some(line(happening, &reply))));
+        return Ok(());
+    }
+    let cwd = &happening.input.cwd;
+    let workspace = outbox::workspace_of(if cwd.is_absolute() { cwd } else { Path::new(".") });
+    let is_of_interest = happening.is_of_interest();
+    if !is_of_interest {
+        speaker.say(Ok(None));
+    }
+    if !is_of_interest && !collecting::waits(&workspace) {
+        return Ok(());
+    }
+    let runtime = super::small_runtime()?;
+    let operation = async {
+        let collector = Collector::new(&config);
+        // Who only comes to end a session needs none.
+        if matches!(happening.event, Event::SessionStart | Event::Prompt) {
+            on_demand::start_if_wanted(&config);
+        }
+        let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
+        let done = if is_of_interest { tell(happening, &mailbox, speaker).await } else { Ok(()) };
+        // What is still there when our time is over is for the next who passes by.
+        if let Some(post_office) = mailbox.post_office() {
+            collector.collect(&workspace, &Doer::Connection(post_office)).await;
+        }
+        mailbox.close().await;
+        done
+    };
+    deadline::run(runtime, happening.deadline, speaker, operation)
 }
 
 /// Answers the event, and tells the office what came of that.

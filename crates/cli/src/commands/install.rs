@@ -12,9 +12,11 @@ mod own_file;
 mod own_program;
 mod receipt;
 pub(crate) mod report;
+pub(crate) mod sandbox_access;
 mod server;
 mod toml;
 mod toml_hooks;
+mod writable;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,6 +33,8 @@ use entries::Hooks;
 use naming_options::NamingOptions;
 use own_program::Program;
 use report::Report;
+use sandbox_access::{SandboxAccess, SandboxOptions};
+use writable::WritableHome;
 
 /// What both commands are told.
 #[derive(Args, Debug)]
@@ -54,6 +58,8 @@ pub(crate) struct Install {
     target: Target,
     #[command(flatten)]
     naming: NamingOptions,
+    #[command(flatten)]
+    sandbox: SandboxOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -75,14 +81,21 @@ struct ConfigFault {
 impl Install {
     /// Writes the entries and says what to do next.
     pub(crate) fn install(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let Self { target, naming } = self;
+        let Self { target, naming, sandbox } = self;
         let options = naming.words()?;
         let folders = target.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let access = SandboxAccess::of(target.client, &folders, &home)?;
         let program = Program::of_this_process(target.scope)?;
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));
         let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
-        let plan = target.plan(config, &folders, |file, home| file.install(&hooks, &program, home))?;
+        let writable = access.writable(!sandbox.no_sandbox_access && !access.is_unsafe(config));
+        notes.extend(access.note(&sandbox, config));
+        let mut plan = target.plan(&home, &folders, writable, |file| file.install(&hooks, &program, &home))?;
+        if sandbox.start_on_demand {
+            plan.push(sandbox_access::start_on_demand(config)?);
+        }
         let next = target.client.next_steps(target.scope);
         let program = Some(program.word);
         carry_out(&Report { asked: target, plan, done: "installed", program, notes, next }, as_json)
@@ -92,7 +105,10 @@ impl Install {
 impl Target {
     /// Takes the entries out.
     pub(crate) fn uninstall(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let plan = self.plan(config, &self.folders()?, Configuration::uninstall)?;
+        let folders = self.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let writable = SandboxAccess::of(self.client, &folders, &home)?.writable(false);
+        let plan = self.plan(&home, &folders, writable, |file| file.uninstall(&home))?;
         let next = vec![format!("Sessions of {} that run keep their hooks until they end.", self.client.title)];
         let (program, notes) = (None, Vec::new());
         carry_out(&Report { asked: self, plan, done: "uninstalled", program, notes, next }, as_json)
@@ -108,12 +124,12 @@ impl Target {
 
     fn plan(
         &self,
-        config: &Config,
+        home: &Path,
         folders: &Folders,
-        plan: impl Fn(&Configuration, &Path) -> anyhow::Result<Planned>,
+        writable: Option<(PathBuf, WritableHome)>,
+        plan: impl Fn(&Configuration) -> anyhow::Result<Planned>,
     ) -> anyhow::Result<Vec<Planned>> {
-        let home = std::path::absolute(&config.home)?;
-        let files = configuration::files(self.client, self.scope, folders);
+        let mut files = configuration::files(self.client, self.scope, folders);
         if files.is_empty() {
             let other = self.other_scope().word();
             return Err(refused(
@@ -122,7 +138,10 @@ impl Target {
                 &format!("Add --scope {other}."),
             ));
         }
-        files.iter().map(|file| plan(file, &home)).collect()
+        if let Some((path, writable)) = writable {
+            files = configuration::opening(files, self.client, home, folders, path, writable)?;
+        }
+        files.iter().map(plan).collect()
     }
 
     fn other_scope(&self) -> Scope {

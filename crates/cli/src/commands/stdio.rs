@@ -25,6 +25,8 @@ use tokio::time::timeout;
 use super::nudge;
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::on_demand;
+use crate::outbox::collecting::PassingBy;
 use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
@@ -64,19 +66,27 @@ impl Stdio {
         let caller = CallerSession::new(&config);
         let reach = Reach::new(&config.home, nudge::ways(&config));
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Finder::new(config)?.staying(), reach, caller, longest_line));
+        let passing = PassingBy::new(&config);
+        on_demand::start_if_wanted(&config);
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), reach, caller, passing, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(finder: Finder, reach: Reach, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(
+    finder: Finder,
+    reach: Reach,
+    caller: CallerSession,
+    passing: PassingBy,
+    longest_line: usize,
+) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
     let reading =
-        ClientLines::new(connection, caller, reach).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+        ClientLines::new(connection, caller, reach, passing).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -90,6 +100,7 @@ async fn serve(finder: Finder, reach: Reach, caller: CallerSession, longest_line
 struct ClientLines {
     connection: Arc<Connection>,
     caller: Arc<CallerSession>,
+    passing: Arc<PassingBy>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
     /// What wakes the session when mail comes.
@@ -99,13 +110,14 @@ struct ClientLines {
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, caller: CallerSession, reach: Reach) -> Self {
+    fn new(connection: Arc<Connection>, caller: CallerSession, reach: Reach, passing: PassingBy) -> Self {
         let mut waking = JoinSet::new();
         waking.spawn(caller.waker(connection.clone(), reach).run());
         Self {
             waking,
             connection,
             caller: Arc::new(caller),
+            passing: Arc::new(passing),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -170,10 +182,12 @@ impl ClientLines {
         let (taking_back, taken_back) = TakenBack::new();
         let id = message.id.clone();
         let (connection, caller, places) = (self.connection.clone(), self.caller.clone(), self.places.clone());
+        let passing = self.passing.clone();
         self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
             attend(&connection, &caller, &message, &taken_back).await;
+            passing.collect(&connection).await;
         });
         if let Some(id) = id {
             self.by_id.insert(id, taking_back);

@@ -27,11 +27,9 @@ impl InstalledHooks {
 
 /// Every file that has our hooks. One that cannot be read is passed over: the client complains of it.
 pub fn installed() -> Vec<InstalledHooks> {
-    let (Ok(here), Some(home)) = (std::env::current_dir(), std::env::home_dir()) else { return Vec::new() };
     let mut found: Vec<InstalledHooks> = Vec::new();
     for client in clients::ALL {
-        let moved = std::env::var_os(client.moved_by).filter(|moved| !moved.is_empty()).map(PathBuf::from);
-        let folders = Folders { project: clients::project_of(&here), home: home.clone(), moved };
+        let Some(folders) = client.folders_here() else { continue };
         for scope in [Scope::Project, Scope::User] {
             let hooks = hooks_of(client, scope, &folders);
             found.extend(

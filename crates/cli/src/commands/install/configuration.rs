@@ -10,6 +10,7 @@ use super::files::{self, Change, FileKind};
 use super::own_program::Program;
 use super::receipt::Receipt;
 use super::server::{SERVER, Server, ServerShape};
+use super::writable::WritableHome;
 use super::{ConfigFault, own_file, refused, toml, toml_hooks};
 use crate::clients::{Client, ConfigFile, ConfigPart, Folders, Scope};
 
@@ -20,6 +21,10 @@ pub(crate) struct Configuration {
     pub path: PathBuf,
     client: &'static Client,
     parts: &'static [ConfigPart],
+    /// The home folder as what shells in the sandbox may write to, if that goes into this file.
+    writable: Option<WritableHome>,
+    /// What its receipt is known by.
+    receipt: String,
 }
 
 /// What is said of things in a file that somebody else wrote in the place of ours.
@@ -54,9 +59,31 @@ pub(crate) fn writes(plan: &[Planned]) -> Vec<Change> {
 pub(crate) fn files(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<Configuration> {
     let file = |file: &'static ConfigFile| {
         let path = file.path(scope, folders)?;
-        Some(Configuration { path, client, parts: file.parts })
+        let receipt = path.to_string_lossy().into_owned();
+        Some(Configuration { receipt, path, client, parts: file.parts, writable: None })
     };
     client.files.iter().filter_map(file).collect()
+}
+
+/// The files with the entry that opens the sandbox in the one at `path`, which may be one of them. A sandbox is the user's own affair,
+/// so that is the user's file, for whichever project; then it is among them only if something was or is to be written there.
+pub(crate) fn opening(
+    mut files: Vec<Configuration>,
+    client: &'static Client,
+    home: &Path,
+    folders: &Folders,
+    path: PathBuf,
+    writable: WritableHome,
+) -> anyhow::Result<Vec<Configuration>> {
+    if let Some(file) = files.iter_mut().find(|file| file.path == path) {
+        file.writable = Some(writable);
+        return Ok(files);
+    }
+    let receipt = format!("{} for {}", path.display(), folders.project.display());
+    if writable.is_wanted || Receipt::find(home, &receipt)?.0.is_some() {
+        files.push(Configuration { path, client, parts: &[], writable: Some(writable), receipt });
+    }
+    Ok(files)
 }
 
 impl Configuration {
@@ -64,23 +91,25 @@ impl Configuration {
     pub(crate) fn install(&self, hooks: &Hooks<'_>, program: &Program, home: &Path) -> anyhow::Result<Planned> {
         let before = files::read(&self.path)?;
         let text = before.as_deref().unwrap_or_default();
-        let (kept, mut receipt) = Receipt::find(home, &self.path)?;
+        let (kept, mut receipt) = Receipt::find(home, &self.receipt)?;
         // Without a receipt nothing that is there was written by us.
         let (mut own, _) = self.entries(text)?;
         own.retain(|entry| kept.as_ref().is_none_or(|kept| kept.own.contains(entry)));
         let after = self.with_entries(text, hooks, program, &own)?;
+        let opened = kept.as_ref().is_some_and(|kept| kept.opens);
         let (_, foreign) = self.entries(&after)?;
         let is_noted = kept.is_some() || own.is_empty();
         if before.as_deref() != Some(after.as_str()) || !is_noted {
             let former = match kept.as_ref().map(|kept| kept.former(text)) {
                 Some(Some(former)) => former,
-                Some(None) => self.without_entries(text, &own)?,
+                Some(None) => self.without_entries(text, &own, opened)?,
                 None => text.to_owned(),
             };
             let kept = kept.unwrap_or_default();
             let missing = files::missing_folders(&self.path);
             let mut new = Receipt::new(&self.path, &former, &after);
             new.own = own;
+            new.opens = opened || self.opens(text)?;
             new.is_new = before.is_none() || kept.is_new;
             new.folders = if missing.is_empty() { kept.folders } else { missing };
             receipt.after = Some(new.written()?);
@@ -92,14 +121,14 @@ impl Configuration {
     /// Takes everything of ours out of it.
     pub(crate) fn uninstall(&self, home: &Path) -> anyhow::Result<Planned> {
         let before = files::read(&self.path)?;
-        let (kept, mut receipt) = Receipt::find(home, &self.path)?;
+        let (kept, mut receipt) = Receipt::find(home, &self.receipt)?;
         receipt.after = None;
         let kept = kept.unwrap_or_default();
         let (mut after, mut foreign) = (None, None);
         if let Some(text) = &before {
             let left = match kept.former(text) {
                 Some(former) => former,
-                None => self.without_entries(text, &kept.own)?,
+                None => self.without_entries(text, &kept.own, kept.opens)?,
             };
             // Otherwise a second time would take what was there before.
             if !kept.own.is_empty() {
@@ -135,19 +164,33 @@ impl Configuration {
         self.parts.iter().flat_map(hooks).collect()
     }
 
+    /// Whether a text gets the entry that opens the sandbox.
+    fn opens(&self, text: &str) -> anyhow::Result<bool> {
+        let Some(writable) = self.writable.as_ref().filter(|writable| writable.is_wanted) else { return Ok(false) };
+        Ok(!writable.is_in(unmarked(text)).map_err(|fault| self.unusable(&fault))?)
+    }
+
     /// The text with everything in it. What is in `own` was there before us, and stays.
     fn with_entries(&self, text: &str, hooks: &Hooks<'_>, program: &Program, own: &[String]) -> anyhow::Result<String> {
-        self.edited(text, |text, part| match (part, ServerShape::of(part)) {
+        let with_parts = self.edited(text, |text, part| match (part, ServerShape::of(part)) {
             (_, Some(shape)) => shape.install(text, &program.word),
             (ConfigPart::Hooks, _) => entries::install_hooks(text, hooks, own),
             (ConfigPart::TomlHooks, _) => toml_hooks::install(text, hooks),
             (ConfigPart::TomlServer, _) => toml::install(text, &program.word),
             (part, _) => own_file::install(text, part, hooks),
-        })
+        })?;
+        match self.writable.as_ref().filter(|writable| writable.is_wanted) {
+            Some(writable) => self.edited_once(&with_parts, |text| writable.install(text)),
+            None => Ok(with_parts),
+        }
     }
 
-    /// The text with nothing of ours in it but what is in `own`.
-    fn without_entries(&self, text: &str, own: &[String]) -> anyhow::Result<String> {
+    /// The text with nothing of ours in it but what is in `own`. What `opens` the sandbox goes too, if that is ours.
+    fn without_entries(&self, text: &str, own: &[String], opens: bool) -> anyhow::Result<String> {
+        let text = match self.writable.as_ref().filter(|_| opens) {
+            Some(writable) => &self.edited_once(text, |text| writable.uninstall(text))?,
+            None => text,
+        };
         let keeps_server = own.iter().any(|name| name == SERVER);
         self.edited(text, |text, part| match (part, ServerShape::of(part)) {
             (ConfigPart::Hooks, _) => entries::uninstall_hooks(text, own),
@@ -188,21 +231,26 @@ impl Configuration {
         Ok((ours, foreign))
     }
 
-    /// The text after an edit for each part. A byte order mark is no part of what is edited.
+    /// The text after an edit for each part.
     fn edited(
         &self,
         text: &str,
         edit: impl Fn(&str, ConfigPart) -> Result<String, ConfigFault>,
     ) -> anyhow::Result<String> {
+        self.edited_once(text, |body| self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part)))
+    }
+
+    /// The text after an edit. A byte order mark is no part of what is edited.
+    fn edited_once(&self, text: &str, edit: impl Fn(&str) -> Result<String, ConfigFault>) -> anyhow::Result<String> {
         let (mark, body) = text.split_at(text.len() - unmarked(text).len());
-        let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part));
-        Ok(format!("{mark}{}", edited.map_err(|fault| self.unusable(&fault))?))
+        Ok(format!("{mark}{}", edit(body).map_err(|fault| self.unusable(&fault))?))
     }
 
     /// Whether nothing is left in a text that we began.
     fn is_void(&self, text: &str) -> bool {
         let is_toml = |part: &ConfigPart| matches!(part, ConfigPart::TomlServer | ConfigPart::TomlHooks);
-        let is_json = !self.parts.iter().any(is_toml);
+        let opens_toml = self.writable.as_ref().is_some_and(|writable| writable.is_toml);
+        let is_json = !opens_toml && !self.parts.iter().any(is_toml);
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
     }
 
@@ -235,7 +283,7 @@ mod tests {
             let whole = file.with_entries(text, &hooks, &program, &[]).unwrap();
             assert!(whole.starts_with(text.trim_end_matches([' ', '}'])) && whole.len() > text.len(), "{whole}");
             assert_eq!(file.entries(&whole).unwrap().1, None);
-            assert_eq!(file.without_entries(&whole, &[]).unwrap(), text);
+            assert_eq!(file.without_entries(&whole, &[], false).unwrap(), text);
         }
     }
 }

@@ -72,7 +72,13 @@ struct Told {
 impl CallerSession {
     /// The session that this process belongs to, among those that are known in this home.
     pub fn new(config: &Config) -> Self {
-        Self { home: config.home.clone(), office: config.url(), client: Mutex::default(), made: Mutex::default(), thread: Arc::default() }
+        Self {
+            home: config.home.clone(),
+            office: config.url(),
+            client: Mutex::default(),
+            made: Mutex::default(),
+            thread: Arc::default(),
+        }
     }
 
     /// What wakes the session when mail comes: a process inside it is trusted more than a stranger.
@@ -279,7 +285,13 @@ mod tests {
 
         fn caller(&self) -> CallerSession {
             let home = self.0.path().to_owned();
-            CallerSession { home, office: None, client: Mutex::default(), made: Mutex::default(), thread: Arc::default() }
+            CallerSession {
+                home,
+                office: None,
+                client: Mutex::default(),
+                made: Mutex::default(),
+                thread: Arc::default(),
+            }
         }
 
         fn sessions(&self) -> Sessions {
