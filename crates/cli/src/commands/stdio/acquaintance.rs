@@ -5,16 +5,11 @@
 use api::Actor;
 use serde_json::Value;
 
-use crate::clients::{self, CLAUDE, Client};
+use crate::clients::{self, Client};
 use crate::post_office::message::ClientMessage;
 
 /// The calls after which the caller is known.
 const REGISTERING: [&str; 3] = ["register_agent", "macro_start_session", "macro_prepare_thread"];
-
-/// Whether a message that introduces its client says that it is Claude.
-pub fn is_claude(message: &ClientMessage) -> bool {
-    client(message).is_some_and(|client| client.name == CLAUDE.name)
-}
 
 /// The client that a message introduces, if it is one of the table.
 pub fn client(message: &ClientMessage) -> Option<&'static Client> {
@@ -53,13 +48,13 @@ mod tests {
     #[test]
     fn claude_is_known_by_its_name_in_either_era_and_nobody_else_is() {
         let old = |name: &str| message("initialize", json!({ "clientInfo": { "name": name } }));
-        assert!(is_claude(&old("claude-code")) && is_claude(&old("Claude Desktop")) && is_claude(&old("my-CLAUDE")));
-        assert!(!is_claude(&old("codex-mcp-client")));
+        assert!(is_client("claude", &old("claude-code")) && is_client("claude", &old("Claude Desktop")) && is_client("claude", &old("my-CLAUDE")));
+        assert!(!is_client("claude", &old("codex-mcp-client")));
         let client = json!({ "io.modelcontextprotocol/clientInfo": { "name": "claude-code" } });
-        assert!(is_claude(&message("server/discover", json!({ "_meta": client }))));
-        assert!(!is_claude(&message("initialize", json!({}))));
-        assert!(!is_claude(&message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
-        assert!(!is_claude(&ClientMessage::read("[".repeat(10_000))));
+        assert!(is_client("claude", &message("server/discover", json!({ "_meta": client }))));
+        assert!(!is_client("claude", &message("initialize", json!({}))));
+        assert!(!is_client("claude", &message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
+        assert!(!is_client("claude", &ClientMessage::read("[".repeat(10_000))));
     }
 
     #[test]
