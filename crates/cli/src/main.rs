@@ -15,6 +15,7 @@ mod identity;
 mod local_sessions;
 mod logging;
 mod mailbox;
+mod named_calls;
 mod nats;
 mod output;
 mod own_session;

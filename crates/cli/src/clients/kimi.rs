@@ -26,6 +26,7 @@ pub(crate) const KIMI: Client = Client {
     session_variables: &[],
     subagent_variable: None,
     shared_shell: None,
+    server_tools: None,
     socket_variables: None,
     shares_process: false,
     compacts_silently: true,
