@@ -54,7 +54,7 @@ impl Happening<'_> {
         let tool = self.input.tool_name.strip_prefix(self.client.server_tools?)?;
         let (_, argument) = NAMED.iter().find(|(named, _)| *named == tool)?;
         let says = |member: &&str| self.input.tool_input.get(*member).is_some_and(|said| !said.is_empty());
-        (!NAMES.iter().any(|member| says(&member))).then(|| {
+        (!NAMES.iter().any(says)).then(|| {
             let name = fence::line(name);
             format!(
                 "You are a sub-agent, and this call would be made in the name of the agent above you. Say {argument} = '{name}' \
