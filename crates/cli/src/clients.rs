@@ -24,6 +24,8 @@ mod signs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use relay::waking::Protocol;
 
+use crate::named_calls::NAMES;
+
 pub(crate) use claude::CLAUDE;
 pub(crate) use cline::CLINE;
 pub(crate) use codex::CODEX;
@@ -80,6 +82,8 @@ pub(crate) struct Client {
     pub subagent_variable: Option<&'static str>,
     /// The tool that runs a shell, where the shells of agents below the main one cannot be told from its own.
     pub shared_shell: Option<&'static str>,
+    /// How the names of our tools begin, where a call of one does not tell our server which agent makes it.
+    pub server_tools: Option<&'static str>,
     /// The environment variables that hold the session's socket for messages, and the proof for it.
     pub socket_variables: Option<[&'static str; 2]>,
     /// How an idle session of it is woken from outside; none if only somebody who reads our lines can do that, or nobody.
@@ -143,9 +147,9 @@ pub(crate) fn input_members() -> impl Iterator<Item = &'static str> {
     of_shapes.chain(ALL.iter().flat_map(|client| client.signs.members).copied()).chain(TRANSCRIPT)
 }
 
-/// The members of a tool's input that say for some client which files are written.
+/// The members of a tool's input that say for some client which files are written, or who calls a tool of ours.
 pub(crate) fn tool_members() -> impl Iterator<Item = &'static str> {
-    ALL.iter().flat_map(|client| client.writes).map(|(_, member, _)| *member)
+    ALL.iter().flat_map(|client| client.writes).map(|(_, member, _)| *member).chain(NAMES)
 }
 
 impl Client {

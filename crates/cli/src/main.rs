@@ -16,6 +16,7 @@ mod local_sessions;
 mod local_socket;
 mod logging;
 mod mailbox;
+mod named_calls;
 mod nats;
 mod on_demand;
 mod outbox;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::mcp::{PROJECT, as_agent, with};
 use crate::harness::{Place, Server};
@@ -182,6 +182,23 @@ fn a_sub_agent_has_a_name_of_its_own_below_its_parents_and_takes_none_of_its_mai
         );
         assert_eq!(agent.answer(tool), None, "{}", voice.client);
         assert!(agent.told(voice.told[1]).unwrap().contains("Parser"), "{}", voice.client);
+    }
+}
+
+#[test]
+fn a_call_of_our_tools_by_a_sub_agent_that_says_no_name_is_not_taken_for_its_parents() {
+    for (client, event, member, tool, arguments) in [
+        ("qwen", "PreToolUse-subagent-shell", "tool_name", "mcp__postrider__fetch_inbox", "tool_input"),
+        ("opencode", "tool.execute.before-subagent", "tool_name", "postrider_fetch_inbox", "tool_input"),
+        ("copilot", "preToolUse-subagent", "toolName", "postrider-fetch_inbox", "toolArgs"),
+    ] {
+        let server = office();
+        let agent = Agent::new(&server.place, client, Some("GreenDog"));
+        let call = |tool: &str, said: Value| agent.answer_to(event, json!({ member: tool, arguments: said }));
+        let refused = call(tool, json!({ "limit": 1 })).unwrap_or_else(|| panic!("{client}: it is refused"));
+        assert!(refusal_in(&refused).unwrap().contains("agent_name = 'GreenDog/"), "{client}: {refused}");
+        assert_eq!(call(tool, json!({ "agent_name": "GreenDog/general-061f" })), None, "{client}");
+        assert_eq!(call(&tool.replace("fetch_inbox", "health_check"), json!({})), None, "{client}: nobody's call");
     }
 }
 

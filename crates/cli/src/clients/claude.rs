@@ -41,6 +41,7 @@ pub(crate) const CLAUDE: Client = Client {
     session_variables: &["CLAUDE_CODE_SESSION_ID"],
     subagent_variable: None,
     shared_shell: Some("Bash"),
+    server_tools: None,
     socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
     wake: Some(Protocol::Claude),
     shares_process: false,

@@ -37,6 +37,7 @@ pub(crate) const CODEX: Client = Client {
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID"],
     subagent_variable: Some("CODEX_THREAD_ID"),
     shared_shell: None,
+    server_tools: None,
     socket_variables: None,
     wake: Some(Protocol::Codex),
     shares_process: true,

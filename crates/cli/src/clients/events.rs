@@ -35,16 +35,17 @@ pub(super) const EVENTS: [(Event, &str); 8] = [
     (Event::SubagentStart, "tells a sub-agent whose it is, and its own name"),
 ];
 
+/// What is said of events with a star.
+const UNHEARD: &str = "  * Nothing that is said then reaches the model: mail is told at the next event that does, and
+    nothing is refused or held.";
+
 /// How wide a line of the help is.
 const WIDTH: usize = 96;
 
 /// The events for people: what each client calls one, and what is done then.
 pub(crate) fn list_of_events() -> String {
     let told = EVENTS.map(|(event, does)| format!("{}\n      {does}", filled(&names_of(event), "  ")));
-    format!(
-        "{}\n  * Nothing that is said then reaches the model: it is told at the next event that does.",
-        told.join("\n")
-    )
+    format!("{}\n{UNHEARD}", told.join("\n"))
 }
 
 /// Each name of an event, with the clients that call it so.

@@ -33,6 +33,7 @@ pub(crate) const GEMINI: Client = Client {
     session_variables: &[],
     subagent_variable: None,
     shared_shell: None,
+    server_tools: None,
     socket_variables: None,
     wake: None,
     shares_process: false,

@@ -26,6 +26,7 @@ pub(crate) const KIMI: Client = Client {
     session_variables: &[],
     subagent_variable: None,
     shared_shell: None,
+    server_tools: None,
     socket_variables: None,
     wake: None,
     shares_process: false,

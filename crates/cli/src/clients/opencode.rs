@@ -41,6 +41,7 @@ pub(crate) const OPENCODE: Client = Client {
     session_variables: &["POSTRIDER_SESSION"],
     subagent_variable: Some("POSTRIDER_SUBAGENT"),
     shared_shell: None,
+    server_tools: Some("postrider_"),
     socket_variables: None,
     wake: Some(Protocol::OpenCode),
     shares_process: true,

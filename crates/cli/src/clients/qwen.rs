@@ -36,6 +36,7 @@ pub(crate) const QWEN: Client = Client {
     session_variables: &["QWEN_CODE_SESSION_ID"],
     subagent_variable: Some("QWEN_CODE_AGENT_ID"),
     shared_shell: None,
+    server_tools: Some("mcp__postrider__"),
     socket_variables: Some(["QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN"]),
     wake: Some(Protocol::Qwen),
     shares_process: false,

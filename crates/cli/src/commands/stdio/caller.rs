@@ -20,29 +20,12 @@ use super::patience;
 use crate::clients::{self, CODEX, Client};
 use crate::config::{Config, set};
 use crate::local_sessions;
+use crate::named_calls::{NAMED, NAMES};
 use crate::own_session;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
 use crate::waker::{Asked, By, Reach, Waker, inside};
 
-/// The calls that somebody makes in its own name, and the argument that says it.
-const NAMED: [(&str, &str); 13] = [
-    ("acknowledge_message", "agent_name"),
-    ("fetch_inbox", "agent_name"),
-    ("file_reservation_paths", "agent_name"),
-    ("macro_prepare_thread", "agent_name"),
-    ("macro_start_session", "agent_name"),
-    ("mark_message_read", "agent_name"),
-    ("register_agent", "name"),
-    ("release_file_reservations", "agent_name"),
-    ("rename_agent", "agent_name"),
-    ("renew_file_reservations", "agent_name"),
-    ("reply_message", "sender_name"),
-    ("send_message", "sender_name"),
-    ("wait_for_mail", "agent_name"),
-];
-/// Words for a name that a call may have used instead: the office says which one it wants.
-const NAMES: [&str; 5] = ["agent_name", "sender_name", "name", "agent", "from"];
 const PROJECT: &str = "project_key";
 
 /// An object of which one member is changed and the others are kept byte for byte.
