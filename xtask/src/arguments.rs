@@ -16,6 +16,7 @@ usage: cargo xtask <command>
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
   clients [--only CLIENT]      the lab: install real coding agents, try every promise with each, write docs/clients.md
           [--promise NAME]     one client, one promise
+          [--open]             only leave the client at a terminal, to look at it
   clients --sdk                client libraries from PyPI, through a small workflow
   screenshots                  take the pictures of the page in docs/page anew, of the demo that does not move";
 
@@ -97,6 +98,11 @@ fn clients_part(options: &mut Options) -> Result<Part, String> {
         let place = match name.as_str() {
             "--only" => &mut part.client,
             "--promise" => &mut part.promise,
+            "--open" => {
+                options.words = rest;
+                part.opens = true;
+                continue;
+            }
             _ => break,
         };
         options.words = rest;
@@ -154,8 +160,8 @@ mod tests {
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
         assert_eq!(read("clients"), Ok(Request::Clients(Part::default())));
-        let part = Part { client: Some("codex".into()), promise: Some("idle".into()) };
-        assert_eq!(read("clients --promise idle --only codex"), Ok(Request::Clients(part)));
+        let part = Part { client: Some("codex".into()), promise: Some("idle".into()), opens: true };
+        assert_eq!(read("clients --promise idle --only codex --open"), Ok(Request::Clients(part)));
         assert_eq!(read("clients --sdk"), Ok(Request::Libraries));
         assert_eq!(read("screenshots"), Ok(Request::Screenshots));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));

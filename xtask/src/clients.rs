@@ -3,6 +3,7 @@
 //! It writes what it saw into `docs/clients.json` and the matrix of `docs/clients.md`. No agent logs in or talks to a vendor's model.
 //! This needs the network and is not a part of `cargo xtask test`.
 
+#![allow(dead_code)]
 mod bench;
 mod model;
 mod page;
@@ -23,7 +24,8 @@ use self::bench::Bench;
 use self::promises::Promise;
 use self::results::{Results, Verdict};
 use self::table::Row;
-use self::workplace::Place;
+use self::terminal::Terminal;
+use self::workplace::{OURS, Place};
 use crate::process::timed;
 
 /// More than this of what went wrong makes the page unreadable.
@@ -36,6 +38,8 @@ pub struct Part {
     pub client: Option<String>,
     /// One promise instead of all.
     pub promise: Option<String>,
+    /// Only open each client at a terminal, and leave it there until the end of our input.
+    pub opens: bool,
 }
 
 impl Part {
@@ -56,6 +60,9 @@ impl Part {
 pub fn run(root: &Path, part: &Part) -> Result<()> {
     let (rows, promises) = (part.rows()?, part.promises()?);
     let bench = Bench::provide(root, &rows)?;
+    if part.opens {
+        return rows.into_iter().try_for_each(|row| open(&bench, row));
+    }
     let mut results = Results::open(root)?;
     let mut failed = Vec::new();
     for row in rows {
@@ -73,6 +80,22 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
     }
     page::write(root, &results)?;
     if failed.is_empty() { Ok(()) } else { bail!("not kept: {}", failed.join("; ")) }
+}
+
+/// Leaves a client at its terminal for a developer to look at.
+fn open(bench: &Bench, row: &'static Row) -> Result<()> {
+    let place = Place::without_us(bench, row)?;
+    println!("{}", place.install().unwrap_or_else(|problem| format!("{problem:#}")));
+    let opened = place.open(Some(OURS), &[]);
+    println!("{} at {}\n{}", row.title, place.model.url(), opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen));
+    println!("tmux -S {} attach", place.home().join("tmux").display());
+    let mut lines = std::io::stdin().lines();
+    while let Some(Ok(_)) = lines.next() {
+        for question in place.model.questions()? {
+            println!("{}", question.text);
+        }
+    }
+    Ok(())
 }
 
 fn verdict(bench: &Bench, row: &'static Row, promise: &Promise) -> Verdict {
@@ -100,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_part_that_does_not_exist_is_named_with_those_that_do() {
-        let part = |client: &str, promise: &str| Part { client: Some(client.into()), promise: Some(promise.into()) };
+        let part = |client: &str, promise: &str| Part { client: Some(client.into()), promise: Some(promise.into()), opens: false };
         assert_eq!(part("codex", "idle").rows().unwrap()[0].name, "codex");
         assert_eq!(part("codex", "idle").promises().unwrap()[0].name, "idle");
         let problem = part("emacs", "idle").rows().err().unwrap().to_string();

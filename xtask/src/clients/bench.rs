@@ -55,7 +55,7 @@ impl Bench {
         fs::create_dir_all(&bin)?;
         let postrider = bin.join("postrider");
         // One that runs cannot be written to, but replaced.
-        let fresh = bin.join("postrider.new");
+        let fresh = bin.join(format!("postrider.{}", std::process::id()));
         fs::copy(root.join("target/debug/postrider"), &fresh)?;
         fs::rename(fresh, &postrider)?;
         for row in rows {

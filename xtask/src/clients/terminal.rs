@@ -55,7 +55,10 @@ impl Terminal {
 
     /// What is on the screen.
     pub fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p"]).unwrap_or_default()
+        let screen = self.tmux(&["capture-pane", "-p"]).unwrap_or_default();
+        // Most of it is empty.
+        let lines = screen.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Presses keys, by the names that tmux has for them.

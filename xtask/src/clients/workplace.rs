@@ -129,7 +129,7 @@ impl Place {
         let inbox = heard(&mut self.postrider(&["mail", "inbox", "--as", OTHER, "--json"]))?;
         let inbox: Value = serde_json::from_str(&inbox).context("the inbox is no JSON")?;
         let text = |message: &Value, member: &str| message[member].as_str().unwrap_or_default().to_owned();
-        let messages = inbox.as_array().into_iter().flatten().rev();
+        let messages = inbox.as_array().into_iter().flatten();
         Ok(messages.map(|message| (text(message, "from"), text(message, "subject"))).collect())
     }
 

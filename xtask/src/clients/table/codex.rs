@@ -17,7 +17,8 @@ pub const CODEX: Row = Row {
     environment: |_| vec![("STAND_IN_KEY", "dummy".to_owned())],
     // No person is there to trust the hooks, and its sandbox keeps our program from the mail.
     once: |_, prompt| words(&["exec", TRUST, "-s", "danger-full-access", prompt]),
-    open: |_| words(&[TRUST, "-s", "danger-full-access", "-a", "never"]),
+    // With the flag by which hooks need no trust it does not use the shared process.
+    open: |_| words(&["-s", "danger-full-access", "-a", "never"]),
     resume: &["resume", "--last"],
     tools: Tools {
         look: |_| Call::new("exec_command", json!({ "cmd": "echo hello" })),
@@ -30,8 +31,8 @@ pub const CODEX: Row = Row {
         own: |tool, arguments| Call::new(&format!("mcp__postrider/{tool}"), arguments),
     },
     keys: Keys {
-        ready: "gpt-5.5",
-        dialogs: &[],
+        ready: "GPT-5.5",
+        dialogs: &[("2. Use existing model", &["Down", "Enter"]), ("2. Trust all and continue", &["Down", "Enter"])],
         clear: Some("/clear"),
         compact: Some("/compact"),
         quit: &["C-c", "C-c"],

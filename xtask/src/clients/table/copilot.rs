@@ -31,7 +31,7 @@ pub const COPILOT: Row = Row {
     },
     keys: Keys {
         ready: "ctrl+c",
-        dialogs: &[],
+        dialogs: &[("trust the files in this folder", &["2"])],
         clear: Some("/clear"),
         compact: Some("/compact"),
         quit: &["/exit", "Enter"],
