@@ -1,5 +1,6 @@
 //! What may stand behind `cargo xtask`, read by hand so that the commands build in a moment.
 
+use crate::clients::Part;
 use crate::crash::Plan;
 use crate::fuzz;
 
@@ -13,8 +14,10 @@ usage: cargo xtask <command>
         [--clients C] [--seed S]
   fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
-  clients [--sdk]              install real coding agents, see that each connects to a server and hears our hooks;
-                               --sdk: the same with client libraries from PyPI, through a small workflow
+  clients [--only CLIENT]      the lab: install real coding agents, try every promise with each, write docs/clients.md
+          [--promise NAME]     one client, one promise
+          [--open]             only leave the client at a terminal, to look at it
+  clients --sdk                client libraries from PyPI, through a small workflow
   screenshots                  take the pictures of the page in docs/page anew, of the demo that does not move";
 
 /// What a developer asks for.
@@ -42,7 +45,7 @@ pub enum Request {
         revision: Option<String>,
     },
     /// Try real clients.
-    Clients,
+    Clients(Part),
     /// Try client libraries.
     Libraries,
     /// Take pictures of the page.
@@ -62,7 +65,7 @@ impl Request {
             "fuzz" => Self::Fuzz { cases: options.cases()? },
             "conformance" => Self::Conformance { revision: options.revision()? },
             "clients" if options.flag("--sdk") => Self::Libraries,
-            "clients" => Self::Clients,
+            "clients" => Self::Clients(clients_part(&mut options)?),
             "screenshots" => Self::Screenshots,
             other => return Err(format!("there is no command '{other}'")),
         };
@@ -87,6 +90,25 @@ fn crash_plan(options: &mut Options) -> Result<Plan, String> {
     }
     let rounds = rounds.filter(|rounds| *rounds > 0).ok_or("'crash' needs --rounds, at least 1")?;
     Ok(Plan { rounds, clients, seed })
+}
+
+fn clients_part(options: &mut Options) -> Result<Part, String> {
+    let mut part = Part::default();
+    while let Some((name, rest)) = options.words.split_first() {
+        let place = match name.as_str() {
+            "--only" => &mut part.client,
+            "--promise" => &mut part.promise,
+            "--open" => {
+                options.words = rest;
+                part.opens = true;
+                continue;
+            }
+            _ => break,
+        };
+        options.words = rest;
+        *place = Some(options.value(name)?);
+    }
+    Ok(part)
 }
 
 struct Options<'a> {
@@ -137,7 +159,9 @@ mod tests {
         assert_eq!(read("tidy"), Ok(Request::Tidy));
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
-        assert_eq!(read("clients"), Ok(Request::Clients));
+        assert_eq!(read("clients"), Ok(Request::Clients(Part::default())));
+        let part = Part { client: Some("codex".into()), promise: Some("idle".into()), opens: true };
+        assert_eq!(read("clients --promise idle --only codex --open"), Ok(Request::Clients(part)));
         assert_eq!(read("clients --sdk"), Ok(Request::Libraries));
         assert_eq!(read("screenshots"), Ok(Request::Screenshots));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));
@@ -161,6 +185,8 @@ mod tests {
             ("crash --rounds", "needs a value"),
             ("crash --rounds 1 --speed 2", "'--speed'"),
             ("conformance --revision", "needs a value"),
+            ("clients --only", "needs a value"),
+            ("clients --all", "'--all'"),
             ("fuzz --cases 0", "cannot be 0"),
             ("fuzz --cases 4294967296", "cannot be"),
             ("fuzz --case 1", "'--case'"),

@@ -1,174 +1,120 @@
-//! Real coding agents against a real server: each is installed, told of the server, and asked whether it is connected.
-//! Then each is run with a stand-in for its model, to see what our hooks tell it.
+//! The lab: real coding agents, each with a home of its own and a stand-in for its model, and what Postrider promises of each.
 //!
-//! No agent logs in or talks to a vendor's model. This needs the network and is not a part of `cargo xtask test`.
+//! It writes what it saw into `docs/clients.json` and the matrix of `docs/clients.md`. No agent logs in or talks to a vendor's model.
+//! This needs the network and is not a part of `cargo xtask test`.
 
-mod codex;
-mod hooks;
+#![allow(dead_code)]
+mod bench;
 mod model;
+mod page;
+mod promises;
+mod remains;
+mod results;
 pub mod sdk;
-mod vendor;
+mod speech;
+mod table;
+mod terminal;
 mod workplace;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::npm::{self, Pin};
+use self::bench::Bench;
+use self::promises::Promise;
+use self::results::{Results, Verdict};
+use self::table::Row;
+use self::terminal::Terminal;
+use self::workplace::{OURS, Place};
 use crate::process::timed;
-use crate::running::Running;
 
-const CLAUDE: Pin = Pin { name: "@anthropic-ai/claude-code", version: "2.1.327" };
-const CODEX: Pin = Pin { name: "@openai/codex", version: "0.169.0" };
-const GEMINI: Pin = Pin { name: "@google/gemini-cli", version: "0.61.0" };
+/// More than this of what went wrong makes the page unreadable.
+const LONGEST_SENTENCE: usize = 300;
 
-/// The agents, as npm knows them.
-pub const CLIENTS: [Pin; 3] = [CLAUDE, CODEX, GEMINI];
-
-const LIMIT: Duration = Duration::from_secs(90);
-/// More than this of what a client said makes the table unreadable.
-const LONGEST_WORDS: usize = 300;
-
-/// How the names of a developer's own settings begin, for the clients and for Postrider.
-const OWN: [&str; 10] =
-    ["ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "XDG_", "POSTRIDER_", "AGENT_MAIL_", "GC_"];
-
-/// Asks every client and prints what it said, then tries its hooks; fails when one is not connected or not told.
-pub fn run(root: &Path) -> Result<()> {
-    let bench = Bench::provide(root)?;
-    let server = Running::start(root)?;
-    let url = server.mcp_url();
-    let reports: Vec<Report> = [("claude", claude as Ask), ("codex", codex::ask), ("gemini", gemini)]
-        .into_iter()
-        .map(|(name, ask)| report(&bench, name, ask, &url))
-        .collect();
-    println!("{}", table(&reports));
-    let apart: Vec<&str> = reports.iter().filter(|report| !report.connected).map(|report| report.name).collect();
-    let told = hooks::run(&bench);
-    if apart.is_empty() { told } else { bail!("not connected: {}", apart.join(", ")) }
+/// Which part of the lab is run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// One client instead of all.
+    pub client: Option<String>,
+    /// One promise instead of all.
+    pub promise: Option<String>,
+    /// Only open each client at a terminal, and leave it there until the end of our input.
+    pub opens: bool,
 }
 
-/// Tells a client of the server at that address and returns the words that show it is connected.
-type Ask = fn(&Client, &str) -> Result<String>;
+impl Part {
+    fn rows(&self) -> Result<Vec<&'static Row>> {
+        let Some(name) = &self.client else { return Ok(table::ALL.to_vec()) };
+        let known = table::ALL.map(|row| row.name).join(", ");
+        Ok(vec![table::named(name).with_context(|| format!("there is no client '{name}', but {known}"))?])
+    }
 
-/// Where the clients are installed.
-struct Bench {
-    root: PathBuf,
-}
-
-impl Bench {
-    /// Installs them.
-    fn provide(root: &Path) -> Result<Self> {
-        npm::provide_referees(root)?;
-        let mut npm = Command::new("npm");
-        // One of them refuses the Node of older systems.
-        npm.env("PATH", npm::path_with_node(root)?);
-        npm::install(&root.join("target/clients"), &CLIENTS, npm)?;
-        Ok(Self { root: root.to_owned() })
+    fn promises(&self) -> Result<Vec<&'static Promise>> {
+        let Some(name) = &self.promise else { return Ok(promises::ALL.iter().collect()) };
+        let known = promises::ALL.iter().map(|promise| promise.name).collect::<Vec<_>>().join(", ");
+        Ok(vec![promises::named(name).with_context(|| format!("there is no promise '{name}', but {known}"))?])
     }
 }
 
-/// One client with a home of its own.
-struct Client {
-    program: PathBuf,
-    home: tempfile::TempDir,
-    path: std::ffi::OsString,
+/// Tries every promise with every client, and writes down what was seen; fails when a promise is not kept.
+pub fn run(root: &Path, part: &Part) -> Result<()> {
+    let (rows, promises) = (part.rows()?, part.promises()?);
+    let bench = Bench::provide(root, &rows)?;
+    if part.opens {
+        return rows.into_iter().try_for_each(|row| open(&bench, row));
+    }
+    let mut results = Results::open(root)?;
+    let mut failed = Vec::new();
+    for row in rows {
+        results.set_version(row.name, &timed(row.title, || Place::without_us(&bench, row)?.version())?);
+        for promise in &promises {
+            let verdict = verdict(&bench, row, promise);
+            println!("    {}, {}: {}", verdict.word(), promise.title, verdict.sentence());
+            results.note(row.name, promise.name, &verdict);
+            if matches!(verdict, Verdict::Fails(_)) {
+                failed.push(format!("{}, {}", row.title, promise.title));
+            }
+            // A run that is interrupted has seen what it has seen.
+            results.keep()?;
+        }
+    }
+    page::write(root, &results)?;
+    if failed.is_empty() { Ok(()) } else { bail!("not kept: {}", failed.join("; ")) }
 }
 
-impl Client {
-    fn new(bench: &Bench, name: &str) -> Result<Self> {
-        let program = bench.root.join("target/clients/node_modules/.bin").join(name);
-        let home = tempfile::tempdir().context("a home for the client")?;
-        Ok(Self { program, home, path: npm::path_with_node(&bench.root)? })
+/// Leaves a client at its terminal for a developer to look at.
+fn open(bench: &Bench, row: &'static Row) -> Result<()> {
+    let place = Place::without_us(bench, row)?;
+    println!("{}", place.install().unwrap_or_else(|problem| format!("{problem:#}")));
+    let opened = place.open(Some(OURS), &[]);
+    println!("{} at {}\n{}", row.title, place.model.url(), opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen));
+    println!("tmux -S {} attach", place.home().join("tmux").display());
+    let mut lines = std::io::stdin().lines();
+    while let Some(Ok(_)) = lines.next() {
+        for question in place.model.questions()? {
+            println!("{}", question.text);
+        }
     }
-
-    /// The client, as if on a fresh machine.
-    fn command(&self, arguments: &[&str]) -> Command {
-        self.fresh(&self.program, arguments)
-    }
-
-    /// A program at the client's home. Nothing of the developer's own settings or logins reaches it.
-    fn fresh(&self, program: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        forget_own_settings(&mut command);
-        let home = self.home.path();
-        command.args(arguments).current_dir(home).env("HOME", home).env("PATH", &self.path).env("NO_COLOR", "1");
-        command.env("CODEX_HOME", home.join("codex")).env("GEMINI_CLI_TRUST_WORKSPACE", "true");
-        command
-    }
-
-    /// Runs the client to its end and returns what it said.
-    fn hear(&self, arguments: &[&str]) -> Result<String> {
-        workplace::heard(&mut self.command(arguments))
-    }
+    Ok(())
 }
 
-/// Keeps the developer's own settings from a command.
-fn forget_own_settings(command: &mut Command) {
-    for name in std::env::vars_os().map(|(name, _)| name) {
-        let text = name.to_string_lossy().to_ascii_uppercase();
-        if OWN.iter().any(|prefix| text.starts_with(prefix)) {
-            command.env_remove(name);
+fn verdict(bench: &Bench, row: &'static Row, promise: &Promise) -> Verdict {
+    if let Some(why) = row.not_offered(promise.name) {
+        return Verdict::NotOffered(why.to_owned());
+    }
+    match timed(&format!("{}: {}", row.title, promise.title), || (promise.prove)(bench, row)) {
+        Ok(seen) => Verdict::Seen(seen),
+        Err(problem) => {
+            println!("{problem:#}");
+            Verdict::Fails(sentence(&problem))
         }
     }
 }
 
-struct Report {
-    name: &'static str,
-    version: String,
-    said: String,
-    connected: bool,
-}
-
-fn report(bench: &Bench, name: &'static str, ask: Ask, url: &str) -> Report {
-    let asked = timed(name, || {
-        let client = Client::new(bench, name)?;
-        Ok((version(&client)?, ask(&client, url)))
-    });
-    let (version, answer) = asked.unwrap_or_else(|problem| ("unknown".to_owned(), Err(problem)));
-    let connected = answer.is_ok();
-    let said = answer.unwrap_or_else(|problem| format!("{problem:#}"));
-    Report { name, version, said, connected }
-}
-
-/// The first word of `--version` that begins with a digit.
-fn version(client: &Client) -> Result<String> {
-    let said = client.hear(&["--version"])?;
-    let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    number.map(str::to_owned).with_context(|| format!("no version in: {said}"))
-}
-
-fn claude(client: &Client, url: &str) -> Result<String> {
-    client.hear(&["mcp", "add", "--transport", "http", "postrider", url])?;
-    connected_line(&client.hear(&["mcp", "list"])?)
-}
-
-fn gemini(client: &Client, url: &str) -> Result<String> {
-    client.hear(&["mcp", "add", "--scope", "user", "--transport", "http", "postrider", url])?;
-    connected_line(&client.hear(&["mcp", "list"])?)
-}
-
-/// The line on our server, when it ends in the word `Connected` and no other.
-fn connected_line(list: &str) -> Result<String> {
-    let line = list.lines().find(|line| line.contains("postrider:")).context("the server is not in the list")?;
-    let verdict = line.rsplit(" - ").next().unwrap_or_default();
-    let word = verdict.trim_matches(|c: char| !c.is_ascii_alphabetic());
-    if word == "Connected" { Ok(line.trim().to_owned()) } else { bail!("{}", line.trim()) }
-}
-
-fn table(reports: &[Report]) -> String {
-    let row = |name: &str, version: &str, connected: &str, said: &str| {
-        let said: String = said.replace('\n', " ").chars().take(LONGEST_WORDS).collect();
-        format!("{name:<8} | {version:<10} | {connected:<9} | {said}")
-    };
-    let mut lines = vec![row("client", "version", "connected", "what it said")];
-    for report in reports {
-        let connected = if report.connected { "yes" } else { "NO" };
-        lines.push(row(report.name, &report.version, connected, &report.said));
-    }
-    lines.join("\n")
+/// What went wrong, in one line.
+fn sentence(problem: &anyhow::Error) -> String {
+    let words: Vec<String> = problem.root_cause().to_string().split_whitespace().map(str::to_owned).collect();
+    words.join(" ").chars().take(LONGEST_SENTENCE).collect()
 }
 
 #[cfg(test)]
@@ -176,46 +122,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_word_connected_counts_as_connected() {
-        for line in ["postrider: URL (HTTP) - ✔ Connected", "✓ postrider: URL (http) - Connected"] {
-            assert_eq!(connected_line(&format!("Checking…\n\n{line}\n")).unwrap(), line);
-        }
-        for line in [
-            "postrider: URL (HTTP) - ✗ Failed to connect",
-            "✗ postrider: URL (http) - Disconnected",
-            "postrider: URL (HTTP) - ! Needs authentication",
-            "postrider: URL - Not Connected",
-            "other: URL (HTTP) - ✔ Connected",
-            "",
-        ] {
-            assert!(connected_line(line).is_err(), "{line}");
-        }
+    fn a_part_that_does_not_exist_is_named_with_those_that_do() {
+        let part = |client: &str, promise: &str| Part { client: Some(client.into()), promise: Some(promise.into()), opens: false };
+        assert_eq!(part("codex", "idle").rows().unwrap()[0].name, "codex");
+        assert_eq!(part("codex", "idle").promises().unwrap()[0].name, "idle");
+        let problem = part("emacs", "idle").rows().err().unwrap().to_string();
+        assert!(problem.contains("'emacs'") && problem.contains("claude"), "{problem}");
+        assert!(part("codex", "fly").promises().is_err());
+        assert_eq!(Part::default().rows().unwrap().len(), table::ALL.len());
+        assert_eq!(Part::default().promises().unwrap().len(), promises::ALL.len());
     }
 
     #[test]
-    fn a_client_sees_no_home_but_its_own() {
-        let client = Client { program: "client".into(), home: tempfile::tempdir().unwrap(), path: "/made/up".into() };
-        let command = client.command(&["mcp", "list"]);
-        let home = command.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, value)| value).unwrap();
-        assert_eq!(home, client.home.path());
-        assert_eq!(command.get_current_dir(), Some(client.home.path()));
-    }
-
-    #[test]
-    fn the_table_has_a_line_for_each_client() {
-        let report = |connected| Report { name: "codex", version: "1.2".into(), said: "a\nb".into(), connected };
-        let table = table(&[report(true), report(false)]);
-        let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines.len(), 3);
-        assert!(lines[1].contains("yes") && lines[2].contains("NO") && lines[1].ends_with("a b"));
-    }
-
-    #[test]
-    #[ignore = "installs three clients from npm; run it by name when a pinned version changes"]
-    fn every_client_installs_and_tells_its_version() {
-        let bench = Bench::provide(&crate::root()).unwrap();
-        for (name, pin) in [("claude", CLAUDE), ("codex", CODEX), ("gemini", GEMINI)] {
-            assert_eq!(version(&Client::new(&bench, name).unwrap()).unwrap(), pin.version);
-        }
+    fn what_went_wrong_is_one_line_of_bounded_length() {
+        let problem = anyhow::anyhow!("first\nsecond {}", "x".repeat(1_000)).context("around it");
+        let sentence = sentence(&problem);
+        assert!(sentence.starts_with("first second x") && sentence.chars().count() == LONGEST_SENTENCE, "{sentence}");
     }
 }

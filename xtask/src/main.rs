@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Ok(Request::Crash(plan)) => crash::run(&root, &plan),
         Ok(Request::Fuzz { cases }) => fuzz::run(&root, cases),
         Ok(Request::Conformance { revision }) => conformance::run(&root, revision.as_deref()),
-        Ok(Request::Clients) => clients::run(&root),
+        Ok(Request::Clients(part)) => clients::run(&root, &part),
         Ok(Request::Libraries) => clients::sdk::run(&root),
         Ok(Request::Screenshots) => screenshots::run(&root),
         Err(problem) => {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::forget_own_settings;
+use super::bench::forget_own_settings;
 use crate::npm::Pin;
 use crate::process::{listen, step, timed};
 use crate::running::Running;

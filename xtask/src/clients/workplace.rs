@@ -1,19 +1,24 @@
-//! A place to work at for a client and its agent: a repository with mail, and nothing of the developer's own.
+//! A place to work at for a client and its agent: a home, a repository with mail, and nothing of the developer's own.
 //!
 //! Two agents are there: ours, which the client runs, and another, which writes to it and reserves files. What is found
-//! out here is for `hooks`.
+//! out here is for `promises`. All that was started here ends with the value.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
+use super::bench::{Bench, forget_own_settings};
 use super::model::{Model, Step};
-use super::vendor::Vendor;
-use super::{Bench, Client, LIMIT};
+use super::remains;
+use super::table::Row;
+use super::terminal::Terminal;
 use crate::process::listen;
 
 /// The agent that the client runs.
@@ -21,45 +26,80 @@ pub const OURS: &str = "GreenDog";
 /// The agent that writes to it.
 pub const OTHER: &str = "BlueLake";
 
+/// How long a session without a terminal may take, and a client until it can be typed into.
+const LIMIT: Duration = Duration::from_secs(90);
+
 /// A client in its repository.
-pub struct Workplace {
-    /// Whose client it is.
-    pub vendor: Vendor,
-    client: Client,
+pub struct Place {
+    /// The client.
+    pub row: &'static Row,
+    /// Its model.
+    pub model: Model,
     /// Our program.
     pub postrider: PathBuf,
+    program: PathBuf,
+    path: OsString,
+    home: TempDir,
 }
 
-impl Workplace {
-    /// Makes the repository, lets both agents join, and installs the hooks.
-    pub fn provide(bench: &Bench, vendor: Vendor) -> Result<Self> {
-        let mut client = Client::new(bench, vendor.client())?;
-        let postrider = bench.root.join("target/debug/postrider");
-        let own = postrider.parent().map(Path::to_owned).into_iter();
-        client.path = std::env::join_paths(own.chain(std::env::split_paths(&client.path)))?;
-        let place = Self { vendor, client, postrider };
-        let home = place.client.home.path();
-        // Codex wants its folder to be there.
-        for folder in [place.repository(), home.join("codex")] {
-            fs::create_dir_all(folder)?;
+impl Place {
+    /// Makes the repository, lets both agents join, and tells the client of us.
+    pub fn provide(bench: &Bench, row: &'static Row) -> Result<Self> {
+        let place = Self::without_us(bench, row)?;
+        place.install()?;
+        Ok(place)
+    }
+
+    /// The same with a client that has not heard of us.
+    pub fn without_us(bench: &Bench, row: &'static Row) -> Result<Self> {
+        let place = Self {
+            row,
+            model: Model::start(row.speech)?,
+            postrider: bench.postrider.clone(),
+            program: bench.program(row),
+            path: bench.path()?,
+            home: bench.home()?,
+        };
+        for folder in ["repository", "run"] {
+            fs::create_dir_all(place.home().join(folder))?;
         }
-        if let Some((path, content)) = vendor.setting(&place.repository()) {
-            let path = home.join(path);
-            fs::create_dir_all(path.parent().context("a setting is in a folder")?)?;
-            fs::write(path, content)?;
+        private(&place.home().join("run"))?;
+        for (path, content) in (row.files)(&place) {
+            place.write(&path, &content)?;
         }
         fs::write(place.file("notes.txt"), "notes\n")?;
         heard(Command::new("git").args(["init", "--quiet"]).current_dir(place.repository()))?;
         for agent in [OURS, OTHER] {
             heard(&mut place.postrider(&["join", agent]))?;
         }
-        heard(&mut place.postrider(&["install", vendor.client()]))?;
         Ok(place)
+    }
+
+    /// Tells the client of us.
+    pub fn install(&self) -> Result<String> {
+        heard(&mut self.postrider(&["install", self.row.name]))
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Where the client works.
+    pub fn repository(&self) -> PathBuf {
+        self.home().join("repository")
     }
 
     /// A file of the repository.
     pub fn file(&self, name: &str) -> PathBuf {
         self.repository().join(name)
+    }
+
+    /// Writes a file below the home.
+    pub fn write(&self, path: &str, content: &str) -> Result<()> {
+        let path = self.home().join(path);
+        fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
+        fs::write(&path, content).with_context(|| format!("writing {}", path.display()))
     }
 
     /// The command by which the other agent sends a message.
@@ -84,12 +124,13 @@ impl Workplace {
         Ok(until.with_context(|| format!("the file is not reserved: {answer}"))?.to_owned())
     }
 
-    /// From whom the other agent has mail, newest first.
-    pub fn senders(&self) -> Result<Vec<String>> {
+    /// The mail of the other agent, oldest first: from whom, and the subject.
+    pub fn inbox(&self) -> Result<Vec<(String, String)>> {
         let inbox = heard(&mut self.postrider(&["mail", "inbox", "--as", OTHER, "--json"]))?;
         let inbox: Value = serde_json::from_str(&inbox).context("the inbox is no JSON")?;
-        let from = |message: &Value| message["from"].as_str().unwrap_or_default().to_owned();
-        Ok(inbox.as_array().into_iter().flatten().map(from).collect())
+        let text = |message: &Value, member: &str| message[member].as_str().unwrap_or_default().to_owned();
+        let messages = inbox.as_array().into_iter().flatten();
+        Ok(messages.map(|message| (text(message, "from"), text(message, "subject"))).collect())
     }
 
     /// Runs a session of our agent to its end, with a model that takes these steps. Returns what the model was asked.
@@ -99,33 +140,96 @@ impl Workplace {
 
     /// The same in the name of an agent, or in whatever name the session is given.
     pub fn session_of(&self, agent: Option<&str>, steps: Vec<Step>) -> Result<Vec<String>> {
-        let model = Model::start(self.vendor, steps)?;
-        let start = self.vendor.start(&model.url(), "Please do your work.");
-        let arguments: Vec<&str> = start.arguments.iter().map(String::as_str).collect();
-        let mut client = self.client.command(&arguments);
-        client.envs(start.environment).envs(agent.map(|name| ("POSTRIDER_AGENT", name)));
-        let said = heard(self.settled(&mut client))?;
-        let questions = model.questions()?;
-        if questions.is_empty() { bail!("the model was not asked: {}", said.trim()) } else { Ok(questions) }
+        self.model.script(steps);
+        let said = heard(&mut self.client(agent, &(self.row.once)(self, "Please do your work.")));
+        let questions = self.model.questions()?;
+        let questions: Vec<String> = questions.into_iter().map(|question| question.text).collect();
+        match said {
+            Ok(said) if questions.is_empty() => bail!("the model was not asked: {}", said.trim()),
+            Ok(_) => Ok(questions),
+            Err(problem) => Err(problem),
+        }
     }
 
-    fn repository(&self) -> PathBuf {
-        self.client.home.path().join("repository")
+    /// Opens a session at a terminal and waits until it can be typed into.
+    pub fn open(&self, agent: Option<&str>, more: &[&str]) -> Result<Terminal> {
+        let mut words = (self.row.open)(self);
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        let terminal = Terminal::start(&self.home().join("tmux"), &self.client(agent, &words))?;
+        let keys = &self.row.keys;
+        terminal.ready(keys.ready, keys.dialogs, LIMIT).with_context(|| terminal.screen())?;
+        Ok(terminal)
     }
 
-    fn postrider(&self, arguments: &[&str]) -> Command {
-        let mut command = self.client.fresh(&self.postrider, arguments);
-        self.settled(&mut command);
+    /// The first word of `--version` that begins with a digit.
+    pub fn version(&self) -> Result<String> {
+        let said = heard(&mut self.client(None, &["--version".to_owned()]))?;
+        let words = said.split(|c: char| c.is_whitespace() || c == '/').map(|word| word.trim_end_matches([',', '.']));
+        let number = words.map(|word| word.trim_start_matches('v')).find(|word| is_version(word));
+        number.map(str::to_owned).with_context(|| format!("no version in: {said}"))
+    }
+
+    /// Our program, as the other agent or a person runs it.
+    pub fn postrider(&self, arguments: &[&str]) -> Command {
+        let mut command = self.fresh(&self.postrider);
+        command.args(arguments);
         command
     }
 
-    fn settled<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.current_dir(self.repository()).env("POSTRIDER_HOME", self.client.home.path().join("mail"))
+    fn client(&self, agent: Option<&str>, words: &[String]) -> Command {
+        let mut command = self.fresh(&self.program);
+        command.args(words).envs((self.row.environment)(self)).envs(agent.map(|name| ("POSTRIDER_AGENT", name)));
+        command
     }
+
+    /// A program at this place. Nothing of the developer's own settings or logins reaches it.
+    fn fresh(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        forget_own_settings(&mut command);
+        let home = self.home();
+        command.current_dir(self.repository()).env("HOME", home).env("PATH", &self.path).env("NO_COLOR", "1");
+        command.env("XDG_RUNTIME_DIR", home.join("run"));
+        command
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !remains::end(self.home()) {
+            println!("    something that {} started does not end", self.row.title);
+        }
+    }
+}
+
+/// Whether a word is a version: three numbers or more.
+fn is_version(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.split('.').count() >= 3
+}
+
+#[cfg(unix)]
+fn private(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?)
+}
+
+#[cfg(not(unix))]
+fn private(_folder: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// Runs a command quietly to its end; fails with what it said.
 pub fn heard(command: &mut Command) -> Result<String> {
     let said = listen(command, LIMIT)?;
     if said.status.success() { Ok(said.text) } else { bail!("{}: {}", said.status, said.text.trim()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_has_three_numbers() {
+        assert!(is_version("2.1.328") && is_version("0.169.0-alpha.1"));
+        assert!(!is_version("1.2") && !is_version("codex-cli") && !is_version(""));
+    }
 }

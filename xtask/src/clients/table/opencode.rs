@@ -1,0 +1,40 @@
+//! OpenCode. Its hooks are functions of a plugin.
+
+use serde_json::json;
+
+use super::super::speech::{Call, Speech};
+use super::super::workplace::Place;
+use super::{Keys, Row, Tools, words};
+use crate::npm::Pin;
+
+pub const OPENCODE: Row = Row {
+    name: "opencode",
+    title: "OpenCode",
+    pins: &[Pin { name: "opencode-ai", version: "1.18.33" }],
+    program: "opencode",
+    speech: Speech::Chat,
+    files,
+    environment: |_| {
+        vec![("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()), ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned())]
+    },
+    once: |_, prompt| words(&["run", prompt]),
+    open: |_| Vec::new(),
+    resume: &["--continue"],
+    tools: Tools {
+        look: |file| Call::new("read", json!({ "filePath": file })),
+        shell: |command| Call::new("bash", json!({ "command": command, "description": "Mail" })),
+        writes: |file| vec![Call::new("write", json!({ "filePath": file, "content": "written\n" }))],
+        own: |tool, arguments| Call::new(&format!("postrider_{tool}"), arguments),
+    },
+    keys: Keys { ready: "ctrl+p", dialogs: &[], clear: Some("/new"), compact: Some("/compact"), quit: &["C-c"] },
+    sandbox: None,
+    not_offered: &[("sandbox", "it has no sandbox"), ("refusal", "it has no sandbox"), ("outbox", "it has no sandbox")],
+};
+
+fn files(place: &Place) -> Vec<(String, String)> {
+    let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "stand-in", "models": { "stand-in": { "name": "stand-in" } },
+                           "options": { "baseURL": format!("{}/v1", place.model.url()), "apiKey": "dummy" } });
+    let settings = json!({ "$schema": "https://opencode.ai/config.json", "provider": { "stand-in": provider },
+                           "model": "stand-in/stand-in", "small_model": "stand-in/stand-in", "autoupdate": false });
+    vec![(".config/opencode/opencode.json".to_owned(), settings.to_string())]
+}

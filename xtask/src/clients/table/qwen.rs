@@ -1,0 +1,53 @@
+//! Qwen Code.
+
+use serde_json::json;
+
+use super::super::speech::{Call, Speech};
+use super::super::workplace::Place;
+use super::{Keys, Row, Sandbox, Tools, words};
+use crate::npm::Pin;
+
+pub const QWEN: Row = Row {
+    name: "qwen",
+    title: "Qwen Code",
+    pins: &[Pin { name: "@qwen-code/qwen-code", version: "0.24.4" }],
+    program: "qwen",
+    speech: Speech::Chat,
+    files,
+    environment: |place| {
+        vec![
+            ("OPENAI_BASE_URL", format!("{}/v1", place.model.url())),
+            ("OPENAI_API_KEY", "dummy".to_owned()),
+            ("OPENAI_MODEL", "stand-in".to_owned()),
+        ]
+    },
+    once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
+    open: |_| words(&["--approval-mode", "yolo"]),
+    resume: &["--continue"],
+    tools: Tools {
+        look: |file| Call::new("read_file", json!({ "file_path": file })),
+        shell: |command| {
+            Call::new("run_shell_command", json!({ "command": command, "is_background": false, "description": "Mail" }))
+        },
+        writes: |file| vec![Call::new("write_file", json!({ "file_path": file, "content": "written\n" }))],
+        own: |tool, arguments| Call::new(&format!("mcp__postrider__{tool}"), arguments),
+    },
+    keys: Keys {
+        ready: "Type your message",
+        dialogs: &[],
+        clear: Some("/clear"),
+        compact: Some("/compress"),
+        quit: &["/quit", "Enter"],
+    },
+    sandbox: Some(Sandbox {
+        files: |_| Vec::new(),
+        once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
+    }),
+    not_offered: &[],
+};
+
+fn files(_: &Place) -> Vec<(String, String)> {
+    let settings = json!({ "security": { "auth": { "selectedType": "openai" } }, "privacy": { "usageStatisticsEnabled": false },
+                           "general": { "enableAutoUpdate": false } });
+    vec![(".qwen/settings.json".to_owned(), settings.to_string())]
+}
