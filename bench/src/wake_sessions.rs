@@ -36,7 +36,8 @@ pub fn measure(setting: &Setting, report: &mut Report) -> anyhow::Result<()> {
     let place = tempfile::tempdir()?;
     let socket = place.path().join("s");
     let heard = listen(&socket)?;
-    let names: Vec<String> = (0..setting.scaled(SESSIONS, SESSIONS / 10)).map(|number| format!("Idle{number}")).collect();
+    let names: Vec<String> =
+        (0..setting.scaled(SESSIONS, SESSIONS / 10)).map(|number| format!("Idle{number}")).collect();
     for name in &names {
         begin(setting, &home, &socket, name)?;
     }
