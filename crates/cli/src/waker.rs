@@ -146,7 +146,7 @@ pub struct Waker<F> {
 }
 
 impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
-    /// Wakes the session whenever mail is a reason. Returns when nobody reads what is printed.
+    /// Wakes the session whenever mail is a reason, without end.
     pub async fn run(self) {
         let mut bell: Option<(Actor, Bell)> = None;
         let mut backoff = Backoff::default();
@@ -167,13 +167,11 @@ impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
             }
             let actor = actor(&record);
             let claim = ClaimWakeUp { actor: actor.clone(), session_key: session_key(&record), outcome: None };
-            let pause = match self.asked.ask(claim).await {
+            match self.asked.ask(claim).await {
                 Ok(answer) => {
                     backoff.worked();
                     if let Some(wake_up) = answer.wake_up {
-                        if !self.tell(&record, way.as_ref(), &wake_up).await {
-                            return;
-                        }
+                        self.tell(&record, way.as_ref(), &wake_up).await;
                         continue;
                     }
                     if bell.as_ref().is_none_or(|(known, _)| *known != actor) {
@@ -181,22 +179,24 @@ impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
                         // What came before it was there has not rung.
                         continue;
                     }
-                    answer.due_in_ms.map_or(LOOK_AGAIN, |due| Duration::from_millis(due).min(LOOK_AGAIN))
+                    let Some(due) = answer.due_in_ms.map(Duration::from_millis) else {
+                        wait(&mut bell, LOOK_AGAIN).await;
+                        continue;
+                    };
+                    // However much mail comes, nothing is due until then, unless the agent does something.
+                    sleep(due.min(AT_WORK)).await;
+                    wait(&mut bell, due.saturating_sub(AT_WORK).min(LOOK_AGAIN)).await;
                 }
                 Err(refused) => {
                     tracing::debug!(%refused, "a wake-up cannot be claimed");
-                    backoff.failed().max(AT_WORK)
+                    sleep(backoff.failed().max(AT_WORK)).await;
                 }
-            };
-            match &mut bell {
-                Some((_, bell)) if !backoff.has_failed() => bell.wait(pause).await,
-                _ => sleep(pause).await,
             }
         }
     }
 
-    /// Puts a wake-up before the session, and says what became of it. Whether there can be another.
-    async fn tell(&self, record: &SessionRecord, way: Option<&Way>, wake_up: &WakeUpAnswer) -> bool {
+    /// Puts a wake-up before the session, and says what became of it.
+    async fn tell(&self, record: &SessionRecord, way: Option<&Way>, wake_up: &WakeUpAnswer) {
         let told = line(Told {
             agent: &record.agent,
             count: wake_up.count,
@@ -211,12 +211,19 @@ impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
             None => printed(&told),
         };
         tracing::debug!(client = record.client, %outcome, "a session was woken");
-        let (number, outcome_word) = (wake_up.number, outcome.as_str().into());
-        let settle = SettleWakeUp { actor: actor(record), number, outcome: outcome_word };
+        let (number, outcome) = (wake_up.number, outcome.as_str().into());
+        let settle = SettleWakeUp { actor: actor(record), number, outcome };
         if let Err(refused) = self.asked.ask(settle).await {
             tracing::debug!(%refused, "what became of a wake-up is not noted");
         }
-        way.is_some() || outcome == WakeOutcome::Delivered
+    }
+}
+
+/// Waits until the bell rings, or until then.
+async fn wait(bell: &mut Option<(Actor, Bell)>, at_most: Duration) {
+    match bell {
+        Some((_, bell)) => bell.wait(at_most).await,
+        None => sleep(at_most).await,
     }
 }
 

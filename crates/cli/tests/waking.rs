@@ -71,6 +71,8 @@ fn an_idle_session_is_woken_by_the_server_with_a_line_that_says_no_word_of_the_m
     let first = &sent[0]["recipients"][0];
     assert_eq!(first["wake_ups"][0]["outcome"], "delivered", "{sent}");
     assert!(place.done(&["mail", "sent", "--as", "BlueLake", "--project", PROJECT]).contains("wake-up delivered"));
+    let page = server.get(&format!("/p/data-projects-app/thread/{id}"));
+    assert!(page.body.contains("wake-up delivered"), "{}", page.body);
 }
 
 #[test]

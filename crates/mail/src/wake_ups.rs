@@ -173,7 +173,7 @@ pub struct WakeUp {
 pub enum WakeClaim {
     /// There is none, until something happens.
     Nothing,
-    /// There is none before this time.
+    /// There is none before this time, and perhaps none then.
     Later(Timestamp),
     /// It is the caller's.
     Taken(WakeUp),

@@ -107,11 +107,11 @@ impl SessionRecord {
             }
     }
 
-    /// Whether a line may be put before it now: its user has not stopped it, and it waits for somebody, or was silent for so long that
+    /// Whether a line may be put before it now: its agent has not left, its user has not stopped it, and it waits for somebody, or was silent for so long that
     /// nobody heard the end of its turn.
     pub fn is_ready(&self) -> bool {
         let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age >= LONGEST_TURN);
-        !self.process.is_some_and(Process::is_stopped) && (self.is_idle || is_silent())
+        !self.has_left && !self.process.is_some_and(Process::is_stopped) && (self.is_idle || is_silent())
     }
 
     /// Whether a process of ours inside it wakes it.

@@ -69,6 +69,13 @@ enum Due {
 }
 
 async fn due(tx: &mut Tx<'_>, agent: AgentId, session: &str, rule: WakeFor, now: Timestamp) -> Outcome<Due> {
+    let last = last(tx, agent).await?;
+    // In a burst of mail all but the first ends here, before anything is read of it.
+    match decide(Some(MessageId(i64::MAX)), last.as_ref(), now) {
+        Decision::Nothing => return Ok(Due::Nothing),
+        Decision::Later(time) => return Ok(Due::Later(time)),
+        Decision::Now { .. } => {}
+    }
     let unseen = unseen(tx, agent).await?;
     if unseen.is_empty() {
         return Ok(Due::Nothing);
@@ -78,7 +85,7 @@ async fn due(tx: &mut Tx<'_>, agent: AgentId, session: &str, rule: WakeFor, now:
         tx.row("SELECT began_at FROM session WHERE agent_id = ?1 AND key = ?2", values![agent, session]).await?;
     let is_since = |one: &&UnseenMail| began.is_none_or(|began| one.created_at > began);
     let newest = unseen.iter().filter(is_since).find(|one| one.wakes(agent, rule)).map(|one| one.id);
-    Ok(match decide(newest, last(tx, agent).await?.as_ref(), now) {
+    Ok(match decide(newest, last.as_ref(), now) {
         Decision::Nothing => Due::Nothing,
         Decision::Later(time) => Due::Later(time),
         Decision::Now { tries } => Due::Now { tries, unseen },

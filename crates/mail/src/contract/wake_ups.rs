@@ -153,14 +153,14 @@ pub async fn what_became_of_a_wake_up_is_told_with_each_message_that_it_told_of(
     assert!(!store.settle_wake_up(bob, 99, WakeOutcome::Delivered, at("16:00:12")).await.unwrap());
     let held = |id: MessageId| format!("{id} bob claude-1 held 16:00:11");
     assert_eq!(receipts(store, &[seen, two, one]).await, [held(two), held(one)]);
-    store.mark(bob, one, &Mark::Read, at("16:00:13")).await.unwrap();
+    store.mark(bob, two, &Mark::Read, at("16:00:13")).await.unwrap();
     let later = team.send(urgent("16:00:14")).await;
     let claim =
         store.claim_wake_up(team.id(), bob, "codex-2", WakeFor::Pressing, Some(WakeOutcome::Delivered), at("16:00:30"));
     assert!(matches!(claim.await.unwrap(), WakeClaim::Taken(_)));
     let delivered = |id: MessageId| format!("{id} bob codex-2 delivered 16:00:30");
     let told = receipts(store, &[one, two, later]).await;
-    assert_eq!(told, [held(one), held(two), delivered(two), delivered(later)], "what was read is told of no more");
+    assert_eq!(told, [held(one), delivered(one), held(two), delivered(later)], "what was read is told of no more");
 }
 
 async fn receipts(store: &Shared, messages: &[MessageId]) -> Vec<String> {

@@ -180,4 +180,44 @@ mod tests {
         assert_eq!(variable_of(own, "PATH"), Some(path));
         assert_eq!(variable_of(own, "PAT"), None);
     }
+
+    /// Runs a program without a terminal, and once it is told to also at one; each time it says the number of the process.
+    const AT_A_TERMINAL: &str = "import os, pty, subprocess, sys
+plain = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, start_new_session=True)
+print(plain.pid, flush=True)
+sys.stdin.readline()
+pid, _ = pty.fork()
+if pid == 0: os.execv(sys.argv[1], [sys.argv[1]])
+print(pid, flush=True)
+sys.stdin.read()
+os.kill(pid, 9)";
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_is_looked_at_while_any_process_that_runs_it_has_a_terminal() {
+        use std::io::{BufRead as _, BufReader, Write as _};
+
+        if !testing::has_python("a program at a terminal") {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("codex");
+        fs::copy("/bin/cat", &program).unwrap();
+        let mut command = Command::new("python3");
+        command.args(["-c", AT_A_TERMINAL]).arg(&program).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut python = command.spawn().unwrap();
+        let mut lines = BufReader::new(python.stdout.take().unwrap()).lines();
+        let mut next = || lines.next().unwrap().unwrap().parse::<u32>().unwrap();
+        let plain = next();
+        let plain = Process { pid: plain, started: stat(plain).unwrap().started };
+        assert!(!plain.has_terminal());
+        python.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        next();
+        // The child is there, and has still to become the program.
+        while !plain.has_terminal() {
+            std::thread::yield_now();
+        }
+        drop(python.stdin.take());
+        python.wait().unwrap();
+    }
 }
