@@ -29,6 +29,7 @@ mod servers;
 mod setting;
 mod starts;
 mod text;
+mod wake_sessions;
 mod wake_ups;
 mod wire;
 
@@ -86,6 +87,7 @@ enum Part {
     Searches,
     Reservations,
     WakeUps,
+    WakeSessions,
     Starts,
     Footprint,
     Readers,
@@ -150,6 +152,9 @@ fn measure_server(setting: &Setting, wanted: impl Fn(Part) -> bool, report: &mut
     }
     if wanted(Part::WakeUps) {
         wake_ups::measure(setting, report)?;
+    }
+    if wanted(Part::WakeSessions) {
+        wake_sessions::measure(setting, report)?;
     }
     if wanted(Part::Checks) {
         checks::measure(setting, report)?;

@@ -48,7 +48,7 @@ impl Tool {
 }
 
 /// All of them. A new program is one more line here.
-pub const TOOLS: [Tool; 14] = [
+pub const TOOLS: [Tool; 15] = [
     Tool { command: "node", package: "nodejs", needed_for: "interop tests and conformance" },
     Tool { command: "npm", package: "npm", needed_for: "interop tests and conformance" },
     Tool { command: "git", package: "git", needed_for: "tidy, which asks git for the files, and the guard of commits" },
@@ -60,6 +60,7 @@ pub const TOOLS: [Tool; 14] = [
     Tool { command: "openssl", package: "openssl", needed_for: "tests of TLS" },
     Tool { command: "faketime", package: "faketime", needed_for: "the test of a server whose clock is wrong" },
     Tool { command: "ip", package: "iproute2", needed_for: "the test of two machines" },
+    Tool { command: "bwrap", package: "bubblewrap", needed_for: "stand-ins for the sandboxes of clients" },
     Tool { command: "postgres", package: "postgresql", needed_for: "tests with PostgreSQL" },
     Tool { command: "chromium", package: "chromium", needed_for: "tests of the page" },
     Tool { command: "systemd-analyze", package: "systemd", needed_for: "the test of the systemd unit" },

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 pub use agents::{AgentAnswer, AliasAnswer, ProjectAnswer, ProjectSumAnswer, RegisteredAnswer};
 pub use channels::{ChannelAnswer, PostAnswer};
 pub use deliveries::{CountAnswer, DeliveriesAnswer, DoneAnswer, ReceivedAnswer};
-pub use messages::{FollowedAnswer, MarkedAnswer, MessageAnswer, ProblemAnswer, RecipientAnswer};
+pub use messages::{FollowedAnswer, MarkedAnswer, MessageAnswer, ProblemAnswer, RecipientAnswer, WakeReceiptAnswer};
 pub use presence::{ColleagueAnswer, NotedAnswer, PresenceAnswer, PresentAnswer};
 pub use reservations::{ConflictAnswer, FilesAnswer, GrantedFilesAnswer, ReservationAnswer, WaitingAnswer};
 pub use roles::RoleAnswer;

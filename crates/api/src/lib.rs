@@ -16,6 +16,7 @@ mod acknowledge_message;
 pub mod answers;
 mod archive_for;
 mod begin_watch;
+mod claim_wake_up;
 mod count_deliveries;
 mod count_hops;
 mod deliver_message;
@@ -75,6 +76,7 @@ mod send_message;
 mod set_presence;
 mod set_project_alias;
 mod settle_sessions;
+mod settle_wake_up;
 mod stand_in_line;
 mod sum_projects;
 mod summarize_thread;
@@ -101,7 +103,7 @@ use params::RequestField;
 
 pub use details::details;
 pub use foreign::{FOREIGN, FOREIGN_TOOLS, ForeignTool};
-pub use params::{Actor, DeliveryReader, TOKEN, next, next_cursor};
+pub use params::{Actor, DeliveryReader, LONGEST_WAIT, TOKEN, next, next_cursor};
 pub use table::{Offered, RETIRED, Visitor};
 pub use time::Time;
 
@@ -125,6 +127,7 @@ verbs! {
     macro_start_session::MacroStartSession Lean,
     macro_prepare_thread::MacroPrepareThread Full,
     begin_watch::BeginWatch Unlisted,
+    claim_wake_up::ClaimWakeUp Unlisted,
     count_deliveries::CountDeliveries Unlisted,
     count_hops::CountHops Unlisted,
     deliver_message::DeliverMessage Unlisted,
@@ -165,6 +168,7 @@ verbs! {
     set_presence::SetPresence Unlisted,
     set_project_alias::SetProjectAlias Unlisted,
     settle_sessions::SettleSessions Unlisted,
+    settle_wake_up::SettleWakeUp Unlisted,
     stand_in_line::StandInLine Unlisted,
     sum_projects::SumProjects Unlisted,
     take_mail::TakeMail Unlisted,

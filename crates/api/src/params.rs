@@ -10,7 +10,7 @@ use mcp::{Arguments, INVALID_ARGUMENT, Param, Refusal};
 use serde::de::DeserializeOwned;
 
 /// The longest that a call may wait, in seconds: clients give up on a call after a minute.
-pub(crate) const LONGEST_WAIT: i64 = 50;
+pub const LONGEST_WAIT: i64 = 50;
 /// How many entries a list of mail has when nobody says.
 pub(crate) const DEFAULT_LIMIT: u32 = 20;
 /// How many entries a list has that agents do not ask for.
@@ -106,6 +106,7 @@ declare! {
     }
 
     /// Who acts in which project: what the requests of a watcher have in common.
+    #[derive(PartialEq)]
     Actor {
         project_key: String = PROJECT;
         agent_name: String = AGENT;

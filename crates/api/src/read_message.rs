@@ -15,6 +15,7 @@ impl Verb for ReadMessage {
 
     async fn run(self, office: &Office) -> Result<FollowedAnswer, Error> {
         let (message, deliveries) = office.message(&self.project_key, MessageId(self.message_id)).await?;
-        Ok(FollowedAnswer::new(message, deliveries, true, false))
+        let followed = vec![FollowedAnswer::new(message, deliveries, true, false)];
+        Ok(FollowedAnswer::with_receipts(followed, office).await?.remove(0))
     }
 }

@@ -37,7 +37,7 @@ impl Verb for ReadOutbox {
         let last = sent.last().map(|(message, _)| message.id.0);
         let next = next_cursor(limit, sent.iter().map(|(message, _)| message.body.len()), last);
         let follow = |(message, deliveries)| FollowedAnswer::new(message, deliveries, with_bodies, true);
-        let messages: Vec<_> = sent.into_iter().map(follow).collect();
+        let messages = FollowedAnswer::with_receipts(sent.into_iter().map(follow).collect(), office).await?;
         Ok(OutboxAnswer { agent: self.agent_name, count: messages.len(), messages, next })
     }
 }

@@ -1,10 +1,11 @@
-//! A small HTTP client for a Postrider server: HTTP/1, one request a connection.
+//! A small HTTP client for a Postrider server: HTTP/1, one request a connection, over TCP or a socket in the file system.
 //!
 //! A connection of its own tells apart what a caller has to know: a request that never left, and one whose outcome is
 //! unknown. Dropping an answer hangs up, so that the server notices; who only stops to want it still gets one that was on its way.
 //! Deliberately absent: TLS, redirects, proxies,
 //! repeating a request, and any knowledge of what a body means.
 
+mod connecting;
 mod events;
 
 use std::collections::VecDeque;
@@ -12,6 +13,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::net::Shutdown;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,20 +27,12 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper_util::rt::TokioIo;
-use socket2::{SockRef, TcpKeepalive};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use connecting::{Connected, ServerAddress};
 use events::Decoder;
 
-/// How long a server may take to accept a connection.
-const SLOWEST_CONNECT: Duration = Duration::from_secs(5);
-/// How long a machine may be silent that has nothing to say before it is asked whether it is there, and how often it is
-/// asked. A wait for mail is such a silence; a machine that vanished is noticed within about a minute.
-const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-const BETWEEN_QUESTIONS: Duration = Duration::from_secs(10);
-const MOST_QUESTIONS: u32 = 3;
 /// What is smaller fits into the buffers between us and the server, and is just sent.
 const LARGE: usize = 64 << 10;
 /// How long a server may take to say that it wants a large body. Some never say so, and want it all the same.
@@ -51,8 +45,7 @@ const LARGEST_ANSWER: usize = 256 << 20;
 /// Where a server is, and the token that it wants.
 pub struct Client {
     url: String,
-    host: String,
-    port: u16,
+    address: ServerAddress,
     authority: HeaderValue,
     path: Uri,
     bearer: Option<HeaderValue>,
@@ -98,12 +91,17 @@ impl Client {
         }
         Ok(Self {
             url: url.to_owned(),
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: port.unwrap_or(80),
+            address: ServerAddress::new(host.trim_matches(['[', ']']), port.unwrap_or(80)),
             authority: HeaderValue::try_from(authority)?,
             path: path.parse()?,
             bearer,
         })
+    }
+
+    /// The same client, which goes through the server's socket where that takes connections.
+    pub fn through(mut self, socket: PathBuf) -> Self {
+        self.address.socket = Some(socket);
+        self
     }
 
     /// The address of the server.
@@ -113,7 +111,17 @@ impl Client {
 
     /// Whether somebody accepts connections there.
     pub async fn is_reachable(&self) -> bool {
-        self.connect().await.is_ok()
+        self.try_reach().await.is_ok()
+    }
+
+    /// The same, and why not.
+    pub async fn try_reach(&self) -> io::Result<()> {
+        self.address.connect().await.map(drop)
+    }
+
+    /// Whether somebody accepts connections at its socket.
+    pub async fn has_socket(&self) -> bool {
+        self.address.connect_to_socket().await.is_ok_and(|wire| wire.is_some())
     }
 
     /// Sends `body`, which is JSON. Once `hang_up` returns, the server is told that nobody waits any more: then there is an answer
@@ -133,15 +141,6 @@ impl Client {
         self.send(Method::GET, headers, Bytes::new(), pending()).await
     }
 
-    async fn connect(&self) -> io::Result<TcpStream> {
-        let connecting = TcpStream::connect((self.host.as_str(), self.port));
-        let stream = tokio::time::timeout(SLOWEST_CONNECT, connecting).await??;
-        stream.set_nodelay(true)?;
-        let keepalive = TcpKeepalive::new().with_time(LONGEST_SILENCE).with_interval(BETWEEN_QUESTIONS);
-        SockRef::from(&stream).set_tcp_keepalive(&keepalive.with_retries(MOST_QUESTIONS))?;
-        Ok(stream)
-    }
-
     async fn send(
         &self,
         method: Method,
@@ -149,8 +148,7 @@ impl Client {
         body: Bytes,
         hang_up: impl Future<Output = ()> + Send + 'static,
     ) -> Result<HttpAnswer, Failure> {
-        let stream = self.connect().await.map_err(Failure::NotSent)?;
-        let socket = SockRef::from(&stream).try_clone().map_err(Failure::NotSent)?;
+        let Connected { stream, socket } = self.address.connect().await.map_err(Failure::NotSent)?;
         let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let mut connection = JoinSet::new();
         connection.spawn(async move {
@@ -262,7 +260,7 @@ mod tests {
 
     use hyper::body::Body;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -288,19 +286,9 @@ mod tests {
             assert!(Client::new(url, None).is_err(), "{url}");
         }
         let client = Client::new("http://[::1]:9/mcp/", None).unwrap();
-        assert_eq!((client.host.as_str(), client.port, client.path.path()), ("::1", 9, "/mcp/"));
+        assert_eq!((&client.address, client.path.path()), (&ServerAddress::new("::1", 9), "/mcp/"));
         assert_eq!(client.authority, "[::1]:9");
-        assert_eq!(Client::new("http://host/mcp", None).unwrap().port, 80);
-    }
-
-    #[tokio::test]
-    async fn a_machine_that_vanished_is_noticed() {
-        let (_listener, client) = listening().await;
-        let stream = client.connect().await.unwrap();
-        let socket = SockRef::from(&stream);
-        assert!(socket.keepalive().unwrap());
-        assert_eq!(socket.tcp_keepalive_time().unwrap(), LONGEST_SILENCE);
-        assert_eq!(socket.tcp_keepalive_retries().unwrap(), MOST_QUESTIONS);
+        assert_eq!(Client::new("http://host/mcp", None).unwrap().address, ServerAddress::new("host", 80));
     }
 
     #[tokio::test]

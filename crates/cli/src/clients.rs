@@ -5,24 +5,45 @@
 //! is edited for `install`.
 
 mod claude;
+mod cline;
 mod codex;
+mod copilot;
+mod events;
+mod files;
 mod gemini;
+mod input;
+mod kilo;
+mod kimi;
+mod opencode;
 mod patch;
+mod qwen;
 mod reply;
+mod sandbox;
+mod signs;
 
-use std::path::{Path, PathBuf};
-
-use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use serde_json::Value;
+use relay::waking::Protocol;
+
+use crate::named_calls::NAMES;
 
 pub(crate) use claude::CLAUDE;
+pub(crate) use cline::CLINE;
 pub(crate) use codex::CODEX;
+pub(crate) use copilot::COPILOT;
+pub(crate) use events::{Event, list_of_events};
+pub(crate) use files::{ConfigFile, ConfigPart, Folders, Scope, project_of};
 pub(crate) use gemini::GEMINI;
+pub(crate) use input::{InputShape, Places};
+pub(crate) use kilo::KILO;
+pub(crate) use kimi::KIMI;
+pub(crate) use opencode::OPENCODE;
+pub(crate) use qwen::QWEN;
 pub(crate) use reply::HookReply;
+pub(crate) use sandbox::{Opening, Sandbox};
+pub(crate) use signs::{HookCall, Signs, TRANSCRIPT};
 
-/// Every client, in the order in which they are listed.
-pub(crate) const ALL: [&Client; 3] = [&CLAUDE, &CODEX, &GEMINI];
+/// Every client, in the order in which they are listed. Whoever imitates another comes after it.
+pub(crate) const ALL: [&Client; 9] = [&CLAUDE, &CODEX, &GEMINI, &QWEN, &OPENCODE, &COPILOT, &KILO, &CLINE, &KIMI];
 
 /// A program that runs an agent, with hooks and MCP servers beside it.
 #[derive(Debug)]
@@ -35,12 +56,24 @@ pub(crate) struct Client {
     pub product: &'static str,
     /// The program that an agent is registered with.
     pub program: &'static str,
+    /// What tells that it calls a hook.
+    pub signs: Signs,
+    /// Where its input has what we read.
+    pub input: InputShape,
     /// The events that it has, and what it calls them.
     pub events: &'static [(Event, &'static str)],
+    /// What it calls them where it runs the hooks of another client.
+    pub other_events: &'static [(Event, &'static str)],
+    /// The events at which nothing that is said reaches the model.
+    pub unheard: &'static [Event],
+    /// Whether a prompt without text also comes after each call of a tool.
+    pub prompts_itself: bool,
+    /// What it says of the end and the start of a session when its conversation was cleared.
+    pub clearing: Clearing,
     /// The tools that write files.
     pub writes: &'static [WritingTool],
-    /// What we say of an event, in the JSON that the client accepts.
-    pub reply: fn(&HookReply, &'static str) -> Value,
+    /// What we say of an event, as the client reads it: one line, but for a client that shows the model all of it.
+    pub reply: fn(&HookReply, &'static str) -> String,
     /// The environment variable that names a file of settings for the shells of a session.
     pub shell_settings: Option<&'static str>,
     /// The environment variables that hold the session's id in its shells.
@@ -49,134 +82,90 @@ pub(crate) struct Client {
     pub subagent_variable: Option<&'static str>,
     /// The tool that runs a shell, where the shells of agents below the main one cannot be told from its own.
     pub shared_shell: Option<&'static str>,
+    /// How the names of our tools begin, where a call of one does not tell our server which agent makes it.
+    pub server_tools: Option<&'static str>,
     /// The environment variables that hold the session's socket for messages, and the proof for it.
     pub socket_variables: Option<[&'static str; 2]>,
+    /// How an idle session of it is woken from outside; none if only somebody who reads our lines can do that, or nobody.
+    pub wake: Option<Protocol>,
     /// Whether several sessions share one process, and so the environment of the first.
     pub shares_process: bool,
-    /// Whether no event follows a compaction, and the one before it also comes when nothing is compacted.
+    /// Whether no start of a session follows a compaction, so that the next prompt tells where the agent stood, and the event before
+    /// it may also come when nothing is compacted.
     pub compacts_silently: bool,
+    /// After how many seconds it gives up a call of a tool or hands it back unfinished, where that is known.
+    pub longest_call: Option<u64>,
     /// The environment variable that moves its own folder.
     pub moved_by: &'static str,
     /// The files of its configuration.
     pub files: &'static [ConfigFile],
+    /// The sandbox of its shells.
+    pub sandbox: Sandbox,
     /// How long a hook may take, in the unit that the client counts in.
     pub hook_timeout: u64,
     /// Whether the entry of a hook has a name.
     pub names_hooks: bool,
+    /// Whether `mcp list` of its program shows the servers.
+    pub lists_servers: bool,
     /// What a person does after an install for the project.
     pub next_in_project: &'static str,
     /// What a person does after an install for the user.
     pub next_for_user: &'static str,
 }
 
-/// A moment in the life of an agent at which its client asks us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A session begins, or goes on after it was cleared or put together.
-    SessionStart,
-    /// The user said something, and the model has not seen it yet.
-    Prompt,
-    /// A tool is about to be called.
-    BeforeTool,
-    /// A tool was called.
-    AfterTool,
-    /// The agent is done with what it was told to do.
-    Stop,
-    /// The conversation is about to be compacted.
-    BeforeCompaction,
-    /// The session ends.
-    SessionEnd,
-    /// An agent below the main one begins.
-    SubagentStart,
+/// What a client says when a conversation is cleared, which may go on under another id.
+#[derive(Debug)]
+pub(crate) struct Clearing {
+    /// Why the session ends. Where leaving has the same reason, its process tells that it ended.
+    pub reason: &'static str,
+    /// How the next one begins.
+    pub source: &'static str,
 }
 
-/// Every event, and what a hook does then.
-const EVENTS: [(Event, &str); 8] = [
-    (Event::SessionStart, "registers the agent, tells who it is and what waits"),
-    (Event::Prompt, "tells new mail, once"),
-    (Event::BeforeTool, "refuses a write to what another agent has reserved"),
-    (Event::AfterTool, "tells new mail, once"),
-    (Event::Stop, "asks to handle urgent mail first, once for each message"),
-    (Event::BeforeCompaction, "keeps where the agent stands, to tell it when it goes on"),
-    (Event::SessionEnd, "tells others that the agent is gone, and gives back what it held exclusively"),
-    (Event::SubagentStart, "tells a sub-agent whose it is, and its own name"),
-];
+impl Clearing {
+    const TOLD: Self = Self { reason: "clear", source: "clear" };
+}
 
 /// A tool that writes files: its name, the member of its input that says which, and how that is read.
 type WritingTool = (&'static str, &'static str, fn(&str) -> Vec<String>);
 
-/// A file of a client's configuration, as a path below each folder it may be in, and what goes into it.
-#[derive(Debug)]
-pub(crate) struct ConfigFile {
-    /// Below the project.
-    pub project: &'static str,
-    /// Below the user's home.
-    pub user: &'static str,
-    /// Below the folder that [`Client::moved_by`] names.
-    pub moved: &'static str,
-    /// What goes into it.
-    pub parts: &'static [ConfigPart],
-}
-
-/// A part of what install writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConfigPart {
-    Hooks,
-    /// The MCP server, in the JSON object `mcpServers`.
-    Server,
-    /// The MCP server, in the TOML table `mcp_servers`.
-    TomlServer,
-}
-
-/// Whose configuration is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
-    /// Of the project: files in its folder, for everybody who works on it
-    Project,
-    /// Of the user: files in the home folder, for every project
-    User,
-}
-
-/// The folders that configurations are in.
-#[derive(Debug)]
-pub(crate) struct Folders {
-    pub project: PathBuf,
-    /// The user's home.
-    pub home: PathBuf,
-    /// Where the user moved the client's own folder, if so.
-    pub moved: Option<PathBuf>,
+/// The client of a name.
+pub(crate) fn of_name(name: &str) -> Option<&'static Client> {
+    ALL.into_iter().find(|client| client.name == name)
 }
 
 /// Reads the name of a client on a command line; `described` is what the help says of each.
 pub(crate) fn parser(described: fn(&Client) -> &'static str) -> impl TypedValueParser<Value = &'static Client> {
     let names = ALL.iter().map(move |client| PossibleValue::new(client.name).help(described(client)));
-    PossibleValuesParser::new(names)
-        .map(|name| *ALL.iter().find(|client| client.name == name).expect("only the names of clients are taken"))
+    PossibleValuesParser::new(names).map(|name| of_name(&name).expect("only the names of clients are taken"))
 }
 
-/// The events as a table for people: a column for each client, and what is done then.
-pub(crate) fn table_of_events() -> String {
-    let head = (ALL.map(|client| client.name), "");
-    let rows = EVENTS.map(|(event, does)| (ALL.map(|client| client.event_name(event)), does));
-    let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|(names, _)| names[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..ALL.len()).map(width).collect();
-    let line = |(names, does): &([&str; ALL.len()], &str)| {
-        let cells: String = names.iter().zip(&widths).map(|(name, width)| format!("  {name:<width$}")).collect();
-        format!("{cells}   {does}").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+/// The members of an input that matter to some client.
+pub(crate) fn input_members() -> impl Iterator<Item = &'static str> {
+    let first = |place: &'static str| place.split('.').next().unwrap_or(place);
+    let of_shapes = ALL.iter().flat_map(|client| client.input.places()).map(first);
+    of_shapes.chain(ALL.iter().flat_map(|client| client.signs.members).copied()).chain(TRANSCRIPT)
 }
 
-/// The members of a tool's input that say for some client which files are written.
+/// The members of a tool's input that say for some client which files are written, or who calls a tool of ours.
 pub(crate) fn tool_members() -> impl Iterator<Item = &'static str> {
-    ALL.iter().flat_map(|client| client.writes).map(|(_, member, _)| *member)
+    ALL.iter().flat_map(|client| client.writes).map(|(_, member, _)| *member).chain(NAMES)
 }
 
 impl Client {
     /// The event that it calls `name`.
     pub(crate) fn event(&self, name: &str) -> Option<Event> {
-        self.events.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
+        self.called(name).map(|(event, _)| event)
+    }
+
+    /// The event that it calls `name`, with that name.
+    pub(crate) fn called(&self, name: &str) -> Option<(Event, &'static str)> {
+        self.events.iter().chain(self.other_events).find(|(_, known)| *known == name).copied()
+    }
+
+    /// Whether what is said at an event reaches the model.
+    pub(crate) fn hears(&self, event: Event) -> bool {
+        !self.unheard.contains(&event)
     }
 
     /// What it calls an event; empty if it has no such event.
@@ -186,13 +175,24 @@ impl Client {
 
     /// The files that a call of a tool writes, as the client names them; `input` gives a member of the tool's input.
     pub(crate) fn written(&self, tool: &str, input: impl Fn(&str) -> String) -> Vec<String> {
-        let writes = self.writes.iter().find(|(name, ..)| *name == tool);
-        writes.map_or_else(Vec::new, |(_, member, files)| files(&input(member)))
+        let writes = self.writes.iter().filter(|(name, ..)| *name == tool);
+        writes.flat_map(|(_, member, files)| files(&input(member))).collect()
+    }
+
+    /// The folders that its configuration is in, seen from here; none without a current folder or a home.
+    pub(crate) fn folders_here(&self) -> Option<Folders> {
+        let (here, home) = (std::env::current_dir().ok()?, std::env::home_dir()?);
+        let moved = std::env::var_os(self.moved_by).filter(|moved| !moved.is_empty());
+        let moved = moved.and_then(|moved| std::path::absolute(moved).ok());
+        Some(Folders { project: project_of(&here), home, moved })
     }
 
     /// What a person does after install.
     pub(crate) fn next_steps(&self, scope: Scope) -> Vec<String> {
-        let check = format!("Check with `{} mcp list` and `postrider doctor`.", self.name);
+        let check = match self.lists_servers {
+            true => format!("Check with `{} mcp list` and `postrider doctor`.", self.name),
+            false => "Check with `postrider doctor`.".to_owned(),
+        };
         let share = "Commit the files, so that everybody who works here has mail. Whoever has no postrider on the PATH sees \
                      their client complain of hooks that fail, and works on.";
         match scope {
@@ -200,40 +200,6 @@ impl Client {
             Scope::User => vec![self.next_for_user.to_owned(), check],
         }
     }
-}
-
-impl ConfigFile {
-    /// One that has the same path below the project and below the user's home.
-    const fn alike(path: &'static str, moved: &'static str, parts: &'static [ConfigPart]) -> Self {
-        Self { project: path, user: path, moved, parts }
-    }
-
-    /// Where it is.
-    pub(crate) fn path(&self, scope: Scope, folders: &Folders) -> PathBuf {
-        match (scope, &folders.moved) {
-            (Scope::Project, _) => folders.project.join(self.project),
-            (Scope::User, Some(moved)) => moved.join(self.moved),
-            (Scope::User, None) => folders.home.join(self.user),
-        }
-    }
-}
-
-impl Scope {
-    /// What it is called in a command.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-        }
-    }
-}
-
-/// The folder of the repository that `here` is in, else `here` itself.
-///
-/// A worktree counts as one of its own, though its mail is that of the main one: clients read the files where they run.
-pub(crate) fn project_of(here: &Path) -> PathBuf {
-    // In a worktree `.git` is a file.
-    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here).to_owned()
 }
 
 #[cfg(test)]

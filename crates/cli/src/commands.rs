@@ -15,7 +15,7 @@ mod guard;
 mod handoff;
 mod hook;
 mod in_name;
-mod install;
+pub(crate) mod install;
 mod join;
 mod leave;
 mod lines;
@@ -23,6 +23,7 @@ mod mail;
 mod man;
 mod members;
 mod migrate;
+mod monitor;
 pub mod nudge;
 mod parse;
 mod problems;
@@ -112,6 +113,8 @@ enum Command {
     Watch(Box<watch::Watch>),
     /// Put a word before an agent's running session
     Nudge(nudge::Nudge),
+    /// Print a line whenever mail wakes a session, for a plugin of its client
+    Monitor(monitor::Monitor),
     /// Tell another agent where your work stands
     Handoff(handoff::Handoff),
     /// Answer as the mail program of another tool: <OP> [ARG], JSON on standard input
@@ -211,6 +214,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Token(command) => command.run(settings()?, json),
         Command::Watch(command) => command.run(settings()?, json),
         Command::Nudge(command) => command.run(settings()?, json),
+        Command::Monitor(command) => command.run(settings()?),
         Command::Handoff(command) => command.run(settings()?, json),
         Command::Install(command) => command.install(&settings()?, json),
         Command::Uninstall(command) => command.uninstall(&settings()?, json),

@@ -5,8 +5,10 @@
 //! that somebody cloned must not name the server, the token or the identity.
 
 mod checks;
+mod nats;
 mod projects;
 mod provider;
+mod serving;
 mod sessions;
 
 use std::collections::HashMap;
@@ -20,12 +22,14 @@ use serde::Deserialize;
 use server::Profile;
 use store::Location;
 
+pub use nats::Nats;
 pub use projects::{By, Projects, names_remotes};
 pub use provider::{Mail, MailProvider};
-pub use sessions::SessionSettings;
+pub use serving::{ServerSettings, ServerStart};
+pub use sessions::{SessionSettings, WakeSettings};
 
 /// The name of the file in the home folder.
-const FILE: &str = "postrider.toml";
+pub const FILE: &str = "postrider.toml";
 
 /// The heading of what is the same for all commands, so that those of a command itself come first.
 pub const EVERYWHERE: &str = "Global options";
@@ -131,21 +135,6 @@ pub struct Hooks {
     pub reserved: Reserved,
 }
 
-/// The NATS server that events go to.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "without NATS it is only refused"))]
-pub struct Nats {
-    /// Its address, such as `nats://127.0.0.1:4222`; `tls://` asks for TLS. It may hold a password.
-    pub url: String,
-    /// What all subjects begin with.
-    pub prefix: Option<String>,
-    /// A file with credentials.
-    pub credentials: Option<PathBuf>,
-    /// A file with the certificates of the authorities that the certificate of the server may come from.
-    pub ca: Option<PathBuf>,
-}
-
 /// What a settings file may say. Some of it is secret, so none of it can be shown for debugging.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -194,6 +183,9 @@ pub struct SettingsFile {
     /// What becomes of an agent's things when its sessions have ended.
     #[serde(default)]
     pub sessions: SessionSettings,
+    /// Which mail wakes an idle session.
+    #[serde(default)]
+    pub wake: WakeSettings,
     /// The folder of each project's channels, by the project's path.
     #[serde(default)]
     pub channels: HashMap<String, PathBuf>,
@@ -202,6 +194,9 @@ pub struct SettingsFile {
     pub projects: Projects,
     /// The NATS server that events go to, and foreign messages come from.
     pub nats: Option<Nats>,
+    /// How a server begins and ends.
+    #[serde(default)]
+    pub server: ServerSettings,
 }
 
 /// Where things are, and what the file says.
@@ -233,6 +228,7 @@ impl Config {
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
+        config.check_who_writes()?;
         config.note_who_sees_folders();
         Ok(config)
     }
@@ -292,11 +288,6 @@ impl Config {
     /// What people sign in with at the page, where that is not the bearer token.
     pub fn page_token(&self) -> anyhow::Result<Option<String>> {
         checks::secret("POSTRIDER_PAGE_TOKEN", self.file.page_token.as_ref())
-    }
-
-    /// The project and the name of the agent that works here: `POSTRIDER_PROJECT` and `POSTRIDER_AGENT`, if both are set.
-    pub fn agent(&self) -> Option<(String, String)> {
-        Some((set("POSTRIDER_PROJECT")?, set("POSTRIDER_AGENT")?))
     }
 
     /// The address of a server elsewhere: `POSTRIDER_URL`, else `AGENT_MAIL_BASE_URL` with `AGENT_MAIL_PATH`, else the

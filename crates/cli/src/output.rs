@@ -15,8 +15,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use comfy_table::{ContentArrangement, Table};
 use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table};
 use serde_json::{Value, json};
 
 use crate::post_office::Refused;

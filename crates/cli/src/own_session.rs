@@ -33,8 +33,9 @@ pub fn has_inherited(session: &SessionRecord, name: &str) -> bool {
     session.agent != name && told().as_deref() == Some(name)
 }
 
-fn client_of(record: &SessionRecord) -> Option<&'static Client> {
-    clients::ALL.into_iter().find(|client| client.name == record.client)
+/// The client that a session is of.
+pub fn client_of(record: &SessionRecord) -> Option<&'static Client> {
+    clients::of_name(&record.client)
 }
 
 /// The ids of a session that the environment says.
@@ -58,9 +59,12 @@ fn is_of_another(record: &SessionRecord, variable: impl Fn(&str) -> Option<Strin
 
 /// The session as the agent below sees it, if the environment says that this is its shell.
 fn of_agent_below(session: SessionRecord, variable: impl Fn(&str) -> Option<String>) -> SessionRecord {
-    let own = client_of(&session).and_then(|client| variable(client.subagent_variable?));
-    match own.filter(|id| *id != session.session_id) {
-        Some(id) if is_named(&session, variable) => as_below(session, &id),
+    let Some(client) = client_of(&session) else { return session };
+    let own = client.subagent_variable.and_then(&variable).filter(|id| *id != session.session_id);
+    // Where that is the only id, a shell of the session itself would have the session's.
+    let is_only_id = client.subagent_variable.is_some_and(|name| client.session_variables == [name]);
+    match own {
+        Some(id) if is_only_id || is_named(&session, variable) => as_below(session, &id),
         _ => session,
     }
 }
@@ -97,6 +101,29 @@ mod tests {
         assert!(below.agent.starts_with("GreenDog/agent-") && below.token.is_none(), "{below:?}");
         session.below.insert("thread".to_owned(), "GreenDog/reviewer-3fa9".to_owned());
         assert_eq!(of_agent_below(session, shell("thread", "root")).agent, "GreenDog/reviewer-3fa9");
+    }
+
+    #[test]
+    fn a_shell_of_a_sub_agent_of_qwen_opencode_or_copilot_acts_under_its_own_name() {
+        for (client, root, below) in [
+            ("qwen", "QWEN_CODE_SESSION_ID", "QWEN_CODE_AGENT_ID"),
+            ("opencode", "POSTRIDER_SESSION", "POSTRIDER_SUBAGENT"),
+            ("copilot", "", "COPILOT_AGENT_SESSION_ID"),
+        ] {
+            let session = SessionRecord { client: client.to_owned(), ..codex("root") };
+            let shell = |own: &str| {
+                let own = own.to_owned();
+                move |name: &str| match name {
+                    name if name == below => Some(own.clone()).filter(|own| !own.is_empty()),
+                    name if name == root => Some("root".to_owned()),
+                    _ => None,
+                }
+            };
+            let of_main = if root.is_empty() { "root" } else { "" };
+            assert_eq!(of_agent_below(session.clone(), shell(of_main)), session, "{client}");
+            let sub = of_agent_below(session.clone(), shell("general-purpose-call_26"));
+            assert!(sub.agent.starts_with("GreenDog/agent-") && sub.token.is_none(), "{client}: {sub:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use relay::wake::WakeUps;
 use store::{Engine, Location};
 
 use crate::config::{By, Config, Identity, Secrets};
+use crate::outbox;
 use crate::post_office::OnDisk;
 
 /// An office over a database of our own.
@@ -30,6 +31,7 @@ impl LocalOffice {
     /// Has to run inside a runtime: somebody has to listen for what other processes commit.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
         let engine = open_engine(&config.location()).await?;
+        outbox::make_key(&config.home);
         let store = engine.store();
         let wake_ups = Arc::new(WakeUps::new());
         tokio::spawn(wake_ups.clone().follow(store.clone()));
@@ -53,6 +55,7 @@ impl LocalOffice {
                 By::Remote => KeyedBy::Remote,
             },
             sessions: config.file.sessions.rules(),
+            wake: config.file.wake.mail,
         };
         let trees = Arc::new(OnDisk(rules.keyed_by));
         let office = Office::new(store, engine.clock(), wake_ups.clone(), Arc::new(OsRandom), rules).seeing(trees);

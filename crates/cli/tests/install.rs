@@ -2,105 +2,15 @@
 
 #![cfg(unix)]
 
-use std::collections::BTreeMap;
+pub mod machine;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, Ran};
-
-const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
-
-/// A settings file as people have it.
-const SETTINGS: &str = r#"{
-    // Do not touch!
-    "permissions": { "allow": ["Bash(ls:*)"] },
-    "hooks": {
-        "Stop": [
-            { "hooks": [{ "type": "command", "command": "say done" }] } // loud
-        ]
-    },
-    "theme": "dark"
-}
-"#;
-
-/// A repository and a user of a test's own.
-struct Machine {
-    place: Place,
-}
-
-impl Machine {
-    fn new() -> Self {
-        let machine = Self { place: Place::new() };
-        for folder in ["repo/.git", "repo/src", "user", "bin"] {
-            fs::create_dir_all(machine.place.file(folder)).unwrap();
-        }
-        symlink(env!("CARGO_BIN_EXE_postrider"), machine.place.file("bin/postrider")).unwrap();
-        machine
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.file(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    /// Runs a command deep in the repository, where `PATH` has these folders.
-    fn run_with(&self, path: &str, arguments: &[&str]) -> Ran {
-        let mut command = self.place.command(arguments);
-        for moves in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"] {
-            command.env_remove(moves);
-        }
-        command.env("HOME", self.path("user")).env("PATH", self.path(path)).current_dir(self.path("repo/src"));
-        command.output().expect("the binary runs").into()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        self.run_with("bin", arguments)
-    }
-
-    fn done(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
-        ran.stdout.replace(self.path("").to_str().unwrap(), "[place]/")
-    }
-
-    fn refused(&self, arguments: &[&str]) -> Value {
-        let ran = self.run(&[arguments, &["--json"]].concat());
-        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-        serde_json::from_str::<Value>(&ran.stdout).unwrap()["error"].clone()
-    }
-
-    /// Every file and folder, with its content.
-    fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-        let mut found = BTreeMap::new();
-        collect(&self.path(""), &mut found);
-        found
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&fs::read_to_string(self.path(name)).unwrap()).unwrap()
-    }
-}
-
-fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.insert(path.clone(), None);
-            collect(&path, found);
-        } else if !path.ends_with("bin/postrider") {
-            found.insert(path.clone(), Some(fs::read(&path).unwrap()));
-        }
-    }
-}
+use machine::{FILES, Machine, SETTINGS};
 
 #[test]
 fn a_dry_run_shows_every_change_and_makes_none() {
@@ -109,43 +19,13 @@ fn a_dry_run_shows_every_change_and_makes_none() {
     machine.write("repo/.codex/config.toml", "model = \"x\" # mine\n\n[features]\nhooks = true\n");
     machine.write("repo/.gemini/settings.json", "{\r\n\t\"mcpServers\": {}, // none\r\n}\r\n");
     let before = machine.everything();
-    for client in CLIENTS {
-        let shown = machine.done(&["install", client, "--dry-run"]);
-        insta::assert_snapshot!(format!("dry_run_{client}"), shown);
-        let told: Value = serde_json::from_str(&machine.done(&["install", client, "--dry-run", "--json"])).unwrap();
+    for (client, scopes, _) in FILES {
+        let dry_run = ["install", client, "--dry-run", "--scope", scopes[0]];
+        insta::assert_snapshot!(format!("dry_run_{client}"), machine.done(&dry_run));
+        let told: Value = serde_json::from_str(&machine.done(&[&dry_run[..], &["--json"]].concat())).unwrap();
         assert!(told["files"][0]["diff"].as_str().unwrap().contains("postrider hook"), "{told}");
     }
     assert_eq!(machine.everything(), before);
-}
-
-#[test]
-fn uninstall_gives_back_every_byte_and_leaves_nothing_that_was_not_there() {
-    for scope in ["project", "user"] {
-        let machine = Machine::new();
-        let root = if scope == "user" { "user" } else { "repo" };
-        let shapes =
-            ["", "{}", "{ }\n", " {\n\n}", "{\"a\":1}", SETTINGS, "// a\n{\"mcpServers\":{},\"hooks\":{\"Stop\":[]}}"];
-        for (client, file) in
-            CLIENTS.into_iter().zip([".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"])
-        {
-            for shape in [None].into_iter().chain(shapes.map(Some)) {
-                if let Some(text) = shape {
-                    machine.write(&format!("{root}/{file}"), text);
-                }
-                let before = machine.everything();
-                machine.done(&["install", client, "--scope", scope]);
-                let installed = machine.everything();
-                assert_ne!(installed, before);
-                let again = machine.done(&["install", client, "--scope", scope]);
-                assert!(again.starts_with("Nothing to change"), "{again}");
-                assert_eq!(machine.everything(), installed, "{client} {shape:?}: twice is once");
-                machine.done(&["uninstall", client, "--scope", scope]);
-                assert_eq!(machine.everything(), before, "{client} {scope} {shape:?}");
-                let again = machine.done(&["uninstall", client, "--scope", scope]);
-                assert!(again.starts_with("Nothing to change"), "{again}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -286,11 +166,11 @@ fn a_hook_and_a_server_that_were_there_before_are_not_doubled_and_not_taken() {
 
 #[test]
 fn how_sessions_are_named_is_in_every_hook_and_goes_without_a_trace() {
-    for client in CLIENTS {
+    for (client, scopes, _) in FILES {
         let machine = Machine::new();
         let before = machine.write("repo/.claude/settings.json", SETTINGS);
         let hooks = |options: &[&str]| {
-            machine.done(&[&["install", client], options].concat());
+            machine.done(&[&["install", client, "--scope", scopes[0]], options].concat());
             let doctor: Value = serde_json::from_str(&machine.done(&["doctor", "--quick", "--json"])).unwrap();
             let hooks = doctor["hooks"].as_array().unwrap().clone();
             let own = hooks.into_iter().find(|hooks| hooks["client"] == client).expect("doctor shows them");
@@ -303,7 +183,7 @@ fn how_sessions_are_named_is_in_every_hook_and_goes_without_a_trace() {
         assert_eq!(hooks(&["--names", "per-session"]), ["--names per-session"], "{client}");
         assert_eq!(hooks(&["--names", "per-worktree"]), [""], "{client}");
         hooks(&["--as", "the reviewer"]);
-        machine.done(&["uninstall", client]);
+        machine.done(&["uninstall", client, "--scope", scopes[0]]);
         assert_eq!(fs::read_to_string(&before).unwrap(), SETTINGS, "{client}");
     }
     let machine = Machine::new();
@@ -334,4 +214,67 @@ fn the_answer_for_programs_has_one_shape() {
     let told: Value = serde_json::from_str(&machine.done(&["uninstall", "codex", "--json"])).unwrap();
     insta::assert_json_snapshot!("uninstalled_json", told);
     assert_eq!(machine.run(&["install", "emacs"]).code, Some(1));
+}
+
+#[test]
+fn a_sandbox_is_opened_in_the_users_own_settings_and_closed_again_byte_for_byte() {
+    let settings = "{ // mine\n  \"sandbox\": { \"enabled\": true },\n  \"theme\": \"dark\"\n}\n";
+    let roots = "[sandbox_workspace_write]\nwritable_roots = [\n  \"/a\", # mine\n]\n";
+    for (client, file, text) in
+        [("claude", "user/.claude/settings.json", settings), ("codex", "user/.codex/config.toml", roots)]
+    {
+        let machine = Machine::new();
+        let path = machine.write(file, text);
+        let before = machine.everything();
+        let home = machine.place.home().canonicalize().unwrap().display().to_string();
+        let is_open = || fs::read_to_string(&path).unwrap().contains(&format!("\"{home}\""));
+        // Whoever wrote it takes it out, in whichever order they go.
+        for scopes in [["project", "user"], ["user", "project"]] {
+            for scope in scopes {
+                machine.done(&["install", client, "--scope", scope]);
+                assert!(is_open(), "{client} {scope}");
+            }
+            for scope in scopes.into_iter().rev() {
+                machine.done(&["uninstall", client, "--scope", scope]);
+            }
+            assert_eq!(machine.everything(), before, "{client} {scopes:?}");
+        }
+        let told = machine.done(&["install", client, "--no-sandbox-access"]);
+        assert!(!is_open() && told.contains("waits in .postrider/outbox"), "{told}");
+        machine.done(&["uninstall", client]);
+        assert_eq!(machine.everything(), before, "{client}");
+    }
+}
+
+#[test]
+fn a_sandbox_that_needs_a_server_is_told_and_install_can_let_hooks_begin_one() {
+    let machine = Machine::new();
+    machine.write("user/.gemini/settings.json", "{ \"security\": { \"toolSandboxing\": true } }");
+    let told = machine.done(&["install", "gemini"]);
+    assert!(told.contains("postrider install gemini --start-on-demand"), "{told}");
+    let settings = machine.place.home().join("postrider.toml");
+    assert!(!settings.exists());
+    let shown = machine.done(&["install", "gemini", "--start-on-demand", "--dry-run"]);
+    assert!(shown.contains("+[server]\n+start = \"on-demand\"\n") && !settings.exists(), "{shown}");
+    machine.done(&["install", "gemini", "--start-on-demand"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "[server]\nstart = \"on-demand\"\n");
+    machine.done(&["install", "gemini", "--start-on-demand"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap().matches("start").count(), 1);
+}
+
+#[test]
+fn settings_that_name_programs_are_not_where_a_sandbox_may_write() {
+    let machine = Machine::new();
+    let settings = "[nudge.BlueLake]\ncommand = [\"true\"]\n";
+    machine.write("home/postrider.toml", settings);
+    let told = machine.done(&["install", "codex"]);
+    assert!(told.contains("is not opened to them") && !machine.path("user/.codex").exists(), "{told}");
+    fs::remove_file(machine.path("home/postrider.toml")).unwrap();
+    machine.done(&["install", "codex"]);
+    // As a command inside could write it.
+    machine.write("home/postrider.toml", settings);
+    let ran = machine.run(&["mail", "inbox", "--as", "BlueLake"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("may write to it"), "{}", ran.stderr);
+    machine.write("home/postrider.toml", "log = 'warn'\n");
+    machine.done(&["join", "BlueLake"]);
 }

@@ -251,19 +251,3 @@ fn what_is_subscribed_to_again_without_the_server_is_told_once() {
     assert!(notice(&mut anna, &uri, DEADLINE).is_some());
     assert_eq!(notice(&mut anna, &uri, A_WHILE), None);
 }
-
-#[test]
-fn a_channel_watches_with_the_token_of_the_last_registration() {
-    let home = Home::new();
-    let (_server, mut writer, proxy, mut claude) = by_proxy(&home, &[]);
-    let info = json!({ "name": "claude-code", "version": "2.1" });
-    claude.ask("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info }));
-    for _ in 0..2 {
-        let registered = claude.call("register_agent", json!({ "project_key": PROJECT, "name": "Anna" }));
-        let token = registered["registration_token"].as_str().expect("a token");
-        proxy.wait_for_streams(|open| open.len() == 1 && open[0].contains(token));
-        writer.send("Writer", "Anna", "news");
-        let is_told = |message: &Value| message["method"] == "notifications/claude/channel";
-        assert!(claude.next_within(DEADLINE, is_told).is_some());
-    }
-}

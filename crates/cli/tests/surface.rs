@@ -146,14 +146,14 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// A sentence without the times in it.
+/// A sentence without the times in it, also those in JSON behind it.
 fn without_times(text: &Value) -> String {
     let text = text.as_str().unwrap_or_default();
-    let words = text.split(' ').map(|word| match word.split_once('Z') {
-        Some((time, end)) if time.starts_with("20") && time.contains('T') && end.len() < 2 => format!("[time]{end}"),
+    let words = text.split_inclusive([' ', '"']).map(|word| match word.split_once('Z') {
+        Some((time, end)) if time.starts_with("20") && time.contains('T') && end.len() < 3 => format!("[time]{end}"),
         _ => word.to_owned(),
     });
-    words.collect::<Vec<_>>().join(" ")
+    words.collect()
 }
 
 #[test]

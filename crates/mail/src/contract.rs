@@ -40,6 +40,7 @@ pub mod threads;
 pub mod tokens;
 pub mod transfer;
 pub mod waiting;
+pub mod wake_ups;
 pub mod watches;
 pub mod work;
 

@@ -33,6 +33,7 @@ pub mod standing;
 pub mod threads;
 pub mod transfer;
 pub mod wake;
+pub mod wake_ups;
 pub mod watches;
 pub mod work;
 
@@ -56,6 +57,7 @@ pub trait Store:
     + sessions::SessionStore
     + threads::ThreadStore
     + transfer::TransferStore
+    + wake_ups::WakeUpStore
     + watches::WatchStore
     + work::WorkStore
 {

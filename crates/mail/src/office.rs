@@ -17,6 +17,7 @@ mod reservations;
 mod roles;
 mod sessions;
 mod threads;
+mod wake_ups;
 mod watches;
 mod work;
 
@@ -36,6 +37,7 @@ use crate::responses::is_office_name;
 use crate::roles::ROLE;
 use crate::sessions::SessionRules;
 use crate::wake::Wake;
+use crate::wake_ups::WakeFor;
 
 pub use agents::{Registered, Registration};
 pub use channels::{Arrival, PostDraft, TakenIn};
@@ -98,6 +100,8 @@ pub struct Rules {
     pub help_overdue: Duration,
     /// What becomes of an agent's things when its sessions have ended.
     pub sessions: SessionRules,
+    /// Which mail wakes an idle session.
+    pub wake: WakeFor,
     /// What a repository is known by, whose project is new.
     pub keyed_by: KeyedBy,
 }
@@ -110,6 +114,7 @@ impl Default for Rules {
             secrets: Secrets::Warn,
             help_overdue: Duration::from_secs(15 * 60),
             sessions: SessionRules::default(),
+            wake: WakeFor::default(),
             keyed_by: KeyedBy::Path,
         }
     }

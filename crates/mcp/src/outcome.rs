@@ -101,6 +101,15 @@ impl Refusal {
         text
     }
 
+    /// The text with all that the structured answer has: some clients show the one alone, some the other.
+    fn whole_text(&self) -> String {
+        let mut data = self.data.clone();
+        // The text says it in words.
+        data.remove("error");
+        let said = self.text();
+        if data.is_empty() { said } else { format!("{said}\n{}", Value::Object(data)) }
+    }
+
     fn structured(&self) -> String {
         let error = json!({ "code": self.code, "message": self.message, "hint": self.hint });
         let mut members = self.data.clone();
@@ -129,7 +138,7 @@ pub(crate) fn push_tool_result(json: &mut String, outcome: &Result<Output, Refus
             json.push_str(",\"isError\":false");
         }
         Err(refusal) => {
-            push_text(json, &refusal.text());
+            push_text(json, &refusal.whole_text());
             json.push_str("}],\"structuredContent\":");
             json.push_str(&refusal.structured());
             json.push_str(",\"isError\":true");
@@ -169,7 +178,7 @@ mod tests {
         refusal.data.insert("candidates".to_owned(), json!(["Y"]));
         let answer = result(&Err(refusal));
         assert_eq!(answer["isError"], true);
-        let text = "Agent 'X' not found. Call register_agent first. [AGENT_NOT_FOUND]";
+        let text = "Agent 'X' not found. Call register_agent first. [AGENT_NOT_FOUND]\n{\"candidates\":[\"Y\"]}";
         assert_eq!(answer["content"][0]["text"], text);
         let error =
             json!({"code": "AGENT_NOT_FOUND", "message": "Agent 'X' not found", "hint": "Call register_agent first."});

@@ -8,6 +8,9 @@ pub mod files;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod nudge;
+#[cfg(unix)]
+pub mod outbox;
 pub mod sessions;
 pub mod wake;
+pub mod waking;
 pub mod watch;

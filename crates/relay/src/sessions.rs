@@ -23,6 +23,8 @@ const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 const SILENT: Duration = Duration::from_secs(3600);
 /// When such a session is over, so that what it leaves behind is seen to.
 const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
+/// How long a session that is at work may say nothing. A turn that its user broke off has no end.
+const LONGEST_TURN: Duration = Duration::from_secs(120);
 /// How often the office is told that a session goes on, in microseconds.
 const TOLD_EVERY: i64 = 60_000_000;
 /// How often it is noted that a session goes on.
@@ -72,8 +74,14 @@ pub struct SessionRecord {
     pub socket: Option<String>,
     /// The proof for that socket.
     pub socket_token: Option<String>,
+    /// The process of ours that runs inside the session and wakes it, if there is one.
+    pub inside: Option<Process>,
+    /// Where the client keeps what is its own, if its user moved that.
+    pub moved: Option<PathBuf>,
     /// The agents below the main one: their names, by what the client calls them.
     pub below: BTreeMap<String, String>,
+    /// Whether its agent has still to be told who it is, because nothing that is said at a start reaches the model.
+    pub is_untold: bool,
     /// Whether it waits for its user, as the office was told last.
     pub is_idle: bool,
     /// When the office was told of it last, in microseconds since 1970; 0 if it never was.
@@ -97,6 +105,18 @@ impl SessionRecord {
                 Some(process) => process.is_running(),
                 None => self.seen_at.is_some_and(|seen| seen.elapsed().map_or(true, |age| age < SILENT)),
             }
+    }
+
+    /// Whether a line may be put before it now: its user has not stopped it, and it waits for somebody, or was silent for so long that
+    /// nobody heard the end of its turn.
+    pub fn is_ready(&self) -> bool {
+        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age >= LONGEST_TURN);
+        !self.process.is_some_and(Process::is_stopped) && (self.is_idle || is_silent())
+    }
+
+    /// Whether a process of ours inside it wakes it.
+    pub fn is_woken_inside(&self) -> bool {
+        self.inside.is_some_and(Process::is_running)
     }
 
     /// Whether it is over for good, so that what it leaves behind is to be seen to. Where processes cannot be seen, that takes a long
@@ -170,7 +190,8 @@ impl Sessions {
         Some(record)
     }
 
-    fn stored(&self, client: &str, session_id: &str) -> Option<SessionRecord> {
+    /// The same of one that goes on unseen: whoever only looks keeps no session from being forgotten.
+    pub fn stored(&self, client: &str, session_id: &str) -> Option<SessionRecord> {
         let record = read(&self.folder.join(file_name(client, session_id)))?;
         // Written by an earlier version, it does not say what it is of.
         Some(SessionRecord { client: client.to_owned(), session_id: session_id.to_owned(), ..record })

@@ -29,13 +29,13 @@ use mail::Office;
 use mail::rate_limit::RateLimitStore;
 use mcp::{Endpoint, Reply, ReplyBody};
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
 use crate::web::{self, Web};
 use admission::Admission;
 pub(crate) use admission::Admitted;
 pub use admission::Trust;
+pub use edge::{Listeners, LocalListener};
 pub(crate) use problem::HttpProblem;
 use readiness::Readiness;
 use request_body::BodyBudget;
@@ -89,14 +89,14 @@ impl Door {
     }
 
     /// Answers requests until `shutdown`; those under way then are finished before this returns.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    pub async fn serve(self, listeners: Listeners, shutdown: impl Future<Output = ()>) {
         let endpoint = self.endpoint.clone();
         let shutdown = async move {
             shutdown.await;
             endpoint.close();
         };
         let following = tokio::spawn(self.web.follow());
-        edge::serve(listener, self.router(), MOST_CONNECTIONS, shutdown).await;
+        edge::serve(listeners, self.router(), MOST_CONNECTIONS, shutdown).await;
         following.abort();
     }
 

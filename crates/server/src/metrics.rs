@@ -3,6 +3,7 @@
 //! Labels are names of tools and codes of refusals, never names of agents: their number stays small. Projects are named
 //! for those who follow their events, a line for each: with NATS, as many as there are projects.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mail::events::Cursor;
@@ -27,6 +28,8 @@ pub struct Metrics {
     refused: Family<[Label<u16>; 1], Counter>,
     /// Requests under way.
     pub in_flight: Gauge,
+    /// Requests that were ever let in.
+    admitted: AtomicU64,
 }
 
 impl Default for Metrics {
@@ -42,7 +45,7 @@ impl Default for Metrics {
         registry.register("http_refused", "Requests refused before any tool ran, by status", refused.clone());
         let in_flight = Gauge::default();
         registry.register("requests_in_flight", "Requests under way", in_flight.clone());
-        Self { registry, calls, seconds, refused, in_flight }
+        Self { registry, calls, seconds, refused, in_flight, admitted: AtomicU64::default() }
     }
 }
 
@@ -51,6 +54,17 @@ impl Metrics {
     pub fn called(&self, tool: &'static str, refusal: Option<&'static str>, took: Duration) {
         self.calls.get_or_create(&[("tool", tool), ("outcome", refusal.unwrap_or("ok"))]).inc();
         self.seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
+    }
+
+    /// A request was let in.
+    pub fn admit(&self) {
+        self.in_flight.inc();
+        self.admitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many requests were let in so far.
+    pub fn admitted(&self) -> u64 {
+        self.admitted.load(Ordering::Relaxed)
     }
 
     /// A request was refused at the door.

@@ -40,6 +40,7 @@ mod transfer;
 mod tx;
 mod undelivered;
 mod values;
+mod wake_ups;
 mod watches;
 mod words;
 mod work;
@@ -62,6 +63,7 @@ const SHARED_STEPS: &[migration::Migration] = &[
     ("sessions", include_str!("../migrations/shared/0003_sessions.sql")),
     ("roles", include_str!("../migrations/shared/0004_roles.sql")),
     ("project_alias", include_str!("../migrations/shared/0005_project_alias.sql")),
+    ("wake_ups", include_str!("../migrations/shared/0006_wake_ups.sql")),
 ];
 
 /// Every table that a store keeps, in an order in which each comes after those that it points at: [`moving`] goes by it. A
@@ -98,6 +100,7 @@ pub const TABLES: &[Table] = &[
     table("watch", 2, "agent_id, channel, position, holder, held_until"),
     table("watch_run", 2, "agent_id, message_id, channel, state, tries, note, at"),
     table("session", 2, "agent_id, key, project_id, client, host, place, is_idle, began_at, seen_at, ended_at"),
+    table("wake_up", 2, "agent_id, number, session, first, up_to, tries, claimed_at, outcome, settled_at"),
     table("generated_name", 1, "agent_id, project_id, handed_over"),
     table("former_name", 2, "project_id, name, agent_id"),
 ];

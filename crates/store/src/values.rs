@@ -6,6 +6,7 @@ use mail::events::EventKind;
 use mail::messages::{Importance, Role, Vouched};
 use mail::presence::Source;
 use mail::reservations::pattern::Pattern;
+use mail::wake_ups::WakeOutcome;
 use mail::watches::RunState;
 
 use crate::row::{Column, Value, column, into_value};
@@ -13,6 +14,7 @@ use crate::row::{Column, Value, column, into_value};
 into_value! {
     Role: role => Self::Int(role as i64),
     Importance: importance => Self::Int(importance as i64),
+    WakeOutcome: outcome => Self::Int(outcome as i64),
     Kind: kind => Self::Text(kind.as_str()),
     Vouched: vouched => Self::Text(vouched.as_str()),
     EventKind: kind => Self::Text(kind.as_str()),
@@ -24,6 +26,7 @@ into_value! {
 column! {
     Role as "role": Value::Int(number) => one_of(&Role::ALL, number),
     Importance as "importance": Value::Int(number) => one_of(&Importance::ALL, number),
+    WakeOutcome as "outcome of a wake-up": Value::Int(number) => one_of(&WakeOutcome::ALL, number),
     Kind as "kind of message": Value::Text(word) => Kind::parse(word),
     Vouched as "voucher": Value::Text(word) => Vouched::parse(word),
     EventKind as "kind of event": Value::Text(word) => EventKind::parse(word),

@@ -8,7 +8,7 @@ use super::Violation;
 use super::house::House;
 
 /// What every crate calls by the same name.
-const NOUNS: [&str; 18] = [
+const NOUNS: [&str; 19] = [
     "agents",
     "channels",
     "events",
@@ -24,6 +24,7 @@ const NOUNS: [&str; 18] = [
     "sessions",
     "threads",
     "transfer",
+    "wake_ups",
     "watches",
     "work",
     "nats",

@@ -1,7 +1,10 @@
 //! Messages, as answers show them.
 
 use mail::error::Problem;
+use mail::ids::MessageId;
 use mail::messages::{Delivery, DeliveryState, InboxEntry, Message, Role, Vouched};
+use mail::wake_ups::WakeReceipt;
+use mail::{Error, Office};
 
 use super::Word;
 use crate::Time;
@@ -82,6 +85,19 @@ declare! {
         ack_ts[if_any]: Option<Time> = delivery.state.acked_at.map(Time),
         /// What was said with the acknowledgement.
         ack_body[if_any]: String = delivery.state.ack_note,
+        /// What became of the wake-ups that told of it.
+        wake_ups[if_any]: Vec<WakeReceiptAnswer> = Vec::new(),
+    }
+
+    /// What became of a wake-up of a recipient's session.
+    #[derive(PartialEq)]
+    WakeReceiptAnswer::new(receipt: WakeReceipt) {
+        /// `delivered`, `held`, `refused` or `gone`.
+        outcome: Word = receipt.outcome.as_str().into(),
+        /// When that was known.
+        ts: Time = Time(receipt.at),
+        /// The session.
+        session: String = receipt.session,
     }
 
     /// A message with every recipient's delivery.
@@ -111,6 +127,19 @@ impl FollowedAnswer {
     pub(crate) fn new(message: Message, deliveries: Vec<Delivery>, with_body: bool, blind: bool) -> Self {
         let shown = deliveries.into_iter().filter(|delivery| blind || delivery.role != Role::Bcc);
         Self { recipients: shown.map(RecipientAnswer::new).collect(), message: MessageAnswer::new(message, with_body) }
+    }
+
+    /// Adds to each message what became of the wake-ups that told of it.
+    pub(crate) async fn with_receipts(mut messages: Vec<Self>, office: &Office) -> Result<Vec<Self>, Error> {
+        let ids: Vec<MessageId> = messages.iter().map(|followed| MessageId(followed.message.id)).collect();
+        for receipt in office.wake_receipts(&ids).await? {
+            let followed = messages.iter_mut().find(|followed| followed.message.id == receipt.message.0);
+            let recipients = followed.map_or(&mut [][..], |followed| &mut followed.recipients[..]);
+            if let Some(recipient) = recipients.iter_mut().find(|recipient| recipient.name == receipt.recipient) {
+                recipient.wake_ups.push(WakeReceiptAnswer::new(receipt));
+            }
+        }
+        Ok(messages)
     }
 }
 

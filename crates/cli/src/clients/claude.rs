@@ -1,12 +1,21 @@
 //! Claude Code.
 
-use super::{Client, ConfigFile, ConfigPart, Event, patch, reply};
+use relay::waking::Protocol;
+
+use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 pub(crate) const CLAUDE: Client = Client {
     name: "claude",
     title: "Claude Code",
     product: "Claude Code",
     program: "claude-code",
+    signs: Signs {
+        session: Some("CLAUDE_CODE_SESSION_ID"),
+        variable: Some("CLAUDECODE"),
+        members: &[],
+        transcripts: Some(".claude"),
+    },
+    input: InputShape::USUAL,
     events: &[
         (Event::SessionStart, "SessionStart"),
         (Event::Prompt, "UserPromptSubmit"),
@@ -17,6 +26,10 @@ pub(crate) const CLAUDE: Client = Client {
         (Event::SessionEnd, "SessionEnd"),
         (Event::SubagentStart, "SubagentStart"),
     ],
+    other_events: &[],
+    unheard: &[],
+    prompts_itself: false,
+    clearing: Clearing::TOLD,
     writes: &[
         ("Edit", "file_path", patch::path),
         ("Write", "file_path", patch::path),
@@ -28,17 +41,22 @@ pub(crate) const CLAUDE: Client = Client {
     session_variables: &["CLAUDE_CODE_SESSION_ID"],
     subagent_variable: None,
     shared_shell: Some("Bash"),
+    server_tools: None,
     socket_variables: Some(["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"]),
+    wake: Some(Protocol::Claude),
     shares_process: false,
     compacts_silently: false,
+    longest_call: Some(120),
     moved_by: "CLAUDE_CONFIG_DIR",
     files: &[
         ConfigFile::alike(".claude/settings.json", "settings.json", &[ConfigPart::Hooks]),
         // It lies beside the folder, and in it once the folder is moved.
         ConfigFile { project: ".mcp.json", user: ".claude.json", moved: ".claude.json", parts: &[ConfigPart::Server] },
     ],
+    sandbox: Sandbox::CLAUDE,
     hook_timeout: 5,
     names_hooks: false,
+    lists_servers: true,
     next_in_project: "Start claude in this project. It asks whether it may use the server 'postrider': say yes.",
     next_for_user: "Restart claude: sessions that run keep what they had.",
 };

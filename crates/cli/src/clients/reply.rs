@@ -4,6 +4,8 @@
 
 use serde_json::{Value, json};
 
+use crate::output::text::{self, json_line};
+
 /// What we have to say about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HookReply {
@@ -18,23 +20,61 @@ pub(crate) enum HookReply {
 }
 
 /// The shape of Claude Code and Codex: most answers stand in an object that names the event.
-pub(crate) fn specific(reply: &HookReply, event: &'static str) -> Value {
-    match reply {
+pub(crate) fn specific(reply: &HookReply, event: &'static str) -> String {
+    json_line(&match reply {
         HookReply::Context(text) | HookReply::Warn(text) => context(text, event),
-        HookReply::Refuse(reason) => json!({ "hookSpecificOutput": {
-            "hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason,
-        } }),
+        HookReply::Refuse(reason) => denied(reason, event),
         HookReply::GoOn(reason) => json!({ "decision": "block", "reason": reason }),
-    }
+    })
 }
 
 /// The shape of Gemini: a decision and its reason. A warning has no way to the model here; the person is told.
-pub(crate) fn decision(reply: &HookReply, event: &'static str) -> Value {
-    match reply {
+pub(crate) fn decision(reply: &HookReply, event: &'static str) -> String {
+    json_line(&match reply {
         HookReply::Context(text) => context(text, event),
         HookReply::Warn(text) => json!({ "systemMessage": text }),
         HookReply::Refuse(reason) | HookReply::GoOn(reason) => json!({ "decision": "deny", "reason": reason }),
+    })
+}
+
+/// The shape of Copilot: what is told stands at the top. In the hooks of Claude Code, whose events begin with a capital, a refusal
+/// stands where that client has it.
+pub(crate) fn topmost(reply: &HookReply, event: &'static str) -> String {
+    json_line(&match reply {
+        HookReply::Context(text) | HookReply::Warn(text) => json!({ "additionalContext": text }),
+        HookReply::Refuse(reason) if event.starts_with(char::is_uppercase) => denied(reason, event),
+        HookReply::Refuse(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+        HookReply::GoOn(reason) => json!({ "decision": "block", "reason": reason }),
+    })
+}
+
+/// What our own plugins read.
+pub(crate) fn plugin(reply: &HookReply, _: &'static str) -> String {
+    json_line(&match reply {
+        HookReply::Context(text) | HookReply::Warn(text) => json!({ "context": text }),
+        HookReply::Refuse(reason) => json!({ "refuse": reason }),
+        HookReply::GoOn(reason) => json!({ "go_on": reason }),
+    })
+}
+
+/// The shape of Kimi: what is told at a prompt is shown to the model as it is, JSON or not.
+pub(crate) fn plain_at_prompts(reply: &HookReply, event: &'static str) -> String {
+    match reply {
+        HookReply::Context(text) => text::lines(text),
+        other => specific(other, event),
     }
+}
+
+/// The shape of Cline. There is no refusal: it would end the whole run.
+pub(crate) fn modification(reply: &HookReply, _: &'static str) -> String {
+    let (HookReply::Context(text) | HookReply::Warn(text) | HookReply::Refuse(text) | HookReply::GoOn(text)) = reply;
+    json_line(&json!({ "contextModification": text }))
+}
+
+fn denied(reason: &str, event: &'static str) -> Value {
+    json!({ "hookSpecificOutput": {
+        "hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason,
+    } })
 }
 
 fn context(text: &str, event: &'static str) -> Value {
@@ -67,6 +107,7 @@ mod tests {
         for client in ALL {
             let told: Vec<String> = replies()
                 .iter()
+                .filter(|(event, _)| !client.event_name(*event).is_empty() && client.hears(*event))
                 .map(|(event, reply)| (client.event_name(*event), reply))
                 .map(|(event, reply)| format!("{event}: {}", (client.reply)(reply, event)))
                 .collect();
@@ -80,7 +121,7 @@ mod tests {
             let event = CODEX.event_name(event);
             let schema = examples::codex_schema(event);
             let schema = JSONSchema::compile(&schema).expect("a schema");
-            let mut answer = (CODEX.reply)(&reply, event);
+            let mut answer: Value = serde_json::from_str(&(CODEX.reply)(&reply, event)).expect("an answer is JSON");
             assert!(schema.is_valid(&answer), "{answer}");
             answer["suppressOutput"] = true.into();
             assert!(!schema.is_valid(&answer), "{answer}");

@@ -3,6 +3,7 @@
 mod clients;
 mod postgres;
 mod provider;
+mod sandboxes;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -26,8 +27,10 @@ use super::guard::record::{self, GuardRecord};
 use super::{small_runtime, within};
 use crate::client::Client;
 use crate::config::{Config, endpoint_of};
+use crate::local_socket;
 use crate::nats;
 use crate::output;
+use sandboxes::{Sandboxed, Socket};
 
 /// A consumer of the event log that is so many events behind is worth a word.
 const FAR_BEHIND: i64 = 1_000;
@@ -66,6 +69,10 @@ struct Examined {
     counts: Option<Counts>,
     cursors: Vec<Cursor>,
     findings: Vec<Finding>,
+    /// The socket of the server that runs.
+    socket: Option<Socket>,
+    /// How commands in the sandboxes of clients reach the mail.
+    sandboxes: Vec<Sandboxed>,
 }
 
 impl Doctor {
@@ -88,6 +95,7 @@ impl Doctor {
         examined.look_for_server(config)?;
         examined.look_at_provider(config);
         examined.look_at_guards(config);
+        examined.look_at_reach(config)?;
         let is_there = match &location {
             Location::File(file) => examined.look_at_file(file),
             Location::Postgres(url) => examined.look_at_database(url)?,
@@ -225,10 +233,14 @@ fn size_of(database: &Path) -> u64 {
 /// to start it again would help nobody.
 fn ask_server(config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
     let owner = current_owner(&config.database()).map(|owner| endpoint_of(&owner.address));
-    let Some(url) = config.url().or(owner) else {
-        bail!("no server has the mail in '{}'; start one with `postrider serve`", config.home.display());
+    let client = match (config.url(), owner) {
+        (Some(url), _) => Client::new(&url, None)?,
+        (None, Some(url)) => Client::new(&url, None)?.through(local_socket::path(&config.home)),
+        (None, None) => {
+            bail!("no server has the mail in '{}'; start one with `postrider serve`", config.home.display())
+        }
     };
-    let client = Client::new(&url, None)?;
+    let url = client.url().to_owned();
     // Any answer will do: one that asks for a token is an answer.
     let answers = small_runtime()?.block_on(async {
         let asked = tokio::time::timeout(ANSWERS_WITHIN, client.get(Default::default())).await;
@@ -258,6 +270,8 @@ fn report(config: &Config, examined: &Examined, checked: bool) -> Value {
         },
         "url": config.url(),
         "hooks": clients::installed(),
+        "socket": examined.socket,
+        "sandboxes": examined.sandboxes,
         "server": examined.owner.as_ref().map(|owner| json!({ "address": owner.address, "pid": owner.pid })),
         "counts": counts,
         "consumers": examined.cursors.iter().map(consumer).collect::<Vec<_>>(),
@@ -289,6 +303,8 @@ fn text(config: &Config, examined: &Examined, checked: bool) -> String {
     ];
     rows.extend(database);
     rows.push(("server", server));
+    rows.extend(examined.socket.iter().map(|socket| ("socket", socket.text())));
+    rows.extend(examined.sandboxes.iter().map(|sandboxed| ("sandbox", sandboxed.text())));
     rows.extend(config.url().map(|url| ("commands", format!("ask the server at {url}"))));
     rows.extend(provider::row(config));
     rows.extend(clients::installed().iter().map(|hooks| ("hooks", hooks.text())));

@@ -24,23 +24,27 @@ mod telling;
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mail::clock::{Clock, SystemClock};
 use relay::sessions::ancestors;
 
 use super::called;
 use super::nudge::sessions;
 use crate::clients::{self, Client, Event, HookReply};
-use crate::config::{Config, Global, Identity};
+use crate::config::{Config, Global, Identity, set};
 use crate::identity::Acting;
 use crate::mailbox::Mailbox;
-use crate::output::text;
+use crate::on_demand;
+use crate::outbox;
+use crate::outbox::collecting::{self, Collector, Doer};
 use deadline::Speaker;
 use events::Happening;
-use input::Input;
+use input::{Input, Said};
 use marks::Marks;
 pub use naming::Names;
 pub use paths::within;
@@ -58,11 +62,12 @@ Events, as each client calls them:
 The client gives its event as JSON on standard input. Whatever goes wrong, the exit code is 0 and nothing is printed but
 a line on standard error. The agent is the one of --as or POSTRIDER_AGENT, or is given a name when its session begins:
 with --names per-session one of its own, with --names fixed that of the client, else also the name of an earlier session
-in this place that has ended.
+in this place that has ended. With 'auto' the client is told by its input, else by its environment, so that one folder of
+hooks serves several.
 
 Example:
   echo '{{\"session_id\":\"1\",\"cwd\":\"/data/projects/app\"}}' | postrider hook claude SessionStart",
-        clients::table_of_events()
+        clients::list_of_events()
     )
 }
 
@@ -71,8 +76,8 @@ Example:
 #[command(after_help = manual())]
 pub struct Hook {
     /// Whose hook it is
-    #[arg(value_parser = clients::parser(|client| client.product))]
-    client: &'static Client,
+    #[arg(value_parser = whose_parser())]
+    client: Whose,
     /// The event, as the client calls it
     event: String,
     /// How long an answer may take; after that nothing is said
@@ -88,6 +93,19 @@ pub struct Hook {
     acting: Acting,
 }
 
+/// Whose hook is called, if that was said.
+#[derive(Clone, Copy, Debug)]
+struct Whose(Option<&'static Client>);
+
+/// The word for a client that is to be told by what it says.
+const AUTO: &str = "auto";
+
+fn whose_parser() -> impl TypedValueParser<Value = Whose> {
+    let names = clients::ALL.iter().map(|client| PossibleValue::new(client.name).help(client.product));
+    let auto = PossibleValue::new(AUTO).help("Whichever of them calls");
+    PossibleValuesParser::new(names.chain([auto])).map(|name| Whose(clients::of_name(&name)))
+}
+
 /// Whether a command line, without the name of the program, calls a hook: it must not fail, however wrong it is.
 pub fn is_called(words: &[OsString]) -> bool {
     called(words, &["--home", "--config"]).is_some_and(|(command, _)| command == "hook")
@@ -96,15 +114,13 @@ pub fn is_called(words: &[OsString]) -> bool {
 impl Hook {
     /// Answers the event, and ends the process.
     pub fn run(self, global: Global) -> ! {
-        let name = format!("postrider hook {} {}", self.client.name, self.event);
+        let name = format!("postrider hook {} {}", self.client.0.map_or(AUTO, |client| client.name), self.event);
         let deadline = Instant::now() + Duration::from_millis(self.within);
         deadline::answer(&name, deadline, move |speaker| self.answer(&global, deadline, speaker))
     }
 
     fn answer(self, global: &Global, deadline: Instant, speaker: &Speaker) -> anyhow::Result<()> {
-        let client = self.client;
-        let event = client.event(&self.event).ok_or_else(|| self.unknown_event())?;
-        let input = Input::read(io::stdin().lock())?;
+        let (client, (event, called), input) = self.happened()?;
         let config = Config::load(global)?;
         let folder = sessions(&config.home);
         let session = Session::of(&folder, client, &input.session_id);
@@ -119,7 +135,7 @@ impl Hook {
             marks.note(event, SystemClock.now());
         }
         life::note_call(&session, event, &input, &me.agent);
-        if event == Event::SessionEnd && input.reason != naming::CLEARED {
+        if event == Event::SessionEnd && input.reason != client.clearing.reason {
             session.change(|record| record.has_ended = true)?;
         }
         let reserved = config.file.hooks.reserved;
@@ -129,6 +145,7 @@ impl Hook {
         let happening = Happening {
             client,
             event,
+            called,
             input,
             session,
             marks,
@@ -141,29 +158,65 @@ impl Hook {
             reserved,
             deadline,
         };
-        if let Some(reply) = happening.reply_at_once() {
-            happening.marks.iter().for_each(Marks::end_call);
-            speaker.say(Ok(Some(line(&happening, &reply))));
-            return Ok(());
-        }
-        if !happening.is_of_interest() {
-            speaker.say(Ok(None));
-            return Ok(());
-        }
-        let runtime = super::small_runtime()?;
-        let operation = async {
-            let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
-            let done = tell(&happening, &mailbox, speaker).await;
-            mailbox.close().await;
-            done
-        };
-        deadline::run(runtime, deadline, speaker, operation)
+        respond(&happening, config, speaker)
     }
 
-    fn unknown_event(&self) -> anyhow::Error {
-        let known: Vec<&str> = self.client.events.iter().map(|(_, name)| *name).collect();
-        anyhow!("there is no event '{}'; {} has {}", self.event, self.client.name, known.join(", "))
+    /// Which client calls, what it tells of with which word, and what it says of that.
+    fn happened(&self) -> anyhow::Result<(&'static Client, (Event, &'static str), Input)> {
+        // What no client means needs no input.
+        self.client.0.map(|client| self.event_of(client)).transpose()?;
+        let text = input::read_all(io::stdin().lock())?;
+        let said = Said::read(&text)?;
+        let client = self.client.0.or_else(|| said.client(&self.event, set));
+        let client = client.context("it cannot be told which client calls; name it in the place of 'auto'")?;
+        let (event, called) = self.event_of(client)?;
+        let input = said.input(client);
+        let is_below = event == Event::SessionStart && input.is_of_subagent();
+        Ok((client, (if is_below { Event::SubagentStart } else { event }, called), input))
     }
+
+    /// What a client means by the event, and its own word for it.
+    fn event_of(&self, client: &Client) -> anyhow::Result<(Event, &'static str)> {
+        client.called(&self.event).ok_or_else(|| {
+            let known: Vec<&str> = client.events.iter().map(|(_, name)| *name).collect();
+            anyhow!("there is no event '{}'; {} has {}", self.event, client.name, known.join(", "))
+        })
+    }
+}
+
+/// Says what there is to say about an event, and takes in what a sandbox left in the workspace.
+fn respond(happening: &Happening<'_>, config: Config, speaker: &Speaker) -> anyhow::Result<()> {
+    if let Some(reply) = happening.reply_at_once() {
+        happening.marks.iter().for_each(Marks::end_call);
+        speaker.say(Ok(Some(line(happening, &reply))));
+        return Ok(());
+    }
+    let cwd = &happening.input.cwd;
+    let workspace = outbox::workspace_of(if cwd.is_absolute() { cwd } else { Path::new(".") });
+    let is_of_interest = happening.is_of_interest();
+    if !is_of_interest {
+        speaker.say(Ok(None));
+    }
+    if !is_of_interest && !collecting::waits(&workspace) {
+        return Ok(());
+    }
+    let runtime = super::small_runtime()?;
+    let operation = async {
+        let collector = Collector::new(&config);
+        // Who only comes to end a session needs none.
+        if matches!(happening.event, Event::SessionStart | Event::Prompt) {
+            on_demand::start_if_wanted(&config);
+        }
+        let mailbox = Mailbox::open(config, happening.me.project.clone(), happening.who()).await?;
+        let done = if is_of_interest { tell(happening, &mailbox, speaker).await } else { Ok(()) };
+        // What is still there when our time is over is for the next who passes by.
+        if let Some(post_office) = mailbox.post_office() {
+            collector.collect(&workspace, &Doer::Connection(post_office)).await;
+        }
+        mailbox.close().await;
+        done
+    };
+    deadline::run(runtime, happening.deadline, speaker, operation)
 }
 
 /// Answers the event, and tells the office what came of that.
@@ -178,6 +231,7 @@ async fn tell(happening: &Happening<'_>, mailbox: &Mailbox, speaker: &Speaker) -
     let settled = happening.settle(mailbox, tells, is_printed).await;
     speaker.set_holding(false);
     if let Some(post_office) = mailbox.post_office() {
+        happening.tell_of_asking(post_office, reply.as_ref()).await;
         happening.tell_of_life(post_office, reply.as_ref()).await;
     }
     settled
@@ -185,8 +239,7 @@ async fn tell(happening: &Happening<'_>, mailbox: &Mailbox, speaker: &Speaker) -
 
 /// A reply as the client reads it.
 fn line(happening: &Happening<'_>, reply: &HookReply) -> String {
-    let client = happening.client;
-    text::json_line(&(client.reply)(reply, client.event_name(happening.event)))
+    (happening.client.reply)(reply, happening.called)
 }
 
 #[cfg(test)]

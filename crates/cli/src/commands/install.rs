@@ -8,12 +8,17 @@ mod entries;
 pub(crate) mod files;
 mod json;
 mod naming_options;
+mod own_file;
 mod own_program;
 mod receipt;
 pub(crate) mod report;
+pub(crate) mod sandbox_access;
+mod server;
 mod toml;
+mod toml_hooks;
+mod writable;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -28,6 +33,8 @@ use entries::Hooks;
 use naming_options::NamingOptions;
 use own_program::Program;
 use report::Report;
+use sandbox_access::{SandboxAccess, SandboxOptions};
+use writable::WritableHome;
 
 /// What both commands are told.
 #[derive(Args, Debug)]
@@ -51,6 +58,8 @@ pub(crate) struct Install {
     target: Target,
     #[command(flatten)]
     naming: NamingOptions,
+    #[command(flatten)]
+    sandbox: SandboxOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -72,14 +81,21 @@ struct ConfigFault {
 impl Install {
     /// Writes the entries and says what to do next.
     pub(crate) fn install(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let Self { target, naming } = self;
+        let Self { target, naming, sandbox } = self;
         let options = naming.words()?;
         let folders = target.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let access = SandboxAccess::of(target.client, &folders, &home)?;
         let program = Program::of_this_process(target.scope)?;
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));
         let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
-        let plan = target.plan(config, &folders, |file, home| file.install(&hooks, &program, home))?;
+        let writable = access.writable(!sandbox.no_sandbox_access && !access.is_unsafe(config));
+        notes.extend(access.note(&sandbox, config));
+        let mut plan = target.plan(&home, &folders, writable, |file| file.install(&hooks, &program, &home))?;
+        if sandbox.start_on_demand {
+            plan.push(sandbox_access::start_on_demand(config)?);
+        }
         let next = target.client.next_steps(target.scope);
         let program = Some(program.word);
         carry_out(&Report { asked: target, plan, done: "installed", program, notes, next }, as_json)
@@ -89,7 +105,10 @@ impl Install {
 impl Target {
     /// Takes the entries out.
     pub(crate) fn uninstall(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
-        let plan = self.plan(config, &self.folders()?, Configuration::uninstall)?;
+        let folders = self.folders()?;
+        let home = std::path::absolute(&config.home)?;
+        let writable = SandboxAccess::of(self.client, &folders, &home)?.writable(false);
+        let plan = self.plan(&home, &folders, writable, |file| file.uninstall(&home))?;
         let next = vec![format!("Sessions of {} that run keep their hooks until they end.", self.client.title)];
         let (program, notes) = (None, Vec::new());
         carry_out(&Report { asked: self, plan, done: "uninstalled", program, notes, next }, as_json)
@@ -105,23 +124,38 @@ impl Target {
 
     fn plan(
         &self,
-        config: &Config,
+        home: &Path,
         folders: &Folders,
-        plan: impl Fn(&Configuration, &Path) -> anyhow::Result<Planned>,
+        writable: Option<(PathBuf, WritableHome)>,
+        plan: impl Fn(&Configuration) -> anyhow::Result<Planned>,
     ) -> anyhow::Result<Vec<Planned>> {
-        let home = std::path::absolute(&config.home)?;
-        configuration::files(self.client, self.scope, folders).iter().map(|file| plan(file, &home)).collect()
+        let mut files = configuration::files(self.client, self.scope, folders);
+        if files.is_empty() {
+            let other = self.other_scope().word();
+            return Err(refused(
+                "SCOPE_NOT_READ",
+                &format!("{} reads no configuration of a {}", self.client.title, self.scope.word()),
+                &format!("Add --scope {other}."),
+            ));
+        }
+        if let Some((path, writable)) = writable {
+            files = configuration::opening(files, self.client, home, folders, path, writable)?;
+        }
+        files.iter().map(plan).collect()
+    }
+
+    fn other_scope(&self) -> Scope {
+        if self.scope == Scope::User { Scope::Project } else { Scope::User }
     }
 
     /// A warning if the hooks are in the configuration of the other scope too.
     fn doubled(&self, folders: &Folders) -> Option<String> {
-        let other = if self.scope == Scope::User { Scope::Project } else { Scope::User };
-        let has_hooks = |path: &Path| {
-            let text = files::read(path).ok().flatten();
-            text.is_some_and(|text| entries::hooked_events(&text).is_ok_and(|events| !events.is_empty()))
+        let other = self.other_scope();
+        let has_hooks = |file: &Configuration| {
+            let text = files::read(&file.path).ok().flatten();
+            text.is_some_and(|text| !file.our_hooks(&text).is_empty())
         };
-        let files = configuration::files(self.client, other, folders);
-        let file = files.into_iter().find(|file| has_hooks(&file.path))?;
+        let file = configuration::files(self.client, other, folders).into_iter().find(has_hooks)?;
         Some(format!(
             "The hooks are in '{}' too, and may run twice; `postrider uninstall {} --scope {}` takes those out.",
             file.path.display(),
@@ -131,10 +165,15 @@ impl Target {
     }
 }
 
-/// The words behind each of our hooks in a file of configuration; none if there is no hook of ours, or it cannot be read.
-pub(crate) fn our_hooks(text: &str) -> Option<Vec<String>> {
-    let commands = entries::our_commands(text).ok().filter(|commands| !commands.is_empty())?;
-    Some(commands.iter().map(|command| entries::options_of(command)).collect())
+/// The files of a client's configuration that have hooks of ours, and the words behind each hook. One that cannot be read is
+/// passed over.
+pub(crate) fn our_hooks(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<(PathBuf, Vec<String>)> {
+    let hooks = |file: Configuration| {
+        let commands = file.our_hooks(&std::fs::read_to_string(&file.path).ok()?);
+        let words = commands.iter().map(|command| entries::options_of(command)).collect();
+        (!commands.is_empty()).then_some((file.path, words))
+    };
+    configuration::files(client, scope, folders).into_iter().filter_map(hooks).collect()
 }
 
 /// Does what is planned, unless it was only to be shown, and says so.

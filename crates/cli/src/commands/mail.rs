@@ -9,6 +9,7 @@ mod delivery;
 mod filing;
 mod lists;
 mod messages;
+mod queued;
 mod receipt;
 mod recipients;
 mod sending;
@@ -172,9 +173,14 @@ impl Verb {
         let verb = &self;
         let written = body.as_ref().map(MessageBody::text).unwrap_or_default();
         let notifier = Notifier::new(&config);
+        let home = config.home.clone();
         let ended = mailbox::visit(config, project.clone(), Some(who.clone()), async |mailbox| {
             let visit = Visit { mailbox, project: &project, who: &who, acting, notifier: &notifier, as_json };
             verb.run(&visit, written).await
+        });
+        let ended = ended.or_else(|error| {
+            let waiting = queued::Waiting { home: &home, project: &project, who: &who };
+            waiting.instead_of(error, verb, written, as_json)
         });
         let ended = ended.map_err(|error| match (error.downcast::<Refused>(), verb) {
             (Ok(refused), Self::Send(send)) => send.advised(advised(refused, &who, acting)).into(),

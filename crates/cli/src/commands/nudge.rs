@@ -148,8 +148,7 @@ pub struct Notifier {
 impl Notifier {
     /// What the settings say about whom to nudge.
     pub fn new(config: &Config) -> Self {
-        let named = config.file.nudge.iter().flat_map(HashMap::keys);
-        let reached = named.filter(|agent| way_to(config, agent).is_ok()).cloned().collect();
+        let reached = ways(config).into_keys().collect();
         Self { home: config.home.clone(), source: config.source.clone(), reached }
     }
 
@@ -188,6 +187,12 @@ fn way_to(config: &Config, agent: &str) -> anyhow::Result<Way> {
         Settings { tmux: None, command: None, file: Some(path) } => Ok(Way::File { path: path.clone() }),
         _ => bail!("[nudge.{agent}] in postrider.toml has to name one way: tmux, command or file"),
     }
+}
+
+/// The ways that the settings name, by the names of agents.
+pub fn ways(config: &Config) -> HashMap<String, Way> {
+    let named = config.file.nudge.iter().flat_map(HashMap::keys);
+    named.filter_map(|agent| Some((agent.clone(), way_to(config, agent).ok()?))).collect()
 }
 
 /// Where it is noted what agents are doing, and when they were nudged.

@@ -13,20 +13,25 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
-use server::{Door, Metrics, Settings, Trust};
+use server::{Door, Listeners, Metrics, Settings, Trust};
 use store::Location;
-use store::ownership::{NotOwned, Ownership};
+use store::ownership::{NotOwned, Ownership, current_owner};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::nudge;
 use crate::client::Client;
 use crate::config::{Config, Identity, Tools, endpoint_of};
 use crate::local_sessions;
+use crate::local_socket::{self, LocalSocket};
 use crate::logging;
 use crate::nats;
+use crate::on_demand;
+use crate::outbox::collecting::{self, Collector};
 use crate::output;
 use crate::relays::Relays;
+use crate::waker::{self, Reach};
 use crate::wiring::LocalOffice;
 
 /// Where a server listens unless it is told another port.
@@ -57,6 +62,9 @@ pub(super) struct Serve {
     /// How names are taken [default: claimed]
     #[arg(long, env = "POSTRIDER_IDENTITY", value_enum)]
     identity: Option<Identity>,
+    /// Whether a hook or `stdio` began it, so that it ends by itself.
+    #[arg(long, hide = true)]
+    on_demand: bool,
 }
 
 impl Serve {
@@ -68,7 +76,10 @@ impl Serve {
         config.file.identity = self.identity.or(config.file.identity);
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(serve(&config, as_json))?;
+        match self.on_demand {
+            true => runtime.block_on(serve_on_demand(config))?,
+            false => runtime.block_on(serve(&config, as_json))?,
+        }
         // Whoever did not finish in time is not waited for any longer.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
@@ -85,7 +96,9 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
         database => database.to_string(),
     };
     let page = format!("{}/", server.base_url());
-    output::answer(as_json, &json!({ "url": url, "page": page, "home": config.home, "mail": place }), || {
+    let socket = server.socket.as_ref().map(LocalSocket::path);
+    let told = json!({ "url": url, "page": page, "socket": socket, "home": config.home, "mail": place });
+    output::answer(as_json, &told, || {
         let version = env!("CARGO_PKG_VERSION");
         format!("Postrider {version} listening on {url} (mail in {place})\nThe page for people is at {page}")
     });
@@ -93,13 +106,48 @@ async fn serve(config: &Config, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Serves until nobody needs it any more. If another server was quicker, nothing is left to do.
+async fn serve_on_demand(mut config: Config) -> anyhow::Result<()> {
+    on_demand::detach();
+    let (token, page_token) = (config.token()?, config.page_token()?);
+    let opened = match Listening::open(&config, token.clone(), page_token.clone()).await {
+        Err(_) if current_owner(&config.database()).is_some() => return Ok(()),
+        // Others may have the usual port; who looks for this server finds it by its home.
+        Err(error) if is_taken(&error) && config.file.port.is_none() => {
+            config.file.port = Some(0);
+            Listening::open(&config, token, page_token).await
+        }
+        opened => opened,
+    };
+    let server = opened?;
+    let asked_to_stop = asked_to_stop(&[SignalKind::interrupt(), SignalKind::terminate()]);
+    let (metrics, longest) = (server.metrics.clone(), config.file.server.stop_after());
+    let home = config.home.clone();
+    let over = async move {
+        tokio::select! {
+            () = asked_to_stop => {}
+            () = on_demand::idle(&home, &metrics, longest) => tracing::info!("nobody needs this server any more"),
+        }
+    };
+    server.run(over).await;
+    Ok(())
+}
+
+fn is_taken(error: &anyhow::Error) -> bool {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::AddrInUse)
+}
+
 /// A server that has its database and its port. Whoever connects waits until it runs.
 pub(super) struct Listening {
     /// The office that is served.
     pub(super) local: LocalOffice,
-    listener: TcpListener,
+    listeners: Listeners,
+    /// The socket in the home folder, if there can be one.
+    socket: Option<LocalSocket>,
     pub(super) address: SocketAddr,
     door: Door,
+    metrics: Arc<Metrics>,
     /// What runs beside the office. It has to end by itself when the office closes.
     pub(super) relays: JoinSet<()>,
     nats: Option<JoinHandle<()>>,
@@ -122,16 +170,24 @@ impl Listening {
             format!("cannot listen on '{address}'; choose another --port, or 0 for any that is free")
         })?;
         let address = listener.local_addr()?;
+        let (socket, at_socket) = LocalSocket::open(&config.home)
+            .inspect_err(|why| tracing::warn!("no socket, only the port: {why:#}"))
+            .ok()
+            .unzip();
+        let listeners = Listeners { tcp: listener, local: at_socket };
         let local = LocalOffice::open(config).await?;
         let mut relays = Relays::new(config, &local).run();
         relays.spawn(local_sessions::look_after(config.home.clone(), local.clone()));
+        let reach = Reach::new(&config.home, nudge::ways(config));
+        relays.spawn(waker::look_after(reach, local.clone()));
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());
+        relays.spawn(collecting::look_after(Collector::new(config), local.clone(), endpoint.clone()));
         let settings = settings(config, host, token, page_token);
-        let door = Door::new(local.office.clone(), endpoint, metrics, settings, local.engine.pace());
+        let door = Door::new(local.office.clone(), endpoint, metrics.clone(), settings, local.engine.pace());
         ownership.announce(&reachable(address))?;
-        Ok(Self { local, listener, address, door, relays, nats, ownership })
+        Ok(Self { local, listeners, socket, address, door, metrics, relays, nats, ownership })
     }
 
     /// The address under which this machine reaches the server.
@@ -146,10 +202,10 @@ impl Listening {
 
     /// Serves until it is asked to stop and everything that was under way has ended.
     pub(super) async fn run(self, asked_to_stop: impl Future<Output = ()>) {
-        let Self { local, listener, door, relays, nats, ownership, .. } = self;
+        let Self { local, listeners, socket, door, relays, nats, ownership, .. } = self;
         let wake_ups = local.wake_ups.clone();
         let (told, mut stopping) = tokio::sync::watch::channel(false);
-        let serving = door.serve(listener, async move {
+        let serving = door.serve(listeners, async move {
             asked_to_stop.await;
             tracing::info!("stopping: requests under way are finished first");
             wake_ups.close();
@@ -163,6 +219,7 @@ impl Listening {
             () = serving => {}
             () = goodbye => tracing::warn!("some requests did not finish in time and were cut off"),
         }
+        drop(socket);
         // What they leave is done at the next start.
         let _ = tokio::time::timeout(LONGEST_WRITING, relays.join_all()).await;
         if let Some(nats) = nats {
@@ -189,7 +246,7 @@ async fn own(config: &Config, address: SocketAddr) -> anyhow::Result<Ownership> 
             }
         };
         let is_there = match Client::new(&endpoint_of(&owner.address), None) {
-            Ok(client) => client.is_reachable().await,
+            Ok(client) => client.through(local_socket::path(&config.home)).is_reachable().await,
             // It is no server.
             Err(_) => true,
         };

@@ -3,8 +3,9 @@
 //! The process joins the server that runs, or opens the database itself when there is none, so that any number of such
 //! clients are one post office. Standard output belongs to the protocol: nothing else is ever written there.
 
+mod acquaintance;
 mod caller;
-mod channel;
+mod patience;
 
 use std::collections::HashMap;
 use std::io;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use api::Actor;
 use clap::Args;
 use mcp::Line;
 use store::Engine;
@@ -22,15 +22,18 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::nudge;
 use crate::config::{Config, Identity, Tools};
 use crate::logging;
+use crate::on_demand;
+use crate::outbox::collecting::PassingBy;
 use crate::post_office::answer::unreadable;
 use crate::post_office::backend::Finder;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
 use crate::post_office::taken_back::TakenBack;
+use crate::waker::Reach;
 use caller::CallerSession;
-use channel::ClaudeChannel;
 
 /// How many requests run at once. More wait their turn, but are read, so that one can be cancelled.
 const MOST_RUNNING: usize = 64;
@@ -60,24 +63,30 @@ impl Stdio {
         config.file.identity = self.identity.or(config.file.identity);
         logging::start(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let agent =
-            config.agent().map(|(project_key, agent_name)| Actor { project_key, agent_name, registration_token: None });
         let caller = CallerSession::new(&config);
-        let agent = caller.preset(agent);
+        let reach = Reach::new(&config.home, nudge::ways(&config));
         let longest_line = config.largest_request();
-        let served = runtime.block_on(serve(Finder::new(config)?.staying(), agent, caller, longest_line));
+        let passing = PassingBy::new(&config);
+        on_demand::start_if_wanted(&config);
+        let served = runtime.block_on(serve(Finder::new(config)?.staying(), reach, caller, passing, longest_line));
         // A client that closed its output may still hold our input open, and nobody waits for that.
         runtime.shutdown_background();
         served.map(|()| ExitCode::SUCCESS)
     }
 }
 
-async fn serve(finder: Finder, agent: Option<Actor>, caller: CallerSession, longest_line: usize) -> anyhow::Result<()> {
+async fn serve(
+    finder: Finder,
+    reach: Reach,
+    caller: CallerSession,
+    passing: PassingBy,
+    longest_line: usize,
+) -> anyhow::Result<()> {
     let (outgoing, lines) = mpsc::channel(MOST_UNWRITTEN);
     let connection = Connection::open(finder, outgoing).await?;
     // If writing fails the client is gone, and dropping the reader drops the requests under way.
     let reading =
-        ClientLines::new(connection, agent, caller).read_all(BufReader::new(tokio::io::stdin()), longest_line);
+        ClientLines::new(connection, caller, reach, passing).read_all(BufReader::new(tokio::io::stdin()), longest_line);
     match tokio::try_join!(reading, mcp::write_lines(tokio::io::stdout(), lines)) {
         Ok((Some(store), ())) => store.close().await,
         Ok((None, ())) => {}
@@ -90,20 +99,25 @@ async fn serve(finder: Finder, agent: Option<Actor>, caller: CallerSession, long
 /// The lines of a client, and the requests among them that are under way.
 struct ClientLines {
     connection: Arc<Connection>,
-    channel: Arc<ClaudeChannel>,
     caller: Arc<CallerSession>,
+    passing: Arc<PassingBy>,
     places: Arc<Semaphore>,
     running: JoinSet<()>,
+    /// What wakes the session when mail comes.
+    waking: JoinSet<()>,
     /// What takes back those that can be cancelled.
     by_id: HashMap<String, watch::Sender<bool>>,
 }
 
 impl ClientLines {
-    fn new(connection: Arc<Connection>, agent: Option<Actor>, caller: CallerSession) -> Self {
+    fn new(connection: Arc<Connection>, caller: CallerSession, reach: Reach, passing: PassingBy) -> Self {
+        let mut waking = JoinSet::new();
+        waking.spawn(caller.waker(connection.clone(), reach).run());
         Self {
-            channel: Arc::new(ClaudeChannel::new(connection.clone(), agent)),
+            waking,
             connection,
             caller: Arc::new(caller),
+            passing: Arc::new(passing),
             places: Arc::new(Semaphore::new(MOST_RUNNING)),
             running: JoinSet::new(),
             by_id: HashMap::new(),
@@ -134,7 +148,8 @@ impl ClientLines {
         let _ = timeout(LONGEST_SILENCE, self.caller.leave(&self.connection)).await;
         self.connection.leave();
         self.finish().await;
-        self.channel.close();
+        // It holds the connection, and so the output.
+        self.waking.shutdown().await;
         self.connection.write_out().await;
         Ok(self.connection.close())
     }
@@ -160,18 +175,19 @@ impl ClientLines {
         }
         if message.is_initialize() {
             // What comes behind it belongs to the session that it opens.
-            attend(&self.connection, &self.channel, &self.caller, &message, &TakenBack::never()).await;
+            attend(&self.connection, &self.caller, &message, &TakenBack::never()).await;
             return;
         }
         let message = self.caller.named(message);
         let (taking_back, taken_back) = TakenBack::new();
         let id = message.id.clone();
-        let (connection, channel, places) = (self.connection.clone(), self.channel.clone(), self.places.clone());
-        let caller = self.caller.clone();
+        let (connection, caller, places) = (self.connection.clone(), self.caller.clone(), self.places.clone());
+        let passing = self.passing.clone();
         self.running.spawn(async move {
             // A listener lives long and works little, so it takes no slot from requests.
             let _place = if message.is_listening() { None } else { places.acquire().await.ok() };
-            attend(&connection, &channel, &caller, &message, &taken_back).await;
+            attend(&connection, &caller, &message, &taken_back).await;
+            passing.collect(&connection).await;
         });
         if let Some(id) = id {
             self.by_id.insert(id, taking_back);
@@ -179,23 +195,15 @@ impl ClientLines {
     }
 }
 
-/// Answers a message. The channel hears of both, and begins its own work behind the answer.
+/// Answers a message.
 ///
 /// An answer that is there is said, also to a request that was taken back meanwhile: what it brings is told to nobody else.
-async fn attend(
-    connection: &Arc<Connection>,
-    channel: &ClaudeChannel,
-    caller: &CallerSession,
-    message: &ClientMessage,
-    taken_back: &TakenBack,
-) {
+async fn attend(connection: &Arc<Connection>, caller: &CallerSession, message: &ClientMessage, taken_back: &TakenBack) {
     let Some(answer) = connection.answer(message, taken_back).await else { return };
     // A stream that was taken back ended because of that, and its end brings nothing.
     if message.is_listening() && taken_back.is_so() {
         return;
     }
     caller.meet(connection, message, &answer).await;
-    let answer = channel.overhear(message, answer).await;
     connection.say(answer).await;
-    channel.watch();
 }

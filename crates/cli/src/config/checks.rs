@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::bail;
 use mail::projects::ProjectKey;
 
-use super::Config;
+use super::{Config, MailProvider};
+use crate::commands::install::sandbox_access;
 
 impl Config {
     /// A path here would be taken for a file by whoever wrote it, and is none. The URL may hold a password, and is not told.
@@ -17,6 +18,31 @@ impl Config {
             bail!(
                 "'database' (POSTRIDER_DATABASE) is not a URL that begins with 'postgres://'; leave it out, also an empty \
                  one, for a file in the home folder"
+            )
+        }
+        Ok(())
+    }
+
+    /// Whether the settings name programs, which run outside of every sandbox, or files that are written there.
+    pub fn names_programs(&self) -> bool {
+        self.file.nudge.is_some() || matches!(self.mail_provider(), Ok(MailProvider::Exec(_)))
+    }
+
+    /// What commands in a sandbox may write may name no program: it would run outside.
+    pub(super) fn check_who_writes(&self) -> anyhow::Result<()> {
+        let Some(source) = self.source.as_ref().filter(|_| self.names_programs()) else { return Ok(()) };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if !real(source).starts_with(real(&self.home)) {
+            return Ok(());
+        }
+        if let Some(client) = sandbox_access::writer_of_settings(&self.home) {
+            bail!(
+                "'{}' has [nudge], or a program in [mail], and commands in the sandbox of {} may write to it; put \
+                 the file elsewhere and set POSTRIDER_CONFIG, or run `postrider uninstall {}` and install it with \
+                 --no-sandbox-access",
+                source.display(),
+                client.title,
+                client.name
             )
         }
         Ok(())

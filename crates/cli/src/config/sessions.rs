@@ -1,9 +1,10 @@
-//! What becomes of an agent's things when its sessions have ended, as `[sessions]` says it.
+//! What becomes of an agent's things when its sessions have ended, as `[sessions]` says it, and what wakes one, as `[wake]` does.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use mail::sessions::{Release, SessionRules};
+use mail::wake_ups::WakeFor;
 use serde::{Deserialize, Deserializer};
 
 use crate::commands::watch::amounts;
@@ -21,6 +22,15 @@ pub struct SessionSettings {
     /// When a generated name that nothing waits for is retired.
     #[serde(default, deserialize_with = "duration")]
     retire_after: Option<Duration>,
+}
+
+/// Which mail wakes an idle session, as `[wake]` says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WakeSettings {
+    /// Which mail.
+    #[serde(default, rename = "for", deserialize_with = "wake_for")]
+    pub mail: WakeFor,
 }
 
 impl SessionSettings {
@@ -42,6 +52,12 @@ fn release<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Release>, D::Er
     let word = String::deserialize(value)?;
     let wrong = || serde::de::Error::custom(format!("'{word}' is none of {}", Release::NAMES.join(", ")));
     Release::parse(&word).map(Some).ok_or_else(wrong)
+}
+
+fn wake_for<'de, D: Deserializer<'de>>(value: D) -> Result<WakeFor, D::Error> {
+    let word = String::deserialize(value)?;
+    let wrong = || serde::de::Error::custom(format!("'{word}' is none of {}", WakeFor::NAMES.join(", ")));
+    WakeFor::parse(&word).ok_or_else(wrong)
 }
 
 fn duration<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Duration>, D::Error> {
@@ -69,5 +85,16 @@ mod tests {
         assert!(read("release = 'some'").unwrap_err().contains("'some' is none of exclusive, all, none"));
         assert!(read("retire_after = 'soon'").unwrap_err().contains("'soon' is no time"));
         assert!(read("retire_after = 7").is_err() && read("forget_after = '1d'").is_err());
+    }
+
+    #[test]
+    fn which_mail_wakes_is_one_word_and_a_wrong_one_is_refused() {
+        let read = |text: &str| {
+            toml::from_str::<WakeSettings>(text).map(|settings| settings.mail).map_err(|error| error.to_string())
+        };
+        assert_eq!(read("").unwrap(), WakeFor::Pressing);
+        assert_eq!(read("for = 'none'").unwrap(), WakeFor::None);
+        assert!(read("for = 'some'").unwrap_err().contains("'some' is none of pressing, all, none"));
+        assert!(read("on = 'all'").is_err());
     }
 }

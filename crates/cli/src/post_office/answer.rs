@@ -164,7 +164,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// The answer to a verb that a server was asked.
-pub(super) fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
+pub fn of_verb<V: Verb>(line: Option<&str>) -> Result<V::Answer, Refused> {
     serde_json::from_str(&text_of(V::NAME, line)?).map_err(|error| {
         tracing::debug!(%error, verb = V::NAME, "an answer cannot be read");
         Refused::older_server(V::NAME)

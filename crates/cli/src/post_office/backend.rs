@@ -1,9 +1,10 @@
 //! The post offices that a client's messages can go to, and how one is found.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use mcp::{Endpoint, StdioPeer};
 use server::Metrics;
 use store::ownership::{Owner, current_owner};
@@ -14,8 +15,10 @@ use super::join::Joined;
 use super::message::ClientMessage;
 use crate::client::Client;
 use crate::config::{Config, endpoint_of};
+use crate::local_socket;
 use crate::nats;
 use crate::relays::Relays;
+use crate::sandbox;
 use crate::wiring::LocalOffice;
 
 /// How long a server that owns the database, and accepts no connection, is waited for: it may be starting or stopping.
@@ -87,7 +90,7 @@ impl Own {
 
 /// Where to look for an office.
 pub struct Finder {
-    config: Config,
+    pub(super) config: Config,
     /// The server elsewhere, if one is set. Its mail is not in our database, so nothing else will do.
     pub(super) url: Option<String>,
     token: Option<String>,
@@ -117,11 +120,16 @@ impl Finder {
         if let Some(client) = server {
             return Ok(Backend::Joined(Box::new(Joined::new(client))));
         }
-        let own = Own::open(&self.config, outgoing.clone(), self.stays).await;
-        let home = self.config.home.display();
-        Ok(Backend::Own(Box::new(
-            own.with_context(|| format!("no server has the mail in '{home}', nor can it be opened"))?,
-        )))
+        match Own::open(&self.config, outgoing.clone(), self.stays).await {
+            Ok(own) => Ok(Backend::Own(Box::new(own))),
+            Err(error) => Err(sandbox::of_home(&self.config).map_or_else(
+                || {
+                    let home = self.config.home.display();
+                    error.context(format!("no server has the mail in '{home}', nor can it be opened"))
+                },
+                anyhow::Error::from,
+            )),
+        }
     }
 
     /// The server that owns the database. None if the database may be opened.
@@ -129,21 +137,39 @@ impl Finder {
         let database = self.config.database();
         let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
         while let Some(owner) = current_owner(&database) {
-            match self.client(&endpoint_of(&owner.address)) {
-                Ok(client) if client.is_reachable().await => return Ok(Some(client)),
-                // Beside a server that does not listen we are safe too: the database knows several writers.
-                Ok(_) if begun.elapsed() >= PATIENCE_WITH_SERVERS => return Ok(None),
+            let client = self.client(&endpoint_of(&owner.address));
+            match client.map(|client| client.through(local_socket::path(&self.config.home))) {
+                Ok(client) => {
+                    let Err(why) = client.try_reach().await else { return Ok(Some(client)) };
+                    // Beside a server that does not listen we are safe too: the database knows several writers.
+                    if self.is_kept_from(&client, &why)? || begun.elapsed() >= PATIENCE_WITH_SERVERS {
+                        return Ok(None);
+                    }
+                }
                 Err(_) if begun.elapsed() >= self.patience => {
                     let Owner { address, pid } = owner;
                     let home = self.config.home.display();
                     bail!("the mail in '{home}' is in use by process {pid} ('{address}'); try again when that is done")
                 }
                 // An owner that has only just begun has not said where it is.
-                Ok(_) | Err(_) => tokio::time::sleep(pause).await,
+                Err(_) => {}
             }
+            tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         Ok(None)
+    }
+
+    /// Whether a sandbox, which will not change its mind, keeps us from the server and not from the database. Refused if from both.
+    fn is_kept_from(&self, server: &Client, why: &io::Error) -> anyhow::Result<bool> {
+        let is_forbidden = sandbox::is_forbidden(why);
+        let refused = match sandbox::unwritable(&self.config.home) {
+            // One with a network of its own has nobody at the port; what it forbids is to write.
+            Some(_) if !is_forbidden => sandbox::of_home(&self.config),
+            Some(_) => sandbox::of_server(&self.config, server.url(), why),
+            None => None,
+        };
+        refused.map_or(Ok(is_forbidden), |refused| Err(refused.into()))
     }
 
     fn client(&self, url: &str) -> anyhow::Result<Client> {

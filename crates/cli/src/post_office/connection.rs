@@ -22,6 +22,7 @@ use super::backend::{Backend, Finder};
 use super::message::ClientMessage;
 use super::taken_back::TakenBack;
 use super::watch::Watch;
+use crate::sandbox;
 
 /// How many offices a message tries. Each one that is gone was there a moment before.
 const MOST_TRIES: usize = 3;
@@ -185,6 +186,10 @@ impl Connection {
                         self.follow(uri).await;
                     }
                     return answer;
+                }
+                Err(error) if self.finder.url.is_some() && sandbox::is_forbidden(&error) => {
+                    let refused = sandbox::of_server(&self.finder.config, joined.url(), &error);
+                    return refused.unwrap_or_else(|| Refused::unreachable(&error.into())).line(message);
                 }
                 // Whoever waits for it asks again and again.
                 Err(error) if self.is_known_gone.swap(true, Ordering::Relaxed) => {

@@ -232,12 +232,6 @@ impl Client {
         subjects(&self.call("fetch_inbox", json!({ "project_key": PROJECT, "agent_name": name })))
     }
 
-    /// Sends a signal to the program: `STOP` holds it, `CONT` lets it go on.
-    pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
-    }
-
     /// Closes the input; returns what was still said after that. The client must end well.
     pub fn leave(mut self) -> Vec<Value> {
         drop(self.input.take());

@@ -22,6 +22,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 pub use testing::{DEADLINE, has_python, not_run, send_signal};
 
+/// How variables begin that whoever runs the tests may have set, or the coding agent in whose shell they run.
+const OTHERS: [&str; 9] =
+    ["POSTRIDER_", "AGENT_MAIL_", "GC_", "CLAUDE", "CODEX_", "GEMINI_", "QWEN_", "COPILOT_", "PLUGIN_ROOT"];
+
 /// A folder with a home for mail in it. Clones are one folder; it goes when the last one does.
 #[derive(Clone)]
 pub struct Place {
@@ -127,7 +131,7 @@ impl Place {
         };
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if ["POSTRIDER_", "AGENT_MAIL_", "GC_", "CLAUDE_"].iter().any(|ours| name.starts_with(ours)) {
+            if OTHERS.iter().any(|prefix| name.starts_with(prefix)) {
                 command.env_remove(name);
             }
         }

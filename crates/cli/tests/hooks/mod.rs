@@ -1,5 +1,7 @@
 //! Runs hooks as a client does: the event's JSON on standard input, and the answer from standard output.
 
+pub mod voices;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -28,7 +30,9 @@ impl Agent {
 
     /// The example of an event, as its client would say it.
     pub fn example(&self, event: &str) -> Value {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(self.client);
+        // Kilo runs the plugin for OpenCode.
+        let client = if self.client == "kilo" { "opencode" } else { self.client };
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(client);
         let text = std::fs::read_to_string(folder.join(format!("{event}.json"))).expect("the event has an example");
         serde_json::from_str(&text).expect("an example is JSON")
     }
@@ -48,7 +52,8 @@ impl Agent {
     /// What comes of an event, with more members than the example has.
     pub fn answer_to(&self, event: &str, more: Value) -> Option<Value> {
         let input = with(self.example(event), more);
-        ended(self.begin(event, input.to_string().as_bytes(), &PATIENT))
+        let child = self.begin(event, input.to_string().as_bytes(), &PATIENT);
+        if (self.client, event) == ("kimi", "UserPromptSubmit") { plain(child) } else { ended(child) }
     }
 
     /// What comes of an event.
@@ -58,8 +63,13 @@ impl Agent {
 
     /// What the agent is told at an event.
     pub fn told(&self, event: &str) -> Option<String> {
-        let answer = self.answer(event)?;
-        let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
+        self.told_at(event, json!({}))
+    }
+
+    /// The same with more members than the example has.
+    pub fn told_at(&self, event: &str, more: Value) -> Option<String> {
+        let answer = self.answer_to(event, more)?;
+        let told = voices::context_in(&answer);
         Some(told.unwrap_or_else(|| panic!("nothing is told in {answer}")).to_owned())
     }
 }
@@ -74,6 +84,14 @@ pub fn ended(child: Child) -> Option<Value> {
     assert_eq!(ran.stdout.matches('\n').count(), 1, "one line: {}", ran.stdout);
     assert!(ran.stdout.len() <= 4_000, "{} bytes", ran.stdout.len());
     Some(serde_json::from_str(&ran.stdout).expect("a hook prints JSON"))
+}
+
+/// What a hook answered whose client shows the model all of it as it is.
+fn plain(child: Child) -> Option<Value> {
+    let ran = output_of(child);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{}", ran.stdout);
+    assert!(!ran.stdout.starts_with('{'), "{}", ran.stdout);
+    (!ran.stdout.is_empty()).then(|| Value::from(ran.stdout.trim_end()))
 }
 
 /// How a hook ended.

@@ -55,10 +55,18 @@ impl Busy {
         self.notes.change(who, |noted| (Some(written(&marks_without(noted, session))), ()))
     }
 
+    /// Whether any session of `who` is inside a tool call, where whoever asks presses no keys. Marks that cannot be read say no.
+    pub fn is_in_call(&self, who: &str, now: Timestamp) -> bool {
+        self.is_marked(who, LONGEST_CALL, now)
+    }
+
     /// Whether any session of `who` is inside a tool call that a nudge by `way` must not meet. Marks that cannot be read
     /// say no.
     pub fn is_busy(&self, who: &str, way: &Way, now: Timestamp) -> bool {
-        let longest = if matches!(way, Way::Tmux { .. }) { LONGEST_DIALOG } else { LONGEST_CALL };
+        self.is_marked(who, if matches!(way, Way::Tmux { .. }) { LONGEST_DIALOG } else { LONGEST_CALL }, now)
+    }
+
+    fn is_marked(&self, who: &str, longest: Duration, now: Timestamp) -> bool {
         let noted = self.notes.read(who).unwrap_or_default();
         marks(&noted).any(|mark| mark.counts(now.as_microsecond(), longest))
     }

@@ -1,9 +1,10 @@
-//! Which processes are above ours, and whether one still runs.
+//! Which processes are above ours, whether one still runs, and what it runs.
 //!
 //! A process is known by its number and the time it began, because numbers are used again. It is read from `/proc`; where there
 //! is none, nothing is known, and no session is found this way.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +45,49 @@ impl Ancestor {
 impl Process {
     /// Whether it still runs. One that ended and was not waited for does not.
     pub fn is_running(self) -> bool {
-        stat(self.pid).is_some_and(|stat| stat.started == self.started && !matches!(stat.state, 'Z' | 'X'))
+        self.stat().is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+    }
+
+    /// Whether its user has stopped it, so that it does nothing until it is continued.
+    pub fn is_stopped(self) -> bool {
+        self.stat().is_some_and(|stat| matches!(stat.state, 'T' | 't'))
+    }
+
+    /// This process.
+    pub fn own() -> Option<Self> {
+        let pid = std::process::id();
+        stat(pid).map(|stat| Self { pid, started: stat.started })
+    }
+
+    /// The file that it runs.
+    pub fn program(self) -> Option<PathBuf> {
+        self.stat()?;
+        fs::read_link(format!("/proc/{}/exe", self.pid)).ok()
+    }
+
+    /// The words that it was started with.
+    pub fn arguments(self) -> Vec<String> {
+        let words = self.stat().and_then(|_| fs::read(format!("/proc/{}/cmdline", self.pid)).ok()).unwrap_or_default();
+        words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
+    /// Whether a person may look at what it does: it has a terminal, or another process that runs the same program has one.
+    pub fn has_terminal(self) -> bool {
+        let Some(stat) = self.stat() else { return false };
+        if stat.terminal != 0 {
+            return true;
+        }
+        let Some(program) = self.program() else { return false };
+        let Ok(processes) = fs::read_dir("/proc") else { return false };
+        let mut pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.any(|pid| {
+            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|other| other.file_name() == program.file_name())
+                && self::stat(pid).is_some_and(|stat| stat.terminal != 0)
+        })
+    }
+
+    fn stat(self) -> Option<Stat> {
+        stat(self.pid).filter(|stat| stat.started == self.started)
     }
 }
 
@@ -71,6 +114,8 @@ struct Stat {
     name: String,
     state: char,
     parent: u32,
+    /// Its terminal; 0 if it has none.
+    terminal: i64,
     started: u64,
 }
 
@@ -78,16 +123,17 @@ fn stat(pid: u32) -> Option<Stat> {
     parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-/// Reads `pid (name) state parent … started`. The name may hold anything, parentheses too.
+/// Reads `pid (name) state parent group session terminal … started`. The name may hold anything, parentheses too.
 fn parse(text: &str) -> Option<Stat> {
     let (head, rest) = text.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
-    // The 22nd field of all; the fourth was the last one.
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Stat { name, state, parent, started })
+    let terminal = fields.nth(2)?.parse().ok()?;
+    // The 22nd field of all; the seventh was the last one.
+    let started = fields.nth(14)?.parse().ok()?;
+    Some(Stat { name, state, parent, terminal, started })
 }
 
 #[cfg(test)]
@@ -98,9 +144,9 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_hides_no_field() {
-        let text = "17 (a) b) (c) S 4 17 17 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3";
-        let Stat { name, state, parent, started } = parse(text).unwrap();
-        assert_eq!((name.as_str(), state, parent, started), ("a) b) (c", 'S', 4, 987_654));
+        let text = "17 (a) b) (c) S 4 17 17 34816 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3";
+        let Stat { name, state, parent, terminal, started } = parse(text).unwrap();
+        assert_eq!((name.as_str(), state, parent, terminal, started), ("a) b) (c", 'S', 4, 34_816, 987_654));
         for broken in ["", "17 (a", "17 (a) S", "17 (a) S x"] {
             assert!(parse(broken).is_none(), "{broken}");
         }
@@ -112,7 +158,9 @@ mod tests {
         let mut child = Command::new("cat").env("SAID", "a=b").stdin(Stdio::piped()).spawn().unwrap();
         let process = Process { pid: child.id(), started: stat(child.id()).unwrap().started };
         assert!(process.is_running());
-        assert!(!Process { started: process.started + 1, ..process }.is_running());
+        assert!(!process.is_stopped());
+        let another = Process { started: process.started + 1, ..process };
+        assert!(!another.is_running() && another.program().is_none());
         drop(child.stdin.take());
         child.wait().unwrap();
         assert!(!process.is_running());
@@ -125,7 +173,10 @@ mod tests {
         assert_eq!(above[0].process.pid, std::os::unix::process::parent_id());
         assert!(above[0].process.is_running());
         let path = std::env::var("PATH").unwrap();
-        let own = Process { pid: std::process::id(), started: stat(std::process::id()).unwrap().started };
+        let own = Process::own().unwrap();
+        assert_eq!(own.program(), std::env::current_exe().ok());
+        assert_eq!(own.arguments()[0], std::env::args().next().unwrap());
+        assert!(Process { started: own.started + 1, ..own }.program().is_none());
         assert_eq!(variable_of(own, "PATH"), Some(path));
         assert_eq!(variable_of(own, "PAT"), None);
     }

@@ -118,7 +118,7 @@ impl Admission {
             return Err(HttpProblem::too_many());
         }
         let place = self.places.clone().try_acquire_owned().map_err(|_| HttpProblem::busy())?;
-        self.metrics.in_flight.inc();
+        self.metrics.admit();
         Ok(Admitted { _place: place, metrics: self.metrics.clone() })
     }
 }

@@ -1,10 +1,12 @@
 //! The edge to the network: takes connections, and speaks HTTP/1 on each until it ends.
 //!
-//! Bounds what a stranger costs before a request is there to be judged: connections at once, and the time for a head.
+//! Bounds what a stranger costs before a request is there to be judged: connections at once, and the time for a head. At a socket
+//! of the file system the system says whose process connects; others than the owner of the mail and root are not listened to.
 //! Nothing is known here of what is served.
 
+use std::future::pending;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +20,40 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long the head of a request may take, and how long a connection may be silent between two requests. Longer than
 /// clients keep an idle connection, so that it is they who close it and no request meets a closed door.
 const SLOWEST_HEAD: Duration = Duration::from_secs(75);
+/// The user who may do everything anyway.
+const ROOT: u32 = 0;
 /// How long to wait when the system has no more connections to give.
 const SHORT_OF_SOCKETS: Duration = Duration::from_millis(100);
 
+/// Where connections are taken.
+pub struct Listeners {
+    /// From this machine, and others if it is not an address of loopback.
+    pub tcp: TcpListener,
+    /// From processes of one user of this machine.
+    pub local: Option<LocalListener>,
+}
+
+/// A socket in the file system.
+pub struct LocalListener {
+    pub socket: UnixListener,
+    /// The user whose processes may connect, beside root's.
+    pub user: u32,
+}
+
+/// What a request comes through, and its answer goes back.
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
+
 /// Serves `router` until `shutdown`; requests under way then are finished before this returns.
-pub async fn serve(listener: TcpListener, router: Router, most_connections: usize, shutdown: impl Future<Output = ()>) {
+pub async fn serve(listeners: Listeners, router: Router, most_connections: usize, shutdown: impl Future<Output = ()>) {
     let mut protocol = http1::Builder::new();
     protocol.timer(TokioTimer::new()).header_read_timeout(SLOWEST_HEAD);
     let places = Arc::new(Semaphore::new(most_connections));
@@ -36,7 +61,7 @@ pub async fn serve(listener: TcpListener, router: Router, most_connections: usiz
     let mut shutdown = pin!(shutdown);
     loop {
         let (stream, peer, place) = tokio::select! {
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listeners, &places) => accepted,
             () = &mut shutdown => break,
         };
         let router = TowerToHyperService::new(router.clone());
@@ -52,20 +77,23 @@ pub async fn serve(listener: TcpListener, router: Router, most_connections: usiz
         });
     }
     // Whoever comes now is to be refused, not left waiting.
-    drop(listener);
+    drop(listeners);
     connections.shutdown().await;
 }
 
 /// The next connection, as soon as there is a place for it. Until then it waits in the system's own queue.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
+async fn accept(
+    listeners: &Listeners,
+    places: &Arc<Semaphore>,
+) -> (Box<dyn ByteStream>, SocketAddr, OwnedSemaphorePermit) {
     let place = places.clone().acquire_owned().await.expect("nobody closes the semaphore");
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                // Without this an answer of two writes waits 40 ms for an acknowledgement.
-                let _ = stream.set_nodelay(true);
-                return (stream, peer, place);
-            }
+        let accepted = tokio::select! {
+            accepted = accept_tcp(&listeners.tcp) => accepted,
+            accepted = accept_local(listeners.local.as_ref()) => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => return (stream, peer, place),
             Err(error) if is_of_the_client(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "no connection can be taken");
@@ -73,6 +101,36 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, 
             }
         }
     }
+}
+
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(Box<dyn ByteStream>, SocketAddr)> {
+    let (stream, peer) = listener.accept().await?;
+    // Without this an answer of two writes waits 40 ms for an acknowledgement.
+    let _ = stream.set_nodelay(true);
+    Ok((Box::new(stream), peer))
+}
+
+/// The same at a socket of the file system. Who comes there counts as a caller on loopback.
+async fn accept_local(listener: Option<&LocalListener>) -> io::Result<(Box<dyn ByteStream>, SocketAddr)> {
+    let Some(LocalListener { socket, user }) = listener else { return pending().await };
+    let (stream, _) = socket.accept().await?;
+    let peer = user_of(&stream)?;
+    if !is_let_in(peer, *user) {
+        tracing::warn!(user = peer, "a process of another user is not let in at the socket");
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    Ok((Box::new(stream), SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
+}
+
+fn is_let_in(peer: u32, owner: u32) -> bool {
+    peer == owner || peer == ROOT
+}
+
+/// Whose process is at the other end, as the system says it.
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    // Without an answer nobody is let in, and others are still listened to.
+    let peer = stream.peer_cred().map_err(|_| io::ErrorKind::ConnectionAborted)?;
+    Ok(peer.uid())
 }
 
 fn is_of_the_client(error: &io::Error) -> bool {
@@ -84,6 +142,7 @@ fn is_of_the_client(error: &io::Error) -> bool {
 mod tests {
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
     use tokio::sync::{Notify, oneshot};
     use tokio::task::JoinHandle;
 
@@ -102,6 +161,10 @@ mod tests {
     }
 
     async fn served(most_connections: usize) -> Served {
+        served_at(most_connections, None).await
+    }
+
+    async fn served_at(most_connections: usize, local: Option<LocalListener>) -> Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -113,7 +176,7 @@ mod tests {
             "slow"
         };
         let router = Router::new().route("/hello", get(|| async { "hello" })).route("/slow", get(slow));
-        let serving = tokio::spawn(serve(listener, router, most_connections, async {
+        let serving = tokio::spawn(serve(Listeners { tcp: listener, local }, router, most_connections, async {
             let _ = stopped.await;
         }));
         Served { address, begun, go_on, stop, serving }
@@ -126,7 +189,7 @@ mod tests {
     }
 
     /// What comes until `end` is there, or the connection ends.
-    async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
         let mut text = Vec::new();
         let mut byte = [0];
         while !text.ends_with(end.as_bytes()) && stream.read(&mut byte).await.unwrap_or(0) > 0 {
@@ -172,5 +235,25 @@ mod tests {
         served.go_on.notify_one();
         assert!(read_until(&mut slow, "slow").await.ends_with("slow"));
         served.serving.await.unwrap();
+    }
+
+    #[test]
+    fn nobody_but_its_user_and_root_is_let_in_at_a_socket() {
+        assert!(is_let_in(1000, 1000) && is_let_in(ROOT, 1000));
+        assert!(!is_let_in(1001, 1000) && !is_let_in(1000, ROOT));
+    }
+
+    #[tokio::test]
+    async fn a_socket_answers_processes_of_its_user_as_a_port_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let user = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder.path()).unwrap());
+        let path = folder.path().join("socket");
+        let local = LocalListener { socket: UnixListener::bind(&path).unwrap(), user };
+        let served = served_at(10, Some(local)).await;
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        stream.write_all(HELLO).await.unwrap();
+        assert!(read_until(&mut stream, "hello").await.ends_with("hello"));
+        let mut stream = connected(&served, HELLO).await;
+        assert!(read_until(&mut stream, "hello").await.ends_with("hello"));
     }
 }

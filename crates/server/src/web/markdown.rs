@@ -2,13 +2,12 @@
 //!
 //! HTML that stands in a message is shown as the text that it is. Pictures are shown as links, because loading one tells
 //! its owner who reads. What is too long, too deep or too wide to be laid out is shown as plain text, and its end left
-//! out. Whatever comes of it goes through a sanitiser that was not told what Markdown is.
+//! out. `elements` writes the HTML, and knows no element or address that could do harm.
 
-use std::sync::LazyLock;
+mod elements;
 
-use ammonia::{Builder, UrlRelative};
 use formats::{cut, one_line, plain_lines, steers};
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
 /// How long a text may be to be laid out, in bytes, and how much of a longer one is shown.
 const LONGEST_LAID_OUT: usize = 64 * 1024;
@@ -34,9 +33,7 @@ pub fn laid_out(text: &str) -> RenderedText {
     }
     let shown = plain_lines(text);
     let Some(pieces) = pieces(&shown) else { return plain(text) };
-    let mut laid_out = String::with_capacity(shown.len() * 3 / 2);
-    html::push_html(&mut laid_out, pieces.into_iter());
-    RenderedText { html: SANITISER.clean(&laid_out).to_string(), left_out: 0 }
+    RenderedText { html: elements::html(&pieces, shown.len()), left_out: 0 }
 }
 
 /// The text as it is, as far as a page shows it.
@@ -133,25 +130,6 @@ fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
         _ => H6,
     }
 }
-
-/// The elements that a message may be laid out with.
-const TAGS: &str = "p br hr em strong del code pre blockquote ul ol li a h4 h5 h6 table thead tbody tr th td";
-
-/// The last word on what a page shows of a message.
-static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
-    let mut sanitiser = Builder::empty();
-    sanitiser
-        .tags(TAGS.split(' ').collect())
-        .tag_attributes([("a", ["href"].into()), ("ol", ["start"].into())].into())
-        .url_schemes(["http", "https", "mailto"].into())
-        // An address without a scheme would lead into this page, where messages have no business.
-        .url_relative(UrlRelative::Deny)
-        .link_rel(Some("noopener noreferrer nofollow"))
-        // What is too wide is scrolled, also without a mouse.
-        .set_tag_attribute_value("pre", "tabindex", "0")
-        .set_tag_attribute_value("table", "tabindex", "0");
-    sanitiser
-});
 
 /// Text for the inside of an element.
 pub fn escaped(text: &str) -> String {

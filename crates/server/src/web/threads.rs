@@ -11,6 +11,7 @@ use mail::mailboxes::open_to_all;
 use mail::messages::{Delivery, Message, Role};
 use mail::office::{ThreadPage, ThreadRequest};
 use mail::projects::Project;
+use mail::wake_ups::WakeReceipt;
 use mail::{Error, Office};
 use serde::Deserialize;
 
@@ -39,6 +40,8 @@ struct ShownMessage {
     text: RenderedText,
     /// The deliveries that whoever looks may know of.
     deliveries: Vec<Delivery>,
+    /// What became of the wake-ups that told of it.
+    wake_ups: Vec<WakeReceipt>,
 }
 
 /// The message that an answer is for.
@@ -103,7 +106,8 @@ pub async fn showing(
             break;
         }
         let deliveries = office.store().deliveries(message.id).await?;
-        let shown = shown(message.clone(), &deliveries, &part.subject, &visit.person);
+        let wake_ups = office.wake_receipts(&[message.id]).await?;
+        let shown = shown(message.clone(), &deliveries, wake_ups, &part.subject, &visit.person);
         bytes += shown.text.html.len();
         messages.push(shown);
     }
@@ -187,7 +191,13 @@ async fn part(office: &Office, slug: &str, thread: &str, query: &ThreadQuery) ->
     })
 }
 
-fn shown(message: Message, deliveries: &[Delivery], subject_of_thread: &str, person: &str) -> ShownMessage {
+fn shown(
+    message: Message,
+    deliveries: &[Delivery],
+    wake_ups: Vec<WakeReceipt>,
+    subject_of_thread: &str,
+    person: &str,
+) -> ShownMessage {
     // A blind copy is known to whoever has it, and to nobody else.
     let mine = deliveries.iter().filter(|delivery| delivery.role == Role::Bcc && delivery.recipient == person);
     let subject = line(&message.subject, 300);
@@ -197,11 +207,17 @@ fn shown(message: Message, deliveries: &[Delivery], subject_of_thread: &str, per
         tags: tags(&message),
         text: laid_out(&message.body),
         deliveries: open_to_all(deliveries).take(DELIVERIES).chain(mine).cloned().collect(),
+        wake_ups,
         message,
     }
 }
 
 impl ShownMessage {
+    /// What became of the wake-ups of a recipient.
+    fn wake_ups_of<'a>(&'a self, recipient: &'a str) -> impl Iterator<Item = &'a WakeReceipt> {
+        self.wake_ups.iter().filter(move |one| one.recipient == recipient)
+    }
+
     fn names(&self, recipients: &[String]) -> String {
         names(recipients)
     }

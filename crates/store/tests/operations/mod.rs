@@ -198,6 +198,10 @@ async fn rarely(
         let which = dice.maybe().then_some(&which[..]);
         return Some(told(store.revoke_tokens(agent, which, TokenHash::from_bytes([9; 32]), now).await));
     }
+    if dice.roll(15) == 0 {
+        let message = known.some_message(dice);
+        return Some(sessions::wake(dice, store, (project, agent), message, now).await);
+    }
     if dice.roll(80) == 0 {
         let renamed = sessions::rename(dice, store, (project, agent), now).await;
         known.look_around(store).await;

@@ -1,4 +1,4 @@
-//! Sessions, generated names and names that change, chosen at random.
+//! Sessions, their wake-ups, generated names and names that change, chosen at random.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use mail::Store;
 use mail::agents::AgentName;
 use mail::ids::{AgentId, MessageId, ProjectId};
 use mail::sessions::{Release, Session};
+use mail::wake_ups::{WakeFor, WakeOutcome};
 
 use super::words::NAMES;
 use super::{Dice, told};
@@ -46,6 +47,23 @@ pub async fn session(
     };
     let quiet = told(store.quiet_names(project, now, 1 + dice.roll(5), now).await);
     format!("{done} {} {quiet}", told(store.sessions(project, &[agent, AgentId(1)]).await))
+}
+
+pub async fn wake(
+    dice: &mut Dice,
+    store: &Arc<dyn Store>,
+    (project, agent): (ProjectId, AgentId),
+    message: MessageId,
+    now: Timestamp,
+) -> String {
+    let outcome = dice.maybe().then(|| dice.one(&WakeOutcome::ALL));
+    let rule = if dice.maybe() { WakeFor::Pressing } else { WakeFor::All };
+    let session = dice.one(&["claude-1", "codex-2", "鍵"]);
+    let claimed = told(store.claim_wake_up(project, agent, session, rule, outcome, now).await);
+    let (number, outcome) = (1 + dice.roll(3) as i64, dice.one(&WakeOutcome::ALL));
+    let settled = told(store.settle_wake_up(agent, number, outcome, now).await);
+    let asked = [message, MessageId(1 + dice.roll(5) as i64), MessageId(999_999)];
+    format!("{claimed} {settled} {}", told(store.wake_receipts(&asked).await))
 }
 
 pub async fn rename(

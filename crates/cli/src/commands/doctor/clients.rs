@@ -27,11 +27,9 @@ impl InstalledHooks {
 
 /// Every file that has our hooks. One that cannot be read is passed over: the client complains of it.
 pub fn installed() -> Vec<InstalledHooks> {
-    let (Ok(here), Some(home)) = (std::env::current_dir(), std::env::home_dir()) else { return Vec::new() };
     let mut found: Vec<InstalledHooks> = Vec::new();
     for client in clients::ALL {
-        let moved = std::env::var_os(client.moved_by).filter(|moved| !moved.is_empty()).map(PathBuf::from);
-        let folders = Folders { project: clients::project_of(&here), home: home.clone(), moved };
+        let Some(folders) = client.folders_here() else { continue };
         for scope in [Scope::Project, Scope::User] {
             let hooks = hooks_of(client, scope, &folders);
             found.extend(
@@ -46,11 +44,9 @@ pub fn installed() -> Vec<InstalledHooks> {
 }
 
 fn hooks_of(client: &'static Client, scope: Scope, folders: &Folders) -> Vec<InstalledHooks> {
-    let files = client.files.iter().map(|file| file.path(scope, folders));
-    let read = |path: PathBuf| {
-        let mut naming = our_hooks(&std::fs::read_to_string(&path).ok()?)?;
+    let hooks = |(path, mut naming): (PathBuf, Vec<String>)| {
         naming.dedup();
-        Some(InstalledHooks { client: client.name, path, naming })
+        InstalledHooks { client: client.name, path, naming }
     };
-    files.filter_map(read).collect()
+    our_hooks(client, scope, folders).into_iter().map(hooks).collect()
 }

@@ -13,7 +13,7 @@ use super::hook::{self, Installed};
 use super::record::GuardRecord;
 use super::repository::Hooks;
 use super::yaml::Unreadable;
-use crate::commands::install::files::{self, Change};
+use crate::commands::install::files::{self, Change, FileKind};
 use crate::commands::install::report;
 use crate::output::{self, Screen, text};
 use crate::post_office::Refused;
@@ -79,7 +79,7 @@ pub fn uninstall(home: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
         let before = files::read(&file)?;
         let Some(after) = before.as_deref().and_then(without_guard) else { continue };
         framework.require_own(&repository.top, &file)?;
-        files::write_all(&[Change { path: file.clone(), before, after: Some(after), is_private: false }])?;
+        files::write_all(&[Change { path: file.clone(), before, after: Some(after), kind: FileKind::Usual }])?;
         changed = Some((file, Some(framework)));
     }
     GuardRecord { top: repository.top, file: hook.clone(), hook: hook.clone() }.forget(home);
@@ -134,7 +134,7 @@ impl Managed {
                     framework.by_hand()
                 )
             })?;
-            let change = Change { path: file.clone(), before: Some(before), after: Some(after), is_private: false };
+            let change = Change { path: file.clone(), before: Some(before), after: Some(after), kind: FileKind::Usual };
             if !yes && !confirmed(&change, as_json)? {
                 let message = format!("The configuration of {framework} was not changed");
                 let hint = "Pass --yes to write that.";

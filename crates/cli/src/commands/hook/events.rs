@@ -28,7 +28,7 @@ use super::objection::objection;
 use super::paths;
 use super::session::{Kept, Session};
 use super::telling::{Saying, Tells, give_back_owed};
-use crate::clients::{self, Client, Event, HookReply};
+use crate::clients::{Client, Event, HookReply};
 use crate::config::{Reserved, set};
 use crate::local_sessions::key_of;
 use crate::mailbox::{Caller, Mailbox};
@@ -49,6 +49,8 @@ pub struct Happening<'a> {
     pub client: &'static Client,
     /// What happened.
     pub event: Event,
+    /// What the client calls it.
+    pub called: &'static str,
     /// What the client says of it.
     pub input: &'a Input,
     /// What is remembered of the session.
@@ -80,18 +82,24 @@ impl Happening<'_> {
         let is_known = !self.me.agent.is_empty();
         match self.event {
             Event::SessionStart => is_known || !input.session_id.is_empty(),
-            Event::Prompt => (is_known || self.is_unnamed()) && !input.is_of_subagent(),
-            Event::AfterTool => is_known && !input.is_of_subagent(),
+            Event::Prompt if self.client.prompts_itself && input.is_empty_prompt => false,
+            Event::AfterTool | Event::BeforeTool if !self.client.hears(self.event) => false,
+            Event::Prompt | Event::AfterTool => (is_known || self.begins_late()) && !input.is_of_subagent(),
             Event::Stop => is_known && !input.is_of_subagent(),
             Event::BeforeCompaction => is_known && !input.is_of_subagent() && self.wants_checkpoint(),
             Event::BeforeTool => is_known && !input.written(self.client).is_empty(),
-            Event::SessionEnd => is_known && !input.is_of_subagent() && input.reason != naming::CLEARED,
+            Event::SessionEnd => is_known && !input.is_of_subagent() && input.reason != self.client.clearing.reason,
             // During a compaction there is one without a kind, which nobody began.
             Event::SubagentStart => is_known && input.is_of_subagent() && !input.agent_type.is_empty(),
         }
     }
 
     /// Whether nothing is known of the session, because the hook of its start failed, so that the first prompt begins it.
+    fn begins_late(&self) -> bool {
+        let is_first = self.event == Event::Prompt || self.client.event_name(Event::Prompt).is_empty();
+        is_first && self.is_unnamed()
+    }
+
     fn is_unnamed(&self) -> bool {
         let is_remembered = || self.session.record().is_some_and(|record| !record.agent.is_empty());
         self.me.agent.is_empty() && !self.is_strict && !self.input.session_id.is_empty() && !is_remembered()
@@ -120,8 +128,9 @@ impl Happening<'_> {
         let inquiry = Inquiry { post_office, me: &self.me };
         Ok(match self.event {
             Event::SessionStart => self.digest(post_office).await?,
-            Event::Prompt if self.is_unnamed() => self.digest(post_office).await?,
+            Event::Prompt | Event::AfterTool if self.begins_late() => self.digest(post_office).await?,
             Event::Prompt | Event::AfterTool => self.new_mail(&inquiry, speaker).await?,
+            Event::Stop if !self.client.hears(Event::Stop) => Saying::default(),
             Event::Stop => self.reason_to_go_on(&inquiry).await?,
             Event::BeforeTool => self.objection(&inquiry).await?.into(),
             Event::SessionEnd => self.end_session(post_office).await.map(|()| Saying::default())?,
@@ -137,7 +146,7 @@ impl Happening<'_> {
     /// Takes note of whether the answer was printed: what nobody can read is told again.
     pub async fn settle(&self, mailbox: &Mailbox, tells: Tells, is_printed: bool) -> anyhow::Result<()> {
         if is_printed {
-            return tells.printed(&CheckpointFile::of(self.session));
+            return tells.printed(self.session);
         }
         let inquiry = mailbox.post_office().map(|post_office| Inquiry { post_office, me: &self.me });
         tells.not_printed(&self.memory(), inquiry.as_ref()).await
@@ -155,13 +164,18 @@ impl Happening<'_> {
         let is_due = self.event == Event::Prompt && self.client.compacts_silently;
         let parts = if is_due { CheckpointFile::of(self.session).untold() } else { Vec::new() };
         let stood = digest::reminder(&parts);
+        let has_checkpoint = stood.is_some();
+        let is_untold = self.session.record().is_some_and(|record| record.is_untold);
+        let begun = if is_untold { Some(self.introduction(inquiry, Vec::new()).await?) } else { None };
+        let first: Vec<String> = begun.into_iter().chain(stood).collect();
         let not_after = self.last_moment()?;
-        let most = if stood.is_some() { MOST_BESIDE_CHECKPOINT } else { new_mail::MOST_TOLD };
+        let most = if first.is_empty() { new_mail::MOST_TOLD } else { MOST_BESIDE_CHECKPOINT };
         speaker.set_holding(true);
         let (mail, more, taken) = inquiry.take_mail(most, not_after).await?;
-        let room = new_mail::LONGEST - stood.as_deref().map_or(0, |stood| fence::cost(stood) + 2);
-        let tells = Tells { taken: (!mail.is_empty()).then_some(taken), noted: None, has_checkpoint: stood.is_some() };
-        let texts = stood.into_iter().chain(new_mail::text(&mail, more, Door::Tools, room));
+        let room = new_mail::LONGEST - first.iter().map(|text| fence::cost(text) + 2).sum::<usize>();
+        let taken = (!mail.is_empty()).then_some(taken);
+        let tells = Tells { taken, noted: None, has_checkpoint, has_introduction: is_untold };
+        let texts = first.into_iter().chain(new_mail::text(&mail, more, Door::Tools, room));
         let text = texts.collect::<Vec<_>>().join("\n");
         Ok(Saying { reply: (!text.is_empty()).then_some(HookReply::Context(text)), tells })
     }
@@ -227,39 +241,37 @@ impl Happening<'_> {
         record.agent.clone_from(&me.agent);
         record.token.clone_from(&me.token);
         record.project.clone_from(&me.project);
+        let is_heard = self.client.hears(self.event);
+        record.is_untold = !is_heard;
         if !self.input.session_id.is_empty() {
             self.session.keep(record)?;
         }
         // Only now, so that its name outlives a start that fails.
         before.iter().for_each(|before| self.session.all().remove(before));
         drop(turn);
-        tell_shells(&me.agent)?;
-        let mut parts = Inquiry { post_office, me: &me }.parts().await?;
-        let others = self
-            .session
-            .others_of(&me)
-            .into_iter()
-            .map(|other| format!("{} in {}", other.client, other.place.display()));
+        tell_shells(self.client, &me.agent)?;
+        if !is_heard {
+            return Ok(Saying::default());
+        }
+        let inquiry = Inquiry { post_office, me: &me };
+        let stood = if self.input.source == COMPACTED { CheckpointFile::of(self.session).untold() } else { Vec::new() };
+        let tells = Tells { has_checkpoint: !stood.is_empty(), ..Tells::default() };
+        let reply = HookReply::Context(self.introduction(&inquiry, stood).await?);
+        Ok(Saying { reply: Some(reply), tells })
+    }
+
+    /// Who the agent is, where it stood, if that is known, and what waits for it.
+    async fn introduction(&self, inquiry: &Inquiry<'_>, mut stood: Vec<DigestPart>) -> anyhow::Result<String> {
+        let mut parts = inquiry.parts().await?;
+        let others = self.session.others_of(inquiry.me).into_iter();
+        let others = others.map(|other| format!("{} in {}", other.client, other.place.display()));
         parts.insert(
             0,
             DigestPart::of("Other sessions under your name, each told a part of your mail", others.collect()),
         );
-        let stood = self.stood_before(&parts);
-        let tells = Tells { has_checkpoint: !stood.is_empty(), ..Tells::default() };
-        let parts = [stood, parts].concat();
-        let reply = HookReply::Context(digest::text(&me.agent, &me.project, Door::Tools, &parts));
-        Ok(Saying { reply: Some(reply), tells })
-    }
-
-    /// Where the agent stood before its conversation was compacted, if this start goes on after that. What is told anyway is
-    /// left out.
-    fn stood_before(&self, known: &[DigestPart]) -> Vec<DigestPart> {
-        if self.input.source != COMPACTED {
-            return Vec::new();
-        }
-        let mut stood = CheckpointFile::of(self.session).untold();
-        stood.retain(|part| !known.iter().any(|one| one.covers(part)));
-        stood
+        // What is told anyway is left out.
+        stood.retain(|part| !parts.iter().any(|one| one.covers(part)));
+        Ok(digest::text(&inquiry.me.agent, &inquiry.me.project, Door::Tools, &[stood, parts].concat()))
     }
 
     /// What is remembered of the session that begins, if its name is still its own: meanwhile another session in its place may have
@@ -352,8 +364,8 @@ impl Happening<'_> {
 
 /// Tells the shells of the session, where a client has a way for that, who the agent is, so that `postrider` and git hooks
 /// there know it, too.
-fn tell_shells(agent: &str) -> anyhow::Result<()> {
-    let file = clients::ALL.iter().find_map(|client| set(client.shell_settings?));
+fn tell_shells(client: &Client, agent: &str) -> anyhow::Result<()> {
+    let file = client.shell_settings.and_then(set);
     let (Some(file), None) = (file, set("POSTRIDER_AGENT")) else { return Ok(()) };
     let Ok(word) = shlex::try_quote(agent) else { return Ok(()) };
     let mut file =

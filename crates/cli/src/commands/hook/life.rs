@@ -3,7 +3,10 @@
 //! What is told is told after the client has its answer, and only when it is news. A session whose process died cannot say that it
 //! ended: the next one that begins on this machine says it. Also here: what a shell of an agent below the main one may not do.
 
+use std::path::PathBuf;
+
 use mail::clock::{Clock, SystemClock};
+use relay::fence;
 use relay::sessions::{Ancestor, SessionRecord};
 
 use super::events::Happening;
@@ -14,34 +17,53 @@ use crate::clients::{Event, HookReply};
 use crate::commands::takes_a_name;
 use crate::config::set;
 use crate::local_sessions::{self, MOST_AT_ONCE};
+use crate::named_calls::{NAMED, NAMES};
 use crate::output::text;
 use crate::post_office::{PostOffice, Refused};
-use api::{EndSession, SettleSessions};
+use crate::waker::{actor, session_key};
+use api::{ClaimWakeUp, EndSession, SettleSessions};
+use mail::wake_ups::WakeOutcome;
 
 /// How a session begins that was put together in the middle of its work.
 const COMPACTED: &str = "compact";
 /// How many agents below the main one are remembered.
 const MOST_BELOW: usize = 64;
 impl Happening<'_> {
-    /// What can be said without asking anybody: an agent below the main one acts under its own name, also at a shell that cannot tell
-    /// it from the main one.
+    /// What can be said without asking anybody: an agent below the main one acts under its own name, also at a shell and in a call of
+    /// our tools that cannot tell it from the main one.
     pub fn reply_at_once(&self) -> Option<HookReply> {
-        let is_shared_shell = self.client.shared_shell == Some(self.input.tool_name.as_str());
-        if self.event != Event::BeforeTool
-            || !is_shared_shell
-            || !self.input.is_of_subagent()
-            || self.me.agent.is_empty()
-        {
+        if self.event != Event::BeforeTool || !self.input.is_of_subagent() || self.me.agent.is_empty() {
             return None;
         }
-        let command = self.input.tool_input.get("command")?;
+        let name = naming::name_below(&self.me.agent, self.input);
+        let reason = self.unnamed_at_a_shell(&name).or_else(|| self.unnamed_call(&name));
+        reason.map(HookReply::Refuse)
+    }
+
+    /// Why a command for a shell does not say enough, if it runs ours in a name that it does not say.
+    fn unnamed_at_a_shell(&self, name: &str) -> Option<String> {
+        let is_shared_shell = self.client.shared_shell == Some(self.input.tool_name.as_str());
+        let command = self.input.tool_input.get("command").filter(|_| is_shared_shell)?;
+        let word = text::shell_word(name);
         acts_unnamed(command).then(|| {
-            let name = naming::name_below(&self.me.agent, self.input);
-            let word = text::shell_word(&name);
-            HookReply::Refuse(format!(
+            format!(
                 "You are a sub-agent, and at this shell postrider would take you for the agent above you. Act under your own name: \
                  add --as {word} (once before: postrider join {word})."
-            ))
+            )
+        })
+    }
+
+    /// Why a call of one of our tools does not say enough, if it does not say whose it is.
+    fn unnamed_call(&self, name: &str) -> Option<String> {
+        let tool = self.input.tool_name.strip_prefix(self.client.server_tools?)?;
+        let (_, argument) = NAMED.iter().find(|(named, _)| *named == tool)?;
+        let says = |member: &&str| self.input.tool_input.get(*member).is_some_and(|said| !said.is_empty());
+        (!NAMES.iter().any(says)).then(|| {
+            let name = fence::line(name);
+            format!(
+                "You are a sub-agent, and this call would be made in the name of the agent above you. Say {argument} = '{name}' \
+                 (once before: register_agent with that name)."
+            )
         })
     }
 
@@ -148,10 +170,22 @@ impl Happening<'_> {
 
     /// What is noted of how the session is reached.
     pub fn with_socket(&self, record: SessionRecord) -> SessionRecord {
+        let moved = set(self.client.moved_by).map(PathBuf::from);
         match self.client.socket_variables {
-            Some([socket, token]) => SessionRecord { socket: set(socket), socket_token: set(token), ..record },
-            None => record,
+            Some([socket, token]) => SessionRecord { moved, socket: set(socket), socket_token: set(token), ..record },
+            None => SessionRecord { moved, ..record },
         }
+    }
+
+    /// Tells the office that the session was asked to go on because of its mail: nobody wakes it for that once more.
+    pub async fn tell_of_asking(&self, post_office: &PostOffice, reply: Option<&HookReply>) {
+        if !matches!(reply, Some(HookReply::GoOn(_))) {
+            return;
+        }
+        let Some(record) = self.session.record() else { return };
+        let (session_key, outcome) = (session_key(&record), Some(WakeOutcome::Delivered.as_str().into()));
+        // If it cannot be told, the session is woken once for nothing.
+        let _ = post_office.ask(ClaimWakeUp { actor: actor(&record), session_key, outcome }).await;
     }
 
     fn unremembered(&self) -> SessionRecord {

@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn input(session: &str) -> Input {
-        Input::read(serde_json::json!({ "session_id": session }).to_string().as_bytes()).unwrap()
+        Input { session_id: session.to_owned(), ..Input::default() }
     }
 
     #[test]

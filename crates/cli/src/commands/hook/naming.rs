@@ -14,8 +14,6 @@ use super::session::Session;
 use crate::family;
 use crate::post_office::Tree;
 
-/// What a client says of a session that goes on in another conversation.
-pub const CLEARED: &str = "clear";
 /// How a session begins that was there before.
 const RESUMED: &str = "resume";
 
@@ -62,7 +60,8 @@ pub fn earlier(
     let open: Vec<SessionRecord> = records.iter().filter(|record| record.is_open()).cloned().collect();
     records.retain(|record| record.client == session.client().name && !session.is(record));
     // The first prompt after a start that failed does not say how the session began.
-    let may_go_on = input.source == CLEARED || input.source.is_empty() && !session.client().shares_process;
+    let client = session.client();
+    let may_go_on = input.source == client.clearing.source || input.source.is_empty() && !client.shares_process;
     if may_go_on {
         let cleared = cleared(&records, session, input, above);
         if cleared.is_some() {

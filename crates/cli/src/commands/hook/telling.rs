@@ -4,6 +4,7 @@
 use super::checkpoint::CheckpointFile;
 use super::inquiry::Inquiry;
 use super::memory::{Matter, Memory, TakenIds};
+use super::session::Session;
 use crate::clients::HookReply;
 
 /// An answer, and what it tells.
@@ -24,6 +25,8 @@ pub struct Tells {
     pub noted: Option<(Matter, Vec<String>)>,
     /// Whether the checkpoint of the session is told.
     pub has_checkpoint: bool,
+    /// Whether the agent is told who it is, after a start at which it could not be.
+    pub has_introduction: bool,
 }
 
 impl From<Option<HookReply>> for Saying {
@@ -39,8 +42,11 @@ impl Tells {
     }
 
     /// Notes that it was printed.
-    pub fn printed(self, checkpoint: &CheckpointFile<'_>) -> anyhow::Result<()> {
-        if self.has_checkpoint { checkpoint.note_told() } else { Ok(()) }
+    pub fn printed(self, session: &Session) -> anyhow::Result<()> {
+        if self.has_introduction {
+            session.change(|record| record.is_untold = false)?;
+        }
+        if self.has_checkpoint { CheckpointFile::of(session).note_told() } else { Ok(()) }
     }
 
     /// Takes back that it was told: the next hook tells it, and of our own mail whoever looks next.

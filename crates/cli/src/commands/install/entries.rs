@@ -1,7 +1,6 @@
-//! What install writes into a client's JSON: hooks, and an MCP server. Text in, text out.
+//! The hooks that install writes into a client's JSON. Text in, text out.
 //!
-//! An entry is ours by what it calls, not by a mark on it: a hook that runs `postrider hook …`, a server that runs
-//! `postrider stdio`. So an entry of an older version is known, and one that somebody wrote by hand is not doubled. Only
+//! An entry is ours by what it calls, not by a mark on it: a hook that runs `postrider hook …`. So an entry of an older version is known, and one that somebody wrote by hand is not doubled. Only
 //! the name of the program in it is brought up to date; a time limit, a matcher or whatever else was changed stays. A hook
 //! that calls ours among other words counts as there, and is never touched.
 
@@ -12,22 +11,11 @@ use super::json::{self, New, PathStep, quoted};
 use super::naming_options::are_options;
 use crate::clients::Client;
 
-/// The name of the MCP server.
-pub(crate) const SERVER: &str = "postrider";
+/// What the entry of a hook is called, where it has a name.
+const NAME: &str = "postrider";
 
 /// More of our own entries than this in one file were not written by us.
 const MOST_ENTRIES: usize = 200;
-
-/// The entry of the MCP server.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Server {
-    /// There is none.
-    Missing,
-    /// Ours, and how it calls the program.
-    Ours(String),
-    /// One of that name which runs something else, or is somewhere else.
-    Foreign,
-}
 
 /// The hooks of a client, as they are to be.
 #[derive(Debug)]
@@ -86,58 +74,10 @@ pub(crate) fn hooked_events(text: &str) -> Result<Vec<String>, ConfigFault> {
     Ok(our_hooks(&json::read(text)?).into_iter().map(|hook| hook.event).collect())
 }
 
-/// The text with the MCP server in it, called by `program`. A server of that name that is not ours stays.
-pub(crate) fn install_server(text: &str, program: &str) -> Result<String, ConfigFault> {
-    expect_objects(text, "mcpServers")?;
-    let servers = [PathStep::Member("mcpServers")];
-    match server(text)? {
-        Server::Foreign => Ok(text.to_owned()),
-        Server::Ours(called) if called == program => Ok(text.to_owned()),
-        Server::Ours(_) => {
-            let path = [servers[0], PathStep::Member(SERVER), PathStep::Member("command")];
-            json::replace(text, &path, &quoted(program))
-        }
-        Server::Missing => {
-            let arguments = New::List(vec![New::Text("stdio")]);
-            let entry = New::Object(vec![("command", New::Text(program)), ("args", arguments)]);
-            if json::read(text)?.get("mcpServers").is_some() {
-                return json::append(text, &servers, Some(SERVER), &entry);
-            }
-            json::append(text, &[], Some("mcpServers"), &New::Object(vec![(SERVER, entry)]))
-        }
-    }
-}
-
-/// The text without the MCP server, and without the object of servers if there is no other.
-pub(crate) fn uninstall_server(text: &str) -> Result<String, ConfigFault> {
-    if !matches!(server(text)?, Server::Ours(_)) {
-        return Ok(text.to_owned());
-    }
-    let path = [PathStep::Member("mcpServers"), PathStep::Member(SERVER)];
-    let is_alone = size(&json::read(text)?["mcpServers"]) == 1;
-    json::remove(text, if is_alone { &path[..1] } else { &path })
-}
-
-/// Which MCP server there is.
-pub(crate) fn server(text: &str) -> Result<Server, ConfigFault> {
-    let value = json::read(text)?;
-    let entry = &value["mcpServers"][SERVER];
-    if entry.is_null() && value["mcpServers"].get(SERVER).is_none() {
-        return Ok(Server::Missing);
-    }
-    let called = entry["command"].as_str().filter(|called| is_ours(called, entry["args"][0].as_str()));
-    Ok(called.map_or(Server::Foreign, |called| Server::Ours(called.to_owned())))
-}
-
-/// Whether a server that runs `program` with this first argument is ours.
-pub(crate) fn is_ours(program: &str, argument: Option<&str>) -> bool {
-    is_our_program(program) && argument == Some("stdio")
-}
-
 /// A hook for every use of an event: without a matcher.
 fn group<'a>(client: &Client, command: &'a str) -> New<'a> {
     let mut hook = vec![("type", New::Text("command"))];
-    hook.extend(client.names_hooks.then_some(("name", New::Text(SERVER))));
+    hook.extend(client.names_hooks.then_some(("name", New::Text(NAME))));
     hook.extend([("command", New::Text(command)), ("timeout", New::Number(client.hook_timeout))]);
     New::Object(vec![("hooks", New::List(vec![New::Object(hook)]))])
 }
@@ -214,7 +154,7 @@ fn our_hooks(value: &Value) -> Vec<HookPosition> {
 }
 
 /// Whether a shell that is given `command` runs our hook and nothing else.
-fn is_our_hook(command: &str) -> bool {
+pub(crate) fn is_our_hook(command: &str) -> bool {
     let words = shlex::split(command).unwrap_or_default();
     let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
     matches!(words.as_slice(), [program, hook, client, event, options @ ..]
@@ -240,12 +180,12 @@ fn calls_hook(command: &str, client: &str, event: &str) -> bool {
     })
 }
 
-fn is_our_program(program: &str) -> bool {
+pub(crate) fn is_our_program(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     name.strip_suffix(".exe").unwrap_or(name) == "postrider"
 }
 
-fn size(value: &Value) -> usize {
+pub(crate) fn size(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.len(),
         Value::Object(members) => members.len(),
@@ -254,7 +194,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// Complains if the content, or what stands in it under `name`, is something else than an object; nothing at all is fine.
-fn expect_objects(text: &str, name: &str) -> Result<(), ConfigFault> {
+pub(crate) fn expect_objects(text: &str, name: &str) -> Result<(), ConfigFault> {
     let value = json::read(text)?;
     if !value.is_object() {
         return Err(json::fault_at(text, &[], "the content is no object".to_owned()));

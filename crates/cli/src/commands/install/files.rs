@@ -23,8 +23,19 @@ pub(crate) struct Change {
     pub before: Option<String>,
     /// What is to be there.
     pub after: Option<String>,
-    /// Whether it is for its owner alone when it is made.
-    pub is_private: bool,
+    /// What it is when it is made.
+    pub kind: FileKind,
+}
+
+/// Who may do what with a file that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// What the user's other files allow.
+    Usual,
+    /// It is for its owner alone.
+    Private,
+    /// It can be run.
+    Program,
 }
 
 /// The text of a file, if there is one.
@@ -99,12 +110,17 @@ fn stage<'c>(change: &'c Change, made: &mut Vec<PathBuf>) -> anyhow::Result<Stag
     let Some(text) = &change.after else { return Ok(Staged { change, target, content: None }) };
     let folder = target.parent().unwrap_or(Path::new("/"));
     for missing in missing_folders(&target) {
-        let mode = if change.is_private { 0o700 } else { 0o777 };
+        let mode = if change.kind == FileKind::Private { 0o700 } else { 0o777 };
         fs::DirBuilder::new().mode(mode).create(&missing).with_context(cannot)?;
         made.push(missing);
     }
     let mut beside = tempfile::Builder::new();
-    beside.prefix(".postrider-").permissions(Permissions::from_mode(if change.is_private { 0o600 } else { 0o666 }));
+    let mode = match change.kind {
+        FileKind::Usual => 0o666,
+        FileKind::Private => 0o600,
+        FileKind::Program => 0o777,
+    };
+    beside.prefix(".postrider-").permissions(Permissions::from_mode(mode));
     let written = beside.tempfile_in(folder).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         present.map_or(Ok(()), |permissions| file.as_file().set_permissions(permissions))?;
@@ -121,8 +137,8 @@ fn commit_all(staged: Vec<Staged<'_>>) -> anyhow::Result<()> {
         let change = staged.change;
         if let Err(error) = commit(staged) {
             // What was there before is put back, as far as that is possible.
-            for Change { path, before, after, is_private } in done.into_iter().cloned() {
-                let back = Change { path, before: after, after: before, is_private };
+            for Change { path, before, after, kind } in done.into_iter().cloned() {
+                let back = Change { path, before: after, after: before, kind };
                 let _ = stage(&back, &mut Vec::new()).and_then(commit);
             }
             return Err(error);
@@ -158,7 +174,7 @@ mod tests {
 
     fn change(path: &Path, before: Option<&str>, after: Option<&str>) -> Change {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        Change { path: path.to_owned(), before: text(before), after: text(after), is_private: false }
+        Change { path: path.to_owned(), before: text(before), after: text(after), kind: FileKind::Usual }
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -222,7 +238,7 @@ mod tests {
     fn a_private_file_is_for_its_owner_alone_and_so_is_its_folder() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("own/file");
-        write_all(&[Change { is_private: true, ..change(&file, None, Some("x")) }]).unwrap();
+        write_all(&[Change { kind: FileKind::Private, ..change(&file, None, Some("x")) }]).unwrap();
         for path in [&file, &place.path().join("own")] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
         }

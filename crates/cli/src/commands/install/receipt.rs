@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, Change};
+use super::files::{self, Change, FileKind};
 
 /// The folder of the receipts in the home folder.
 const FOLDER: &str = "installed";
@@ -24,6 +24,9 @@ pub(crate) struct Receipt {
     /// The entries that call us and were there before: events, and the name of the server. They are not ours to take.
     #[serde(default)]
     pub own: Vec<String>,
+    /// Whether the entry that opens the sandbox is ours.
+    #[serde(default)]
+    pub opens: bool,
     /// Where the changed stretch begins, how long it is now, and what it was.
     start: usize,
     length: usize,
@@ -60,13 +63,13 @@ impl Receipt {
         Some(format!("{}{}{}", text.get(..self.start)?, self.former, text.get(end..)?))
     }
 
-    /// The receipt for a file, if there is one that can be read.
-    pub(crate) fn find(home: &Path, path: &Path) -> anyhow::Result<(Option<Self>, Change)> {
-        let name = format!("{}.json", &hash(&path.to_string_lossy())[..32]);
+    /// The receipt that is known by `key`, if there is one that can be read.
+    pub(crate) fn find(home: &Path, key: &str) -> anyhow::Result<(Option<Self>, Change)> {
+        let name = format!("{}.json", &hash(key)[..32]);
         let kept_in = home.join(FOLDER).join(name);
         let before = files::read(&kept_in)?;
         let receipt = before.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let change = Change { path: kept_in, after: before.clone(), before, is_private: true };
+        let change = Change { path: kept_in, after: before.clone(), before, kind: FileKind::Private };
         Ok((receipt, change))
     }
 

@@ -75,9 +75,9 @@ impl Report {
     }
 
     fn all_notes(&self) -> Vec<String> {
-        let foreign = self.plan.iter().filter(|planned| planned.has_foreign_server).map(|planned| {
+        let foreign = self.plan.iter().filter_map(|planned| {
             let path = planned.change.path.display();
-            format!("'{path}' has an MCP server 'postrider' that install did not write; it was left alone.")
+            planned.foreign.map(|what| format!("'{path}' {what}; it was left alone."))
         });
         self.notes.iter().cloned().chain(foreign).collect()
     }
@@ -129,10 +129,11 @@ fn style_of(line: &str) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::install::files::FileKind;
 
     fn change(before: Option<&str>, after: Option<&str>) -> Change {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        Change { path: "/f".into(), before: text(before), after: text(after), is_private: false }
+        Change { path: "/f".into(), before: text(before), after: text(after), kind: FileKind::Usual }
     }
 
     #[test]

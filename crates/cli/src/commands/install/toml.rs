@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml_edit::{Document, Item, Table};
 
 use super::ConfigFault;
-use super::entries::{SERVER, Server, is_ours};
+use super::server::{SERVER, Server, is_ours};
 
 /// The table of servers.
 const SERVERS: &str = "mcp_servers";
@@ -22,11 +22,8 @@ pub(crate) fn install(text: &str, program: &str) -> Result<String, ConfigFault> 
         }
         Some(_) => Ok(text.to_owned()),
         None => {
-            let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-            let ended = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
-            let apart = if text.trim().is_empty() { "" } else { newline };
             let table = [format!("[{SERVERS}.{SERVER}]"), format!("command = {written}"), "args = [\"stdio\"]".into()];
-            let whole = format!("{text}{ended}{apart}{}{newline}", table.join(newline));
+            let whole = with_table(text, &table);
             // What was there may forbid a table behind it, and then the text is no TOML any more.
             match read(&whole).map(|document| matches!(find(&document), Some(Some(_)))) {
                 Ok(true) => Ok(whole),
@@ -38,21 +35,34 @@ pub(crate) fn install(text: &str, program: &str) -> Result<String, ConfigFault> 
     }
 }
 
+/// The text with a table behind everything, which stands in these lines.
+pub(super) fn with_table(text: &str, lines: &[String]) -> String {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let ended = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+    let apart = if text.trim().is_empty() { "" } else { newline };
+    format!("{text}{ended}{apart}{}{newline}", lines.join(newline))
+}
+
 /// The text without the server.
 pub(crate) fn uninstall(text: &str) -> Result<String, ConfigFault> {
     let Some(Some(TomlEntry { tables, .. })) = find(&read(text)?) else { return Ok(text.to_owned()) };
+    Ok(without(text, tables))
+}
+
+/// The text without these tables, which are in its order, and the empty line before each.
+pub(super) fn without(text: &str, tables: Vec<Range<usize>>) -> String {
     let mut left = text.to_owned();
     for table in tables.into_iter().rev() {
         let end = left[table.end..].find('\n').map_or(left.len(), |end| table.end + end + 1);
         let mut start = left[..table.start].rfind('\n').map_or(0, |end| end + 1);
-        // The empty line before it goes too, unless something else would lose its distance.
+        // Unless something else would lose its distance.
         let before = left[..start].strip_suffix('\n').map(|before| before.strip_suffix('\r').unwrap_or(before));
         if let Some(before) = before.filter(|before| before.ends_with('\n')) {
             start = before.len();
         }
         left.replace_range(start..end, "");
     }
-    Ok(left)
+    left
 }
 
 /// Which entry there is.
@@ -73,7 +83,7 @@ struct TomlEntry {
     called: String,
 }
 
-fn read(text: &str) -> Result<Document<&str>, ConfigFault> {
+pub(super) fn read(text: &str) -> Result<Document<&str>, ConfigFault> {
     Document::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
         ConfigFault::at(text, place, format!("it is no TOML: {}", error.message().replace('\n', ", ")))
@@ -100,7 +110,7 @@ fn ours(entry: &Item) -> Option<TomlEntry> {
 }
 
 /// The places of a table and of those inside it that have headers of their own.
-fn collect(table: &Table, places: &mut Vec<Range<usize>>) {
+pub(super) fn collect(table: &Table, places: &mut Vec<Range<usize>>) {
     if let Some(head) = table.span().filter(|_| !table.is_implicit()) {
         places.push(head.start..end_of_values(table).max(head.end));
     }

@@ -20,7 +20,7 @@ use crate::clients::{self, Client, Event, HookReply};
 use crate::config::Config;
 use crate::identity::Acting;
 use crate::mailbox::{Caller, Mailbox};
-use crate::output::{self, text};
+use crate::output;
 use crate::post_office::Refused;
 
 /// The command, as it is called.
@@ -51,7 +51,7 @@ pub struct Check {
     /// Print a reminder for a prompt hook: what is unread, marked as data; nothing if nothing is
     #[arg(long)]
     inject: bool,
-    /// The same as JSON, as the hooks of claude, codex or gemini want it
+    /// The same as JSON, as the hooks of this client want it
     #[arg(long, value_name = "CLIENT", hide_possible_values = true, value_parser = clients::parser(|client| client.product))]
     hook_format: Option<&'static Client>,
     /// How long a reminder may take; after that there is none [default: 900]
@@ -126,7 +126,7 @@ impl Check {
             None => reminder,
             Some(client) => {
                 let reply = HookReply::Context(reminder);
-                text::json_line(&(client.reply)(&reply, client.event_name(Event::Prompt)))
+                (client.reply)(&reply, client.event_name(Event::Prompt))
             }
         })
     }

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use api::answers::{FollowedAnswer, FoundAnswer, RecipientAnswer};
+use api::answers::{FollowedAnswer, FoundAnswer, RecipientAnswer, WakeReceiptAnswer};
 use api::{ReadMessage, ReadOutbox, SearchMessages};
 use clap::Args;
 use jiff::Timestamp;
@@ -282,6 +282,10 @@ pub fn recipient_to_value(recipient: &RecipientAnswer) -> Value {
     if !recipient.ack_body.is_empty() {
         value["note"] = json!(recipient.ack_body);
     }
+    if !recipient.wake_ups.is_empty() {
+        let told = |one: &WakeReceiptAnswer| json!({ "outcome": one.outcome, "at": one.ts.0.to_string(), "session": one.session });
+        value["wake_ups"] = recipient.wake_ups.iter().map(told).collect();
+    }
     value
 }
 
@@ -293,7 +297,10 @@ pub fn state(recipient: &RecipientAnswer, wants_ack: bool) -> String {
         (Some(_), _) => format!("acknowledged: {}", recipient.ack_body),
         (None, Some(_)) if wants_ack => "read, not acknowledged".to_owned(),
         (None, Some(_)) => "read".to_owned(),
-        (None, None) => "unread".to_owned(),
+        (None, None) => match recipient.wake_ups.last() {
+            Some(last) => format!("unread, wake-up {}", last.outcome),
+            None => "unread".to_owned(),
+        },
     }
 }
 

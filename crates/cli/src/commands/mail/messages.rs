@@ -16,6 +16,7 @@ use super::super::in_name::InName;
 use super::delivery::Seen;
 use super::lists::seen;
 use super::{ALL, Ids, Visit, advised};
+use crate::outbox::Operation;
 use crate::output::{self, text};
 use crate::post_office::Refused;
 
@@ -174,6 +175,17 @@ impl Ack {
             tally.add(id, self.acknowledge(visit, id).await.map(|()| false))?;
         }
         Ok(tally.told())
+    }
+
+    /// What can wait in an outbox.
+    pub fn operations(&self, actor: &Actor) -> Option<Vec<anyhow::Result<Operation>>> {
+        let ids = self.messages.ids.iter().map(|id| DeliveryId::parse(id));
+        let acknowledge = |id: DeliveryId| {
+            let (message_id, ack_body) = (id.message.0, self.message.clone());
+            let request = AcknowledgeMessage { message_id, ack_body, ..AcknowledgeMessage::default() };
+            Operation::acknowledge(&request.by(actor.clone()))
+        };
+        ids.map(|id| id.map(acknowledge)).collect()
     }
 
     async fn acknowledge(&self, visit: &Visit<'_>, id: &str) -> Result<(), Refused> {

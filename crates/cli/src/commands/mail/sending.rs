@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use api::{ReplyMessage, SendMail, SendMessage};
+use api::{Actor, ReplyMessage, SendMail, SendMessage};
 use clap::Args;
 use mail::agents::EVERYONE;
 use mail::error::shown;
@@ -20,6 +20,7 @@ use super::super::given::{Body, MessageBody, recipient, written};
 use super::super::in_name::InName;
 use super::Visit;
 use super::receipt::Sent;
+use crate::outbox::Operation;
 use crate::output::{self, text};
 use crate::post_office::{PostOffice, Refused};
 
@@ -95,7 +96,7 @@ pub struct Send {
     #[arg(long, value_name = "KEY", conflicts_with = "idempotency_key")]
     supersede: Option<String>,
     #[command(flatten)]
-    afterwards: Afterwards,
+    pub afterwards: Afterwards,
 }
 
 /// Answer a message, in its thread.
@@ -117,7 +118,7 @@ pub struct Reply {
     #[arg(long)]
     ack: bool,
     #[command(flatten)]
-    afterwards: Afterwards,
+    pub afterwards: Afterwards,
 }
 
 impl Send {
@@ -182,15 +183,25 @@ impl Send {
         body: &str,
     ) -> Result<Sent, Refused> {
         if key.is_none() && self.subject.is_some() && !body.is_empty() {
-            return Ok(office.ask(self.request(visit, body)).await?.into());
+            return Ok(office.ask(self.request(body).by(visit.actor())).await?.into());
         }
-        let SendMessage { to, cc, subject, body_md, thread_id, importance, ack_required, idempotency_key, .. } =
-            self.request(visit, body);
-        let replaces = self.supersede.is_some();
-        let key = key.map(|key| key.as_str().to_owned());
-        let request = SendMail { to, cc, subject, body_md, thread_id, importance, ack_required, ..SendMail::default() };
-        let request = SendMail { idempotency_key, key, replaces, ..request };
+        let (key, replaces) = (key.map(|key| key.as_str().to_owned()), self.supersede.is_some());
+        let request = SendMail { key, replaces, ..self.as_mail(body) };
         Ok(office.ask(request.by(visit.actor())).await?.into())
+    }
+
+    /// The message, whether or not it has a subject and a text.
+    fn as_mail(&self, body: &str) -> SendMail {
+        let SendMessage { to, cc, subject, body_md, thread_id, importance, ack_required, idempotency_key, .. } =
+            self.request(body);
+        let request = SendMail { to, cc, subject, body_md, thread_id, importance, ack_required, ..SendMail::default() };
+        SendMail { idempotency_key, ..request }
+    }
+
+    /// What can wait in an outbox. Whether an earlier one is open only the office knows, at the moment when it is sent.
+    pub fn operation(&self, actor: Actor, body: &str) -> Option<anyhow::Result<Operation>> {
+        let is_plain = self.dedup.is_none() && self.supersede.is_none();
+        is_plain.then(|| Operation::send(&self.as_mail(body).by(actor)))
     }
 
     /// The key of which the recipients have one message open.
@@ -199,8 +210,8 @@ impl Send {
         skip.or_else(|| self.supersede.as_deref().map(|key| OpenKey::new(key, WhenOpen::Replace)))
     }
 
-    fn request(&self, visit: &Visit<'_>, body: &str) -> SendMessage {
-        let request = SendMessage {
+    fn request(&self, body: &str) -> SendMessage {
+        SendMessage {
             to: if self.all { vec![EVERYONE.to_owned()] } else { self.to.clone() },
             cc: self.cc.clone(),
             subject: self.subject.clone().unwrap_or_default(),
@@ -210,8 +221,7 @@ impl Send {
             ack_required: self.ack.then_some(true),
             idempotency_key: self.idempotency_key.clone(),
             ..SendMessage::default()
-        };
-        request.by(visit.actor())
+        }
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, key: Option<&OpenKey>, body: &str) -> anyhow::Result<Sent> {
@@ -292,14 +302,22 @@ impl Reply {
             // The office answers messages: that there is no such delivery, it cannot know.
             visit.provider().get(&self.id).await?;
         }
-        let request = ReplyMessage {
-            message_id: named.message.0,
+        Ok(self.as_answer(named, body).by(visit.actor()))
+    }
+
+    fn as_answer(&self, to: DeliveryId, body: &str) -> ReplyMessage {
+        ReplyMessage {
+            message_id: to.message.0,
             body_md: body.to_owned(),
             subject: self.subject.clone(),
             ack_required: self.ack.then_some(true),
             ..ReplyMessage::default()
-        };
-        Ok(request.by(visit.actor()))
+        }
+    }
+
+    /// What can wait in an outbox.
+    pub fn operation(&self, actor: Actor, body: &str) -> Option<anyhow::Result<Operation>> {
+        Some(Operation::reply(&self.as_answer(DeliveryId::parse(&self.id)?, body).by(actor)))
     }
 
     async fn elsewhere(&self, visit: &Visit<'_>, body: &str) -> Result<Sent, ProviderError> {

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::Actor;
 use mail::clock::{Clock, SystemClock};
@@ -16,32 +15,17 @@ use relay::sessions::{SessionRecord, Sessions, ancestors};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::channel::acquaintance;
-use crate::clients::{self, CLAUDE, CODEX, Client};
+use super::acquaintance;
+use super::patience;
+use crate::clients::{self, CODEX, Client};
 use crate::config::{Config, set};
 use crate::local_sessions;
+use crate::named_calls::{NAMED, NAMES};
 use crate::own_session;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
+use crate::waker::{Asked, By, Reach, Waker, inside};
 
-/// The calls that somebody makes in its own name, and the argument that says it.
-const NAMED: [(&str, &str); 13] = [
-    ("acknowledge_message", "agent_name"),
-    ("fetch_inbox", "agent_name"),
-    ("file_reservation_paths", "agent_name"),
-    ("macro_prepare_thread", "agent_name"),
-    ("macro_start_session", "agent_name"),
-    ("mark_message_read", "agent_name"),
-    ("register_agent", "name"),
-    ("release_file_reservations", "agent_name"),
-    ("rename_agent", "agent_name"),
-    ("renew_file_reservations", "agent_name"),
-    ("reply_message", "sender_name"),
-    ("send_message", "sender_name"),
-    ("wait_for_mail", "agent_name"),
-];
-/// Words for a name that a call may have used instead: the office says which one it wants.
-const NAMES: [&str; 5] = ["agent_name", "sender_name", "name", "agent", "from"];
 const PROJECT: &str = "project_key";
 
 /// An object of which one member is changed and the others are kept byte for byte.
@@ -52,10 +36,12 @@ pub struct CallerSession {
     home: PathBuf,
     /// The server elsewhere that is asked; none if it is the office of this home.
     office: Option<String>,
-    /// Whether the client said that it is Claude Code, so that what our environment says of it is its own.
-    is_claude: AtomicBool,
+    /// The client, as it introduced itself: what our environment says of it is its own.
+    client: Mutex<Option<&'static Client>>,
     /// The record that this process made, where no hook did.
     made: Mutex<Option<SessionRecord>>,
+    /// The session that Codex named in the last call.
+    thread: Arc<Mutex<Option<String>>>,
 }
 
 /// A session, as a call tells of it.
@@ -72,26 +58,40 @@ impl CallerSession {
         Self {
             home: config.home.clone(),
             office: config.url(),
-            is_claude: AtomicBool::new(false),
+            client: Mutex::default(),
             made: Mutex::default(),
+            thread: Arc::default(),
         }
     }
 
-    /// The agent of the session if it is known, else the one that the settings name: a variable that was only inherited is not
-    /// believed against the session.
-    pub fn preset(&self, set: Option<Actor>) -> Option<Actor> {
-        let session = own_session::of_client(&self.home);
-        match (set, session) {
-            (Some(set), Some(session)) if own_session::has_inherited(&session, &set.agent_name) => {
-                Some(actor(&session))
-            }
-            (Some(set), _) => Some(set),
-            (None, session) => session.as_ref().map(actor),
-        }
+    /// What wakes the session when mail comes: a process inside it is trusted more than a stranger.
+    pub fn waker(
+        &self,
+        connection: Arc<Connection>,
+        reach: Reach,
+    ) -> Waker<impl Fn() -> Option<SessionRecord> + use<>> {
+        let (home, office, thread) = (self.home.clone(), self.office.clone(), self.thread.clone());
+        let sessions = reach.sessions().clone();
+        let known = Mutex::new(None::<SessionRecord>);
+        let find = move || {
+            let told = held(&thread).clone().map(|thread| (CODEX.name.to_owned(), thread));
+            let before = held(&known).take().map(|record| (record.client, record.session_id));
+            let again = told.or(before).and_then(|(client, id)| sessions.stored(&client, &id)).filter(is_open);
+            let record = again.or_else(|| own_session::of_client(&home)).filter(is_open)?;
+            let record = if record.office == office { inside(&sessions, record) } else { return None };
+            *held(&known) = Some(record.clone());
+            Some(record)
+        };
+        Waker { asked: Asked::Through(connection), reach, by: By::Way, find }
     }
 
-    /// The call with the name of the session's agent in it, if it lacks one. Any other message stays as it is.
+    /// The call with the name of the session's agent in it, if it lacks one, and with a wait that the client waits for. Any other
+    /// message stays as it is.
     pub fn named(&self, message: ClientMessage) -> ClientMessage {
+        let message = match self.client().and_then(|client| patience::within(&message, client)) {
+            Some(text) => ClientMessage::read(text),
+            None => message,
+        };
         let Some((_, argument)) = message.tool().and_then(|tool| NAMED.iter().find(|(name, _)| *name == tool)) else {
             return message;
         };
@@ -145,20 +145,31 @@ impl CallerSession {
         })
     }
 
-    /// The session that Claude Code names in our environment. After a conversation was cleared that is the one before.
+    /// The session that the client names in our environment. After a conversation was cleared that is the one before.
     fn told_by_environment(&self) -> Option<Told> {
-        let id = CLAUDE.session_variables.iter().find_map(|variable| set(variable))?;
-        self.is_claude.load(Ordering::Relaxed).then_some(Told { client: &CLAUDE, id, below: None })
+        let client = self.client().filter(|client| !client.shares_process)?;
+        let id = client.session_variables.iter().find_map(|variable| set(variable))?;
+        Some(Told { client, id, below: None })
     }
 
-    /// Takes note of who the client is, and of an agent that registered, if nobody has said yet who the agent of the session is.
+    fn client(&self) -> Option<&'static Client> {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of which session calls, of who the client is, and of an agent that registered, if nobody has said yet who the agent of the session is.
     pub async fn meet(&self, connection: &Arc<Connection>, message: &ClientMessage, answer: &str) {
         if message.is_introduction() {
-            self.is_claude.store(acquaintance::is_claude(message), Ordering::Relaxed);
+            *self.client.lock().unwrap_or_else(PoisonError::into_inner) = acquaintance::client(message);
         }
-        let Some(agent) = acquaintance::registered(message, answer) else { return };
+        if message.tool().is_none() {
+            return;
+        }
         let meta: Value = serde_json::from_str(&message.text).unwrap_or_default();
         let meta = &meta["params"]["_meta"];
+        if let Some(told) = told_by(meta) {
+            *held(&self.thread) = Some(told.id);
+        }
+        let Some(agent) = acquaintance::registered(message, answer) else { return };
         let Some(told) = told_by(meta).or_else(|| self.told_by_environment()).filter(|told| told.below.is_none())
         else {
             return;
@@ -179,12 +190,12 @@ impl CallerSession {
             tracing::debug!(%error, "cannot remember the session");
             return;
         }
-        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
+        *held(&self.made) = Some(record);
     }
 
     /// Says that the session ended whose record this process made: the client is gone.
     pub async fn leave(&self, connection: &Arc<Connection>) {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let made = held(&self.made).take();
         let Some(record) = made else { return };
         let sessions = Sessions::new(crate::commands::nudge::sessions(&self.home));
         if connection.ask(local_sessions::end(&record)).await.is_ok() {
@@ -217,15 +228,21 @@ fn record(told: &Told, agent: Actor) -> SessionRecord {
         process: ancestors().into_iter().find(|above| !above.is_shell()).map(|above| above.process),
         place: std::env::current_dir().map(|here| clients::project_of(&here)).unwrap_or_default(),
         named_at: SystemClock.now().as_microsecond(),
+        // No hook tells when a turn begins and ends, and the client puts a line that comes within one where it belongs.
+        is_idle: true,
         socket: socket.and_then(|[socket, _]| set(socket)),
         socket_token: socket.and_then(|[_, token]| set(token)),
         ..SessionRecord::default()
     }
 }
 
-fn actor(session: &SessionRecord) -> Actor {
-    let SessionRecord { project, agent, token, .. } = session.clone();
-    Actor { project_key: project, agent_name: agent, registration_token: token }
+fn is_open(record: &SessionRecord) -> bool {
+    !record.agent.is_empty() && record.is_open()
+}
+
+/// Locks what no panic can leave half changed.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a call is about this project.
@@ -251,7 +268,13 @@ mod tests {
 
         fn caller(&self) -> CallerSession {
             let home = self.0.path().to_owned();
-            CallerSession { home, office: None, is_claude: AtomicBool::new(false), made: Mutex::default() }
+            CallerSession {
+                home,
+                office: None,
+                client: Mutex::default(),
+                made: Mutex::default(),
+                thread: Arc::default(),
+            }
         }
 
         fn sessions(&self) -> Sessions {

@@ -23,6 +23,7 @@ impl Machine {
         Happening {
             client: &CLAUDE,
             event: Event::SessionStart,
+            called: "SessionStart",
             input,
             session,
             marks: None,

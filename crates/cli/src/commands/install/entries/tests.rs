@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::clients::{CLAUDE, Event};
+use crate::clients::{CLAUDE, ConfigPart, Event};
+use crate::commands::install::server::{Server, ServerShape};
 
 const EVENTS: [&str; 3] = ["SessionStart", "PreToolUse", "Stop"];
 const CLIENT: Client = Client {
@@ -17,14 +18,19 @@ fn hooks<'a>(client: &'a Client, program: &str) -> Hooks<'a> {
     Hooks { client, program: program.to_owned(), options: None }
 }
 
+/// How most clients have their servers.
+fn usual() -> ServerShape {
+    ServerShape::of(ConfigPart::Server).expect("it is a server")
+}
+
 /// Both parts.
 fn installed(text: &str, program: &str) -> String {
     let text = install_hooks(text, &hooks(&CLIENT, program), &[]).unwrap();
-    install_server(&text, program).unwrap()
+    usual().install(&text, program).unwrap()
 }
 
 fn uninstalled(text: &str) -> String {
-    uninstall_server(&uninstall_hooks(text, &[]).unwrap()).unwrap()
+    usual().uninstall(&uninstall_hooks(text, &[]).unwrap()).unwrap()
 }
 
 const FOREIGN: &str = r#"{
@@ -91,7 +97,7 @@ fn an_entry_of_another_version_is_brought_up_to_date_and_not_doubled() {
     let events = &[(Event::SessionStart, "SessionStart"), (Event::Prompt, "Gone"), (Event::Stop, "Stop")];
     let old = Client { events, ..CLIENT };
     let text = install_hooks(FOREIGN, &hooks(&old, "'/old place/postrider'"), &[]).unwrap();
-    let text = install_server(&text, "/old place/postrider").unwrap();
+    let text = usual().install(&text, "/old place/postrider").unwrap();
     let text =
         text.replace("SessionStart\",\n            \"timeout\": 5", "SessionStart\",\n            \"timeout\": 9");
     let whole = installed(&text, "postrider");
@@ -160,17 +166,17 @@ fn a_server_of_our_name_that_is_not_ours_is_left_alone() {
         json!(null),
     ] {
         let text = json!({ "mcpServers": { "postrider": entry } }).to_string();
-        assert_eq!(server(&text).unwrap(), Server::Foreign, "{text}");
-        assert_eq!(install_server(&text, "postrider").unwrap(), text);
-        assert_eq!(uninstall_server(&text).unwrap(), text);
+        assert_eq!(usual().server(&text).unwrap(), Server::Foreign, "{text}");
+        assert_eq!(usual().install(&text, "postrider").unwrap(), text);
+        assert_eq!(usual().uninstall(&text).unwrap(), text);
     }
 }
 
 #[test]
 fn what_a_user_added_to_an_entry_of_ours_stays_until_it_goes() {
     let text = r#"{"mcpServers":{"postrider":{"command":"/old/postrider","args":["stdio","--tools","lean"],"env":{"A":"1"}}}}"#;
-    assert_eq!(install_server(text, "postrider").unwrap(), text.replace("/old/", ""));
-    assert_eq!(uninstall_server(text).unwrap(), "{}");
+    assert_eq!(usual().install(text, "postrider").unwrap(), text.replace("/old/", ""));
+    assert_eq!(usual().uninstall(text).unwrap(), "{}");
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn a_configuration_that_is_not_what_a_client_reads_is_refused_with_its_place() {
         let fault = install_hooks(text, &hooks(&CLIENT, "postrider"), &[]).unwrap_err();
         assert!(fault.line == line && fault.what.contains(what), "{text}: {fault:?}");
     }
-    let fault = install_server("{\"mcpServers\": \"x\"}", "postrider").unwrap_err();
+    let fault = usual().install("{\"mcpServers\": \"x\"}", "postrider").unwrap_err();
     assert!(fault.what.contains("'mcpServers' is no object"), "{fault:?}");
     for odd in ["[]", "{\"hooks\": [1], \"mcpServers\": 2}", "{\"hooks\": {\"Stop\": [1, {\"hooks\": {}}]}}"] {
         assert_eq!(uninstalled(odd), odd, "nothing of ours is in it");
@@ -255,7 +261,7 @@ proptest! {
     fn install_then_uninstall_is_the_same_file_and_installing_twice_is_installing_once(text in configurations()) {
         let whole = installed(&text, "postrider");
         prop_assert_eq!(&installed(&whole, "postrider"), &whole);
-        prop_assert_eq!(server(&whole).unwrap(), Server::Ours("postrider".to_owned()));
+        prop_assert_eq!(usual().server(&whole).unwrap(), Server::Ours("postrider".to_owned()));
         let moved = installed(&whole, "/elsewhere/postrider");
         prop_assert_eq!(&installed(&moved, "postrider"), &whole);
         prop_assert_eq!(uninstalled(&whole), text);
@@ -264,6 +270,6 @@ proptest! {
     #[test]
     fn no_text_makes_the_editor_panic(text in "[{}\\[\\],:\" /*\\na-c0-9é\u{feff}]{0,40}") {
         let _ = install_hooks(&text, &hooks(&CLIENT, "postrider"), &[]).map(|whole| uninstall_hooks(&whole, &[]).unwrap());
-        let _ = install_server(&text, "postrider").map(|whole| uninstall_server(&whole).unwrap());
+        let _ = usual().install(&text, "postrider").map(|whole| usual().uninstall(&whole).unwrap());
     }
 }

@@ -1,43 +1,22 @@
 //! What passes through the door and tells who is there: the client's program, and the agent that works in it.
 //!
-//! Only read here, but for one member that is added to an answer; the rest of it stays as it was written.
-
-use std::collections::BTreeMap;
+//! Only read here.
 
 use api::Actor;
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
+use crate::clients::{self, Client};
 use crate::post_office::message::ClientMessage;
-
-/// The experimental capability that makes Claude Code listen.
-const CAPABILITY: &str = "claude/channel";
 
 /// The calls after which the caller is known.
 const REGISTERING: [&str; 3] = ["register_agent", "macro_start_session", "macro_prepare_thread"];
 
-/// An object of which one member is changed and the others are kept byte for byte.
-type RawObject = BTreeMap<String, Box<RawValue>>;
-
-/// Whether a message that introduces its client says that it is Claude.
-pub fn is_claude(message: &ClientMessage) -> bool {
+/// The client that a message introduces, if it is one of the table.
+pub fn client(message: &ClientMessage) -> Option<&'static Client> {
     let said: Value = serde_json::from_str(&message.text).unwrap_or_default();
     let ways = ["/params/clientInfo/name", "/params/_meta/io.modelcontextprotocol~1clientInfo/name"];
-    let name = ways.iter().find_map(|way| said.pointer(way)).and_then(Value::as_str);
-    name.is_some_and(|name| name.to_lowercase().contains("claude"))
-}
-
-/// The answer to an introduction, with the channel among the capabilities; none if the answer is a refusal.
-pub fn with_channel(answer: &str) -> Option<String> {
-    let mut envelope: RawObject = serde_json::from_str(answer).ok()?;
-    let mut result = members(envelope.get("result")?)?;
-    let mut capabilities = members(result.get("capabilities")?)?;
-    let mut experimental = capabilities.get("experimental").and_then(|member| members(member)).unwrap_or_default();
-    experimental.insert(CAPABILITY.to_owned(), to_raw_value(&RawObject::new()).ok()?);
-    capabilities.insert("experimental".to_owned(), to_raw_value(&experimental).ok()?);
-    result.insert("capabilities".to_owned(), to_raw_value(&capabilities).ok()?);
-    envelope.insert("result".to_owned(), to_raw_value(&result).ok()?);
-    serde_json::to_string(&envelope).ok()
+    let name = ways.iter().find_map(|way| said.pointer(way)).and_then(Value::as_str)?.to_lowercase();
+    clients::ALL.into_iter().find(|client| name.contains(client.name))
 }
 
 /// The agent that was registered, if `message` asked for that and `answer` grants it.
@@ -56,10 +35,6 @@ pub fn registered(message: &ClientMessage, answer: &str) -> Option<Actor> {
     })
 }
 
-fn members(object: &RawValue) -> Option<RawObject> {
-    serde_json::from_str(object.get()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -73,27 +48,13 @@ mod tests {
     #[test]
     fn claude_is_known_by_its_name_in_either_era_and_nobody_else_is() {
         let old = |name: &str| message("initialize", json!({ "clientInfo": { "name": name } }));
-        assert!(is_claude(&old("claude-code")) && is_claude(&old("Claude Desktop")) && is_claude(&old("my-CLAUDE")));
-        assert!(!is_claude(&old("codex-mcp-client")));
+        assert!(is_client("claude", &old("claude-code")) && is_client("claude", &old("Claude Desktop")) && is_client("claude", &old("my-CLAUDE")));
+        assert!(!is_client("claude", &old("codex-mcp-client")));
         let client = json!({ "io.modelcontextprotocol/clientInfo": { "name": "claude-code" } });
-        assert!(is_claude(&message("server/discover", json!({ "_meta": client }))));
-        assert!(!is_claude(&message("initialize", json!({}))));
-        assert!(!is_claude(&message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
-        assert!(!is_claude(&ClientMessage::read("[".repeat(10_000))));
-    }
-
-    #[test]
-    fn the_channel_is_added_and_the_rest_of_the_answer_stays_as_it_was_written() {
-        let answer =
-            r#"{"id":1.50,"result":{"capabilities":{"tools":{},"experimental":{"x":{"a":1e2}}},"s":"\u0061"}}"#;
-        let offered = with_channel(answer).unwrap();
-        assert!(offered.contains(r#""id":1.50"#) && offered.contains(r#""x":{"a":1e2}"#), "{offered}");
-        assert!(offered.contains(r#""s":"\u0061""#) && offered.contains(r#""tools":{}"#), "{offered}");
-        let offered: Value = serde_json::from_str(&offered).unwrap();
-        assert_eq!(offered["result"]["capabilities"]["experimental"]["claude/channel"], json!({}));
-        for refusal in [r#"{"id":1,"error":{"code":-32603}}"#, r#"{"result":{}}"#, r#"{"result":[1]}"#, "", "[]"] {
-            assert_eq!(with_channel(refusal), None, "{refusal}");
-        }
+        assert!(is_client("claude", &message("server/discover", json!({ "_meta": client }))));
+        assert!(!is_client("claude", &message("initialize", json!({}))));
+        assert!(!is_client("claude", &message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
+        assert!(!is_client("claude", &ClientMessage::read("[".repeat(10_000))));
     }
 
     #[test]

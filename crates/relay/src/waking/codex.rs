@@ -1,0 +1,89 @@
+//! The queue of a thread of Codex, by its own command.
+//!
+//! All terminals of Codex share one process, which keeps a thread for a minute after its terminal has gone, and runs what is queued
+//! then with nobody watching. So nothing is queued where no terminal runs the program any more.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use mail::wake_ups::WakeOutcome;
+use process::{Ended, KeptStderr, Limits, Trouble};
+use tokio::process::Command;
+
+use crate::sessions::Process;
+
+/// What it is called where it cannot be seen which program runs.
+const PROGRAM: &str = "codex";
+/// What it is told where it keeps its threads by.
+const HOME: &str = "CODEX_HOME";
+const LIMITS: Limits = Limits { time: Duration::from_secs(15), output: 1 << 16, complaint: KeptStderr::End(4 << 10) };
+/// What it complains of where it has no such thread.
+const UNKNOWN: &str = "no rollout found";
+
+/// The program that a process of Codex runs.
+pub fn program(process: Process) -> PathBuf {
+    let is_codex = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with(PROGRAM) && path.is_file()
+    };
+    process.program().filter(is_codex).unwrap_or_else(|| PROGRAM.into())
+}
+
+/// Queues a message.
+pub async fn queue(program: &Path, home: Option<&Path>, thread: &str, text: &str) -> WakeOutcome {
+    let mut command = Command::new(program);
+    command.args(["queue", "--thread", thread, "--message", text]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(home) = home {
+        command.env(HOME, home);
+    }
+    match process::run(&mut command, None, LIMITS).await {
+        Ok(Ended { status, .. }) if status.success() => WakeOutcome::Delivered,
+        Ok(Ended { complaint, .. }) if complaint.contains(UNKNOWN) => WakeOutcome::Gone,
+        Ok(Ended { status, .. }) => {
+            tracing::debug!(%status, "codex does not queue a message");
+            WakeOutcome::Refused
+        }
+        Err(Trouble::NotStarted(error) | Trouble::Lost(error)) => {
+            tracing::debug!(%error, "codex cannot be run");
+            WakeOutcome::Refused
+        }
+        Err(Trouble::TooLate | Trouble::TooMuch { .. }) => WakeOutcome::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// A program that writes down its arguments, one a line, and its home.
+    fn stand_in(folder: &Path, ends: &str) -> PathBuf {
+        let path = folder.join("codex");
+        let out = folder.join("out");
+        let script = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" \"$CODEX_HOME\" > {}\n{ends}\n", out.display());
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    #[tokio::test]
+    async fn codex_is_called_as_was_recorded_and_its_end_is_understood() {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded: Value = serde_json::from_str(include_str!("../../tests/waking/codex.json")).unwrap();
+        let words: Vec<&str> = recorded["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let [thread, text] = [words[3], words[5]];
+        let done = queue(&stand_in(folder.path(), ""), Some(Path::new("/h")), thread, text).await;
+        assert_eq!(done, WakeOutcome::Delivered);
+        let said = std::fs::read_to_string(folder.path().join("out")).unwrap();
+        assert_eq!(said.lines().collect::<Vec<_>>(), [&words[1..], &["/h"]].concat());
+        let unknown = recorded["unknown_thread"]["stderr"].as_str().unwrap();
+        let gone = stand_in(folder.path(), &format!("echo '{unknown}' >&2; exit 1"));
+        assert_eq!(queue(&gone, None, thread, text).await, WakeOutcome::Gone);
+        assert_eq!(queue(&stand_in(folder.path(), "exit 1"), None, thread, text).await, WakeOutcome::Refused);
+        assert_eq!(queue(Path::new("/no/codex"), None, thread, text).await, WakeOutcome::Refused);
+    }
+}
