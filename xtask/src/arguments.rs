@@ -14,9 +14,10 @@ usage: cargo xtask <command>
         [--clients C] [--seed S]
   fuzz [--cases N]             try N texts (100,000) on every property of the readers
   conformance [--revision R]   run the MCP conformance suite against a server, on every revision or on one
-  clients [--only CLIENT]      the lab: install real coding agents, try every promise with each, write docs/clients.md
+  clients [--only CLIENT,…]    the lab: install real coding agents, try every promise with each, write docs/clients.md
           [--promise NAME]     one client, one promise
           [--open]             only leave the client at a terminal, to look at it
+          [--speed N]          only measure, N times each, how fast an idle client is woken
   clients --sdk                client libraries from PyPI, through a small workflow
   screenshots                  take the pictures of the page in docs/page anew, of the demo that does not move";
 
@@ -96,11 +97,16 @@ fn clients_part(options: &mut Options) -> Result<Part, String> {
     let mut part = Part::default();
     while let Some((name, rest)) = options.words.split_first() {
         let place = match name.as_str() {
-            "--only" => &mut part.client,
+            "--only" => &mut part.clients,
             "--promise" => &mut part.promise,
             "--open" => {
                 options.words = rest;
                 part.opens = true;
+                continue;
+            }
+            "--speed" => {
+                options.words = rest;
+                part.rounds = Some(options.number(name)?);
                 continue;
             }
             _ => break,
@@ -160,8 +166,8 @@ mod tests {
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
         assert_eq!(read("clients"), Ok(Request::Clients(Part::default())));
-        let part = Part { client: Some("codex".into()), promise: Some("idle".into()), opens: true };
-        assert_eq!(read("clients --promise idle --only codex --open"), Ok(Request::Clients(part)));
+        let part = Part { clients: Some("codex,qwen".into()), promise: Some("idle".into()), opens: true, rounds: Some(50) };
+        assert_eq!(read("clients --promise idle --only codex,qwen --open --speed 50"), Ok(Request::Clients(part)));
         assert_eq!(read("clients --sdk"), Ok(Request::Libraries));
         assert_eq!(read("screenshots"), Ok(Request::Screenshots));
         assert_eq!(read("conformance"), Ok(Request::Conformance { revision: None }));

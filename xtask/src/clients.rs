@@ -12,6 +12,7 @@ mod remains;
 mod results;
 pub mod sdk;
 mod speech;
+mod speed;
 mod table;
 mod terminal;
 mod workplace;
@@ -34,19 +35,24 @@ const LONGEST_SENTENCE: usize = 300;
 /// Which part of the lab is run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// One client instead of all.
-    pub client: Option<String>,
+    /// Some clients instead of all, with commas between them.
+    pub clients: Option<String>,
     /// One promise instead of all.
     pub promise: Option<String>,
     /// Only open each client at a terminal, and leave it there until the end of our input.
     pub opens: bool,
+    /// Only measure how fast clients are woken, that often.
+    pub rounds: Option<u64>,
 }
 
 impl Part {
     fn rows(&self) -> Result<Vec<&'static Row>> {
-        let Some(name) = &self.client else { return Ok(table::ALL.to_vec()) };
-        let known = table::ALL.map(|row| row.name).join(", ");
-        Ok(vec![table::named(name).with_context(|| format!("there is no client '{name}', but {known}"))?])
+        let Some(names) = &self.clients else { return Ok(table::ALL.to_vec()) };
+        let known = || table::ALL.map(|row| row.name).join(", ");
+        let rows = names.split(',').map(|name| {
+            table::named(name).with_context(|| format!("there is no client '{name}', but {}", known()))
+        });
+        rows.collect()
     }
 
     fn promises(&self) -> Result<Vec<&'static Promise>> {
@@ -64,6 +70,14 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
         return rows.into_iter().try_for_each(|row| open(&bench, row));
     }
     let mut results = Results::open(root)?;
+    if let Some(rounds) = part.rounds {
+        let rows: Vec<_> = rows.into_iter().filter(|row| row.not_offered("idle").is_none()).collect();
+        for (row, speed) in speed::measure(&bench, &rows, rounds)? {
+            results.note_speed(row.name, &speed);
+        }
+        results.keep()?;
+        return page::write(root, &results);
+    }
     let mut failed = Vec::new();
     for row in rows {
         results.set_version(row.name, &timed(row.title, || Place::without_us(&bench, row)?.version())?);
@@ -123,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_part_that_does_not_exist_is_named_with_those_that_do() {
-        let part = |client: &str, promise: &str| Part { client: Some(client.into()), promise: Some(promise.into()), opens: false };
-        assert_eq!(part("codex", "idle").rows().unwrap()[0].name, "codex");
+        let part = |client: &str, promise: &str| Part { clients: Some(client.into()), promise: Some(promise.into()), opens: false, rounds: None };
+        assert_eq!(part("codex,qwen", "idle").rows().unwrap().len(), 2);
         assert_eq!(part("codex", "idle").promises().unwrap()[0].name, "idle");
         let problem = part("emacs", "idle").rows().err().unwrap().to_string();
         assert!(problem.contains("'emacs'") && problem.contains("claude"), "{problem}");

@@ -1,4 +1,4 @@
-//! Where the lab keeps its programs: the clients from npm, our own program, and a home for each trial.
+//! Where the lab keeps its programs: the clients from npm, and a home for each trial.
 //!
 //! It is the user's cache folder, since some sandboxes hide all that is below `/tmp`, where a work tree may be.
 
@@ -41,8 +41,6 @@ const OWN: [&str; 19] = [
 pub struct Bench {
     root: PathBuf,
     cache: PathBuf,
-    /// Our program.
-    pub postrider: PathBuf,
 }
 
 impl Bench {
@@ -51,20 +49,13 @@ impl Bench {
         step(Command::new(cargo()).args(["build", "--locked", "-p", "cli"]).current_dir(root))?;
         npm::provide_referees(root)?;
         let cache = cache()?;
-        let bin = cache.join("bin");
-        fs::create_dir_all(&bin)?;
-        let postrider = bin.join("postrider");
-        // One that runs cannot be written to, but replaced.
-        let fresh = bin.join(format!("postrider.{}", std::process::id()));
-        fs::copy(root.join("target/debug/postrider"), &fresh)?;
-        fs::rename(fresh, &postrider)?;
         for row in rows {
             let mut npm = Command::new("npm");
             // One of them refuses the Node of older systems.
             npm.env("PATH", npm::path_with_node(root)?);
             npm::install(&cache.join(row.name), row.pins, npm)?;
         }
-        Ok(Self { root: root.to_owned(), cache, postrider })
+        Ok(Self { root: root.to_owned(), cache })
     }
 
     /// The program of a client.
@@ -72,10 +63,20 @@ impl Bench {
         self.cache.join(row.name).join("node_modules/.bin").join(row.program)
     }
 
-    /// A search path with our program and the pinned Node first.
-    pub fn path(&self) -> Result<OsString> {
-        let inherited = npm::path_with_node(&self.root)?;
-        let own = self.postrider.parent().map(Path::to_owned).into_iter();
+    /// Puts our program into a home, where no sandbox hides it.
+    pub fn bring_postrider(&self, home: &Path) -> Result<PathBuf> {
+        let (built, bin) = (self.root.join("target/debug/postrider"), home.join("bin"));
+        let program = bin.join("postrider");
+        fs::create_dir(&bin)?;
+        // A link takes no room, where one can be made.
+        fs::hard_link(&built, &program).or_else(|_| fs::copy(&built, &program).map(drop))?;
+        Ok(program)
+    }
+
+    /// A search path with our program, the client and the pinned Node first.
+    pub fn path(&self, row: &Row, postrider: &Path) -> Result<OsString> {
+        let (inherited, client) = (npm::path_with_node(&self.root)?, self.program(row));
+        let own = [postrider, &client].into_iter().filter_map(Path::parent).map(Path::to_owned);
         std::env::join_paths(own.chain(std::env::split_paths(&inherited))).context("the search path")
     }
 

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub struct Question {
     /// As it was sent.
     pub text: String,
     /// When it came.
-    pub at: Instant,
+    pub at: SystemTime,
 }
 
 /// A model that listens.
@@ -129,7 +129,7 @@ impl Talk {
         }
         let (number, step) = {
             let mut state = self.lock();
-            state.questions.push(Question { text, at: Instant::now() });
+            state.questions.push(Question { text, at: SystemTime::now() });
             (state.questions.len(), state.steps.pop_front())
         };
         self.is_asked.notify_all();

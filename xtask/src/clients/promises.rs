@@ -4,7 +4,7 @@
 //! Whether a model would heed it is not asked here.
 
 mod connected;
-mod idle;
+pub mod idle;
 mod names;
 mod removed;
 mod sandboxed;

@@ -33,6 +33,8 @@ pub struct Row {
     pub pins: &'static [Pin],
     /// The program that comes of it.
     pub program: &'static str,
+    /// Whose configuration `install` changes: that of the trials first.
+    pub scopes: &'static [&'static str],
     /// What its model speaks.
     pub speech: Speech,
     /// Files below its home that have to be there before it works, and their content.
@@ -83,10 +85,16 @@ pub struct Keys {
 
 /// The sandbox of a client.
 pub struct Sandbox {
-    /// More files below its home, which turn it on.
+    /// Files below its home that turn it on, some of them instead of those of the row.
     pub files: fn(&Place) -> Vec<(String, String)>,
     /// What stands behind its name for a session without a terminal, in the sandbox.
     pub once: fn(&Place, &str) -> Vec<String>,
+    /// Whether our program reaches a server from inside, and nothing else.
+    pub needs_server: bool,
+    /// By what it is opened, for the page.
+    pub opening: &'static str,
+    /// What a refusal names.
+    pub setting: &'static str,
 }
 
 impl Row {

@@ -8,9 +8,10 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -19,15 +20,21 @@ use super::model::{Model, Step};
 use super::remains;
 use super::table::Row;
 use super::terminal::Terminal;
-use crate::process::listen;
+use crate::process::{Group, listen};
 
 /// The agent that the client runs.
 pub const OURS: &str = "GreenDog";
 /// The agent that writes to it.
 pub const OTHER: &str = "BlueLake";
 
+/// What a session is told, when it does not matter.
+pub const PROMPT: &str = "Please do your work.";
+
 /// How long a session without a terminal may take, and a client until it can be typed into.
 const LIMIT: Duration = Duration::from_secs(90);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How much of an answer shows a cause, in characters.
+const LONGEST_ANSWER: usize = 500;
 
 /// A client in its repository.
 pub struct Place {
@@ -52,21 +59,15 @@ impl Place {
 
     /// The same with a client that has not heard of us.
     pub fn without_us(bench: &Bench, row: &'static Row) -> Result<Self> {
-        let place = Self {
-            row,
-            model: Model::start(row.speech)?,
-            postrider: bench.postrider.clone(),
-            program: bench.program(row),
-            path: bench.path()?,
-            home: bench.home()?,
-        };
+        let home = bench.home()?;
+        let postrider = bench.bring_postrider(home.path())?;
+        let (model, path) = (Model::start(row.speech)?, bench.path(row, &postrider)?);
+        let place = Self { row, model, postrider, program: bench.program(row), path, home };
         for folder in ["repository", "run"] {
             fs::create_dir_all(place.home().join(folder))?;
         }
         private(&place.home().join("run"))?;
-        for (path, content) in (row.files)(&place) {
-            place.write(&path, &content)?;
-        }
+        place.write_all(&(row.files)(&place))?;
         fs::write(place.file("notes.txt"), "notes\n")?;
         heard(Command::new("git").args(["init", "--quiet"]).current_dir(place.repository()))?;
         for agent in [OURS, OTHER] {
@@ -77,7 +78,7 @@ impl Place {
 
     /// Tells the client of us.
     pub fn install(&self) -> Result<String> {
-        heard(&mut self.postrider(&["install", self.row.name]))
+        heard(&mut self.postrider(&["install", self.row.name, "--scope", self.row.scopes[0]]))
     }
 
     /// The home folder.
@@ -95,11 +96,26 @@ impl Place {
         self.repository().join(name)
     }
 
-    /// Writes a file below the home.
-    pub fn write(&self, path: &str, content: &str) -> Result<()> {
-        let path = self.home().join(path);
-        fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
-        fs::write(&path, content).with_context(|| format!("writing {}", path.display()))
+    /// Writes files below the home.
+    pub fn write_all(&self, files: &[(String, String)]) -> Result<()> {
+        for (path, content) in files {
+            let path = self.home().join(path);
+            fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
+            fs::write(&path, content).with_context(|| format!("writing {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Starts a server of ours, and waits for its socket in the home folder.
+    pub fn serve(&self) -> Result<Group> {
+        let mut command = self.postrider(&["serve", "--port", "0"]);
+        let server = Group::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))?;
+        let (socket, deadline) = (self.home().join(".postrider/postrider.sock"), Instant::now() + LIMIT);
+        while !socket.exists() {
+            ensure!(Instant::now() < deadline, "the server has no socket");
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(server)
     }
 
     /// The command by which the other agent sends a message.
@@ -135,13 +151,13 @@ impl Place {
 
     /// Runs a session of our agent to its end, with a model that takes these steps. Returns what the model was asked.
     pub fn session(&self, steps: Vec<Step>) -> Result<Vec<String>> {
-        self.session_of(Some(OURS), steps)
+        self.run(Some(OURS), &(self.row.once)(self, PROMPT), steps)
     }
 
-    /// The same in the name of an agent, or in whatever name the session is given.
-    pub fn session_of(&self, agent: Option<&str>, steps: Vec<Step>) -> Result<Vec<String>> {
+    /// The same with other words behind the client's name, and in the name of an agent or whatever name the session is given.
+    pub fn run(&self, agent: Option<&str>, words: &[String], steps: Vec<Step>) -> Result<Vec<String>> {
         self.model.script(steps);
-        let said = heard(&mut self.client(agent, &(self.row.once)(self, "Please do your work.")));
+        let said = heard(&mut self.client(agent, words));
         let questions = self.model.questions()?;
         let questions: Vec<String> = questions.into_iter().map(|question| question.text).collect();
         match said {
@@ -149,6 +165,14 @@ impl Place {
             Ok(_) => Ok(questions),
             Err(problem) => Err(problem),
         }
+    }
+
+    /// What the last tool answered, for whoever looks for a cause.
+    pub fn last_answer(&self) -> Result<String> {
+        const BEGINNINGS: [&str; 4] = ["functionResponse", "tool_result", "function_call_output", r#""role":"tool""#];
+        let text = self.model.questions()?.pop().map(|question| question.text).unwrap_or_default();
+        let start = BEGINNINGS.iter().filter_map(|beginning| text.rfind(beginning)).max().unwrap_or(0);
+        Ok(text[start..].chars().take(LONGEST_ANSWER).collect())
     }
 
     /// Opens a session at a terminal and waits until it can be typed into.

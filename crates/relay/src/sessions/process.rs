@@ -81,7 +81,7 @@ impl Process {
         let Ok(processes) = fs::read_dir("/proc") else { return false };
         let mut pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         pids.any(|pid| {
-            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|other| other == program)
+            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|other| other.file_name() == program.file_name())
                 && self::stat(pid).is_some_and(|stat| stat.terminal != 0)
         })
     }

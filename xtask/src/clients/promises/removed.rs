@@ -10,15 +10,15 @@ use super::super::bench::Bench;
 use super::super::table::Row;
 use super::super::workplace::{Place, heard};
 
-/// Our own files, which stay.
-const OURS: &str = ".postrider";
+/// Our own files, which stay, and our program.
+const OURS: [&str; 2] = [".postrider", "bin"];
 
 /// Installs and uninstalls for the project and for the user, over the settings that are there.
 pub fn prove(bench: &Bench, row: &'static Row) -> Result<String> {
     let place = Place::without_us(bench, row)?;
     let before = files(place.home())?;
     let mut written = 0;
-    for scope in ["project", "user"] {
+    for scope in row.scopes {
         heard(&mut place.postrider(&["install", row.name, "--scope", scope]))?;
         let between = files(place.home())?;
         let changed = between.iter().filter(|(path, bytes)| before.get(*path) != Some(bytes)).count();
@@ -37,7 +37,7 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
-            if kind.is_dir() && !path.ends_with(OURS) {
+            if kind.is_dir() && !OURS.iter().any(|ours| path.ends_with(ours)) {
                 folders.push(path);
             } else if kind.is_file() {
                 found.insert(path.clone(), fs::read(&path)?);

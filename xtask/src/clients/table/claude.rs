@@ -12,6 +12,7 @@ pub const CLAUDE: Row = Row {
     title: "Claude Code",
     pins: &[Pin { name: "@anthropic-ai/claude-code", version: "2.1.328" }],
     program: "claude",
+    scopes: &["project", "user"],
     speech: Speech::Messages,
     files,
     environment: |place| {
@@ -39,8 +40,14 @@ pub const CLAUDE: Row = Row {
         quit: &["C-c", "C-c"],
     },
     sandbox: Some(Sandbox {
-        files: |_| Vec::new(),
+        files: |_| {
+            let settings = json!({ "enableAllProjectMcpServers": true, "sandbox": { "enabled": true } });
+            vec![(".claude/settings.json".to_owned(), settings.to_string())]
+        },
         once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
+        needs_server: false,
+        opening: "with `~/.postrider` in `sandbox.filesystem.allowWrite`",
+        setting: "sandbox.filesystem.allowWrite",
     }),
     not_offered: &[],
 };

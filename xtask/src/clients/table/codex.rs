@@ -12,6 +12,7 @@ pub const CODEX: Row = Row {
     title: "Codex",
     pins: &[Pin { name: "@openai/codex", version: "0.169.0" }],
     program: "codex",
+    scopes: &["project", "user"],
     speech: Speech::Responses,
     files,
     environment: |_| vec![("STAND_IN_KEY", "dummy".to_owned())],
@@ -40,6 +41,9 @@ pub const CODEX: Row = Row {
     sandbox: Some(Sandbox {
         files: |_| Vec::new(),
         once: |_, prompt| words(&["exec", TRUST, "-s", "workspace-write", prompt]),
+        needs_server: false,
+        opening: "with the home folder of the mail in `sandbox_workspace_write.writable_roots`",
+        setting: "sandbox_workspace_write.writable_roots",
     }),
     not_offered: &[],
 };

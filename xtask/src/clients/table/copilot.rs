@@ -11,8 +11,12 @@ pub const COPILOT: Row = Row {
     title: "GitHub Copilot CLI",
     pins: &[Pin { name: "@github/copilot", version: "1.0.102" }],
     program: "copilot",
+    scopes: &["user", "project"],
     speech: Speech::Chat,
-    files: |_| Vec::new(),
+    files: |place| {
+        let settings = json!({ "trusted_folders": [place.repository()], "banner": "never" });
+        vec![(".copilot/config.json".to_owned(), settings.to_string())]
+    },
     environment: |place| {
         vec![
             ("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", place.model.url())),
@@ -21,7 +25,8 @@ pub const COPILOT: Row = Row {
         ]
     },
     once: |_, prompt| words(&["-p", prompt, "--allow-all-tools"]),
-    open: |_| words(&["--allow-all-tools"]),
+    // Without it no extension is loaded, and nothing wakes it.
+    open: |_| words(&["--allow-all-tools", "--experimental"]),
     resume: &["--continue"],
     tools: Tools {
         look: |file| Call::new("view", json!({ "path": file })),
@@ -30,7 +35,7 @@ pub const COPILOT: Row = Row {
         own: |tool, arguments| Call::new(&format!("postrider-{tool}"), arguments),
     },
     keys: Keys {
-        ready: "ctrl+c",
+        ready: "? help",
         dialogs: &[("trust the files in this folder", &["2"])],
         clear: Some("/clear"),
         compact: Some("/compact"),

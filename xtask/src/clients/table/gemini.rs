@@ -1,9 +1,8 @@
 //! Gemini CLI.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::speech::{Call, Speech};
-use super::super::workplace::Place;
 use super::{Keys, Row, Sandbox, Tools, words};
 use crate::npm::Pin;
 
@@ -12,8 +11,9 @@ pub const GEMINI: Row = Row {
     title: "Gemini CLI",
     pins: &[Pin { name: "@google/gemini-cli", version: "0.61.0" }],
     program: "gemini",
+    scopes: &["project", "user"],
     speech: Speech::Google,
-    files,
+    files: |_| vec![(".gemini/settings.json".to_owned(), settings().to_string())],
     environment: |place| {
         vec![
             ("GOOGLE_GEMINI_BASE_URL", place.model.url()),
@@ -37,20 +37,36 @@ pub const GEMINI: Row = Row {
         compact: Some("/compress"),
         quit: &["/quit", "Enter"],
     },
-    sandbox: Some(Sandbox { files: |_| Vec::new(), once: |_, prompt| words(&["-p", prompt, "-m", MODEL]) }),
+    sandbox: Some(Sandbox {
+        files: |_| {
+            let mut settings = settings();
+            settings["security"]["toolSandboxing"] = true.into();
+            vec![
+                (".gemini/settings.json".to_owned(), settings.to_string()),
+                (".gemini/policies/lab.toml".to_owned(), POLICY.to_owned()),
+            ]
+        },
+        // The mode in which nothing is asked opens the network.
+        once: |_, prompt| words(&["-p", prompt, "-m", MODEL]),
+        needs_server: true,
+        opening: "by the socket of a server that runs",
+        setting: "postrider serve",
+    }),
     not_offered: &[(
         "idle",
         "nothing listens in an idle session; a background shell of its own can wake it, with two settings",
     )],
 };
 
+/// A shell is asked nothing.
+const POLICY: &str =
+    "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"allow\"\npriority = 900\nallowRedirection = true\n";
 const MODEL: &str = "gemini-2.5-pro";
 const ALLOWED: &[&str] = &["--approval-mode", "yolo", "-m", MODEL];
 
 /// Without the type of login the client takes another address for another way to log in.
-fn files(_: &Place) -> Vec<(String, String)> {
+fn settings() -> Value {
     let key = json!({ "auth": { "selectedType": "gemini-api-key" } });
-    let settings = json!({ "security": key, "privacy": { "usageStatisticsEnabled": false },
-                           "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false } });
-    vec![(".gemini/settings.json".to_owned(), settings.to_string())]
+    json!({ "security": key, "privacy": { "usageStatisticsEnabled": false },
+            "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false } })
 }

@@ -12,6 +12,7 @@ pub const OPENCODE: Row = Row {
     title: "OpenCode",
     pins: &[Pin { name: "opencode-ai", version: "1.18.33" }],
     program: "opencode",
+    scopes: &["project", "user"],
     speech: Speech::Chat,
     files,
     environment: |_| {

@@ -1,9 +1,8 @@
 //! Qwen Code.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::speech::{Call, Speech};
-use super::super::workplace::Place;
 use super::{Keys, Row, Sandbox, Tools, words};
 use crate::npm::Pin;
 
@@ -12,8 +11,9 @@ pub const QWEN: Row = Row {
     title: "Qwen Code",
     pins: &[Pin { name: "@qwen-code/qwen-code", version: "0.24.4" }],
     program: "qwen",
+    scopes: &["project", "user"],
     speech: Speech::Chat,
-    files,
+    files: |_| vec![(".qwen/settings.json".to_owned(), settings().to_string())],
     environment: |place| {
         vec![
             ("OPENAI_BASE_URL", format!("{}/v1", place.model.url())),
@@ -40,14 +40,20 @@ pub const QWEN: Row = Row {
         quit: &["/quit", "Enter"],
     },
     sandbox: Some(Sandbox {
-        files: |_| Vec::new(),
+        files: |_| {
+            let mut settings = settings();
+            settings["tools"] = json!({ "executionSandbox": { "filesystem": "workspace-write", "network": "closed" } });
+            vec![(".qwen/settings.json".to_owned(), settings.to_string())]
+        },
         once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
+        needs_server: true,
+        opening: "by the socket of a server that runs; hooks and MCP servers are off in it",
+        setting: "postrider serve",
     }),
     not_offered: &[],
 };
 
-fn files(_: &Place) -> Vec<(String, String)> {
-    let settings = json!({ "security": { "auth": { "selectedType": "openai" } }, "privacy": { "usageStatisticsEnabled": false },
-                           "general": { "enableAutoUpdate": false } });
-    vec![(".qwen/settings.json".to_owned(), settings.to_string())]
+fn settings() -> Value {
+    json!({ "security": { "auth": { "selectedType": "openai" } }, "privacy": { "usageStatisticsEnabled": false },
+            "general": { "enableAutoUpdate": false } })
 }
