@@ -69,15 +69,18 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
     if part.opens {
         return rows.into_iter().try_for_each(|row| open(&bench, row));
     }
-    let mut results = Results::open(root)?;
     if let Some(rounds) = part.rounds {
         let rows: Vec<_> = rows.into_iter().filter(|row| row.not_offered("idle").is_none()).collect();
-        for (row, speed) in speed::measure(&bench, &rows, rounds)? {
+        let speeds = speed::measure(&bench, &rows, rounds)?;
+        // It took a while, in which others may have written.
+        let mut results = Results::open(root)?;
+        for (row, speed) in speeds {
             results.note_speed(row.name, &speed);
         }
         results.keep()?;
         return page::write(root, &results);
     }
+    let mut results = Results::open(root)?;
     let mut failed = Vec::new();
     for row in rows {
         results.set_version(row.name, &timed(row.title, || Place::without_us(&bench, row)?.version())?);
@@ -102,7 +105,7 @@ fn open(bench: &Bench, row: &'static Row) -> Result<()> {
     println!("{}", place.install().unwrap_or_else(|problem| format!("{problem:#}")));
     let opened = place.open(Some(OURS), &[]);
     println!("{} at {}\n{}", row.title, place.model.url(), opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen));
-    println!("tmux -S {} attach", place.home().join("tmux").display());
+    println!("tmux -S {} attach", place.home().join("tmux0").display());
     let mut lines = std::io::stdin().lines();
     while let Some(Ok(_)) = lines.next() {
         for question in place.model.questions()? {

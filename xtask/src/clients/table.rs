@@ -47,6 +47,8 @@ pub struct Row {
     pub open: fn(&Place) -> Vec<String>,
     /// What is added to go on with the last session.
     pub resume: &'static [&'static str],
+    /// Whether its first start with our plugin only gets what plugins need, from npm.
+    pub fetches_first: bool,
     /// What its model can call.
     pub tools: Tools,
     /// What is typed at its terminal.
@@ -89,6 +91,8 @@ pub struct Sandbox {
     pub files: fn(&Place) -> Vec<(String, String)>,
     /// What stands behind its name for a session without a terminal, in the sandbox.
     pub once: fn(&Place, &str) -> Vec<String>,
+    /// Whether the client starts in it with what `install` writes.
+    pub bears_install: bool,
     /// Whether our program reaches a server from inside, and nothing else.
     pub needs_server: bool,
     /// By what it is opened, for the page.

@@ -21,6 +21,7 @@ pub const OPENCODE: Row = Row {
     once: |_, prompt| words(&["run", prompt]),
     open: |_| Vec::new(),
     resume: &["--continue"],
+    fetches_first: true,
     tools: Tools {
         look: |file| Call::new("read", json!({ "filePath": file })),
         shell: |command| Call::new("bash", json!({ "command": command, "description": "Mail" })),
