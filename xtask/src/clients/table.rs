@@ -4,9 +4,12 @@
 //! `promises`. A new client is a file with its row.
 
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 mod gemini;
+mod kilo;
+mod kimi;
 mod opencode;
 mod qwen;
 
@@ -20,8 +23,17 @@ use super::workplace::Place;
 use crate::npm::Pin;
 
 /// Every client, in the order of the page.
-pub const ALL: [&Row; 6] =
-    [&claude::CLAUDE, &codex::CODEX, &gemini::GEMINI, &qwen::QWEN, &opencode::OPENCODE, &copilot::COPILOT];
+pub const ALL: [&Row; 9] = [
+    &claude::CLAUDE,
+    &codex::CODEX,
+    &gemini::GEMINI,
+    &qwen::QWEN,
+    &opencode::OPENCODE,
+    &copilot::COPILOT,
+    &kilo::KILO,
+    &cline::CLINE,
+    &kimi::KIMI,
+];
 
 /// A client.
 pub struct Row {
@@ -47,6 +59,8 @@ pub struct Row {
     pub open: fn(&Place) -> Vec<String>,
     /// What is added to go on with the last session.
     pub resume: &'static [&'static str],
+    /// Whether a session without a terminal ends with its turn, whatever a hook says.
+    pub ends_with_its_turn: bool,
     /// Whether its first start with our plugin only gets what plugins need, from npm.
     pub fetches_first: bool,
     /// What its model can call.

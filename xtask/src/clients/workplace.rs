@@ -68,7 +68,8 @@ impl Place {
         let home = bench.home()?;
         let postrider = bench.bring_postrider(home.path())?;
         let (model, path) = (Model::start(row.speech)?, bench.path(row, &postrider)?);
-        let place = Self { row, model, postrider, program: bench.program(row), path, home, opened: AtomicUsize::new(0) };
+        let place =
+            Self { row, model, postrider, program: bench.program(row), path, home, opened: AtomicUsize::new(0) };
         for folder in ["repository", "run"] {
             fs::create_dir_all(place.home().join(folder))?;
         }

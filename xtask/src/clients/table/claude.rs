@@ -26,6 +26,7 @@ pub const CLAUDE: Row = Row {
     once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
     open: |_| words(ALLOWED),
     resume: &["--continue"],
+    ends_with_its_turn: false,
     fetches_first: false,
     tools: Tools {
         look: |file| Call::new("Read", json!({ "file_path": file })),

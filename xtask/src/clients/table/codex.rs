@@ -21,6 +21,7 @@ pub const CODEX: Row = Row {
     // With the flag by which hooks need no trust it does not use the shared process.
     open: |_| words(&["-s", "danger-full-access", "-a", "never"]),
     resume: &["resume", "--last"],
+    ends_with_its_turn: false,
     fetches_first: false,
     tools: Tools {
         look: |_| Call::new("exec_command", json!({ "cmd": "echo hello" })),

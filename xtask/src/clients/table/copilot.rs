@@ -28,6 +28,7 @@ pub const COPILOT: Row = Row {
     // Without it no extension is loaded, and nothing wakes it.
     open: |_| words(&["--allow-all", "--experimental"]),
     resume: &["--continue"],
+    ends_with_its_turn: false,
     fetches_first: false,
     tools: Tools {
         look: |file| Call::new("view", json!({ "path": file })),

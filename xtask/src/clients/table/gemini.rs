@@ -24,6 +24,7 @@ pub const GEMINI: Row = Row {
     once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
     open: |_| words(ALLOWED),
     resume: &["--resume", "latest"],
+    ends_with_its_turn: false,
     fetches_first: false,
     tools: Tools {
         look: |file| Call::new("read_file", json!({ "file_path": file })),

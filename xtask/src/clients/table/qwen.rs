@@ -24,6 +24,7 @@ pub const QWEN: Row = Row {
     once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
     open: |_| words(&["--approval-mode", "yolo"]),
     resume: &["--continue"],
+    ends_with_its_turn: false,
     fetches_first: false,
     tools: Tools {
         look: |file| Call::new("read_file", json!({ "file_path": file })),
