@@ -46,15 +46,19 @@ mod tests {
     }
 
     #[test]
-    fn claude_is_known_by_its_name_in_either_era_and_nobody_else_is() {
+    fn a_client_is_known_by_its_name_in_either_era_and_nobody_else_is() {
+        let known = |message: &ClientMessage| client(message).map(|client| client.name);
         let old = |name: &str| message("initialize", json!({ "clientInfo": { "name": name } }));
-        assert!(is_client("claude", &old("claude-code")) && is_client("claude", &old("Claude Desktop")) && is_client("claude", &old("my-CLAUDE")));
-        assert!(!is_client("claude", &old("codex-mcp-client")));
-        let client = json!({ "io.modelcontextprotocol/clientInfo": { "name": "claude-code" } });
-        assert!(is_client("claude", &message("server/discover", json!({ "_meta": client }))));
-        assert!(!is_client("claude", &message("initialize", json!({}))));
-        assert!(!is_client("claude", &message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))));
-        assert!(!is_client("claude", &ClientMessage::read("[".repeat(10_000))));
+        for name in ["claude-code", "Claude Desktop", "my-CLAUDE"] {
+            assert_eq!(known(&old(name)), Some("claude"), "{name}");
+        }
+        assert_eq!(known(&old("codex-mcp-client")), Some("codex"));
+        assert_eq!(known(&old("somebody")), None);
+        let claude = json!({ "io.modelcontextprotocol/clientInfo": { "name": "claude-code" } });
+        assert_eq!(known(&message("server/discover", json!({ "_meta": claude }))), Some("claude"));
+        assert_eq!(known(&message("initialize", json!({}))), None);
+        assert_eq!(known(&message("initialize", json!({ "clientInfo": { "name": ["claude"] } }))), None);
+        assert_eq!(known(&ClientMessage::read("[".repeat(10_000))), None);
     }
 
     #[test]
