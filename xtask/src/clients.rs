@@ -82,7 +82,7 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
     let mut failed = Vec::new();
     for row in rows {
         let version = timed(row.title, || Place::without_us(&bench, row)?.version())?;
-        for promise in &promises {
+        for promise in promises.iter().filter(|promise| row.is_tried(promise.name)) {
             let verdict = verdict(&bench, row, promise);
             println!("    {}, {}: {}", verdict.word(), promise.title, verdict.sentence());
             // A run that is interrupted has seen what it has seen, and another may run beside it.

@@ -116,6 +116,12 @@ pub struct Sandbox {
 }
 
 impl Row {
+    /// Whether that promise can be tried: a sandbox that nobody set up here is not.
+    pub fn is_tried(&self, promise: &str) -> bool {
+        let is_inside = ["sandbox", "refusal", "outbox"].contains(&promise);
+        !is_inside || self.sandbox.is_some() || self.not_offered(promise).is_some()
+    }
+
     /// Why it has no way to keep that promise, if so.
     pub fn not_offered(&self, promise: &str) -> Option<&'static str> {
         self.not_offered.iter().find(|(name, _)| *name == promise).map(|(_, why)| *why)
