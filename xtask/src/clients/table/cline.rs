@@ -33,10 +33,7 @@ pub const CLINE: Row = Row {
         ("start", "what a hook says when a task begins does not reach the model"),
         ("stop", "it has no hook that holds the end of a turn"),
         ("write", "a refusal ends the whole run, so nothing is refused"),
-        ("idle", "no way into an idle session is known"),
-        ("sandbox", "no sandbox of it is known"),
-        ("refusal", "no sandbox of it is known"),
-        ("outbox", "no sandbox of it is known"),
+        ("idle", "Postrider knows no way into an idle session of it"),
     ],
 };
 

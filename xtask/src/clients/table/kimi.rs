@@ -38,10 +38,7 @@ pub const KIMI: Row = Row {
     not_offered: &[
         ("turn", "what a hook says after a tool does not reach the model"),
         ("stop", "a block at Stop has no effect"),
-        ("idle", "no way into an idle session is known"),
-        ("sandbox", "no sandbox of it is known"),
-        ("refusal", "no sandbox of it is known"),
-        ("outbox", "no sandbox of it is known"),
+        ("idle", "Postrider knows no way into an idle session of it"),
     ],
 };
 
