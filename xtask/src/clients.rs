@@ -3,7 +3,6 @@
 //! It writes what it saw into `docs/clients.json` and the matrix of `docs/clients.md`. No agent logs in or talks to a vendor's model.
 //! This needs the network and is not a part of `cargo xtask test`.
 
-#![allow(dead_code)]
 mod bench;
 mod model;
 mod page;
@@ -49,9 +48,9 @@ impl Part {
     fn rows(&self) -> Result<Vec<&'static Row>> {
         let Some(names) = &self.clients else { return Ok(table::ALL.to_vec()) };
         let known = || table::ALL.map(|row| row.name).join(", ");
-        let rows = names.split(',').map(|name| {
-            table::named(name).with_context(|| format!("there is no client '{name}', but {}", known()))
-        });
+        let rows = names
+            .split(',')
+            .map(|name| table::named(name).with_context(|| format!("there is no client '{name}', but {}", known())));
         rows.collect()
     }
 
@@ -69,10 +68,12 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
     if part.opens {
         return rows.into_iter().try_for_each(|row| open(&bench, row));
     }
-    let mut results = Results::open(root)?;
     if let Some(rounds) = part.rounds {
         let rows: Vec<_> = rows.into_iter().filter(|row| row.not_offered("idle").is_none()).collect();
-        for (row, speed) in speed::measure(&bench, &rows, rounds)? {
+        let speeds = speed::measure(&bench, &rows, rounds)?;
+        // It took a while, in which others may have written.
+        let mut results = Results::open(root)?;
+        for (row, speed) in speeds {
             results.note_speed(row.name, &speed);
         }
         results.keep()?;
@@ -80,19 +81,21 @@ pub fn run(root: &Path, part: &Part) -> Result<()> {
     }
     let mut failed = Vec::new();
     for row in rows {
-        results.set_version(row.name, &timed(row.title, || Place::without_us(&bench, row)?.version())?);
-        for promise in &promises {
+        let version = timed(row.title, || Place::without_us(&bench, row)?.version())?;
+        for promise in promises.iter().filter(|promise| row.is_tried(promise.name)) {
             let verdict = verdict(&bench, row, promise);
             println!("    {}, {}: {}", verdict.word(), promise.title, verdict.sentence());
+            // A run that is interrupted has seen what it has seen, and another may run beside it.
+            let mut results = Results::open(root)?;
+            results.set_version(row.name, &version);
             results.note(row.name, promise.name, &verdict);
+            results.keep()?;
             if matches!(verdict, Verdict::Fails(_)) {
                 failed.push(format!("{}, {}", row.title, promise.title));
             }
-            // A run that is interrupted has seen what it has seen.
-            results.keep()?;
         }
     }
-    page::write(root, &results)?;
+    page::write(root, &Results::open(root)?)?;
     if failed.is_empty() { Ok(()) } else { bail!("not kept: {}", failed.join("; ")) }
 }
 
@@ -101,8 +104,13 @@ fn open(bench: &Bench, row: &'static Row) -> Result<()> {
     let place = Place::without_us(bench, row)?;
     println!("{}", place.install().unwrap_or_else(|problem| format!("{problem:#}")));
     let opened = place.open(Some(OURS), &[]);
-    println!("{} at {}\n{}", row.title, place.model.url(), opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen));
-    println!("tmux -S {} attach", place.home().join("tmux").display());
+    println!(
+        "{} at {}\n{}",
+        row.title,
+        place.model.url(),
+        opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen)
+    );
+    println!("tmux -S {} attach", place.home().join("tmux0").display());
     let mut lines = std::io::stdin().lines();
     while let Some(Ok(_)) = lines.next() {
         for question in place.model.questions()? {
@@ -137,7 +145,12 @@ mod tests {
 
     #[test]
     fn a_part_that_does_not_exist_is_named_with_those_that_do() {
-        let part = |client: &str, promise: &str| Part { clients: Some(client.into()), promise: Some(promise.into()), opens: false, rounds: None };
+        let part = |client: &str, promise: &str| Part {
+            clients: Some(client.into()),
+            promise: Some(promise.into()),
+            opens: false,
+            rounds: None,
+        };
         assert_eq!(part("codex,qwen", "idle").rows().unwrap().len(), 2);
         assert_eq!(part("codex", "idle").promises().unwrap()[0].name, "idle");
         let problem = part("emacs", "idle").rows().err().unwrap().to_string();

@@ -124,7 +124,7 @@ impl Talk {
     fn answer(&self, path: &str, text: String) -> Answer {
         let question: Value = serde_json::from_str(&text).unwrap_or_default();
         // Beside its work a client asks for titles and the like, and offers no tools for that.
-        if !question["tools"].as_array().is_some_and(|tools| !tools.is_empty()) {
+        if question["tools"].as_array().is_none_or(Vec::is_empty) {
             return self.speech.answer(0, path, &question, None);
         }
         let (number, step) = {

@@ -46,6 +46,7 @@ const WORD: &str = "Done.";
 
 impl Speech {
     /// Every protocol.
+    #[cfg(test)]
     pub const ALL: [Self; 4] = [Self::Messages, Self::Responses, Self::Chat, Self::Google];
 
     /// Whether a request for that path is a question to the model.

@@ -4,9 +4,12 @@
 //! `promises`. A new client is a file with its row.
 
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 mod gemini;
+mod kilo;
+mod kimi;
 mod opencode;
 mod qwen;
 
@@ -20,8 +23,17 @@ use super::workplace::Place;
 use crate::npm::Pin;
 
 /// Every client, in the order of the page.
-pub const ALL: [&Row; 6] =
-    [&claude::CLAUDE, &codex::CODEX, &gemini::GEMINI, &qwen::QWEN, &opencode::OPENCODE, &copilot::COPILOT];
+pub const ALL: [&Row; 9] = [
+    &claude::CLAUDE,
+    &codex::CODEX,
+    &gemini::GEMINI,
+    &qwen::QWEN,
+    &opencode::OPENCODE,
+    &copilot::COPILOT,
+    &kilo::KILO,
+    &cline::CLINE,
+    &kimi::KIMI,
+];
 
 /// A client.
 pub struct Row {
@@ -47,6 +59,10 @@ pub struct Row {
     pub open: fn(&Place) -> Vec<String>,
     /// What is added to go on with the last session.
     pub resume: &'static [&'static str],
+    /// Whether a session without a terminal ends with its turn, whatever a hook says.
+    pub ends_with_its_turn: bool,
+    /// Whether its first start with our plugin only gets what plugins need, from npm.
+    pub fetches_first: bool,
     /// What its model can call.
     pub tools: Tools,
     /// What is typed at its terminal.
@@ -89,6 +105,8 @@ pub struct Sandbox {
     pub files: fn(&Place) -> Vec<(String, String)>,
     /// What stands behind its name for a session without a terminal, in the sandbox.
     pub once: fn(&Place, &str) -> Vec<String>,
+    /// Whether the client starts in it with what `install` writes.
+    pub bears_install: bool,
     /// Whether our program reaches a server from inside, and nothing else.
     pub needs_server: bool,
     /// By what it is opened, for the page.
@@ -98,6 +116,12 @@ pub struct Sandbox {
 }
 
 impl Row {
+    /// Whether that promise can be tried: a sandbox that nobody set up here is not.
+    pub fn is_tried(&self, promise: &str) -> bool {
+        let is_inside = ["sandbox", "refusal", "outbox"].contains(&promise);
+        !is_inside || self.sandbox.is_some() || self.not_offered(promise).is_some()
+    }
+
     /// Why it has no way to keep that promise, if so.
     pub fn not_offered(&self, promise: &str) -> Option<&'static str> {
         self.not_offered.iter().find(|(name, _)| *name == promise).map(|(_, why)| *why)

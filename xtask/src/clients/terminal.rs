@@ -142,7 +142,7 @@ mod tests {
     fn a_program_at_a_terminal_is_answered_and_read() {
         let folder = tempfile::tempdir().unwrap();
         let mut shell = Command::new("sh");
-        shell.args(["-c", "echo Trust this?; read answer; echo ready $answer; read line; echo said $line"]);
+        shell.args(["-c", "echo Trust this?; read answer; clear; echo ready $answer; read line; echo said $line"]);
         shell.current_dir(folder.path());
         let terminal = Terminal::start(&folder.path().join("tmux"), &shell).unwrap();
         terminal.ready("ready 1", &[("Trust this?", &["1", "Enter"])], LIMIT).unwrap();

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,8 @@ pub struct Place {
     program: PathBuf,
     path: OsString,
     home: TempDir,
+    /// How many terminals were opened.
+    opened: AtomicUsize,
 }
 
 impl Place {
@@ -54,6 +57,9 @@ impl Place {
     pub fn provide(bench: &Bench, row: &'static Row) -> Result<Self> {
         let place = Self::without_us(bench, row)?;
         place.install()?;
+        if row.fetches_first {
+            place.session(Vec::new())?;
+        }
         Ok(place)
     }
 
@@ -62,7 +68,8 @@ impl Place {
         let home = bench.home()?;
         let postrider = bench.bring_postrider(home.path())?;
         let (model, path) = (Model::start(row.speech)?, bench.path(row, &postrider)?);
-        let place = Self { row, model, postrider, program: bench.program(row), path, home };
+        let place =
+            Self { row, model, postrider, program: bench.program(row), path, home, opened: AtomicUsize::new(0) };
         for folder in ["repository", "run"] {
             fs::create_dir_all(place.home().join(folder))?;
         }
@@ -179,7 +186,9 @@ impl Place {
     pub fn open(&self, agent: Option<&str>, more: &[&str]) -> Result<Terminal> {
         let mut words = (self.row.open)(self);
         words.extend(more.iter().map(|word| (*word).to_owned()));
-        let terminal = Terminal::start(&self.home().join("tmux"), &self.client(agent, &words))?;
+        // One that ends may still hold its socket.
+        let socket = self.home().join(format!("tmux{}", self.opened.fetch_add(1, Ordering::Relaxed)));
+        let terminal = Terminal::start(&socket, &self.client(agent, &words))?;
         let keys = &self.row.keys;
         terminal.ready(keys.ready, keys.dialogs, LIMIT).with_context(|| terminal.screen())?;
         Ok(terminal)
@@ -211,6 +220,8 @@ impl Place {
         let mut command = Command::new(program);
         forget_own_settings(&mut command);
         let home = self.home();
+        // Some clients believe this rather than where they are.
+        command.env("PWD", self.repository());
         command.current_dir(self.repository()).env("HOME", home).env("PATH", &self.path).env("NO_COLOR", "1");
         command.env("XDG_RUNTIME_DIR", home.join("run"));
         command

@@ -71,7 +71,8 @@ impl Process {
         words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// Whether a person may look at what it does: it has a terminal, or another process that runs the same program has one.
+    /// Whether a person may look at what it does: it has a terminal, or another process that runs a program of that name has one. The
+    /// name, not the file: the process that all terminals of Codex share runs a copy of its own.
     pub fn has_terminal(self) -> bool {
         let Some(stat) = self.stat() else { return false };
         if stat.terminal != 0 {

@@ -26,6 +26,8 @@ pub const CLAUDE: Row = Row {
     once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
     open: |_| words(ALLOWED),
     resume: &["--continue"],
+    ends_with_its_turn: false,
+    fetches_first: false,
     tools: Tools {
         look: |file| Call::new("Read", json!({ "file_path": file })),
         shell: |command| Call::new("Bash", json!({ "command": command, "description": "Mail" })),
@@ -45,6 +47,7 @@ pub const CLAUDE: Row = Row {
             vec![(".claude/settings.json".to_owned(), settings.to_string())]
         },
         once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
+        bears_install: true,
         needs_server: false,
         opening: "with `~/.postrider` in `sandbox.filesystem.allowWrite`",
         setting: "sandbox.filesystem.allowWrite",

@@ -21,6 +21,8 @@ pub const CODEX: Row = Row {
     // With the flag by which hooks need no trust it does not use the shared process.
     open: |_| words(&["-s", "danger-full-access", "-a", "never"]),
     resume: &["resume", "--last"],
+    ends_with_its_turn: false,
+    fetches_first: false,
     tools: Tools {
         look: |_| Call::new("exec_command", json!({ "cmd": "echo hello" })),
         shell: |command| Call::new("exec_command", json!({ "cmd": command })),
@@ -41,6 +43,7 @@ pub const CODEX: Row = Row {
     sandbox: Some(Sandbox {
         files: |_| Vec::new(),
         once: |_, prompt| words(&["exec", TRUST, "-s", "workspace-write", prompt]),
+        bears_install: true,
         needs_server: false,
         opening: "with the home folder of the mail in `sandbox_workspace_write.writable_roots`",
         setting: "sandbox_workspace_write.writable_roots",

@@ -26,8 +26,10 @@ pub const COPILOT: Row = Row {
     },
     once: |_, prompt| words(&["-p", prompt, "--allow-all-tools"]),
     // Without it no extension is loaded, and nothing wakes it.
-    open: |_| words(&["--allow-all-tools", "--experimental"]),
+    open: |_| words(&["--allow-all", "--experimental"]),
     resume: &["--continue"],
+    ends_with_its_turn: false,
+    fetches_first: false,
     tools: Tools {
         look: |file| Call::new("view", json!({ "path": file })),
         shell: |command| Call::new("bash", json!({ "command": command, "description": "Mail" })),

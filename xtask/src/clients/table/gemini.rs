@@ -24,6 +24,8 @@ pub const GEMINI: Row = Row {
     once: |_, prompt| [words(&["-p", prompt]), words(ALLOWED)].concat(),
     open: |_| words(ALLOWED),
     resume: &["--resume", "latest"],
+    ends_with_its_turn: false,
+    fetches_first: false,
     tools: Tools {
         look: |file| Call::new("read_file", json!({ "file_path": file })),
         shell: |command| Call::new("run_shell_command", json!({ "command": command })),
@@ -48,6 +50,7 @@ pub const GEMINI: Row = Row {
         },
         // The mode in which nothing is asked opens the network.
         once: |_, prompt| words(&["-p", prompt, "-m", MODEL]),
+        bears_install: true,
         needs_server: true,
         opening: "by the socket of a server that runs",
         setting: "postrider serve",

@@ -21,6 +21,8 @@ pub const OPENCODE: Row = Row {
     once: |_, prompt| words(&["run", prompt]),
     open: |_| Vec::new(),
     resume: &["--continue"],
+    ends_with_its_turn: true,
+    fetches_first: true,
     tools: Tools {
         look: |file| Call::new("read", json!({ "filePath": file })),
         shell: |command| Call::new("bash", json!({ "command": command, "description": "Mail" })),

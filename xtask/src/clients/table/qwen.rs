@@ -24,6 +24,8 @@ pub const QWEN: Row = Row {
     once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
     open: |_| words(&["--approval-mode", "yolo"]),
     resume: &["--continue"],
+    ends_with_its_turn: false,
+    fetches_first: false,
     tools: Tools {
         look: |file| Call::new("read_file", json!({ "file_path": file })),
         shell: |command| {
@@ -46,14 +48,16 @@ pub const QWEN: Row = Row {
             vec![(".qwen/settings.json".to_owned(), settings.to_string())]
         },
         once: |_, prompt| words(&["-p", prompt, "--approval-mode", "yolo"]),
+        bears_install: false,
         needs_server: true,
-        opening: "by the socket of a server that runs; hooks and MCP servers are off in it",
+        opening: "by the socket of a server that runs, without `install`: with an MCP server qwen does not start in it",
         setting: "postrider serve",
     }),
     not_offered: &[],
 };
 
+/// With a memory of its own the client asks its model on after the turn.
 fn settings() -> Value {
     json!({ "security": { "auth": { "selectedType": "openai" } }, "privacy": { "usageStatisticsEnabled": false },
-            "general": { "enableAutoUpdate": false } })
+            "general": { "enableAutoUpdate": false }, "memory": { "enableManagedAutoMemory": false } })
 }
