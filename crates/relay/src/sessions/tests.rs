@@ -126,7 +126,26 @@ fn a_session_is_open_while_its_process_runs_and_it_did_not_say_that_it_ended() {
     );
     let unknown = SessionRecord { process: None, seen_at: Some(SystemTime::now()), ..open };
     assert!(unknown.is_open());
-    assert!(!SessionRecord { seen_at: Some(SystemTime::now() - SILENT * 2), ..unknown }.is_open());
+    assert!(!SessionRecord { seen_at: Some(SystemTime::now() - record::SILENT * 2), ..unknown }.is_open());
+}
+
+#[test]
+fn a_session_of_another_machine_that_shares_the_folder_is_open_until_it_was_silent_for_long() {
+    let there = SessionRecord { host: "another".to_owned(), told_at: 1, ..record("claude", "a", 7) };
+    let silent_for = |age: Duration| {
+        let record = SessionRecord { seen_at: Some(SystemTime::now() - age), ..there.clone() };
+        (record.is_open(), record.is_over())
+    };
+    assert_eq!(silent_for(record::SILENT * 2), (true, false), "its process cannot be seen from here");
+    assert_eq!(silent_for(record::SILENT_FOR_GOOD * 2), (false, true));
+    let here = SessionRecord { host: host(), ..there.clone() };
+    assert_eq!((here.is_open(), here.is_over()), (false, true), "its process does not run");
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&there).unwrap();
+    assert_eq!(sessions.unsettled(None), []);
+    sessions.keep(&here).unwrap();
+    assert_eq!(sessions.unsettled(None).len(), 1);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 use relay::fence;
-use relay::sessions::{Ancestor, SessionRecord};
+use relay::sessions::{Ancestor, SessionRecord, host};
 
 use super::checkpoint::{self, CheckpointFile};
 use super::deadline::Speaker;
@@ -30,7 +30,7 @@ use super::session::{Kept, Session};
 use super::telling::{Saying, Tells, give_back_owed};
 use crate::clients::{Client, Event, HookReply};
 use crate::config::{Reserved, set};
-use crate::local_sessions::key_of;
+use crate::local_sessions::{key_of, new_key};
 use crate::mailbox::{Caller, Mailbox};
 use crate::post_office::PostOffice;
 
@@ -306,6 +306,8 @@ impl Happening<'_> {
         let mut record = SessionRecord {
             named_at: SystemClock.now().as_microsecond(),
             is_generated: !self.is_said && self.names != Names::Fixed,
+            host: host(),
+            key: new_key(self.client.name, &self.input.session_id),
             process: naming::client_process(&self.above),
             place: naming::place_of(&self.input.cwd),
             office: self.office.clone(),
@@ -317,11 +319,12 @@ impl Happening<'_> {
                 (record.is_generated, record.named_at) = (before.is_generated, before.named_at);
                 me = Kept { token: me.token.or(before.token.clone()), ..before.clone().into() };
                 if self.session.is(&before) {
+                    record.key = key_of(&before);
                     (record.is_idle, record.told_at) = (before.is_idle, before.told_at);
                     (record.below, record.instead_of) = (before.below, before.instead_of);
                 } else {
                     let is_open = before.told_at > 0 && !before.is_settled;
-                    let key = is_open.then(|| key_of(&before.client, &before.session_id));
+                    let key = is_open.then(|| key_of(&before));
                     record.instead_of = key.or_else(|| before.instead_of.clone());
                     replaced = Some(before);
                 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use mail::clock::{Clock, SystemClock};
 use relay::fence;
-use relay::sessions::{Ancestor, SessionRecord};
+use relay::sessions::{Ancestor, SessionRecord, host};
 
 use super::events::Happening;
 use super::input::Input;
@@ -20,7 +20,7 @@ use crate::local_sessions::{self, MOST_AT_ONCE};
 use crate::named_calls::{NAMED, NAMES};
 use crate::output::text;
 use crate::post_office::{PostOffice, Refused};
-use crate::waker::{actor, session_key};
+use crate::waker::actor;
 use api::{ClaimWakeUp, EndSession, SettleSessions};
 use mail::wake_ups::WakeOutcome;
 
@@ -183,7 +183,7 @@ impl Happening<'_> {
             return;
         }
         let Some(record) = self.session.record() else { return };
-        let (session_key, outcome) = (session_key(&record), Some(WakeOutcome::Delivered.as_str().into()));
+        let (session_key, outcome) = (local_sessions::key_of(&record), Some(WakeOutcome::Delivered.as_str().into()));
         // If it cannot be told, the session is woken once for nothing.
         let _ = post_office.ask(ClaimWakeUp { actor: actor(&record), session_key, outcome }).await;
     }
@@ -201,7 +201,9 @@ pub fn go_on(session: &Session, event: Event, above: &[Ancestor]) {
     if matches!(event, Event::SessionStart | Event::SessionEnd) {
         return;
     }
-    let is_gone = |record: &SessionRecord| record.process.is_some_and(|process| !process.is_running());
+    let is_gone = |record: &SessionRecord| {
+        !record.is_here() || record.process.is_some_and(|process| !process.is_running())
+    };
     // Other events may come late, after the one that tells of the end.
     let has_come_back = |record: &SessionRecord| record.has_ended && matches!(event, Event::Prompt | Event::AfterTool);
     if !session.record().is_some_and(|record| is_gone(&record) || has_come_back(&record)) {
@@ -211,6 +213,7 @@ pub fn go_on(session: &Session, event: Event, above: &[Ancestor]) {
     let _ = session.change(|record| {
         if is_gone(record) {
             record.process = naming::client_process(above).or(record.process);
+            record.host = host();
         }
         if has_come_back(record) {
             (record.has_ended, record.is_settled, record.told_at) = (false, false, 0);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use api::Actor;
 use mail::clock::{Clock, SystemClock};
 use mail::projects::slug_of;
-use relay::sessions::{SessionRecord, Sessions, ancestors};
+use relay::sessions::{SessionRecord, Sessions, ancestors, host};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -225,6 +225,8 @@ fn record(told: &Told, agent: Actor) -> SessionRecord {
         project: agent.project_key,
         client: told.client.name.to_owned(),
         session_id: told.id.clone(),
+        host: host(),
+        key: local_sessions::new_key(told.client.name, &told.id),
         process: ancestors().into_iter().find(|above| !above.is_shell()).map(|above| above.process),
         place: std::env::current_dir().map(|here| clients::project_of(&here)).unwrap_or_default(),
         named_at: SystemClock.now().as_microsecond(),

@@ -99,7 +99,7 @@ fn a_session_that_is_cleared_twice_still_ends_the_first() {
     let (third, clear) = (machine.session("third"), input("clear"));
     assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of.as_deref(), Some("first"));
     machine.session("second").keep(SessionRecord { told_at: 1, ..never_told }).unwrap();
-    assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of, Some(key_of("claude", "second")));
+    assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of, Some(new_key("claude", "second")));
 }
 
 #[test]
