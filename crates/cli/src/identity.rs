@@ -15,7 +15,7 @@ use relay::sessions::SessionRecord;
 use crate::config::{Config, EVERYWHERE, set};
 use crate::mailbox::Caller;
 use crate::own_session;
-use crate::post_office::{InProject, real};
+use crate::post_office::{InProject, repository_of};
 
 /// Where a person or a client says who the agent is.
 pub const VARIABLE: &str = "POSTRIDER_AGENT";
@@ -58,12 +58,13 @@ pub struct Acting {
 /// What is said where nothing tells who acts.
 const NOBODY: &str = "No agent name given. Use --as NAME or set POSTRIDER_AGENT.";
 
-/// Whether two keys are of one project, as far as that can be seen without the office: a path and its links, or its slug.
+/// Whether two keys are of one project, as far as that can be seen without the office: a repository with its folders, worktrees and
+/// links, or its slug.
 fn is_same_project(one: &str, other: &str) -> bool {
     let is_path = |key: &str| Path::new(key).is_absolute();
-    let folder = |key: &str| if is_path(key) { real(Path::new(key)) } else { key.into() };
     let is_slug_of = |slug: &str, path: &str| !is_path(slug) && is_path(path) && slug_of(path) == slug;
-    one == other || folder(one) == folder(other) || is_slug_of(one, other) || is_slug_of(other, one)
+    let (one, other) = (repository_of(one), repository_of(other));
+    one == other || is_slug_of(&one, &other) || is_slug_of(&other, &one)
 }
 
 /// Who acts, as somebody said, and how.
@@ -92,12 +93,17 @@ impl Acting {
 
     /// Who acts, if that is said or a session of this project tells.
     pub fn opt_who(&self, config: &Config) -> Option<Caller> {
-        self.known(config, |session| self.require_here(session)).ok().flatten()
+        self.who_if_any(config).ok().flatten()
+    }
+
+    /// The same; a session of another project is refused.
+    pub fn who_if_any(&self, config: &Config) -> anyhow::Result<Option<Caller>> {
+        self.known(config, |session| self.require_here(session))
     }
 
     /// Who acts.
     pub fn who(&self, config: &Config) -> anyhow::Result<Caller> {
-        self.known(config, |session| self.require_here(session))?.context(NOBODY)
+        self.who_if_any(config)?.context(NOBODY)
     }
 
     /// Who acts in the project of its session, wherever its shell has gone.
@@ -156,6 +162,10 @@ mod tests {
         }
         for other in [&format!("{app}/src"), "/data/lib", "lib", ""] {
             assert!(!is_same_project(app, other) && !is_same_project(other, app), "{other}");
+        }
+        std::fs::create_dir(Path::new(app).join(".git")).unwrap();
+        for folder in [format!("{app}/src"), format!("{link}/src/gone")] {
+            assert!(is_same_project(app, &folder) && is_same_project(&folder, &slug_of(app)), "{folder}");
         }
     }
 }
