@@ -67,6 +67,13 @@ pub fn end(record: &SessionRecord) -> EndSession {
     }
 }
 
+/// Tells what ended with a session: before its own end that of the session that it goes on with, if the office was not told of that.
+pub fn ends(record: &SessionRecord) -> Vec<EndSession> {
+    let own = end(record);
+    let before = record.instead_of.clone().map(|key| EndSession { session_key: Some(key), ..own.clone() });
+    before.into_iter().chain([own]).collect()
+}
+
 /// Looks after the sessions of this machine, and the names of every project, until the office closes.
 pub async fn look_after(home: PathBuf, local: LocalOffice) {
     let sessions = Sessions::new(sessions(&home));
@@ -84,17 +91,27 @@ pub async fn look_after(home: PathBuf, local: LocalOffice) {
 
 async fn settle(sessions: &Sessions, local: &LocalOffice) {
     for record in sessions.unsettled(None).into_iter().take(MOST_AT_ONCE) {
-        match end(&record).ask(&local.office).await {
-            // The store is asked again at the next look.
-            Err(error) if error.retryable() => tracing::debug!(%error, "the end of a session is told later"),
-            // There is nobody whose session it could be.
-            Err(error) => {
-                tracing::debug!(%error, "the end of a session is nobody's");
-                let _ = sessions.settle(&record);
-            }
-            Ok(_) => _ = sessions.settle(&record),
+        if is_ended(&record, local).await {
+            let _ = sessions.settle(&record);
         }
     }
+}
+
+/// Whether the office knows of the end of a session, or never will.
+async fn is_ended(record: &SessionRecord, local: &LocalOffice) -> bool {
+    for request in ends(record) {
+        match request.ask(&local.office).await {
+            Ok(_) => {}
+            // The store is asked again at the next look.
+            Err(error) if error.retryable() => {
+                tracing::debug!(%error, "the end of a session is told later");
+                return false;
+            }
+            // There is nobody whose session it could be.
+            Err(error) => tracing::debug!(%error, "the end of a session is nobody's"),
+        }
+    }
+    true
 }
 
 async fn settle_names(local: &LocalOffice, person: &str) {
@@ -139,5 +156,13 @@ mod tests {
         let (noted, ended) = told(&of_an_earlier_version);
         assert_eq!((&noted.session_key, noted.host), (&new_key("claude", "one"), relay::sessions::host()));
         assert_eq!(ended.session_key, Some(noted.session_key));
+    }
+
+    #[test]
+    fn what_ends_with_a_session_is_first_the_one_that_it_goes_on_with() {
+        let record = SessionRecord { key: "own".to_owned(), ..SessionRecord::default() };
+        let keys = |record: &SessionRecord| ends(record).into_iter().filter_map(|end| end.session_key).collect::<Vec<_>>();
+        assert_eq!(keys(&record), ["own"]);
+        assert_eq!(keys(&SessionRecord { instead_of: Some("before".to_owned()), ..record }), ["before", "own"]);
     }
 }

@@ -27,6 +27,8 @@ const MOST_LOOKED_AT: usize = 20_000;
 const MOST_SWEPT: usize = 5_000;
 /// How many records are read at once.
 const MOST_RECORDS: usize = 1_000;
+/// How many sessions that ended are kept of one name.
+const MOST_REPLACED: usize = 8;
 /// A longer file is not ours.
 const LONGEST: u64 = 64 * 1024;
 /// How many digits of a hash name a file.
@@ -142,7 +144,7 @@ impl Sessions {
     /// or that of this home.
     pub fn unsettled(&self, office: Option<&str>) -> Vec<SessionRecord> {
         let mut records = self.all();
-        records.retain(|record| record.told_at > 0 && record.office.as_deref() == office);
+        records.retain(|record| record.is_told() && record.office.as_deref() == office);
         records.retain(|record| !record.agent.is_empty() && !record.is_settled && record.is_over());
         records
     }
@@ -151,10 +153,23 @@ impl Sessions {
     pub fn settle(&self, seen: &SessionRecord) -> io::Result<()> {
         let settle = |record: &mut SessionRecord| {
             if record.is_unchanged_since(seen) {
-                (record.has_ended, record.is_settled) = (true, true);
+                (record.has_ended, record.is_settled, record.instead_of) = (true, true, None);
             }
         };
         self.change(&seen.client, &seen.session_id, settle).map(drop)
+    }
+
+    /// Leaves the name of a session to another, which tells of its end. One that ended finds its name again when it is resumed and
+    /// nobody else has it; of very many with one name, those that ended last.
+    pub fn replace(&self, before: &SessionRecord) -> io::Result<()> {
+        if before.is_open() {
+            self.remove(before);
+            return Ok(());
+        }
+        self.settle(before)?;
+        let settled = |record: &SessionRecord| record.is_settled && record.is_of_same_agent(before);
+        self.all().iter().filter(|record| settled(record)).skip(MOST_REPLACED).for_each(|record| self.remove(record));
+        Ok(())
     }
 
     /// Gives the sessions of an agent another name.

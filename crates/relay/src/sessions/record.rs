@@ -123,6 +123,11 @@ impl SessionRecord {
         self.is_idle != is_idle || (now - self.told_at).abs() >= TOLD_EVERY
     }
 
+    /// Whether an office counts a session of it as open until it is told of its end.
+    pub fn is_told(&self) -> bool {
+        self.told_at > 0 || self.instead_of.is_some()
+    }
+
     /// Whether both are sessions of one agent.
     pub fn is_of_same_agent(&self, other: &Self) -> bool {
         self.agent == other.agent && self.project == other.project

@@ -228,10 +228,16 @@ impl Happening<'_> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(Some(HookReply::Context(digest::NO_TOKEN.to_owned())).into());
         }
-        self.settle_earlier(post_office).await;
         // Hooks of two configurations may begin one session at once, and two sessions want one name.
         let turn = self.session.all().turn().context("cannot take a turn among the sessions")?;
         let (mut me, mut record, before) = self.named();
+        // Only now is it certain whose name it takes.
+        self.settle_earlier(post_office, &me).await;
+        let settled = |(client, id): (&str, &str)| self.session.all().stored(client, id).is_some_and(|one| one.is_settled);
+        let own = (self.client.name, self.input.session_id.as_str());
+        if settled(before.as_ref().map_or(own, |before| (&before.client, &before.session_id))) {
+            record.instead_of = None;
+        }
         let inquiry = Inquiry { post_office, me: &me };
         match inquiry.known_name().await? {
             // Another name than that of the record is the one that it was given meanwhile.
@@ -247,7 +253,7 @@ impl Happening<'_> {
             self.session.keep(record)?;
         }
         // Only now, so that its name outlives a start that fails.
-        before.iter().for_each(|before| self.session.all().remove(before));
+        before.iter().try_for_each(|before| self.session.all().replace(before))?;
         drop(turn);
         tell_shells(self.client, &me.agent)?;
         if !is_heard {
@@ -287,7 +293,7 @@ impl Happening<'_> {
     }
 
     /// The session that the one which begins goes on with: itself, or one whose name it takes.
-    pub fn earlier(&self) -> Option<SessionRecord> {
+    fn earlier(&self) -> Option<SessionRecord> {
         let Self { session, input, names, above, .. } = self;
         match self.known() {
             Some(known) => Some(known).filter(|known| !self.is_said || known.agent == self.me.agent),
@@ -297,7 +303,7 @@ impl Happening<'_> {
     }
 
     /// Who the agent of a session is that begins, as far as is known here, what is to be remembered of the session, and the earlier
-    /// session that it goes on with, which is to be forgotten.
+    /// session that it goes on with, which leaves its name to this one.
     fn named(&self) -> (Kept, SessionRecord, Option<SessionRecord>) {
         let mut me = match self.is_said {
             true => self.me.clone(),

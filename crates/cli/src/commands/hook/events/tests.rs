@@ -70,10 +70,13 @@ fn a_session_that_is_resumed_has_not_the_name_that_another_took_meanwhile() {
     assert_eq!(late.named().0.agent, "Old", "nobody else wants it");
     let before = keep(&machine.begins(&new, &start, None)).expect("it takes the name");
     assert_eq!(new.record().unwrap().agent, "Old");
-    assert_eq!(late.named().0.agent, "", "the other session ended before it forgot this one");
-    machine.session("").all().remove(&before);
+    assert_eq!(late.named().0.agent, "", "the other session has it");
+    machine.session("").all().replace(&before).unwrap();
     let (me, record, _) = late.named();
     assert_eq!((me.agent.as_str(), record.is_generated), ("", true));
+    new.change(|record| record.has_ended = true).unwrap();
+    assert_eq!(late.named().0.agent, "Old", "nobody uses it any more");
+    new.change(|record| record.has_ended = false).unwrap();
     let said = machine.begins(&resumed, &again, Some("Old"));
     assert_eq!(said.named().0.agent, "Old", "somebody said it");
 }
