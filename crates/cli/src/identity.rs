@@ -8,7 +8,8 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mail::projects::slug_of;
 use relay::sessions::SessionRecord;
 
@@ -45,14 +46,50 @@ pub struct Acting {
     /// The project.
     #[command(flatten)]
     pub project: InProject,
-    /// Who acts [default: the agent of the session, then `agent` in postrider.toml]
-    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
-          display_order = 101)]
-    name: Option<String>,
+    #[command(flatten)]
+    name: Name,
     /// The registration token of that name, where names have to be proved
     #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
           help_heading = EVERYWHERE, display_order = 102)]
     token: Option<String>,
+}
+
+/// The name that a flag or our variable says.
+#[derive(Args, Debug)]
+struct NameOption {
+    /// Who acts [default: the agent of the session, then `agent` in postrider.toml]
+    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
+          display_order = 101)]
+    name: Option<String>,
+}
+
+/// The same, and which of the two says it: a flag is meant, also where it says what the variable does.
+#[derive(Debug)]
+struct Name {
+    option: NameOption,
+    is_variable: bool,
+}
+
+impl Args for Name {
+    fn augment_args(command: Command) -> Command {
+        NameOption::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        NameOption::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Name {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_variable = matches.value_source("name") == Some(ValueSource::EnvVariable);
+        Ok(Self { option: NameOption::from_arg_matches(matches)?, is_variable })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// What is said where nothing tells who acts.
@@ -72,7 +109,7 @@ fn is_same_project(one: &str, other: &str) -> bool {
 pub struct Said {
     /// Who.
     pub who: Caller,
-    /// Whether our variable says it, and no flag that says another.
+    /// Whether our variable says it, and no flag.
     pub is_variable: bool,
 }
 
@@ -80,8 +117,8 @@ impl Acting {
     /// Who acts, if a flag or the environment says so.
     pub fn said(&self) -> Option<Said> {
         // An empty variable of the environment is not set.
-        let name = self.name.clone().filter(|name| !name.is_empty());
-        let is_variable = name.is_some() && name == set(VARIABLE);
+        let name = self.name.option.name.clone().filter(|name| !name.is_empty());
+        let is_variable = name.is_some() && self.name.is_variable;
         let name = name.or_else(of_session)?;
         Some(Said { who: self.caller(name), is_variable })
     }

@@ -161,7 +161,8 @@ mod tests {
     #[test]
     fn what_ends_with_a_session_is_first_the_one_that_it_goes_on_with() {
         let record = SessionRecord { key: "own".to_owned(), ..SessionRecord::default() };
-        let keys = |record: &SessionRecord| ends(record).into_iter().filter_map(|end| end.session_key).collect::<Vec<_>>();
+        let keys =
+            |record: &SessionRecord| ends(record).into_iter().filter_map(|end| end.session_key).collect::<Vec<_>>();
         assert_eq!(keys(&record), ["own"]);
         assert_eq!(keys(&SessionRecord { instead_of: Some("before".to_owned()), ..record }), ["before", "own"]);
     }

@@ -265,7 +265,9 @@ pub async fn look_after(reach: Reach, local: LocalOffice) {
         if changed != seen || looked_at.elapsed().map_or(true, |age| age >= LATEST_LOOK) {
             (seen, looked_at) = (changed, SystemTime::now());
             let mut open = reach.sessions().all();
-            open.retain(|record| record.office.is_none() && !record.agent.is_empty() && record.is_here() && record.is_open());
+            open.retain(|record| {
+                record.office.is_none() && !record.agent.is_empty() && record.is_here() && record.is_open()
+            });
             let keys: Vec<String> = open.iter().map(key_of).collect();
             wakers.retain(|key, _| keys.contains(key));
             for (key, record) in keys.into_iter().zip(open) {

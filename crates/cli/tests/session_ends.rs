@@ -132,9 +132,9 @@ fn which_reservations_end_is_a_setting() {
 
 #[test]
 fn the_next_session_gets_the_name_of_one_that_died_and_nothing_that_it_held_alone() {
-    for (client, ..) in CLIENTS {
+    for (client, said) in CLIENTS.iter().flat_map(|(client, ..)| [(*client, None), (*client, Some("GreenDog"))]) {
         let server = Server::start();
-        let agent = Agent::new(&server.place, client, None);
+        let agent = Agent::new(&server.place, client, said);
         let (name, _) = begin(&agent, "first");
         reserve(&server, &name, "src/**", true);
         kill_all(&server.place);

@@ -172,7 +172,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Gives the sessions of an agent another name.
+    /// Gives the sessions of an agent another name. The next session in their place takes it as it would have taken the old one.
     pub fn rename(&self, project: &str, old: &str, new: &str) -> io::Result<()> {
         let is_named = |record: &SessionRecord| record.agent == old && record.project == project;
         let mut named = self.all().into_iter().filter(is_named);

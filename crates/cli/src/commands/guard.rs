@@ -109,8 +109,7 @@ impl Guard {
 }
 
 /// What a refused commit is told where nobody said who commits.
-const NOBODY: &str =
-    "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml.";
+const NOBODY: &str = "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml.";
 
 fn here() -> anyhow::Result<Repository> {
     Repository::around(&std::env::current_dir().context("there is no current folder")?)
@@ -123,7 +122,9 @@ impl Check {
         }
         let (agent, nobody) = match self.acting.who_if_any(&config) {
             Ok(who) => (who.map(|who| who.name), NOBODY.to_owned()),
-            Err(error) => (None, format!("Your own reservations count as another's: {}", text::unbroken(&format!("{error:#}")))),
+            Err(error) => {
+                (None, format!("Your own reservations count as another's: {}", text::unbroken(&format!("{error:#}"))))
+            }
         };
         let found = match self.look(config, agent.as_deref()) {
             Ok(found) => found,

@@ -233,7 +233,8 @@ impl Happening<'_> {
         let (mut me, mut record, before) = self.named();
         // Only now is it certain whose name it takes.
         self.settle_earlier(post_office, &me).await;
-        let settled = |(client, id): (&str, &str)| self.session.all().stored(client, id).is_some_and(|one| one.is_settled);
+        let settled =
+            |(client, id): (&str, &str)| self.session.all().stored(client, id).is_some_and(|one| one.is_settled);
         let own = (self.client.name, self.input.session_id.as_str());
         if settled(before.as_ref().map_or(own, |before| (&before.client, &before.session_id))) {
             record.instead_of = None;

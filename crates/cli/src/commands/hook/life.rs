@@ -203,9 +203,8 @@ pub fn go_on(session: &Session, event: Event, above: &[Ancestor]) {
     if matches!(event, Event::SessionStart | Event::SessionEnd) {
         return;
     }
-    let is_gone = |record: &SessionRecord| {
-        !record.is_here() || record.process.is_some_and(|process| !process.is_running())
-    };
+    let is_gone =
+        |record: &SessionRecord| !record.is_here() || record.process.is_some_and(|process| !process.is_running());
     // Other events may come late, after the one that tells of the end.
     let has_come_back = |record: &SessionRecord| record.has_ended && matches!(event, Event::Prompt | Event::AfterTool);
     if !session.record().is_some_and(|record| is_gone(&record) || has_come_back(&record)) {

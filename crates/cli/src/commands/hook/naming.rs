@@ -103,8 +103,7 @@ fn cleared<'r>(
 /// another name keeps that, also when the other session is gone.
 pub fn believes(session: &Session, name: &str, above: &[Ancestor]) -> bool {
     let process = client_process(above);
-    let is_this_run =
-        |record: &SessionRecord| record.process == process && (process.is_some() || !record.has_ended);
+    let is_this_run = |record: &SessionRecord| record.process == process && (process.is_some() || !record.has_ended);
     let has_another_name = |record: &SessionRecord| !record.agent.is_empty() && record.agent != name;
     if session.record().is_some_and(|record| has_another_name(&record) && is_this_run(&record)) {
         return false;
