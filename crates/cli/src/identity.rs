@@ -8,14 +8,15 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mail::projects::slug_of;
 use relay::sessions::SessionRecord;
 
 use crate::config::{Config, EVERYWHERE, set};
 use crate::mailbox::Caller;
 use crate::own_session;
-use crate::post_office::{InProject, real};
+use crate::post_office::{InProject, repository_of};
 
 /// Where a person or a client says who the agent is.
 pub const VARIABLE: &str = "POSTRIDER_AGENT";
@@ -45,25 +46,62 @@ pub struct Acting {
     /// The project.
     #[command(flatten)]
     pub project: InProject,
-    /// Who acts [default: the agent of the session, then `agent` in postrider.toml]
-    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
-          display_order = 101)]
-    name: Option<String>,
+    #[command(flatten)]
+    name: Name,
     /// The registration token of that name, where names have to be proved
     #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
           help_heading = EVERYWHERE, display_order = 102)]
     token: Option<String>,
 }
 
+/// The name that a flag or our variable says.
+#[derive(Args, Debug)]
+struct NameOption {
+    /// Who acts [default: the agent of the session, then `agent` in postrider.toml]
+    #[arg(long = "as", global = true, env = "POSTRIDER_AGENT", value_name = "NAME", help_heading = EVERYWHERE,
+          display_order = 101)]
+    name: Option<String>,
+}
+
+/// The same, and which of the two says it: a flag is meant, also where it says what the variable does.
+#[derive(Debug)]
+struct Name {
+    option: NameOption,
+    is_variable: bool,
+}
+
+impl Args for Name {
+    fn augment_args(command: Command) -> Command {
+        NameOption::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        NameOption::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Name {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_variable = matches.value_source("name") == Some(ValueSource::EnvVariable);
+        Ok(Self { option: NameOption::from_arg_matches(matches)?, is_variable })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// What is said where nothing tells who acts.
 const NOBODY: &str = "No agent name given. Use --as NAME or set POSTRIDER_AGENT.";
 
-/// Whether two keys are of one project, as far as that can be seen without the office: a path and its links, or its slug.
+/// Whether two keys are of one project, as far as that can be seen without the office: a repository with its folders, worktrees and
+/// links, or its slug.
 fn is_same_project(one: &str, other: &str) -> bool {
     let is_path = |key: &str| Path::new(key).is_absolute();
-    let folder = |key: &str| if is_path(key) { real(Path::new(key)) } else { key.into() };
     let is_slug_of = |slug: &str, path: &str| !is_path(slug) && is_path(path) && slug_of(path) == slug;
-    one == other || folder(one) == folder(other) || is_slug_of(one, other) || is_slug_of(other, one)
+    let (one, other) = (repository_of(one), repository_of(other));
+    one == other || is_slug_of(&one, &other) || is_slug_of(&other, &one)
 }
 
 /// Who acts, as somebody said, and how.
@@ -71,7 +109,7 @@ fn is_same_project(one: &str, other: &str) -> bool {
 pub struct Said {
     /// Who.
     pub who: Caller,
-    /// Whether our variable says it, and no flag that says another.
+    /// Whether our variable says it, and no flag.
     pub is_variable: bool,
 }
 
@@ -79,8 +117,8 @@ impl Acting {
     /// Who acts, if a flag or the environment says so.
     pub fn said(&self) -> Option<Said> {
         // An empty variable of the environment is not set.
-        let name = self.name.clone().filter(|name| !name.is_empty());
-        let is_variable = name.is_some() && name == set(VARIABLE);
+        let name = self.name.option.name.clone().filter(|name| !name.is_empty());
+        let is_variable = name.is_some() && self.name.is_variable;
         let name = name.or_else(of_session)?;
         Some(Said { who: self.caller(name), is_variable })
     }
@@ -92,12 +130,17 @@ impl Acting {
 
     /// Who acts, if that is said or a session of this project tells.
     pub fn opt_who(&self, config: &Config) -> Option<Caller> {
-        self.known(config, |session| self.require_here(session)).ok().flatten()
+        self.who_if_any(config).ok().flatten()
+    }
+
+    /// The same; a session of another project is refused.
+    pub fn who_if_any(&self, config: &Config) -> anyhow::Result<Option<Caller>> {
+        self.known(config, |session| self.require_here(session))
     }
 
     /// Who acts.
     pub fn who(&self, config: &Config) -> anyhow::Result<Caller> {
-        self.known(config, |session| self.require_here(session))?.context(NOBODY)
+        self.who_if_any(config)?.context(NOBODY)
     }
 
     /// Who acts in the project of its session, wherever its shell has gone.
@@ -156,6 +199,10 @@ mod tests {
         }
         for other in [&format!("{app}/src"), "/data/lib", "lib", ""] {
             assert!(!is_same_project(app, other) && !is_same_project(other, app), "{other}");
+        }
+        std::fs::create_dir(Path::new(app).join(".git")).unwrap();
+        for folder in [format!("{app}/src"), format!("{link}/src/gone")] {
+            assert!(is_same_project(app, &folder) && is_same_project(&folder, &slug_of(app)), "{folder}");
         }
     }
 }

@@ -92,7 +92,7 @@ pub async fn idle(home: &Path, metrics: &Arc<Metrics>, longest: Duration) {
         tokio::time::sleep(LOOKS_EVERY.min(longest / 4)).await;
         let is_needed = metrics.in_flight.get() > 0
             || std::mem::replace(&mut asked, metrics.admitted()) != metrics.admitted()
-            || sessions.all().iter().any(|session| session.is_open());
+            || sessions.all().iter().any(|session| session.is_here() && session.is_open());
         if is_needed {
             since = Instant::now();
         }

@@ -28,7 +28,7 @@ pub use answer::Refused;
 use backend::Finder;
 use connection::Connection;
 pub use project::InProject;
-pub use trees::{OnDisk, Tree, real, regular_text};
+pub use trees::{OnDisk, Tree, real, regular_text, repository_of};
 pub use watch::{Watch, resource};
 
 /// What a shell expects of a program that was interrupted: 128 and the number of the signal.

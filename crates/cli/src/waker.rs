@@ -166,7 +166,7 @@ impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
                 continue;
             }
             let actor = actor(&record);
-            let claim = ClaimWakeUp { actor: actor.clone(), session_key: session_key(&record), outcome: None };
+            let claim = ClaimWakeUp { actor: actor.clone(), session_key: key_of(&record), outcome: None };
             match self.asked.ask(claim).await {
                 Ok(answer) => {
                     backoff.worked();
@@ -245,11 +245,6 @@ pub fn actor(record: &SessionRecord) -> Actor {
     }
 }
 
-/// What the office knows a session by.
-pub fn session_key(record: &SessionRecord) -> String {
-    key_of(&record.client, &record.session_id)
-}
-
 /// A session in whose record this process stands as the one inside it, and how its client lets that speak to it.
 pub fn inside(sessions: &Sessions, record: SessionRecord) -> SessionRecord {
     let variables = client_of(&record).and_then(|client| client.socket_variables);
@@ -277,8 +272,10 @@ pub async fn look_after(reach: Reach, local: LocalOffice) {
         if changed != seen || looked_at.elapsed().map_or(true, |age| age >= LATEST_LOOK) {
             (seen, looked_at) = (changed, SystemTime::now());
             let mut open = reach.sessions().all();
-            open.retain(|record| record.office.is_none() && !record.agent.is_empty() && record.is_open());
-            let keys: Vec<String> = open.iter().map(session_key).collect();
+            open.retain(|record| {
+                record.office.is_none() && !record.agent.is_empty() && record.is_here() && record.is_open()
+            });
+            let keys: Vec<String> = open.iter().map(key_of).collect();
             wakers.retain(|key, _| keys.contains(key));
             for (key, record) in keys.into_iter().zip(open) {
                 wakers.entry(key).or_insert_with(|| waker(&reach, &local, &record));

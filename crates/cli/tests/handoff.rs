@@ -46,6 +46,16 @@ fn a_handoff_is_a_message_that_says_where_the_work_stands() {
 }
 
 #[test]
+fn a_handoff_under_a_former_name_tells_of_what_the_agent_holds() {
+    let server = office();
+    server.call("file_reservation_paths", as_agent("GreenDog", json!({ "paths": ["src/**"], "exclusive": true })));
+    server.call("rename_agent", as_agent("GreenDog", json!({ "new_name": "Reviewer" })));
+    handoff(&server, &[]);
+    let inbox = server.call("fetch_inbox", as_agent("BlueLake", json!({ "limit": 1 })));
+    assert!(inbox[0]["body_md"].as_str().unwrap().contains("- Reservations: 1\n  - src/** until 20"), "{inbox}");
+}
+
+#[test]
 fn a_handoff_of_nothing_says_so_and_a_program_reads_what_was_sent() {
     let server = office();
     let said: serde_json::Value = serde_json::from_str(&handoff(&server, &["--json"])).unwrap();

@@ -132,9 +132,9 @@ fn which_reservations_end_is_a_setting() {
 
 #[test]
 fn the_next_session_gets_the_name_of_one_that_died_and_nothing_that_it_held_alone() {
-    for (client, ..) in CLIENTS {
+    for (client, said) in CLIENTS.iter().flat_map(|(client, ..)| [(*client, None), (*client, Some("GreenDog"))]) {
         let server = Server::start();
-        let agent = Agent::new(&server.place, client, None);
+        let agent = Agent::new(&server.place, client, said);
         let (name, _) = begin(&agent, "first");
         reserve(&server, &name, "src/**", true);
         kill_all(&server.place);
@@ -361,8 +361,13 @@ fn a_call_of_codex_that_says_no_name_is_made_by_the_agent_of_its_session() {
     client.leave();
     let mut other = home.client();
     other.initialize();
-    let about = other.call("whois", json!({ "project_key": crate::driven::PROJECT, "agent_name": name }));
-    assert_eq!(about["sessions"], Value::Null, "it ended with its client");
+    let about = |client: &mut Client| {
+        client.call("whois", json!({ "project_key": crate::driven::PROJECT, "agent_name": name }))
+    };
+    assert_eq!(about(&mut other)["sessions"], Value::Null, "it ended with its client");
+    let again = json!({ "project_key": crate::driven::PROJECT, "agent_name": name });
+    codex_call(&mut other, "macro_start_session", again, None);
+    assert_eq!(about(&mut other)["sessions"][0]["client"], "codex", "it goes on in a new process");
 }
 
 #[test]

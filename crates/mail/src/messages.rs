@@ -167,7 +167,8 @@ pub struct NewMessage {
     pub from: AgentId,
     /// What the sender is called in a project that is not its own; its name where that is left out.
     pub from_as: Option<String>,
-    /// The recipients, each once; names are kept with the message in this order.
+    /// The recipients; names are kept with the message in this order. Who stands here under several names has one delivery, as the
+    /// first of them.
     pub recipients: Vec<(AgentId, String, Role)>,
     /// The subject.
     pub subject: String,

@@ -111,8 +111,8 @@ pub trait RoleStore: Send + Sync {
     ) -> Stored<Option<KnownRole>>;
 
     /// Makes `agent` the one who holds a role until `until`, unless another holds it, and hands the role's unread mail over to it:
-    /// what waits in the mailbox, and what was addressed to the role and the last holder has not read. Nothing comes twice to one
-    /// agent. Who holds it takes it again to hold it longer. Of many who take it at once one does.
+    /// what waits in the mailbox, and what was addressed to the role and the last holder has not read. What was addressed to that
+    /// agent by name, too, stays there as well. Nothing comes twice to one agent. Who holds it takes it again to hold it longer. Of many who take it at once one does.
     ///
     /// A hold ends by itself, with the agent's last session, and with its retirement.
     async fn take_role(
@@ -131,9 +131,16 @@ pub trait RoleStore: Send + Sync {
     /// Every role of a project, by name.
     async fn roles(&self, project: ProjectId, now: Timestamp) -> Stored<Vec<KnownRole>>;
 
-    /// Hands what waits for a role to whoever holds it at `now`, and tells who that is: somebody may have taken the role while a
-    /// message to it was on its way.
-    async fn hand_out(&self, project: ProjectId, role: &RoleName, now: Timestamp) -> Stored<Option<AgentId>>;
+    /// Hands what is unread of a role in the mailbox `from`, its own or that of somebody who held it, to whoever holds it at `now`, and
+    /// tells who that is: somebody may have taken the role while a message to it was on its way. If it is held by nobody, and was
+    /// not held by `from` last, the mail waits in the role's mailbox.
+    async fn hand_out(
+        &self,
+        project: ProjectId,
+        role: &RoleName,
+        from: AgentId,
+        now: Timestamp,
+    ) -> Stored<Option<AgentId>>;
 }
 
 #[cfg(test)]

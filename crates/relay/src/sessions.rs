@@ -5,28 +5,19 @@
 //! that), and any proof of a name: that a process belongs to a session says who it is, and proves nothing.
 
 mod process;
+mod record;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
 pub use process::{Ancestor, Process, ancestors, variable_of};
+pub use record::{SessionRecord, host};
 
 /// When a session that nobody has gone on with is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// When a session whose process is not known counts as ended, if nothing is heard of it.
-const SILENT: Duration = Duration::from_secs(3600);
-/// When such a session is over, so that what it leaves behind is seen to.
-const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
-/// How long a session that is at work may say nothing. A turn that its user broke off has no end.
-const LONGEST_TURN: Duration = Duration::from_secs(120);
-/// How often the office is told that a session goes on, in microseconds.
-const TOLD_EVERY: i64 = 60_000_000;
 /// How often it is noted that a session goes on.
 const REFRESHED: Duration = Duration::from_secs(60);
 /// When a call that nobody saw end is forgotten.
@@ -36,6 +27,8 @@ const MOST_LOOKED_AT: usize = 20_000;
 const MOST_SWEPT: usize = 5_000;
 /// How many records are read at once.
 const MOST_RECORDS: usize = 1_000;
+/// How many sessions that ended are kept of one name.
+const MOST_REPLACED: usize = 8;
 /// A longer file is not ours.
 const LONGEST: u64 = 64 * 1024;
 /// How many digits of a hash name a file.
@@ -43,114 +36,6 @@ const DIGITS: usize = 32;
 /// What the name of a file begins with that notes a call, and ends with that somebody holds for a time.
 const CALL: &str = "call.";
 const TURN: &str = ".turn";
-
-/// A session, and who its agent is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionRecord {
-    /// The name of the agent.
-    pub agent: String,
-    /// What proves it.
-    pub token: Option<String>,
-    /// The project that it has this name in.
-    pub project: String,
-    /// The client, such as `claude`.
-    pub client: String,
-    /// What the client calls the session.
-    pub session_id: String,
-    /// The process of the client, where that can be known.
-    pub process: Option<Process>,
-    /// The top of the working tree that the session began in, else its folder.
-    pub place: PathBuf,
-    /// Whether the name was generated, and not given by a person.
-    pub is_generated: bool,
-    /// When the agent got its name in this place, in microseconds since 1970.
-    pub named_at: i64,
-    /// Whether the session said that it ended.
-    pub has_ended: bool,
-    /// Whether what an ended session leaves behind was seen to.
-    pub is_settled: bool,
-    /// The client's socket that takes messages for the session, and what the session's own processes show it.
-    pub socket: Option<String>,
-    /// The proof for that socket.
-    pub socket_token: Option<String>,
-    /// The process of ours that runs inside the session and wakes it, if there is one.
-    pub inside: Option<Process>,
-    /// Where the client keeps what is its own, if its user moved that.
-    pub moved: Option<PathBuf>,
-    /// The agents below the main one: their names, by what the client calls them.
-    pub below: BTreeMap<String, String>,
-    /// Whether its agent has still to be told who it is, because nothing that is said at a start reaches the model.
-    pub is_untold: bool,
-    /// Whether it waits for its user, as the office was told last.
-    pub is_idle: bool,
-    /// When the office was told of it last, in microseconds since 1970; 0 if it never was.
-    pub told_at: i64,
-    /// Whether its agent said that it leaves, and its user has not come back to it since.
-    pub has_left: bool,
-    /// The server elsewhere that was told of it; none if that is the office of this home.
-    pub office: Option<String>,
-    /// The session that it goes on with, until the office was told that this one ended.
-    pub instead_of: Option<String>,
-    /// When it last did something.
-    #[serde(skip)]
-    pub seen_at: Option<SystemTime>,
-}
-
-impl SessionRecord {
-    /// Whether the session goes on, as far as can be seen from here.
-    pub fn is_open(&self) -> bool {
-        !self.has_ended
-            && match &self.process {
-                Some(process) => process.is_running(),
-                None => self.seen_at.is_some_and(|seen| seen.elapsed().map_or(true, |age| age < SILENT)),
-            }
-    }
-
-    /// Whether a line may be put before it now: its agent has not left, its user has not stopped it, and it waits for somebody, or was silent for so long that
-    /// nobody heard the end of its turn.
-    pub fn is_ready(&self) -> bool {
-        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age >= LONGEST_TURN);
-        !self.has_left && !self.process.is_some_and(Process::is_stopped) && (self.is_idle || is_silent())
-    }
-
-    /// Whether a process of ours inside it wakes it.
-    pub fn is_woken_inside(&self) -> bool {
-        self.inside.is_some_and(Process::is_running)
-    }
-
-    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where processes cannot be seen, that takes a long
-    /// silence: its user may only be away.
-    pub fn is_over(&self) -> bool {
-        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > SILENT_FOR_GOOD);
-        self.has_ended || self.process.as_ref().map_or_else(is_silent, |process| !process.is_running())
-    }
-
-    /// Whether the office is to be told at `now` that the session is idle, or at work.
-    pub fn is_news(&self, is_idle: bool, now: i64) -> bool {
-        self.is_idle != is_idle || (now - self.told_at).abs() >= TOLD_EVERY
-    }
-
-    /// Whether both are sessions of one agent.
-    pub fn is_of_same_agent(&self, other: &Self) -> bool {
-        self.agent == other.agent && self.project == other.project
-    }
-
-    /// Whether nothing has happened to the session since `seen`: it neither began again, nor was the office told of it.
-    fn is_unchanged_since(&self, seen: &Self) -> bool {
-        let life = |record: &Self| (record.process, record.told_at, record.has_ended);
-        life(self) == life(seen) && (self.is_over() || !seen.is_over())
-    }
-
-    /// Whether both are the same session.
-    pub fn is(&self, other: &Self) -> bool {
-        self.client == other.client && self.session_id == other.session_id
-    }
-
-    fn file_name(&self) -> String {
-        file_name(&self.client, &self.session_id)
-    }
-}
 
 /// The id may be any text, so the file is called by its hash.
 fn file_name(client: &str, session_id: &str) -> String {
@@ -259,7 +144,7 @@ impl Sessions {
     /// or that of this home.
     pub fn unsettled(&self, office: Option<&str>) -> Vec<SessionRecord> {
         let mut records = self.all();
-        records.retain(|record| record.told_at > 0 && record.office.as_deref() == office);
+        records.retain(|record| record.is_told() && record.office.as_deref() == office);
         records.retain(|record| !record.agent.is_empty() && !record.is_settled && record.is_over());
         records
     }
@@ -268,13 +153,26 @@ impl Sessions {
     pub fn settle(&self, seen: &SessionRecord) -> io::Result<()> {
         let settle = |record: &mut SessionRecord| {
             if record.is_unchanged_since(seen) {
-                (record.has_ended, record.is_settled) = (true, true);
+                (record.has_ended, record.is_settled, record.instead_of) = (true, true, None);
             }
         };
         self.change(&seen.client, &seen.session_id, settle).map(drop)
     }
 
-    /// Gives the sessions of an agent another name.
+    /// Leaves the name of a session to another, which tells of its end. One that ended finds its name again when it is resumed and
+    /// nobody else has it; of very many with one name, those that ended last.
+    pub fn replace(&self, before: &SessionRecord) -> io::Result<()> {
+        if before.is_open() {
+            self.remove(before);
+            return Ok(());
+        }
+        self.settle(before)?;
+        let settled = |record: &SessionRecord| record.is_settled && record.is_of_same_agent(before);
+        self.all().iter().filter(|record| settled(record)).skip(MOST_REPLACED).for_each(|record| self.remove(record));
+        Ok(())
+    }
+
+    /// Gives the sessions of an agent another name. The next session in their place takes it as it would have taken the old one.
     pub fn rename(&self, project: &str, old: &str, new: &str) -> io::Result<()> {
         let is_named = |record: &SessionRecord| record.agent == old && record.project == project;
         let mut named = self.all().into_iter().filter(is_named);

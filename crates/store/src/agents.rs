@@ -171,6 +171,8 @@ async fn rename(
         let sql = "INSERT INTO former_name (project_id, name, agent_id) VALUES (?1, ?2, ?3)";
         tx.execute(sql, values![project, &before, agent]).await?;
         tx.execute("UPDATE agent SET name = ?2 WHERE id = ?1", values![agent, name]).await?;
+        // Somebody chose the name that it has now.
+        tx.execute("DELETE FROM generated_name WHERE agent_id = ?1", values![agent]).await?;
         // Whoever remembers reservations remembers the names of their holders.
         tx.raise_reservations(project).await?;
         tx.record(project, EventKind::AgentRenamed, agent.0, Some(agent), now).await?;

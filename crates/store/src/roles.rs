@@ -8,6 +8,11 @@ use crate::prelude::*;
 
 /// How many deliveries are looked at together when a role is taken.
 const PAGE: usize = 1_000;
+/// A delivery of one agent once more, for another.
+const COPY: &str = "
+    INSERT INTO delivery (recipient_id, message_id, role, position, ack_required, kind)
+    SELECT a.id, d.message_id, d.role, (SELECT max(position) + 1 FROM delivery WHERE message_id = ?2), d.ack_required, d.kind
+    FROM delivery d CROSS JOIN agent a WHERE d.recipient_id = ?1 AND d.message_id = ?2 AND a.id = ?3";
 /// A role as it is kept, and its holder's name if that agent is still there.
 const HELD: &str = "
     SELECT r.mailbox_id, r.since, r.held_until, h.id, h.name
@@ -84,15 +89,27 @@ impl RoleStore for Engine {
         Ok(roles)
     }
 
-    async fn hand_out(&self, project: ProjectId, role: &RoleName, now: Timestamp) -> Stored<Option<AgentId>> {
+    async fn hand_out(
+        &self,
+        project: ProjectId,
+        role: &RoleName,
+        from: AgentId,
+        now: Timestamp,
+    ) -> Stored<Option<AgentId>> {
         let role = role.clone();
         let handing = in_job!(|tx| {
-            let kept = kept(tx, project, &role).await?;
-            let Some((kept, held)) = kept.and_then(|kept| Some((kept.mailbox, kept.held_at(now)?))) else {
-                return Ok(None);
-            };
-            hand_over(tx, None, kept, held.agent).await?;
-            Ok(Some(held.agent))
+            let Some(kept) = kept(tx, project, &role).await? else { return Ok(None) };
+            let held = kept.held_at(now).map(|held| held.agent);
+            let is_last = kept.holder.as_ref().is_some_and(|(last, _)| *last == from);
+            // What its last holder has is handed over when somebody takes it.
+            if from == kept.mailbox {
+                if let Some(held) = held {
+                    hand_over(tx, None, from, held).await?;
+                }
+            } else if !is_last {
+                hand_over(tx, Some(&role), from, held.unwrap_or(kept.mailbox)).await?;
+            }
+            Ok(held)
         });
         self.write("hand out the mail of a role", Home::Project(project), handing).await
     }
@@ -188,7 +205,8 @@ async fn take(
     Ok(RoleTaken::Held { holding: Holding { agent, name, since, until }, handed_over })
 }
 
-/// Hands what one agent has not read over to another, unless that has it already; of a role, what was addressed to that alone.
+/// Hands what one agent has not read over to another, unless that has it already; of a role, what was addressed to that. What was
+/// addressed to the agent by name as well is the other's, too.
 async fn hand_over(tx: &mut Tx<'_>, role: Option<&RoleName>, from: AgentId, to: AgentId) -> Outcome<u64> {
     let sql = "SELECT d.message_id, m.to_names, m.cc_names FROM delivery d INDEXED BY delivery_unread
                CROSS JOIN message m ON m.id = d.message_id
@@ -199,14 +217,22 @@ async fn hand_over(tx: &mut Tx<'_>, role: Option<&RoleName>, from: AgentId, to: 
     let is_wanted = |(_, to, cc): &(MessageId, Vec<String>, Vec<String>)| {
         address.as_ref().is_none_or(|address| to.contains(address) || cc.contains(address))
     };
+    let names = if role.is_some() { names_of(tx, from).await? } else { Vec::new() };
+    let is_own = |(_, to, cc): &(MessageId, Vec<String>, Vec<String>)| {
+        names.iter().any(|name| to.contains(name) || cc.contains(name))
+    };
     let (mut after, mut count) = (0, 0);
     loop {
         let unread: Vec<(MessageId, Vec<String>, Vec<String>)> = tx.rows(sql, values![from, to, after, PAGE]).await?;
         let Some((last, ..)) = unread.last() else { break };
         after = last.0;
-        let handed: Vec<_> =
-            unread.iter().filter(|one| is_wanted(one)).map(|(id, ..)| *values![from, *id, to]).collect();
-        count += handed.len() as u64;
+        let (copied, handed): (Vec<_>, Vec<_>) =
+            unread.iter().filter(|one| is_wanted(one)).partition(|one| is_own(one));
+        count += (copied.len() + handed.len()) as u64;
+        let values = |(id, ..): &(MessageId, Vec<String>, Vec<String>)| *values![from, *id, to];
+        let copied: Vec<_> = copied.into_iter().map(values).collect();
+        tx.execute_many(COPY, copied).await?;
+        let handed: Vec<_> = handed.into_iter().map(values).collect();
         // Whom it was shown to before is not whom it goes to.
         let sql = "UPDATE delivery SET recipient_id = ?3, shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2";
         tx.execute_many(sql, handed).await?;
@@ -215,6 +241,12 @@ async fn hand_over(tx: &mut Tx<'_>, role: Option<&RoleName>, from: AgentId, to: 
         tx.wake(to);
     }
     Ok(count)
+}
+
+/// The names that an agent has and had.
+async fn names_of(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Vec<String>> {
+    let sql = "SELECT name FROM agent WHERE id = ?1 UNION ALL SELECT name FROM former_name WHERE agent_id = ?1";
+    tx.rows(sql, values![agent]).await
 }
 
 /// Ends the holds of an agent. Its unread mail stays until others take the roles.

@@ -304,6 +304,20 @@ async fn mail_to_a_role_waits_and_goes_to_whoever_takes_it() {
 }
 
 #[tokio::test]
+async fn a_message_to_a_role_and_to_its_holder_says_both_and_comes_once() {
+    let shop = town().await;
+    shop.office.take_role(PROJECT, Claim::of("bob"), "reviewer", Some(60)).await.unwrap();
+    for named in [["bob", "role:reviewer"], ["role:reviewer", "bob"]] {
+        let sent = send(&shop, "alice", &[named[0], named[1], named[1]]).await.unwrap();
+        assert_eq!(sent.message.to, named);
+    }
+    assert_eq!(unread(&shop, PROJECT, "bob").await.len(), 2);
+    shop.clock.advance_seconds(60);
+    let (.., handed) = shop.office.take_role(PROJECT, Claim::of("agent-0"), "reviewer", None).await.unwrap();
+    assert_eq!((handed, unread(&shop, PROJECT, "bob").await.len()), (2, 2), "both have them now");
+}
+
+#[tokio::test]
 async fn a_role_of_another_project_is_written_to() {
     let shop = town().await;
     shop.office.take_role(BANK, Claim::of("carol"), "reviewer", None).await.unwrap();

@@ -98,6 +98,22 @@ async fn whoever_was_asked_helps_by_an_answer_in_plain_words_and_nobody_else_doe
 }
 
 #[tokio::test]
+async fn whoever_holds_a_role_that_was_asked_helps_and_nobody_else_does() {
+    let shop = shop(Rules::default()).await;
+    shop.office.register(named(Some("agent-2"), None)).await.unwrap();
+    shop.office.take_role(PROJECT, Claim::of("agent-1"), "reviewer", Some(60)).await.unwrap();
+    let asked = Draft { to: vec!["role:reviewer".to_owned()], ..draft("agent-0", None) };
+    let asked = Draft { subject: "HELP_REQUEST", body: ASKS, ..asked };
+    let question = shop.office.send(asked).await.unwrap().message.id;
+    assert_eq!(kind(&reply(&shop, question, "agent-2", "Not me.").await), None, "it holds no role");
+    assert_eq!(item(&shop, "a-1").await.state.name(), "help_wanted");
+    shop.office.mark_read(PROJECT, Claim::of("agent-1"), question).await.unwrap();
+    shop.clock.advance_seconds(60);
+    shop.office.take_role(PROJECT, Claim::of("agent-2"), "reviewer", Some(60)).await.unwrap();
+    assert_eq!(kind(&reply(&shop, question, "agent-2", "Look in lib.").await), Some("HELP_RESPONSE"));
+}
+
+#[tokio::test]
 async fn whoever_was_asked_helps_and_nobody_helps_itself_under_another_name_either() {
     let shop = shop(Rules::default()).await;
     let question = sent(&shop, "HELP_REQUEST", ASKS).await.message.id;

@@ -108,6 +108,9 @@ impl Guard {
     }
 }
 
+/// What a refused commit is told where nobody said who commits.
+const NOBODY: &str = "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml.";
+
 fn here() -> anyhow::Result<Repository> {
     Repository::around(&std::env::current_dir().context("there is no current folder")?)
 }
@@ -117,7 +120,12 @@ impl Check {
         if std::env::var_os("POSTRIDER_GUARD").is_some_and(|value| value == "off") {
             return not_checked("POSTRIDER_GUARD is off", as_json);
         }
-        let agent = self.acting.opt_who(&config).map(|who| who.name);
+        let (agent, nobody) = match self.acting.who_if_any(&config) {
+            Ok(who) => (who.map(|who| who.name), NOBODY.to_owned()),
+            Err(error) => {
+                (None, format!("Your own reservations count as another's: {}", text::unbroken(&format!("{error:#}"))))
+            }
+        };
         let found = match self.look(config, agent.as_deref()) {
             Ok(found) => found,
             Err(error) => return failed(&error, as_json),
@@ -125,7 +133,7 @@ impl Check {
         // A commit that may be made is not talked about.
         if !found.is_empty() || as_json {
             output::answer(as_json, &json!({ "agent": agent, "conflicts": found }), || {
-                refusal(&found, agent.as_deref(), SystemClock.now(), &Screen::of_stdout().uncut())
+                refusal(&found, agent.as_deref().ok_or(&nobody), SystemClock.now(), &Screen::of_stdout().uncut())
             });
         }
         match (found.is_empty(), self.hook) {
@@ -194,8 +202,9 @@ fn not_checked(why: &str, as_json: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is said to people of a commit that should not be made: whose files they are, until when, and what to do.
-fn refusal(found: &[ConflictAnswer], agent: Option<&str>, now: Timestamp, screen: &Screen) -> String {
+/// What is said to people of a commit that should not be made: whose files they are, until when, and what to do. If it is not known
+/// who commits, why.
+fn refusal(found: &[ConflictAnswer], agent: Result<&str, &String>, now: Timestamp, screen: &Screen) -> String {
     let mut lines =
         vec!["Not committed: another agent has reserved what this commit changes.".to_owned(), String::new()];
     lines.extend(TABLE.lines(found.iter().take(MOST_ROWS).map(|conflict| row(conflict, now)), screen));
@@ -210,12 +219,7 @@ fn refusal(found: &[ConflictAnswer], agent: Option<&str>, now: Timestamp, screen
     };
     lines.push(format!("Wait, or ask:             postrider mail send {holder} -s … -m …"));
     lines.push("To commit all the same:   POSTRIDER_GUARD=off git commit …".to_owned());
-    if agent.is_none() {
-        lines.push(
-            "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml."
-                .to_owned(),
-        );
-    }
+    lines.extend(agent.err().cloned());
     lines.join("\n")
 }
 
@@ -256,7 +260,7 @@ mod tests {
     }
 
     fn told(found: &[ConflictAnswer], now: &str) -> String {
-        refusal(found, Some("Bob"), now.parse().unwrap(), &PIPE)
+        refusal(found, Ok("Bob"), now.parse().unwrap(), &PIPE)
     }
 
     #[test]

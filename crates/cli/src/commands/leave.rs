@@ -53,7 +53,7 @@ impl Leave {
         let request = EndSession {
             project_key: project.clone(),
             agent_name: who.name.clone(),
-            session_key: session.as_ref().map(|session| key_of(&session.client, &session.session_id)),
+            session_key: session.as_ref().map(key_of),
             registration_token: who.token,
         };
         post_office::visit(config, &project, async |post_office| {

@@ -126,6 +126,17 @@ pub fn regular_text(file: &Path, longest: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The key that hooks and commands have for what somebody calls a project: a path in a repository on this machine means that.
+pub fn repository_of(key: &str) -> String {
+    let path = Path::new(key);
+    if !path.is_absolute() {
+        return key.to_owned();
+    }
+    let path = real(path);
+    let top = Tree::around(&path).map_or(path, |tree| tree.main);
+    top.into_os_string().into_string().unwrap_or_else(|_| key.to_owned())
+}
+
 /// Where symbolic links lead, whether or not anything is there: a write through a link to nothing makes its target.
 pub fn real(path: &Path) -> PathBuf {
     let parts =

@@ -194,8 +194,10 @@ pub async fn a_message_comes_once_to_whoever_has_it_already(store: &Shared) {
 
 pub async fn what_comes_while_a_role_is_taken_is_handed_out(store: &Shared) {
     let team = team(store).await;
-    let hand_out = async |now| store.hand_out(team.id(), &reviewer(), at(now)).await.unwrap();
-    assert_eq!(hand_out("16:00:00").await, None, "nobody knows the role");
+    let nobody = team.agent("alice");
+    assert_eq!(store.hand_out(team.id(), &reviewer(), nobody, at("16:00:00")).await.unwrap(), None);
+    let mailbox = store.ensure_role(team.id(), &reviewer(), token(), at("16:00:00")).await.unwrap().unwrap().mailbox;
+    let hand_out = async |now| store.hand_out(team.id(), &reviewer(), mailbox, at(now)).await.unwrap();
     take(store, &team, "bob", "17:00:00", "16:00:00").await;
     let late = send(store, &team, None).await;
     assert_eq!(hand_out("16:01:00").await, Some(team.agent("bob")));
@@ -203,6 +205,44 @@ pub async fn what_comes_while_a_role_is_taken_is_handed_out(store: &Shared) {
     send(store, &team, None).await;
     assert_eq!(hand_out("17:00:00").await, None, "nobody holds it any more");
     assert_eq!(roles(store, &team, at("17:00:00")).await[0].waiting, 1);
+}
+
+pub async fn what_comes_to_a_holder_that_is_none_any_more_goes_to_whoever_is(store: &Shared) {
+    let team = team(store).await;
+    let hand_out = async |now| store.hand_out(team.id(), &reviewer(), team.agent("bob"), at(now)).await.unwrap();
+    take(store, &team, "bob", "16:10:00", "16:00:00").await;
+    let left = send(store, &team, Some("bob")).await;
+    assert_eq!(hand_out("16:10:00").await, None);
+    take(store, &team, "carol", "17:00:00", "16:10:00").await;
+    let own = team.send(draft("alice", &["bob"])).await;
+    let late = send(store, &team, Some("bob")).await;
+    assert_eq!(hand_out("16:11:00").await, Some(team.agent("carol")));
+    assert_eq!(team.take("carol", 10, at("16:12:00")).await, [left, late]);
+    let later = send(store, &team, Some("bob")).await;
+    assert_eq!(hand_out("17:00:00").await, None, "nobody holds it any more");
+    assert_eq!(roles(store, &team, at("17:00:00")).await[0].waiting, 1);
+    take(store, &team, "alice", "18:00:00", "17:00:00").await;
+    assert!(team.inbox("alice").await.iter().any(|entry| entry.message.id == later));
+    assert_eq!(team.inbox("bob").await.into_iter().map(|entry| entry.message.id).collect::<Vec<_>>(), [own]);
+}
+
+pub async fn what_names_a_holder_and_its_role_is_for_both(store: &Shared) {
+    let team = team(store).await;
+    take(store, &team, "bob", "16:10:00", "16:00:00").await;
+    let mut message = team.new_message(draft("alice", &["bob"]));
+    message.recipients.push((team.agent("bob"), reviewer().address(), Role::Cc));
+    let Appended::New { id, .. } = store.append(&message).await.unwrap() else { panic!("it is new") };
+    let sent = team.message(id).await;
+    assert_eq!((sent.to, sent.cc), (vec!["bob".to_owned()], vec!["role:reviewer".to_owned()]));
+    assert_eq!(store.deliveries(id).await.unwrap().len(), 1);
+    store.rename(team.id(), team.agent("bob"), &named("Robert"), at("16:05:00")).await.unwrap();
+    let taken = take(store, &team, "carol", "17:00:00", "16:10:00").await;
+    assert_eq!(taken, held(&team, "carol", "16:10:00", "17:00:00", 1));
+    for name in ["bob", "carol"] {
+        assert_eq!(team.take(name, 10, at("16:11:00")).await, [id], "{name}");
+    }
+    let again = take(store, &team, "carol", "18:00:00", "16:12:00").await;
+    assert_eq!(again, held(&team, "carol", "16:10:00", "18:00:00", 0));
 }
 
 pub async fn the_mailbox_of_a_role_is_made_once_and_belongs_to_nobody(store: &Shared) {

@@ -212,6 +212,11 @@ pub async fn a_name_that_was_made_up_is_noted_as_it_is_registered(store: &Shared
     let quiet = store.quiet_names(team.id(), at("17:00:00"), PLENTY, at("17:00:00")).await.unwrap();
     let names: Vec<String> = quiet.into_iter().map(|name| name.agent.name).collect();
     assert_eq!(names, ["dave", "bob/tester-3fa9"]);
+    let dave = store.agents_named(team.id(), &["dave"]).await.unwrap().remove(0);
+    store.rename(team.id(), dave.id, &named("reviewer"), at("16:01:00")).await.unwrap();
+    let quiet = store.quiet_names(team.id(), at("17:00:00"), PLENTY, at("17:00:00")).await.unwrap();
+    let names: Vec<String> = quiet.into_iter().map(|name| name.agent.name).collect();
+    assert_eq!(names, ["bob/tester-3fa9"], "a name that somebody chose was not made up");
 }
 
 pub async fn a_name_is_not_retired_while_mail_waits_for_an_answer_that_nobody_was_told_of(store: &Shared) {

@@ -1,5 +1,7 @@
 //! Colleagues: who else is here, how those stand who were written to, and who could be asked instead.
 
+use std::collections::HashSet;
+
 use formats::presence::STALE_AFTER_SECONDS;
 use jiff::{SignedDuration, Timestamp};
 
@@ -87,7 +89,8 @@ impl Office {
         recipients: &[(AgentId, String, Role)],
     ) -> Result<Vec<RecipientStanding>, Error> {
         let ids = recipients.iter().map(|(agent, ..)| *agent).filter(|agent| *agent != sender);
-        let ids: Vec<AgentId> = ids.take(MOST_LOOKED_AT).collect();
+        let mut taken = HashSet::new();
+        let ids: Vec<AgentId> = ids.filter(|agent| taken.insert(*agent)).take(MOST_LOOKED_AT).collect();
         let mut found = self.standing_of(self.store.colleagues_of(&ids).await?).await?;
         found.retain(|one| one.is_somebody() && one.standing != Standing::Awake);
         found.sort_by_key(|one| ids.iter().position(|id| *id == one.agent.id));

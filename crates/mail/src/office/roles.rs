@@ -5,8 +5,12 @@ use jiff::SignedDuration;
 use super::{Claim, Office};
 use crate::agents::TokenHash;
 use crate::error::Error;
+use crate::ids::AgentId;
+use crate::messages::Message;
 use crate::projects::Project;
-use crate::roles::{DEFAULT_HOLD_SECONDS, HOLD_SECONDS, Holding, KnownRole, ROLE, RoleName, RoleTaken};
+use crate::roles::{
+    DEFAULT_HOLD_SECONDS, HOLD_SECONDS, Holding, KnownRole, ROLE, RoleName, RoleTaken, is_role_address,
+};
 
 impl Office {
     /// Makes the agent the one who holds a role, for so many seconds, unless another holds it; how much of the role's mail was handed
@@ -72,15 +76,35 @@ impl Office {
         }
     }
 
-    /// Hands what waits for roles to whoever took them while it was on its way. A message that stays is handed over later: its
-    /// loss here is that of a wake-up.
-    pub(super) async fn hand_out(&self, project: &Project, roles: &[RoleName]) {
-        for role in roles {
-            match self.store.hand_out(project.id, role, self.clock.now()).await {
+    /// Hands mail to roles, which went to these mailboxes, to whoever took them while it was on its way. A message that stays is handed
+    /// over later: its loss here is that of a wake-up.
+    pub(super) async fn hand_out(&self, project: &Project, roles: &[(RoleName, AgentId)]) {
+        for (role, from) in roles {
+            // Most often nothing has changed, and that is only read.
+            let known = self.role(project, role).await;
+            if known.is_ok_and(|known| known.held.is_some_and(|held| held.agent == *from)) {
+                continue;
+            }
+            match self.store.hand_out(project.id, role, *from, self.clock.now()).await {
                 Ok(holder) => self.wake.mail_for(holder.as_slice()),
                 Err(error) => tracing::debug!(%error, "mail to a role waits for whoever takes it next"),
             }
         }
+    }
+
+    /// Whether an agent holds one of the roles that a message is addressed to.
+    pub(super) async fn holds_role_of(&self, project_key: &str, name: &str, message: &Message) -> Result<bool, Error> {
+        let addresses = message.to.iter().chain(&message.cc).filter(|name| is_role_address(name));
+        let meant: Vec<RoleName> = addresses.filter_map(|address| RoleName::parse(address).ok()).collect();
+        if meant.is_empty() {
+            return Ok(false);
+        }
+        let project = self.project(project_key).await?;
+        let Some(agent) = self.agents_if_any(&project, &[name]).await?.remove(0) else { return Ok(false) };
+        let roles = self.store.roles(project.id, self.clock.now()).await?;
+        let is_of = |role: &KnownRole| meant.iter().any(|meant| meant.as_str() == role.name);
+        let is_held = |role: &KnownRole| role.held.as_ref().is_some_and(|held| held.agent == agent.id);
+        Ok(roles.iter().any(|role| is_of(role) && is_held(role)))
     }
 
     /// A registered name wins over an address, so that a role cannot be called as an agent is.

@@ -126,7 +126,26 @@ fn a_session_is_open_while_its_process_runs_and_it_did_not_say_that_it_ended() {
     );
     let unknown = SessionRecord { process: None, seen_at: Some(SystemTime::now()), ..open };
     assert!(unknown.is_open());
-    assert!(!SessionRecord { seen_at: Some(SystemTime::now() - SILENT * 2), ..unknown }.is_open());
+    assert!(!SessionRecord { seen_at: Some(SystemTime::now() - record::SILENT * 2), ..unknown }.is_open());
+}
+
+#[test]
+fn a_session_of_another_machine_that_shares_the_folder_is_open_until_it_was_silent_for_long() {
+    let there = SessionRecord { host: "another".to_owned(), told_at: 1, ..record("claude", "a", 7) };
+    let silent_for = |age: Duration| {
+        let record = SessionRecord { seen_at: Some(SystemTime::now() - age), ..there.clone() };
+        (record.is_open(), record.is_over())
+    };
+    assert_eq!(silent_for(record::SILENT * 2), (true, false), "its process cannot be seen from here");
+    assert_eq!(silent_for(record::SILENT_FOR_GOOD * 2), (false, true));
+    let here = SessionRecord { host: host(), ..there.clone() };
+    assert_eq!((here.is_open(), here.is_over()), (false, true), "its process does not run");
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    sessions.keep(&there).unwrap();
+    assert_eq!(sessions.unsettled(None), []);
+    sessions.keep(&here).unwrap();
+    assert_eq!(sessions.unsettled(None).len(), 1);
 }
 
 #[test]
@@ -140,15 +159,43 @@ fn a_session_whose_process_died_is_settled_once() {
     keep("never told of", SessionRecord { told_at: 0, ..told.clone() }).unwrap();
     keep("goes on", SessionRecord { process: alive, ..told.clone() }).unwrap();
     keep("said goodbye", SessionRecord { process: alive, has_ended: true, ..told.clone() }).unwrap();
+    let begun = SessionRecord { told_at: 0, instead_of: Some("before".to_owned()), ..told.clone() };
+    keep("never told of, in the place of another", begun).unwrap();
     keep("was silent a moment", SessionRecord { process: None, ..told }).unwrap();
     let ids = || {
         let mut ids: Vec<String> = sessions.unsettled(None).into_iter().map(|record| record.session_id).collect();
         ids.sort();
         ids
     };
-    assert_eq!(ids(), ["died", "said goodbye"]);
+    assert_eq!(ids(), ["died", "never told of, in the place of another", "said goodbye"]);
     sessions.settle(&sessions.unsettled(None)[0]).unwrap();
-    assert_eq!(ids().len(), 1);
+    assert_eq!(ids().len(), 2);
+}
+
+#[test]
+fn of_the_sessions_that_left_a_name_to_another_those_that_ended_last_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let alive = ancestors().first().map(|above| above.process);
+    let open = SessionRecord { process: alive, ..record("claude", "open", 7) };
+    for record in [open.clone(), record("claude", "other", 7)] {
+        sessions.keep(&record).unwrap();
+    }
+    for number in 0..=MOST_REPLACED {
+        let id = number.to_string();
+        let ended = SessionRecord { agent: "Old".to_owned(), ..record("claude", &id, 7) };
+        sessions.keep(&ended).unwrap();
+        sessions.replace(&ended).unwrap();
+        let file = File::options().write(true).open(sessions.folder().join(ended.file_name())).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(60 - number as u64)).unwrap();
+    }
+    let last = SessionRecord { agent: "Old".to_owned(), ..record("claude", "last", 7) };
+    sessions.keep(&last).unwrap();
+    sessions.replace(&last).unwrap();
+    let there = |id: &str| sessions.stored("claude", id).is_some();
+    assert_eq!(["0", "1", "2", "last", "other"].map(there), [false, false, true, true, true]);
+    sessions.replace(&open).unwrap();
+    assert!(!there("open"), "what it says late is not taken for a session");
 }
 
 #[test]

@@ -84,7 +84,9 @@ impl<'a> Placed<'a> {
             message.recipients.iter().filter(move |(_, _, role)| *role == wanted).map(|(_, name, _)| name.as_str())
         };
         let channel = message.post.as_ref().map(|post| post.channel.signed());
-        let deliveries = message.recipients.iter().map(|(agent, _, role)| (*agent, *role, DeliveryState::default()));
+        let mut taken = HashSet::with_capacity(message.recipients.len());
+        let first = message.recipients.iter().filter(|(agent, ..)| taken.insert(*agent));
+        let deliveries = first.map(|(agent, _, role)| (*agent, *role, DeliveryState::default())).collect();
         Placed {
             id,
             project: message.project,
@@ -107,7 +109,7 @@ impl<'a> Placed<'a> {
             body: &message.body,
             own_id: message.json.own_id.as_deref().map(Cow::Borrowed),
             problems: written_problems(&message.json.problems),
-            deliveries: deliveries.collect(),
+            deliveries,
             seq,
         }
     }

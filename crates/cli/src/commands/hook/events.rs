@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use mail::clock::{Clock, SystemClock};
 use mail::provider::Provider;
 use relay::fence;
-use relay::sessions::{Ancestor, SessionRecord};
+use relay::sessions::{Ancestor, SessionRecord, host};
 
 use super::checkpoint::{self, CheckpointFile};
 use super::deadline::Speaker;
@@ -30,7 +30,7 @@ use super::session::{Kept, Session};
 use super::telling::{Saying, Tells, give_back_owed};
 use crate::clients::{Client, Event, HookReply};
 use crate::config::{Reserved, set};
-use crate::local_sessions::key_of;
+use crate::local_sessions::{key_of, new_key};
 use crate::mailbox::{Caller, Mailbox};
 use crate::post_office::PostOffice;
 
@@ -228,10 +228,17 @@ impl Happening<'_> {
         if self.is_strict && self.me.token.is_none() {
             return Ok(Some(HookReply::Context(digest::NO_TOKEN.to_owned())).into());
         }
-        self.settle_earlier(post_office).await;
         // Hooks of two configurations may begin one session at once, and two sessions want one name.
         let turn = self.session.all().turn().context("cannot take a turn among the sessions")?;
         let (mut me, mut record, before) = self.named();
+        // Only now is it certain whose name it takes.
+        self.settle_earlier(post_office, &me).await;
+        let settled =
+            |(client, id): (&str, &str)| self.session.all().stored(client, id).is_some_and(|one| one.is_settled);
+        let own = (self.client.name, self.input.session_id.as_str());
+        if settled(before.as_ref().map_or(own, |before| (&before.client, &before.session_id))) {
+            record.instead_of = None;
+        }
         let inquiry = Inquiry { post_office, me: &me };
         match inquiry.known_name().await? {
             // Another name than that of the record is the one that it was given meanwhile.
@@ -247,7 +254,7 @@ impl Happening<'_> {
             self.session.keep(record)?;
         }
         // Only now, so that its name outlives a start that fails.
-        before.iter().for_each(|before| self.session.all().remove(before));
+        before.iter().try_for_each(|before| self.session.all().replace(before))?;
         drop(turn);
         tell_shells(self.client, &me.agent)?;
         if !is_heard {
@@ -287,7 +294,7 @@ impl Happening<'_> {
     }
 
     /// The session that the one which begins goes on with: itself, or one whose name it takes.
-    pub fn earlier(&self) -> Option<SessionRecord> {
+    fn earlier(&self) -> Option<SessionRecord> {
         let Self { session, input, names, above, .. } = self;
         match self.known() {
             Some(known) => Some(known).filter(|known| !self.is_said || known.agent == self.me.agent),
@@ -297,7 +304,7 @@ impl Happening<'_> {
     }
 
     /// Who the agent of a session is that begins, as far as is known here, what is to be remembered of the session, and the earlier
-    /// session that it goes on with, which is to be forgotten.
+    /// session that it goes on with, which leaves its name to this one.
     fn named(&self) -> (Kept, SessionRecord, Option<SessionRecord>) {
         let mut me = match self.is_said {
             true => self.me.clone(),
@@ -306,6 +313,8 @@ impl Happening<'_> {
         let mut record = SessionRecord {
             named_at: SystemClock.now().as_microsecond(),
             is_generated: !self.is_said && self.names != Names::Fixed,
+            host: host(),
+            key: new_key(self.client.name, &self.input.session_id),
             process: naming::client_process(&self.above),
             place: naming::place_of(&self.input.cwd),
             office: self.office.clone(),
@@ -317,11 +326,12 @@ impl Happening<'_> {
                 (record.is_generated, record.named_at) = (before.is_generated, before.named_at);
                 me = Kept { token: me.token.or(before.token.clone()), ..before.clone().into() };
                 if self.session.is(&before) {
+                    record.key = key_of(&before);
                     (record.is_idle, record.told_at) = (before.is_idle, before.told_at);
                     (record.below, record.instead_of) = (before.below, before.instead_of);
                 } else {
                     let is_open = before.told_at > 0 && !before.is_settled;
-                    let key = is_open.then(|| key_of(&before.client, &before.session_id));
+                    let key = is_open.then(|| key_of(&before));
                     record.instead_of = key.or_else(|| before.instead_of.clone());
                     replaced = Some(before);
                 }

@@ -112,7 +112,8 @@ impl Inquiry<'_> {
 
     /// Where the agent stands, for whoever goes on with its work: itself after its conversation was compacted, or another agent.
     pub async fn own_parts(&self) -> Result<Vec<DigestPart>, Refused> {
-        let is_own = |from: &str| from == self.me.agent;
+        let name = self.name().await?;
+        let is_own = |from: &str| from == name;
         Ok(vec![
             self.unread_part().await?,
             self.to_acknowledge().await?,
@@ -165,8 +166,14 @@ impl Inquiry<'_> {
     /// The agent's own reservations.
     async fn reservations(&self) -> Result<Vec<ReservationAnswer>, Refused> {
         let mut held = reservations::all(self.post_office, &self.me.project).await?;
-        held.retain(|one| one.agent == self.me.agent);
+        let name = self.name().await?;
+        held.retain(|one| one.agent == name);
         Ok(held)
+    }
+
+    /// What the agent is called by now.
+    async fn name(&self) -> Result<String, Refused> {
+        Ok(self.known_name().await?.unwrap_or_else(|| self.me.agent.clone()))
     }
 
     /// The folder of the project; none if there is no such project.

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use mail::clock::{Clock, SystemClock};
 use relay::fence;
-use relay::sessions::{Ancestor, SessionRecord};
+use relay::sessions::{Ancestor, SessionRecord, host};
 
 use super::events::Happening;
 use super::input::Input;
 use super::naming;
-use super::session::Session;
+use super::session::{Kept, Session};
 use crate::clients::{Event, HookReply};
 use crate::commands::takes_a_name;
 use crate::config::set;
@@ -20,7 +20,7 @@ use crate::local_sessions::{self, MOST_AT_ONCE};
 use crate::named_calls::{NAMED, NAMES};
 use crate::output::text;
 use crate::post_office::{PostOffice, Refused};
-use crate::waker::{actor, session_key};
+use crate::waker::actor;
 use api::{ClaimWakeUp, EndSession, SettleSessions};
 use mail::wake_ups::WakeOutcome;
 
@@ -67,15 +67,13 @@ impl Happening<'_> {
         })
     }
 
-    /// Tells the office that the session is over which the one that begins goes on with, before it goes on: a session that is resumed
-    /// in another process is another run. Of other sessions it is told after the answer.
-    pub async fn settle_earlier(&self, post_office: &PostOffice) {
+    /// Tells the office of the sessions that are over of the agent that the one which begins is, before it goes on: what a run held
+    /// alone ends with it, and a session that is resumed in another process is another run. Of other sessions it is told after
+    /// the answer.
+    pub async fn settle_earlier(&self, post_office: &PostOffice, me: &Kept) {
         let mut over = self.session.all().unsettled(self.office.as_deref());
-        if over.is_empty() {
-            return;
-        }
-        let earlier = self.earlier();
-        over.retain(|record| self.session.is(record) || earlier.as_ref().is_some_and(|earlier| earlier.is(record)));
+        let is_mine = |record: &SessionRecord| record.agent == me.agent && record.project == me.project;
+        over.retain(|record| self.session.is(record) || is_mine(record));
         self.tell_ends(post_office, over).await;
     }
 
@@ -85,11 +83,14 @@ impl Happening<'_> {
     }
 
     async fn tell_ends(&self, post_office: &PostOffice, over: Vec<SessionRecord>) {
-        for record in over.into_iter().take(MOST_AT_ONCE) {
-            if is_told(post_office.ask(local_sessions::end(&record)).await) {
-                // Otherwise it is told once more.
-                let _ = self.session.all().settle(&record);
+        'sessions: for record in over.into_iter().take(MOST_AT_ONCE) {
+            for request in local_sessions::ends(&record) {
+                if !is_told(post_office.ask(request).await) {
+                    // It is told once more.
+                    continue 'sessions;
+                }
             }
+            let _ = self.session.all().settle(&record);
         }
     }
 
@@ -148,14 +149,15 @@ impl Happening<'_> {
                 _ => Ok(()),
             };
         };
-        match post_office.ask(local_sessions::end(&record)).await {
-            Err(refused) if !refused.is_about_nobody() => Err(refused),
-            _ => {
-                // If that fails, its end is told once more.
-                let _ = self.session.all().settle(&record);
-                Ok(())
+        for request in local_sessions::ends(&record) {
+            match post_office.ask(request).await {
+                Err(refused) if !refused.is_about_nobody() => return Err(refused),
+                _ => {}
             }
         }
+        // If that fails, its end is told once more.
+        let _ = self.session.all().settle(&record);
+        Ok(())
     }
 
     /// Remembers an agent below the main one, so that its shells find its name.
@@ -183,7 +185,7 @@ impl Happening<'_> {
             return;
         }
         let Some(record) = self.session.record() else { return };
-        let (session_key, outcome) = (session_key(&record), Some(WakeOutcome::Delivered.as_str().into()));
+        let (session_key, outcome) = (local_sessions::key_of(&record), Some(WakeOutcome::Delivered.as_str().into()));
         // If it cannot be told, the session is woken once for nothing.
         let _ = post_office.ask(ClaimWakeUp { actor: actor(&record), session_key, outcome }).await;
     }
@@ -201,7 +203,8 @@ pub fn go_on(session: &Session, event: Event, above: &[Ancestor]) {
     if matches!(event, Event::SessionStart | Event::SessionEnd) {
         return;
     }
-    let is_gone = |record: &SessionRecord| record.process.is_some_and(|process| !process.is_running());
+    let is_gone =
+        |record: &SessionRecord| !record.is_here() || record.process.is_some_and(|process| !process.is_running());
     // Other events may come late, after the one that tells of the end.
     let has_come_back = |record: &SessionRecord| record.has_ended && matches!(event, Event::Prompt | Event::AfterTool);
     if !session.record().is_some_and(|record| is_gone(&record) || has_come_back(&record)) {
@@ -211,6 +214,7 @@ pub fn go_on(session: &Session, event: Event, above: &[Ancestor]) {
     let _ = session.change(|record| {
         if is_gone(record) {
             record.process = naming::client_process(above).or(record.process);
+            record.host = host();
         }
         if has_come_back(record) {
             (record.has_ended, record.is_settled, record.told_at) = (false, false, 0);

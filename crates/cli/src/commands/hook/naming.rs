@@ -99,8 +99,15 @@ fn cleared<'r>(
 }
 
 /// Whether the name in the environment of a client can be that of its session: not where it is the name of another session whose
-/// environment this one has, because their clients share a process, or one was started in a shell of the other.
+/// environment this one has, because their clients share a process, or one was started in a shell of the other. A run that goes by
+/// another name keeps that, also when the other session is gone.
 pub fn believes(session: &Session, name: &str, above: &[Ancestor]) -> bool {
+    let process = client_process(above);
+    let is_this_run = |record: &SessionRecord| record.process == process && (process.is_some() || !record.has_ended);
+    let has_another_name = |record: &SessionRecord| !record.agent.is_empty() && record.agent != name;
+    if session.record().is_some_and(|record| has_another_name(&record) && is_this_run(&record)) {
+        return false;
+    }
     let client = above.iter().position(|ancestor| !ancestor.is_shell());
     let outer = client.map_or(&[][..], |client| &above[client + 1..]);
     let is_its_environment = |other: &SessionRecord| {
@@ -210,5 +217,19 @@ mod tests {
         let nested = [&[inner], &machine.above[..]].concat();
         assert!(!believes(&CLAUDE, "Two of us", &nested), "it was started in a shell of the other");
         assert!(believes(&CODEX, "Somebody", &nested));
+    }
+
+    #[test]
+    fn a_run_keeps_its_name_when_the_session_is_gone_whose_variable_it_inherited() {
+        let machine = Machine::new();
+        let running = |agent: &str| SessionRecord { process: machine.running(), ..named(agent, 1) };
+        machine.keep(&CODEX, "1", SessionRecord { has_ended: true, ..running("First terminal") });
+        machine.keep(&CODEX, "2", running("Second terminal"));
+        let believes = |id: &str, name: &str| believes(&machine.session(&CODEX, id), name, &machine.above);
+        assert!(!believes("2", "First terminal"));
+        assert!(believes("2", "Second terminal"));
+        assert!(believes("3", "First terminal"), "nothing is known of it");
+        machine.keep(&CODEX, "2", named("Second terminal", 1));
+        assert!(believes("2", "First terminal"), "it was resumed in another process, whose user says so");
     }
 }

@@ -3,10 +3,12 @@
 //! Only read here.
 
 use api::Actor;
+use mail::projects::slug_of;
 use serde_json::Value;
 
 use crate::clients::{self, Client};
 use crate::post_office::message::ClientMessage;
+use crate::post_office::repository_of;
 
 /// The calls after which the caller is known.
 const REGISTERING: [&str; 3] = ["register_agent", "macro_start_session", "macro_prepare_thread"];
@@ -19,7 +21,7 @@ pub fn client(message: &ClientMessage) -> Option<&'static Client> {
     clients::ALL.into_iter().find(|client| name.contains(client.name))
 }
 
-/// The agent that was registered, if `message` asked for that and `answer` grants it.
+/// The agent that was registered, if `message` asked for that and `answer` grants it; its project as hooks and commands call it.
 pub fn registered(message: &ClientMessage, answer: &str) -> Option<Actor> {
     message.tool().filter(|tool| REGISTERING.contains(tool))?;
     let asked: Value = serde_json::from_str(&message.text).ok()?;
@@ -28,8 +30,13 @@ pub fn registered(message: &ClientMessage, answer: &str) -> Option<Actor> {
     // The agent itself, or what surrounds it. A refusal is neither.
     let agent = content.get("agent").unwrap_or(content);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let asked = text(asked.pointer("/params/arguments/project_key"))?;
+    let project = content.get("project");
+    let slug = text(project).or_else(|| text(project?.get("slug")));
+    // A folder of a repository may have been a project before there was that.
+    let is_itself = slug.is_some_and(|slug| slug == slug_of(&asked));
     Some(Actor {
-        project_key: text(asked.pointer("/params/arguments/project_key"))?,
+        project_key: if is_itself { asked } else { repository_of(&asked) },
         agent_name: text(agent.get("name"))?,
         registration_token: text(agent.get("registration_token")),
     })
@@ -76,6 +83,16 @@ mod tests {
         assert_eq!(registered(&call("macro_start_session"), &session), Some(anna.clone()));
         assert_eq!(registered(&call("macro_prepare_thread"), &session), Some(anna));
         assert_eq!(registered(&call("whois"), &answer(agent.clone())), None);
+        let home = tempfile::tempdir().unwrap();
+        let top = home.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join(".git")).unwrap();
+        let (top, src) = (top.to_str().unwrap(), format!("{}/src", top.display()));
+        let params = json!({ "name": "register_agent", "arguments": { "project_key": src } });
+        for (slug, project) in [(slug_of(top), top), (slug_of(&src), src.as_str())] {
+            let agent = json!({ "name": "Anna", "project": slug });
+            let found = registered(&message("tools/call", params.clone()), &answer(agent));
+            assert_eq!(found.map(|(project, ..)| project).as_deref(), Some(project), "hooks call it so");
+        }
         let refusal = answer(json!({ "error": { "code": "PROJECT_NOT_FOUND", "message": "x", "hint": "y" } }));
         assert_eq!(registered(&call("register_agent"), &refusal), None);
         let nowhere = message("tools/call", json!({ "name": "register_agent", "arguments": {} }));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use api::Actor;
 use mail::clock::{Clock, SystemClock};
 use mail::projects::slug_of;
-use relay::sessions::{SessionRecord, Sessions, ancestors};
+use relay::sessions::{SessionRecord, Sessions, ancestors, host};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -24,6 +24,7 @@ use crate::named_calls::{NAMED, NAMES};
 use crate::own_session;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
+use crate::post_office::repository_of;
 use crate::waker::{Asked, By, Reach, Waker, inside};
 
 const PROJECT: &str = "project_key";
@@ -176,8 +177,9 @@ impl CallerSession {
         };
         let sessions = Sessions::new(crate::commands::nudge::sessions(&self.home));
         let known = sessions.get(told.client.name, &told.id);
-        let is_known =
-            known.is_some_and(|known| !known.agent.is_empty()) || own_session::of_client(&self.home).is_some();
+        // One that ended with the process before this one goes on.
+        let is_known = known.is_some_and(|known| !known.agent.is_empty() && !known.has_ended)
+            || own_session::of_client(&self.home).is_some();
         let is_below = meta[TOOL_USE].as_str().is_some_and(|call| sessions.caller_of(call).is_some());
         // A slug is no place that a hook would find.
         if is_known || is_below || !agent.project_key.starts_with('/') {
@@ -225,6 +227,8 @@ fn record(told: &Told, agent: Actor) -> SessionRecord {
         project: agent.project_key,
         client: told.client.name.to_owned(),
         session_id: told.id.clone(),
+        host: host(),
+        key: local_sessions::new_key(told.client.name, &told.id),
         process: ancestors().into_iter().find(|above| !above.is_shell()).map(|above| above.process),
         place: std::env::current_dir().map(|here| clients::project_of(&here)).unwrap_or_default(),
         named_at: SystemClock.now().as_microsecond(),
@@ -248,7 +252,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Whether a call is about this project.
 fn is_project(given: &RawValue, project: &str) -> bool {
     let given: String = serde_json::from_str(given.get()).unwrap_or_default();
-    given.trim_end_matches('/') == project || given == slug_of(project)
+    given.trim_end_matches('/') == project || given == slug_of(project) || repository_of(&given) == project
 }
 
 #[cfg(test)]

@@ -28,12 +28,12 @@ pub(super) struct Addressed {
     pub(super) project: Project,
     pub(super) sender: Known,
     pub(super) vouched: Vouched,
-    /// Each once, under the most open role.
+    /// Each once, under the most open role; who is named by its name and as the holder of a role, with both.
     pub(super) recipients: Vec<(AgentId, String, Role)>,
     /// What the addresses among the names stood for.
     pub(super) resolved: Vec<Resolved>,
-    /// The roles that nobody holds: it waits for whoever takes them.
-    pub(super) waiting: Vec<RoleName>,
+    /// The roles among them, and whose mailbox each stood for: its holder's, or its own.
+    pub(super) roles: Vec<(RoleName, AgentId)>,
 }
 
 impl Addressed {
@@ -43,10 +43,19 @@ impl Addressed {
     }
 
     fn add(&mut self, meant: Meant, role: Role, taken: &mut HashSet<AgentId>) {
-        let new = meant.agents.into_iter().filter(|(agent, _)| taken.insert(agent.id));
-        self.recipients.extend(new.map(|(agent, shown)| (agent.id, shown, role)));
+        let holder = meant.agents.first().map(|(agent, _)| agent.id);
+        let role_meant = meant.role.zip(holder).filter(|one| !self.roles.contains(one));
+        for (agent, shown) in meant.agents {
+            let is_new = taken.insert(agent.id);
+            // Whoever holds the role next gets what was said to it, and who is called by name keeps that.
+            let is_role = role_meant.is_some() || self.roles.iter().any(|(_, holder)| *holder == agent.id);
+            let is_shown = || self.recipients.iter().any(|(known, text, _)| *known == agent.id && *text == shown);
+            if is_new || is_role && role != Role::Bcc && !is_shown() {
+                self.recipients.push((agent.id, shown, role));
+            }
+        }
         self.resolved.extend(meant.resolved.filter(|resolved| !self.resolved.contains(resolved)));
-        self.waiting.extend(meant.waits_for.filter(|role| !self.waiting.contains(role)));
+        self.roles.extend(role_meant);
     }
 }
 
@@ -74,7 +83,7 @@ impl Office {
         let (mut first, mut taken) = (None::<Project>, HashSet::new());
         let (project, recipients) = (home.clone(), Vec::new());
         let mut addressed =
-            Addressed { home, project, sender, vouched, recipients, resolved: Vec::new(), waiting: Vec::new() };
+            Addressed { home, project, sender, vouched, recipients, resolved: Vec::new(), roles: Vec::new() };
         for (role, name) in named {
             let (home, sender) = (&addressed.home, &addressed.sender);
             let (project, meant) = if name == EVERYONE {

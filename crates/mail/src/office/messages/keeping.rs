@@ -40,7 +40,7 @@ impl Office {
         };
         self.wake_for(&new);
         self.note_answered(&new, answered, &addressed).await;
-        self.hand_out(&addressed.project, &addressed.waiting).await;
+        self.hand_out(&addressed.project, &addressed.roles).await;
         let standing = self.standing_for(&addressed, &new).await;
         let reservation = self.told_of_files(new.json.asked_of(), id).await;
         Ok(Sent { reservation, standing, ..sent(new, addressed, id, created_at, reading.notes) })

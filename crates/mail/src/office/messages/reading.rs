@@ -13,7 +13,6 @@ use crate::channels::is_outside;
 use crate::error::{Error, shown};
 use crate::messages::Message;
 use crate::office::{Office, Secrets};
-use crate::roles::is_role_address;
 use crate::work;
 
 /// What its sender should know of a message that was kept.
@@ -118,9 +117,11 @@ impl Office {
             return Ok(false);
         }
         let part = self.part_in(draft.project_key, draft.from.name, answered.id).await?;
-        // Whoever answers for a role took it.
-        let is_for_role = answered.to.iter().chain(&answered.cc).any(|name| is_role_address(name));
-        Ok((part.is_open() || is_for_role || self.is_person) && !part.is_sender)
+        if part.is_sender || part.is_open() || self.is_person {
+            return Ok(!part.is_sender);
+        }
+        // The last holder may have read it, so that it stayed there.
+        self.holds_role_of(draft.project_key, draft.from.name, answered).await
     }
 
     fn look_for_secrets(&self, draft: &Draft<'_>) -> Result<Vec<Secret>, Error> {

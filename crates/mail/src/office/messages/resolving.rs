@@ -32,8 +32,8 @@ pub(super) struct Meant {
     pub(super) agents: Vec<(Known, String)>,
     /// What is told of an address that says nothing of its agents.
     pub(super) resolved: Option<Resolved>,
-    /// The role that nobody holds.
-    pub(super) waits_for: Option<RoleName>,
+    /// The role that the agent stands for.
+    pub(super) role: Option<RoleName>,
 }
 
 impl Meant {
@@ -164,10 +164,11 @@ impl Office {
         let Some(held) = known.held else {
             let mailbox = Known { id: known.mailbox, name: role.address(), program: ROLE.to_owned(), retired_at: None };
             let resolved = Some(Resolved { address: address.to_owned(), names: Vec::new() });
-            return Ok(Meant { agents: vec![(mailbox, role.address())], resolved, waits_for: Some(role.clone()) });
+            return Ok(Meant { agents: vec![(mailbox, role.address())], resolved, role: Some(role.clone()) });
         };
         let holder = Known { id: held.agent, name: held.name, program: String::new(), retired_at: None };
-        Ok(Meant { agents: vec![(holder, role.address())], ..Meant::default() }.told(address))
+        let role_meant = Some(role.clone());
+        Ok(Meant { agents: vec![(holder, role.address())], role: role_meant, ..Meant::default() }.told(address))
     }
 
     /// One agent of the program: who is awake, else who is idle, else who was seen last.

@@ -70,10 +70,13 @@ fn a_session_that_is_resumed_has_not_the_name_that_another_took_meanwhile() {
     assert_eq!(late.named().0.agent, "Old", "nobody else wants it");
     let before = keep(&machine.begins(&new, &start, None)).expect("it takes the name");
     assert_eq!(new.record().unwrap().agent, "Old");
-    assert_eq!(late.named().0.agent, "", "the other session ended before it forgot this one");
-    machine.session("").all().remove(&before);
+    assert_eq!(late.named().0.agent, "", "the other session has it");
+    machine.session("").all().replace(&before).unwrap();
     let (me, record, _) = late.named();
     assert_eq!((me.agent.as_str(), record.is_generated), ("", true));
+    new.change(|record| record.has_ended = true).unwrap();
+    assert_eq!(late.named().0.agent, "Old", "nobody uses it any more");
+    new.change(|record| record.has_ended = false).unwrap();
     let said = machine.begins(&resumed, &again, Some("Old"));
     assert_eq!(said.named().0.agent, "Old", "somebody said it");
 }
@@ -99,7 +102,7 @@ fn a_session_that_is_cleared_twice_still_ends_the_first() {
     let (third, clear) = (machine.session("third"), input("clear"));
     assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of.as_deref(), Some("first"));
     machine.session("second").keep(SessionRecord { told_at: 1, ..never_told }).unwrap();
-    assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of, Some(key_of("claude", "second")));
+    assert_eq!(machine.begins(&third, &clear, None).named().1.instead_of, Some(new_key("claude", "second")));
 }
 
 #[test]
