@@ -70,6 +70,36 @@ fn hooks_in_toml_and_files_of_our_own_are_given_back_too() {
     assert_eq!(fs::read_to_string(&config).unwrap(), "a = 2\n", "only our entries go");
 }
 
+/// A file of our own, and what another version would have written differently in it.
+const OWN_FILES: [(&str, &str, [&str; 2]); 3] = [
+    ("cline", ".cline/hooks/PostToolUse", ["postrider hook", "/old/postrider hook"]),
+    ("opencode", ".config/opencode/plugins/postrider.js", ["PATIENCE = 5000", "PATIENCE = 1"]),
+    ("copilot", ".copilot/hooks/postrider.json", ["\"timeoutSec\": 5", "\"timeoutSec\": 9"]),
+];
+
+#[test]
+fn a_file_of_our_own_goes_whole_without_a_receipt_and_where_another_version_wrote_it() {
+    for (client, file, [now, then]) in OWN_FILES {
+        let machine = Machine::new();
+        let path = machine.path(&format!("user/{file}"));
+        let receipts = machine.place.home().join("installed");
+        let verb = |verb: &str| machine.done(&[verb, client, "--scope", "user"]);
+        verb("install");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(now), "{client}: {text}");
+        fs::remove_dir_all(&receipts).unwrap();
+        verb("uninstall");
+        assert!(!path.exists(), "{client}: without a receipt");
+        verb("install");
+        fs::remove_dir_all(&receipts).unwrap();
+        fs::write(&path, text.replace(now, then)).unwrap();
+        verb("install");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{client}: it is written again");
+        verb("uninstall");
+        assert!(!path.exists(), "{client}: what another version wrote does not come back");
+    }
+}
+
 #[test]
 fn a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_told() {
     for (client, file, text) in [

@@ -57,6 +57,11 @@ pub(crate) fn uninstall(text: &str, part: ConfigPart, client: &Client) -> String
     if is_foreign(text, part, client) { text.to_owned() } else { String::new() }
 }
 
+/// Whether it is such a file, and we wrote it: no receipt has to say that, and it is never what was there before us.
+pub(crate) fn is_ours(text: &str, part: ConfigPart, client: &Client) -> bool {
+    is_own(part) && !text.trim().is_empty() && !is_foreign(text, part, client)
+}
+
 /// Whether there is such a file, and somebody else wrote it.
 pub(crate) fn is_foreign(text: &str, part: ConfigPart, client: &Client) -> bool {
     let is_ours = match part {
