@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use crate::install::machine::{FILES, Machine, SETTINGS};
 
@@ -128,6 +129,17 @@ fn the_hooks_of_cline_can_be_run_and_those_of_others_need_not() {
     let mode = |name: &str| fs::metadata(machine.path(name)).unwrap().permissions().mode() & 0o111;
     assert_ne!(mode("user/.cline/hooks/PostToolUse"), 0);
     assert_eq!(mode("user/.cline/data/settings/cline_mcp_settings.json"), 0);
+}
+
+#[test]
+fn a_script_whose_program_is_gone_ends_well_and_says_nothing() {
+    let machine = Machine::new();
+    machine.done(&["install", "cline", "--scope", "user"]);
+    for event in ["TaskStart", "PreToolUse", "PostToolUse", "TaskComplete"] {
+        let script = machine.path("user/.cline/hooks").join(event);
+        let output = Command::new(script).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), vec![], vec![]), "{event}");
+    }
 }
 
 #[test]

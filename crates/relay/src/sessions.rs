@@ -19,7 +19,7 @@ pub use process::{Ancestor, Process, ancestors, variable_of};
 
 /// When a session that nobody has gone on with is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// When a session whose process is not known counts as ended, if nothing is heard of it.
+/// When a session whose end cannot be seen counts as ended, if nothing is heard of it.
 const SILENT: Duration = Duration::from_secs(3600);
 /// When such a session is over, so that what it leaves behind is seen to.
 const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
@@ -90,6 +90,8 @@ pub struct SessionRecord {
     pub has_left: bool,
     /// The server elsewhere that was told of it; none if that is the office of this home.
     pub office: Option<String>,
+    /// Whether nobody tells of its end: its client has no event for that, and the process outlives it.
+    pub ends_unseen: bool,
     /// The session that it goes on with, until the office was told that this one ended.
     pub instead_of: Option<String>,
     /// When it last did something.
@@ -100,18 +102,24 @@ pub struct SessionRecord {
 impl SessionRecord {
     /// Whether the session goes on, as far as can be seen from here.
     pub fn is_open(&self) -> bool {
-        !self.has_ended
-            && match &self.process {
-                Some(process) => process.is_running(),
-                None => self.seen_at.is_some_and(|seen| seen.elapsed().map_or(true, |age| age < SILENT)),
-            }
+        let is_there = self.process.map_or(self.seen_at.is_some(), Process::is_running);
+        !self.has_ended && is_there && !self.is_past(SILENT)
+    }
+
+    /// Whether only silence tells that it ended, and it was silent for that long.
+    fn is_past(&self, silence: Duration) -> bool {
+        (self.process.is_none() || self.ends_unseen) && self.is_silent_for(silence)
+    }
+
+    fn is_silent_for(&self, time: Duration) -> bool {
+        self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age >= time)
     }
 
     /// Whether a line may be put before it now: its agent has not left, its user has not stopped it, and it waits for somebody, or was silent for so long that
     /// nobody heard the end of its turn.
     pub fn is_ready(&self) -> bool {
-        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age >= LONGEST_TURN);
-        !self.has_left && !self.process.is_some_and(Process::is_stopped) && (self.is_idle || is_silent())
+        let is_stopped = self.process.is_some_and(Process::is_stopped);
+        !self.has_left && !is_stopped && (self.is_idle || self.is_silent_for(LONGEST_TURN))
     }
 
     /// Whether a process of ours inside it wakes it.
@@ -119,11 +127,10 @@ impl SessionRecord {
         self.inside.is_some_and(Process::is_running)
     }
 
-    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where processes cannot be seen, that takes a long
+    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where its end cannot be seen, that takes a long
     /// silence: its user may only be away.
     pub fn is_over(&self) -> bool {
-        let is_silent = || self.seen_at.and_then(|seen| seen.elapsed().ok()).is_some_and(|age| age > SILENT_FOR_GOOD);
-        self.has_ended || self.process.as_ref().map_or_else(is_silent, |process| !process.is_running())
+        self.has_ended || self.process.is_some_and(|process| !process.is_running()) || self.is_past(SILENT_FOR_GOOD)
     }
 
     /// Whether the office is to be told at `now` that the session is idle, or at work.
@@ -316,6 +323,7 @@ impl Sessions {
     ) -> Option<SessionRecord> {
         let mut open = self.all();
         open.retain(|record| !record.has_ended && !record.agent.is_empty());
+        open.retain(|record| !(record.ends_unseen && record.is_past(SILENT)));
         for process in ancestors {
             let mut here = open.iter().filter(|record| record.process.as_ref() == Some(&process));
             match (here.next(), here.next()) {

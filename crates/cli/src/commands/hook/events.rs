@@ -307,6 +307,7 @@ impl Happening<'_> {
             named_at: SystemClock.now().as_microsecond(),
             is_generated: !self.is_said && self.names != Names::Fixed,
             process: naming::client_process(&self.above),
+            ends_unseen: self.client.ends_unseen(),
             place: naming::place_of(&self.input.cwd),
             office: self.office.clone(),
             ..SessionRecord::default()

@@ -31,7 +31,10 @@ pub(crate) fn install(text: &str, part: ConfigPart, hooks: &Hooks<'_>) -> Result
     match part {
         ConfigPart::HookLists => hook_lists(client, command),
         ConfigPart::Script(event) => {
-            Ok(format!("#!/bin/sh\n# {}\nexec {}\n", mark(client), command(client.event_name(event))))
+            // A client may take a hook that fails for a refusal, and a program that is gone fails.
+            let first = format!("command -v {program} >/dev/null || exit 0");
+            let hook = command(client.event_name(event));
+            Ok(format!("#!/bin/sh\n# {}\n{first}\nexec {hook}\n", mark(client)))
         }
         ConfigPart::Module(template) => {
             let line = |line: &str| {
