@@ -83,7 +83,10 @@ pub(crate) struct Client {
     /// The tool that runs a shell, where the shells of agents below the main one cannot be told from its own.
     pub shared_shell: Option<&'static str>,
     /// How the names of our tools begin, where a call of one does not tell our server which agent makes it.
-    pub server_tools: Option<&'static str>,
+    pub server_tools: &'static [&'static str],
+    /// Whether an agent below the main one calls our tools and uses shells just as that one does, and no hook can refuse it: then no
+    /// name is filled in.
+    pub hides_callers: bool,
     /// The environment variables that hold the session's socket for messages, and the proof for it.
     pub socket_variables: Option<[&'static str; 2]>,
     /// How an idle session of it is woken from outside; none if only somebody who reads our lines can do that, or nobody.
@@ -166,6 +169,11 @@ impl Client {
     /// Whether what is said at an event reaches the model.
     pub(crate) fn hears(&self, event: Event) -> bool {
         !self.unheard.contains(&event)
+    }
+
+    /// Whether a session of it ends without a word, in a process that goes on.
+    pub(crate) fn ends_unseen(&self) -> bool {
+        self.shares_process && self.event_name(Event::SessionEnd).is_empty()
     }
 
     /// What it calls an event; empty if it has no such event.

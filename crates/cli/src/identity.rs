@@ -95,6 +95,14 @@ impl FromArgMatches for Name {
 /// What is said where nothing tells who acts.
 const NOBODY: &str = "No agent name given. Use --as NAME or set POSTRIDER_AGENT.";
 
+/// Makes sure that whoever acts in a session is its agent, and not one below that.
+fn require_told(session: &SessionRecord) -> anyhow::Result<()> {
+    if own_session::hides_callers(session) {
+        bail!("No agent name given, and sub-agents have the same shell as '{}'. Use --as NAME.", session.agent);
+    }
+    Ok(())
+}
+
 /// Whether two keys are of one project, as far as that can be seen without the office: a repository with its folders, worktrees and
 /// links, or its slug.
 fn is_same_project(one: &str, other: &str) -> bool {
@@ -140,12 +148,12 @@ impl Acting {
 
     /// Who acts.
     pub fn who(&self, config: &Config) -> anyhow::Result<Caller> {
-        self.who_if_any(config)?.context(NOBODY)
+        self.known(config, |session| require_told(session).and_then(|()| self.require_here(session)))?.context(NOBODY)
     }
 
     /// Who acts in the project of its session, wherever its shell has gone.
     pub fn who_of_session(&self, config: &Config) -> anyhow::Result<Caller> {
-        self.known(config, |_| Ok(()))?.context(NOBODY)
+        self.known(config, require_told)?.context(NOBODY)
     }
 
     fn known(

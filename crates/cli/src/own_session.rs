@@ -38,6 +38,11 @@ pub fn client_of(record: &SessionRecord) -> Option<&'static Client> {
     clients::of_name(&record.client)
 }
 
+/// Whether the agent of a session is not told from those below it.
+pub fn hides_callers(session: &SessionRecord) -> bool {
+    client_of(session).is_some_and(|client| client.hides_callers)
+}
+
 /// The ids of a session that the environment says.
 fn ids(record: &SessionRecord, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let variables = client_of(record).map_or(&[][..], |client| client.session_variables);

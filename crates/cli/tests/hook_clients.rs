@@ -1,6 +1,7 @@
 //! What `postrider hook` promises to every client that offers it, by recorded examples of what each says.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -191,10 +192,15 @@ fn a_call_of_our_tools_by_a_sub_agent_that_says_no_name_is_not_taken_for_its_par
         ("qwen", "PreToolUse-subagent-shell", "tool_name", "mcp__postrider__fetch_inbox", "tool_input"),
         ("opencode", "tool.execute.before-subagent", "tool_name", "postrider_fetch_inbox", "tool_input"),
         ("copilot", "preToolUse-subagent", "toolName", "postrider-fetch_inbox", "toolArgs"),
+        ("copilot", "PreToolUse-as-claude", "tool_name", "mcp__postrider__fetch_inbox", "tool_input"),
     ] {
         let server = office();
         let agent = Agent::new(&server.place, client, Some("GreenDog"));
-        let call = |tool: &str, said: Value| agent.answer_to(event, json!({ member: tool, arguments: said }));
+        let below = json!({ "agent_id": "061f", "parent_agent_id": "f728db16-e8d3-4a49-82b2-79f8d8fad21b" });
+        let below = if event.ends_with("-as-claude") { below } else { json!({}) };
+        let call = |tool: &str, said: Value| {
+            agent.answer_to(event, with(below.clone(), json!({ member: tool, arguments: said })))
+        };
         let refused = call(tool, json!({ "limit": 1 })).unwrap_or_else(|| panic!("{client}: it is refused"));
         assert!(refusal_in(&refused).unwrap().contains("agent_name = 'GreenDog/"), "{client}: {refused}");
         assert_eq!(call(tool, json!({ "agent_name": "GreenDog/general-061f" })), None, "{client}");
@@ -308,6 +314,36 @@ fn the_folder_that_serves_several_clients_calls_only_hooks_that_one_of_them_has(
             };
             assert!(clients.iter().any(|client| knows(client)), "{event}");
         }
+    }
+}
+
+#[test]
+fn a_session_of_cline_that_was_silent_for_long_leaves_its_name_to_the_next() {
+    let server = office();
+    let agent = Agent::new(&server.place, "cline", None);
+    let voice = VOICES.into_iter().find(|voice| voice.client == "cline").unwrap();
+    let first = name_in(&introduced(&agent, &voice, voice.start, "one"));
+    let second = name_in(&introduced(&agent, &voice, voice.start, "two"));
+    assert_ne!(first, second, "the first may still go on");
+    for file in std::fs::read_dir(server.place.home().join("sessions")).unwrap().flatten() {
+        let file = std::fs::File::options().write(true).open(file.path()).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(2 * 3600)).unwrap();
+    }
+    assert_eq!(name_in(&introduced(&agent, &voice, voice.start, "three")), first);
+}
+
+#[test]
+fn a_shell_that_may_be_a_sub_agents_acts_in_no_name_that_is_not_said() {
+    for (client, is_told) in [("gemini", true), ("cline", false), ("kimi", false)] {
+        let server = office();
+        let agent = Agent::new(&server.place, client, None);
+        let voice = VOICES.into_iter().find(|voice| voice.client == client).unwrap();
+        let name = name_in(&introduced(&agent, &voice, voice.start, "one"));
+        let inbox = ["mail", "inbox", "--project", PROJECT];
+        let ran = server.place.run(&inbox);
+        assert_eq!(ran.code == Some(0), is_told, "{client}: {}{}", ran.stdout, ran.stderr);
+        assert!(is_told || ran.stderr.contains("--as NAME"), "{client}: {}", ran.stderr);
+        server.place.done(&[&inbox[..], &["--as", &name]].concat());
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use crate::install::machine::{FILES, Machine, SETTINGS};
 
@@ -70,6 +71,36 @@ fn hooks_in_toml_and_files_of_our_own_are_given_back_too() {
     assert_eq!(fs::read_to_string(&config).unwrap(), "a = 2\n", "only our entries go");
 }
 
+/// A file of our own, and what another version would have written differently in it.
+const OWN_FILES: [(&str, &str, [&str; 2]); 3] = [
+    ("cline", ".cline/hooks/PostToolUse", ["postrider hook", "/old/postrider hook"]),
+    ("opencode", ".config/opencode/plugins/postrider.js", ["PATIENCE = 5000", "PATIENCE = 1"]),
+    ("copilot", ".copilot/hooks/postrider.json", ["\"timeoutSec\": 5", "\"timeoutSec\": 9"]),
+];
+
+#[test]
+fn a_file_of_our_own_goes_whole_without_a_receipt_and_where_another_version_wrote_it() {
+    for (client, file, [now, then]) in OWN_FILES {
+        let machine = Machine::new();
+        let path = machine.path(&format!("user/{file}"));
+        let receipts = machine.place.home().join("installed");
+        let verb = |verb: &str| machine.done(&[verb, client, "--scope", "user"]);
+        verb("install");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(now), "{client}: {text}");
+        fs::remove_dir_all(&receipts).unwrap();
+        verb("uninstall");
+        assert!(!path.exists(), "{client}: without a receipt");
+        verb("install");
+        fs::remove_dir_all(&receipts).unwrap();
+        fs::write(&path, text.replace(now, then)).unwrap();
+        verb("install");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{client}: it is written again");
+        verb("uninstall");
+        assert!(!path.exists(), "{client}: what another version wrote does not come back");
+    }
+}
+
 #[test]
 fn a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_told() {
     for (client, file, text) in [
@@ -98,6 +129,17 @@ fn the_hooks_of_cline_can_be_run_and_those_of_others_need_not() {
     let mode = |name: &str| fs::metadata(machine.path(name)).unwrap().permissions().mode() & 0o111;
     assert_ne!(mode("user/.cline/hooks/PostToolUse"), 0);
     assert_eq!(mode("user/.cline/data/settings/cline_mcp_settings.json"), 0);
+}
+
+#[test]
+fn a_script_whose_program_is_gone_ends_well_and_says_nothing() {
+    let machine = Machine::new();
+    machine.done(&["install", "cline", "--scope", "user"]);
+    for event in ["TaskStart", "PreToolUse", "PostToolUse", "TaskComplete"] {
+        let script = machine.path("user/.cline/hooks").join(event);
+        let output = Command::new(script).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), vec![], vec![]), "{event}");
+    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! A line put before an idle session by its client's own means, so that a turn begins.
 //!
-//! Each client has its own way: a socket that takes messages, a command that queues one, a server. The line says how much mail waits,
+//! Each client has its own way: a socket that takes messages, or a command that queues one. The line says how much mail waits,
 //! from whom and how to read it, never what it says. Whether a session may be woken now is decided elsewhere; here it is only reached, and
 //! what became of that is told. Sockets and tokens are never logged.
 
 mod codex;
-mod http;
 mod receipt;
 mod socket;
 
@@ -29,8 +28,6 @@ pub enum Protocol {
     Qwen,
     /// The command `codex queue`.
     Codex,
-    /// The server of OpenCode, where it listens on a port.
-    OpenCode,
 }
 
 /// How a session is reached.
@@ -58,13 +55,6 @@ pub enum Way {
         /// The thread.
         thread: String,
     },
-    /// A server on this machine.
-    Server {
-        /// Its port.
-        port: u16,
-        /// What the client calls the session.
-        session_id: String,
-    },
     /// A way that somebody set up.
     Nudge(nudge::Way),
 }
@@ -83,7 +73,6 @@ impl Way {
                 let program = codex::program(process);
                 Some(Self::Queue { program, home: record.moved.clone(), thread: session_id })
             }
-            Protocol::OpenCode => Some(Self::Server { port: http::port_of(record.process?)?, session_id }),
         }
     }
 }
@@ -104,7 +93,6 @@ pub async fn wake(way: &Way, line: &str) -> WakeOutcome {
             }
         }
         Way::Queue { program, home, thread } => codex::queue(program, home.as_deref(), thread, line).await,
-        Way::Server { port, session_id } => http::prompt(*port, session_id, line).await,
         Way::Nudge(way) => match nudge::nudge(way, line).await {
             Ok(()) => WakeOutcome::Delivered,
             Err(nudge::NudgeError::NoPane(_)) => WakeOutcome::Gone,

@@ -59,7 +59,9 @@ pub(crate) const COPILOT: Client = Client {
     // In the shell of an agent below the main one it is an id that no hook names.
     subagent_variable: Some("COPILOT_AGENT_SESSION_ID"),
     shared_shell: None,
-    server_tools: Some("postrider-"),
+    // The second where it runs the hooks of Claude Code.
+    server_tools: &["postrider-", "mcp__postrider__"],
+    hides_callers: false,
     socket_variables: None,
     wake: None,
     shares_process: false,

@@ -21,8 +21,6 @@ pub(crate) const KILO: Client = Client {
             parts: &[ConfigPart::ServerInOneList],
         },
     ],
-    // Its server wants a password, which nobody tells us.
-    wake: None,
     next_in_project: "Restart kilo in this project.",
     next_for_user: "Restart kilo: sessions that run keep what they had.",
     ..OPENCODE

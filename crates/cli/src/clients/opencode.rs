@@ -1,8 +1,6 @@
 //! OpenCode. Its hooks are functions of a plugin, which calls ours with the input of Claude Code. A session may have others beside it
 //! in one process.
 
-use relay::waking::Protocol;
-
 use super::{Clearing, Client, ConfigFile, ConfigPart, Event, InputShape, Sandbox, Signs, patch, reply};
 
 /// The plugin: it calls our hooks, and listens for wake-ups.
@@ -41,9 +39,11 @@ pub(crate) const OPENCODE: Client = Client {
     session_variables: &["POSTRIDER_SESSION"],
     subagent_variable: Some("POSTRIDER_SUBAGENT"),
     shared_shell: None,
-    server_tools: Some("postrider_"),
+    server_tools: &["postrider_"],
+    hides_callers: false,
     socket_variables: None,
-    wake: Some(Protocol::OpenCode),
+    // Its plugin does it, which runs a monitor.
+    wake: None,
     shares_process: true,
     compacts_silently: false,
     longest_call: Some(60),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Process;
 
-/// When a session whose process is not known counts as ended, if nothing is heard of it.
+/// When a session whose end cannot be seen counts as ended, if nothing is heard of it.
 pub(super) const SILENT: Duration = Duration::from_secs(3600);
 /// When such a session is over, so that what it leaves behind is seen to.
 pub(super) const SILENT_FOR_GOOD: Duration = Duration::from_secs(24 * 3600);
@@ -70,6 +70,8 @@ pub struct SessionRecord {
     pub has_left: bool,
     /// The server elsewhere that was told of it; none if that is the office of this home.
     pub office: Option<String>,
+    /// Whether nobody tells of its end: its client has no event for that, and the process outlives it.
+    pub ends_unseen: bool,
     /// The session that it goes on with, until the office was told that this one ended.
     pub instead_of: Option<String>,
     /// When it last did something.
@@ -85,12 +87,17 @@ impl SessionRecord {
 
     /// Whether the session goes on, as far as can be seen from here.
     pub fn is_open(&self) -> bool {
-        !self.has_ended
-            && match &self.process {
-                _ if !self.is_here() => !self.is_silent_for(SILENT_FOR_GOOD),
-                Some(process) => process.is_running(),
-                None => self.seen_at.is_some() && !self.is_silent_for(SILENT),
-            }
+        let is_there = match self.process {
+            _ if !self.is_here() => !self.is_silent_for(SILENT_FOR_GOOD),
+            Some(process) => process.is_running(),
+            None => self.seen_at.is_some(),
+        };
+        !self.has_ended && is_there && !(self.is_here() && self.is_past(SILENT))
+    }
+
+    /// Whether only silence tells that it ended, and it was silent for that long.
+    fn is_past(&self, silence: Duration) -> bool {
+        (self.process.is_none() || self.ends_unseen) && self.is_silent_for(silence)
     }
 
     /// Whether a line may be put before it now: its agent has not left, its user has not stopped it, and it waits for somebody, or was
@@ -104,14 +111,14 @@ impl SessionRecord {
         self.inside.is_some_and(Process::is_running)
     }
 
-    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where its process cannot be seen, that takes a long
+    /// Whether it is over for good, so that what it leaves behind is to be seen to. Where its end cannot be seen, that takes a long
     /// silence: its user may only be away.
     pub fn is_over(&self) -> bool {
-        self.has_ended
-            || match &self.process {
-                Some(process) if self.is_here() => !process.is_running(),
-                _ => self.is_silent_for(SILENT_FOR_GOOD),
-            }
+        let is_gone = || match self.process {
+            Some(process) if self.is_here() => !process.is_running() || self.is_past(SILENT_FOR_GOOD),
+            _ => self.is_silent_for(SILENT_FOR_GOOD),
+        };
+        self.has_ended || is_gone()
     }
 
     fn is_silent_for(&self, time: Duration) -> bool {

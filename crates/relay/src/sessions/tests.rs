@@ -149,6 +149,27 @@ fn a_session_of_another_machine_that_shares_the_folder_is_open_until_it_was_sile
 }
 
 #[test]
+fn a_session_whose_end_nobody_tells_is_ended_by_silence_though_its_process_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(&folder);
+    let parent = ancestors()[0].process;
+    let silent = |time: Duration| SessionRecord { seen_at: Some(SystemTime::now() - time), ..SessionRecord::default() };
+    let unseen = |time| SessionRecord { process: Some(parent), ends_unseen: true, ..silent(time) };
+    assert!(unseen(SILENT / 2).is_open() && !unseen(SILENT / 2).is_over());
+    assert!(!unseen(SILENT * 2).is_open() && !unseen(SILENT * 2).is_over(), "its user may only be away");
+    assert!(unseen(SILENT_FOR_GOOD * 2).is_over());
+    let told = SessionRecord { ends_unseen: false, ..unseen(SILENT_FOR_GOOD * 2) };
+    assert!(told.is_open() && !told.is_over(), "it would say that it ended");
+    for (id, age) in [("earlier", SILENT * 2), ("now", SILENT / 2)] {
+        let record = SessionRecord { ends_unseen: true, ..record("cline", id, 10) };
+        sessions.keep(&record).unwrap();
+        let file = File::options().write(true).open(sessions.folder().join(record.file_name())).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    }
+    assert_eq!(agent_of(&sessions, &[10], "").as_deref(), Some("Agent-now"));
+}
+
+#[test]
 fn a_session_whose_process_died_is_settled_once() {
     let folder = tempfile::tempdir().unwrap();
     let sessions = sessions(&folder);

@@ -316,6 +316,7 @@ impl Happening<'_> {
             host: host(),
             key: new_key(self.client.name, &self.input.session_id),
             process: naming::client_process(&self.above),
+            ends_unseen: self.client.ends_unseen(),
             place: naming::place_of(&self.input.cwd),
             office: self.office.clone(),
             ..SessionRecord::default()

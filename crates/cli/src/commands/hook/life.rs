@@ -55,7 +55,7 @@ impl Happening<'_> {
 
     /// Why a call of one of our tools does not say enough, if it does not say whose it is.
     fn unnamed_call(&self, name: &str) -> Option<String> {
-        let tool = self.input.tool_name.strip_prefix(self.client.server_tools?)?;
+        let tool = self.client.server_tools.iter().find_map(|start| self.input.tool_name.strip_prefix(start))?;
         let (_, argument) = NAMED.iter().find(|(named, _)| *named == tool)?;
         let says = |member: &&str| self.input.tool_input.get(*member).is_some_and(|said| !said.is_empty());
         (!NAMES.iter().any(says)).then(|| {

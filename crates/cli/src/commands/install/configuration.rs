@@ -105,12 +105,14 @@ impl Configuration {
                 Some(None) => self.without_entries(text, &own, opened)?,
                 None => text.to_owned(),
             };
+            let was_ours = self.is_ours(&former);
+            let former = if was_ours { String::new() } else { former };
             let kept = kept.unwrap_or_default();
             let missing = files::missing_folders(&self.path);
             let mut new = Receipt::new(&self.path, &former, &after);
             new.own = own;
             new.opens = opened || self.opens(text)?;
-            new.is_new = before.is_none() || kept.is_new;
+            new.is_new = before.is_none() || kept.is_new || was_ours;
             new.folders = if missing.is_empty() { kept.folders } else { missing };
             receipt.after = Some(new.written()?);
         }
@@ -123,9 +125,11 @@ impl Configuration {
         let before = files::read(&self.path)?;
         let (kept, mut receipt) = Receipt::find(home, &self.receipt)?;
         receipt.after = None;
+        let is_noted = kept.is_some();
         let kept = kept.unwrap_or_default();
         let (mut after, mut foreign) = (None, None);
         if let Some(text) = &before {
+            let is_new = kept.is_new || !is_noted && self.is_ours(text);
             let left = match kept.former(text) {
                 Some(former) => former,
                 None => self.without_entries(text, &kept.own, kept.opens)?,
@@ -137,11 +141,16 @@ impl Configuration {
                 receipt.after = Some(stays.written()?);
             }
             (_, foreign) = self.entries(&left)?;
-            after = Some(left).filter(|left| !(kept.is_new && self.is_void(left)));
+            after = Some(left).filter(|left| !(is_new && self.is_void(left)));
         }
         let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
         let folders = receipt.path.parent().map(Path::to_owned).into_iter().chain(kept.folders).collect();
         Ok(Planned { change, receipt, folders, foreign })
+    }
+
+    /// Whether a text is a file that is ours alone, written by us.
+    fn is_ours(&self, text: &str) -> bool {
+        self.parts.iter().any(|part| own_file::is_ours(unmarked(text), *part, self.client))
     }
 
     /// What the file is when it is made.

@@ -31,7 +31,10 @@ pub(crate) fn install(text: &str, part: ConfigPart, hooks: &Hooks<'_>) -> Result
     match part {
         ConfigPart::HookLists => hook_lists(client, command),
         ConfigPart::Script(event) => {
-            Ok(format!("#!/bin/sh\n# {}\nexec {}\n", mark(client), command(client.event_name(event))))
+            // A client may take a hook that fails for a refusal, and a program that is gone fails.
+            let first = format!("command -v {program} >/dev/null || exit 0");
+            let hook = command(client.event_name(event));
+            Ok(format!("#!/bin/sh\n# {}\n{first}\nexec {hook}\n", mark(client)))
         }
         ConfigPart::Module(template) => {
             let line = |line: &str| {
@@ -55,6 +58,11 @@ pub(crate) fn install(text: &str, part: ConfigPart, hooks: &Hooks<'_>) -> Result
 /// The text without what is ours: nothing, unless it is somebody else's.
 pub(crate) fn uninstall(text: &str, part: ConfigPart, client: &Client) -> String {
     if is_foreign(text, part, client) { text.to_owned() } else { String::new() }
+}
+
+/// Whether it is such a file, and we wrote it: no receipt has to say that, and it is never what was there before us.
+pub(crate) fn is_ours(text: &str, part: ConfigPart, client: &Client) -> bool {
+    is_own(part) && !text.trim().is_empty() && !is_foreign(text, part, client)
 }
 
 /// Whether there is such a file, and somebody else wrote it.

@@ -137,7 +137,7 @@ impl CallerSession {
                     None => session,
                 }
             }
-            None => own_session::of_client(&self.home)?,
+            None => own_session::of_client(&self.home).filter(|session| !own_session::hides_callers(session))?,
         };
         let agent = meta[TOOL_USE].as_str().and_then(|call| sessions.caller_of(call));
         Some(match agent {
@@ -342,6 +342,21 @@ mod tests {
         }
         let elsewhere = Home::new();
         assert_eq!(arguments(&elsewhere.caller().named(call("fetch_inbox", json!({}), None))), json!({}));
+    }
+
+    #[test]
+    fn a_call_that_may_be_a_sub_agents_is_given_no_name() {
+        let process = ancestors().into_iter().find(|above| !above.is_shell()).map(|above| above.process);
+        for (client, name) in [("gemini", json!("GreenDog")), ("cline", Value::Null), ("kimi", Value::Null)] {
+            let home = Home::new();
+            let (agent, project) = ("GreenDog".to_owned(), "/data/projects/app".to_owned());
+            let (client, session_id) = (client.to_owned(), "one".to_owned());
+            let record = SessionRecord { agent, project, client, session_id, process, ..SessionRecord::default() };
+            home.sessions().keep(&record).unwrap();
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "fetch_inbox", "arguments": {} } });
+            let named = arguments(&home.caller().named(ClientMessage::read(call.to_string())));
+            assert_eq!(named["agent_name"], name, "{}", record.client);
+        }
     }
 
     #[test]
