@@ -63,14 +63,22 @@ fn start(config: &Config) -> io::Result<()> {
         command.arg("--config").arg(std::path::absolute(settings)?);
     }
     command.args(["serve", "--on-demand"]).current_dir(&home);
-    let of_sessions = clients::ALL.into_iter().flat_map(|client| client.session_variables);
-    for variable in OF_CALLERS.iter().chain(of_sessions) {
+    for variable in of_sessions() {
         command.env_remove(variable);
     }
     let mut server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
     // Who stays is told when it ends, and who goes leaves that to others.
     thread::spawn(move || server.wait());
     Ok(())
+}
+
+/// The variables that whoever begins a server has of its own session: which it is, its socket, and where its client keeps its files.
+fn of_sessions() -> impl Iterator<Item = &'static str> {
+    let of_clients = clients::ALL.into_iter().flat_map(|client| {
+        let sockets = client.socket_variables.into_iter().flatten();
+        client.session_variables.iter().copied().chain(sockets).chain([client.moved_by])
+    });
+    OF_CALLERS.into_iter().chain(of_clients)
 }
 
 fn was_touched(log: &Path) -> bool {
@@ -102,6 +110,22 @@ pub async fn idle(home: &Path, metrics: &Arc<Metrics>, longest: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_inherits_nothing_of_the_session_that_began_it() {
+        let variables: Vec<&str> = of_sessions().collect();
+        for variable in [
+            VARIABLE,
+            "POSTRIDER_REGISTRATION_TOKEN",
+            "CLAUDE_CODE_MESSAGING_SOCKET",
+            "CLAUDE_CODE_MESSAGING_TOKEN",
+            "QWEN_CODE_MESSAGING_TOKEN",
+            "CODEX_HOME",
+            "CLAUDE_CONFIG_DIR",
+        ] {
+            assert!(variables.contains(&variable), "{variable}");
+        }
+    }
 
     #[test]
     fn a_server_that_did_not_come_to_anything_is_not_begun_again_at_once() {

@@ -17,7 +17,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use relay::outbox::Outbox;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::clients;
 use crate::config::names_remotes;
@@ -181,6 +181,13 @@ impl Operation {
     fn of(verb: Carried, request: &impl Serialize) -> anyhow::Result<Self> {
         let Value::Object(arguments) = serde_json::to_value(request)? else { bail!("a request is an object") };
         Ok(Self { verb, arguments })
+    }
+
+    /// The operation as it is kept where it was refused: without the proof of who it is from.
+    fn kept(&self) -> Value {
+        let mut arguments = self.arguments.clone();
+        arguments.remove("registration_token");
+        json!({ "verb": self.verb, "arguments": arguments })
     }
 
     /// The operation as it is done: in the project of the workspace, and under a key of its own unless it has one.

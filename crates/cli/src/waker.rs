@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use api::{Actor, Ask, ClaimWakeUp, SettleWakeUp, WakeUpAnswer};
 use mail::clock::{Clock, SystemClock};
@@ -35,6 +35,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How soon a session that is at work is looked at again, and one that is not known yet.
 const AT_WORK: Duration = Duration::from_secs(1);
 const UNKNOWN: Duration = Duration::from_secs(2);
+/// How often all sessions are searched for one that is not known, at least, and how long a change of them counts as new.
+const SEARCHED_EVERY: Duration = Duration::from_secs(30);
+const STILL_NEW: Duration = Duration::from_secs(1);
 /// How soon a server notices sessions that began, and how late at most.
 const LOOK_FOR_SESSIONS: Duration = Duration::from_secs(3);
 const LATEST_LOOK: Duration = Duration::from_secs(60);
@@ -112,15 +115,14 @@ impl Reach {
         native.or_else(|| self.nudges.get(&record.agent).cloned().map(Way::Nudge))
     }
 
-    /// Whether a line may be put before a session now.
-    fn is_ready(&self, record: &SessionRecord, way: Option<&Way>) -> bool {
+    /// Whether a session is inside a call, or its user types.
+    fn is_busy(&self, record: &SessionRecord, way: Option<&Way>) -> bool {
         let (busy, who) = (Busy::new(self.sessions.folder().to_owned()), key(&record.project, &record.agent));
         let now = SystemClock.now();
-        let is_in_call = match way {
+        match way {
             Some(Way::Nudge(way)) => busy.is_busy(&who, way, now),
             _ => busy.is_in_call(&who, now),
-        };
-        record.is_ready() && !is_in_call
+        }
     }
 }
 
@@ -156,12 +158,17 @@ impl<F: Fn() -> Option<SessionRecord>> Waker<F> {
                 sleep(UNKNOWN).await;
                 continue;
             };
+            // Looking for the way takes longer: a session that is at work is looked at each second.
+            if !record.is_ready() {
+                sleep(AT_WORK).await;
+                continue;
+            }
             let way = if self.by == By::Way { self.reach.way(&record) } else { None };
             if self.by == By::Way && way.is_none() {
                 sleep(LOOK_AGAIN).await;
                 continue;
             }
-            if !self.reach.is_ready(&record, way.as_ref()) {
+            if self.reach.is_busy(&record, way.as_ref()) {
                 sleep(AT_WORK).await;
                 continue;
             }
@@ -287,6 +294,30 @@ pub async fn look_after(reach: Reach, local: LocalOffice) {
     }
 }
 
+/// When a search among all sessions is worth its while: once something changed there, and now and then, because a process may be met by
+/// its session only later.
+#[derive(Debug, Default)]
+pub struct Search {
+    seen: Option<SystemTime>,
+    made_at: Option<Instant>,
+}
+
+impl Search {
+    /// Whether a search at `now` may find what the one before did not. Then it counts as made.
+    pub fn is_due(&mut self, sessions: &Sessions, now: Instant) -> bool {
+        let changed = changed_at(sessions);
+        // Clocks of file systems are coarse: of what changed just now there may be more.
+        let is_new = changed.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < STILL_NEW);
+        let is_due = changed != self.seen
+            || is_new
+            || self.made_at.is_none_or(|made_at| now.duration_since(made_at) >= SEARCHED_EVERY);
+        if is_due {
+            (self.seen, self.made_at) = (changed, Some(now));
+        }
+        is_due
+    }
+}
+
 /// When a session was last noted, ended or forgotten.
 fn changed_at(sessions: &Sessions) -> Option<SystemTime> {
     sessions.folder().metadata().and_then(|about| about.modified()).ok()
@@ -304,4 +335,25 @@ fn waker(reach: &Reach, local: &LocalOffice, record: &SessionRecord) -> JoinSet<
     let mut running = JoinSet::new();
     running.spawn(waker.run());
     running
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_searched_again_once_something_changed_there_and_now_and_then() {
+        let home = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(home.path().join("sessions"));
+        let (mut search, now) = (Search::default(), Instant::now());
+        assert!(search.is_due(&sessions, now) && !search.is_due(&sessions, now));
+        let record = SessionRecord { client: "claude".to_owned(), session_id: "s".to_owned(), ..Default::default() };
+        sessions.keep(&record).unwrap();
+        assert!(search.is_due(&sessions, now));
+        let long_ago = SystemTime::now() - Duration::from_secs(60);
+        std::fs::File::open(sessions.folder()).unwrap().set_modified(long_ago).unwrap();
+        assert!(search.is_due(&sessions, now) && !search.is_due(&sessions, now));
+        assert!(!search.is_due(&sessions, now + SEARCHED_EVERY - Duration::from_millis(1)));
+        assert!(search.is_due(&sessions, now + SEARCHED_EVERY));
+    }
 }

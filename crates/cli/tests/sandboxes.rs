@@ -198,8 +198,10 @@ fn what_an_outbox_may_not_carry_is_refused_beside_it() {
     let operation = fs::read_to_string(outbox(&sandbox).join(format!("{proved}.json"))).unwrap();
     fs::write(&foreign, operation.replace("From inside", "From elsewhere")).unwrap();
     hook(&sandbox);
-    let refused = |id: &str| told(&outbox(&sandbox).join(format!("{id}.refused.json")))["error"]["code"].clone();
-    assert_eq!((refused(&unproved), refused("0-foreign")), ("IDENTITY_REQUIRED".into(), "OUTBOX_REFUSED".into()));
+    let refused = told(&outbox(&sandbox).join(format!("{unproved}.refused.json")));
+    assert_eq!(refused["error"]["code"], "IDENTITY_REQUIRED");
+    assert_eq!(refused["operation"]["arguments"]["subject"], "From inside", "it is not lost");
+    assert!(foreign.exists() && !outbox(&sandbox).join("0-foreign.refused.json").exists(), "it is not ours");
     assert!(outbox(&sandbox).join(format!("{proved}.done")).exists());
 }
 

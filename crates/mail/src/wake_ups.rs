@@ -2,7 +2,7 @@
 //!
 //! A wake-up is one line before a session, for any number of messages. It is claimed in one transaction, so that of many processes that
 //! could wake a session one does; whoever died with a claim is followed by another. A session that gave no sign after a wake-up is not
-//! woken by later mail, only a few times more for all that waits. Deliberately absent: how a session is reached, what the line says,
+//! woken by later mail, only a few times more for all that waits; not even that while its client holds the line for its user. Deliberately absent: how a session is reached, what the line says,
 //! whether a session is at work (whoever claims knows that), and [`wake`](crate::wake), by which callers that wait look again.
 
 use async_trait::async_trait;
@@ -17,6 +17,16 @@ use crate::messages::{Importance, Vouched};
 const LEAST_BETWEEN: SignedDuration = SignedDuration::from_secs(10);
 /// How long after a wake-up that led to nothing the next one is due; after the last of them the agent is left alone until it is heard of.
 const RETRIES: [SignedDuration; 2] = [SignedDuration::from_secs(60), SignedDuration::from_mins(10)];
+/// Whether an agent that was woken so often, and of which nothing came, is left alone until it is heard of.
+pub fn was_last(tries: u32) -> bool {
+    pause_after(tries).is_none()
+}
+
+/// How long after so many wake-ups of which nothing came the next one is due.
+fn pause_after(tries: u32) -> Option<SignedDuration> {
+    RETRIES.get(tries.saturating_sub(1) as usize).copied()
+}
+
 /// How many messages are looked at, and counted at most.
 pub const MOST_COUNTED: usize = 1_000;
 /// How many senders are named.
@@ -118,6 +128,8 @@ pub struct LastWakeUp {
     pub tries: u32,
     /// Whether something came of it: the agent was heard of since, or read mail that it told of.
     pub is_heeded: bool,
+    /// Whether the client holds it until its user lets it through: then the user has it before them.
+    pub is_held: bool,
 }
 
 /// What is to be done about an agent's mail.
@@ -142,8 +154,9 @@ pub fn decide(newest: Option<MessageId>, last: Option<&LastWakeUp>, now: Timesta
         // Whoever was told and chose not to read it is not told again.
         true if newest <= last.up_to => return Decision::Nothing,
         true => (1, LEAST_BETWEEN),
-        false => match RETRIES.get(last.tries.saturating_sub(1) as usize) {
-            Some(pause) => (last.tries + 1, *pause),
+        false if last.is_held && newest <= last.up_to => return Decision::Nothing,
+        false => match pause_after(last.tries) {
+            Some(pause) => (last.tries + 1, pause),
             None => return Decision::Nothing,
         },
     };
@@ -285,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_heeded_is_woken_again_by_later_mail_alone_and_not_at_once() {
-        let last = LastWakeUp { claimed_at: at(0), up_to: MessageId(5), tries: 2, is_heeded: true };
+        let last = LastWakeUp { claimed_at: at(0), up_to: MessageId(5), tries: 2, is_heeded: true, is_held: true };
         let decided = |newest, second| decide(Some(MessageId(newest)), Some(&last), at(second));
         assert_eq!(decided(5, 1_000_000), Decision::Nothing, "it was told");
         assert_eq!(decided(6, 9), Decision::Later(at(10)));
@@ -296,7 +309,8 @@ mod tests {
 
     #[test]
     fn an_agent_that_does_not_answer_is_woken_three_times_whatever_comes() {
-        let last = |tries| LastWakeUp { claimed_at: at(0), up_to: MessageId(5), tries, is_heeded: false };
+        let last =
+            |tries| LastWakeUp { claimed_at: at(0), up_to: MessageId(5), tries, is_heeded: false, is_held: false };
         let decided = |newest, tries, second| decide(Some(MessageId(newest)), Some(&last(tries)), at(second));
         for newest in [5, 6] {
             assert_eq!(decided(newest, 1, 59), Decision::Later(at(60)));
@@ -308,8 +322,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_client_holds_is_put_before_its_user_once_until_later_mail_comes() {
+        let last = LastWakeUp { claimed_at: at(0), up_to: MessageId(5), tries: 1, is_heeded: false, is_held: true };
+        let decided = |newest, second| decide(Some(MessageId(newest)), Some(&last), at(second));
+        assert_eq!((decided(5, 60), decided(5, 1_000_000)), (Decision::Nothing, Decision::Nothing));
+        assert_eq!((decided(6, 59), decided(6, 60)), (Decision::Later(at(60)), Decision::Now { tries: 2 }));
+    }
+
+    #[test]
     fn a_clock_that_was_set_back_silences_nobody() {
-        let last = LastWakeUp { claimed_at: at(100_000), up_to: MessageId(5), tries: 1, is_heeded: false };
+        let last =
+            LastWakeUp { claimed_at: at(100_000), up_to: MessageId(5), tries: 1, is_heeded: false, is_held: false };
         assert_eq!(decide(Some(MessageId(6)), Some(&last), at(0)), Decision::Now { tries: 2 });
     }
 

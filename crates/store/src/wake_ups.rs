@@ -2,7 +2,7 @@
 
 use mail::wake_ups::{
     Answered, Decision, LastWakeUp, MOST_COUNTED, UnseenMail, WakeClaim, WakeFor, WakeOutcome, WakeReceipt,
-    WakeUpStore, decide, told_of,
+    WakeUpStore, decide, told_of, was_last,
 };
 
 use crate::prelude::*;
@@ -123,22 +123,28 @@ async fn unseen(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Vec<UnseenMail>> {
 
 /// The last wake-up of an agent, and whether anything came of it.
 async fn last(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Option<LastWakeUp>> {
-    let sql = "SELECT claimed_at, first, up_to, tries FROM wake_up WHERE agent_id = ?1 ORDER BY number DESC LIMIT 1";
-    let row: Option<(Timestamp, MessageId, MessageId, u32)> = tx.row(sql, values![agent]).await?;
-    let Some((claimed_at, first, up_to, tries)) = row else { return Ok(None) };
+    let sql = "SELECT claimed_at, first, up_to, tries, outcome FROM wake_up
+               WHERE agent_id = ?1 ORDER BY number DESC LIMIT 1";
+    let row: Option<(Timestamp, (MessageId, MessageId), u32, Option<WakeOutcome>)> =
+        tx.row(sql, values![agent]).await?;
+    let Some((claimed_at, (first, up_to), tries, outcome)) = row else { return Ok(None) };
+    // Who is left alone stays so until it is heard of: its mail need not be looked at each time.
     let is_heeded = tx.exists(HEARD_OF, values![agent, claimed_at]).await?
-        || tx.exists(LOOKED_AT, values![agent, claimed_at, first, up_to]).await?;
-    Ok(Some(LastWakeUp { claimed_at, up_to, tries, is_heeded }))
+        || !was_last(tries) && tx.exists(LOOKED_AT, values![agent, claimed_at, first, up_to, MOST_COUNTED]).await?;
+    let is_held = outcome == Some(WakeOutcome::Held);
+    Ok(Some(LastWakeUp { claimed_at, up_to, tries, is_heeded, is_held }))
 }
 
 /// Whether an agent was heard of after a time: it acted, sent something, or its client told of a session.
 const HEARD_OF: &str = "SELECT 1 FROM agent a WHERE a.id = ?1 AND (a.last_active_at > ?2
      OR EXISTS (SELECT 1 FROM presence p WHERE p.agent_id = ?1 AND p.seen_at > ?2)
      OR EXISTS (SELECT 1 FROM session s WHERE s.agent_id = ?1 AND s.seen_at > ?2))";
-/// Whether it was shown mail of a wake-up after that, or did anything with it.
-const LOOKED_AT: &str =
-    "SELECT 1 FROM delivery d WHERE d.recipient_id = ?1 AND d.message_id >= ?3 AND d.message_id <= ?4
-     AND (d.shown_at > ?2 OR d.read_at > ?2 OR d.acked_at > ?2 OR d.archived_at > ?2) LIMIT 1";
+/// Whether it was shown mail of a wake-up after that, or did anything with it. A wake-up that told of an old message as well may span all
+/// mail since, of which the newest is looked at.
+const LOOKED_AT: &str = "SELECT 1 FROM (
+         SELECT shown_at, read_at, acked_at, archived_at FROM delivery
+         WHERE recipient_id = ?1 AND message_id >= ?3 AND message_id <= ?4 ORDER BY message_id DESC LIMIT ?5) d
+     WHERE d.shown_at > ?2 OR d.read_at > ?2 OR d.acked_at > ?2 OR d.archived_at > ?2 LIMIT 1";
 
 impl FromRow for UnseenMail {
     fn from_row(row: &Row<'_>, at: &mut usize) -> Outcome<Self> {

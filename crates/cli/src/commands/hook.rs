@@ -41,7 +41,7 @@ use crate::identity::Acting;
 use crate::mailbox::Mailbox;
 use crate::on_demand;
 use crate::outbox;
-use crate::outbox::collecting::{self, Collector, Doer};
+use crate::outbox::collecting::{Collector, Doer};
 use deadline::Speaker;
 use events::Happening;
 use input::{Input, Said};
@@ -197,12 +197,12 @@ fn respond(happening: &Happening<'_>, config: Config, speaker: &Speaker) -> anyh
     if !is_of_interest {
         speaker.say(Ok(None));
     }
-    if !is_of_interest && !collecting::waits(&workspace) {
+    let collector = Collector::new(&config);
+    if !is_of_interest && !collector.waits(&workspace) {
         return Ok(());
     }
     let runtime = super::small_runtime()?;
     let operation = async {
-        let collector = Collector::new(&config);
         // Who only comes to end a session needs none.
         if matches!(happening.event, Event::SessionStart | Event::Prompt) {
             on_demand::start_if_wanted(&config);

@@ -3,10 +3,11 @@
 //! A line that somebody reads counts as delivered; nobody else wakes the session for that mail. It ends with whoever reads it, and prints
 //! nothing else.
 
+use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use relay::sessions::{SessionRecord, Sessions};
@@ -17,7 +18,7 @@ use crate::clients::{self, Client};
 use crate::config::{Config, set};
 use crate::own_session;
 use crate::post_office::{self, PostOffice};
-use crate::waker::{Asked, By, Reach, Waker, inside};
+use crate::waker::{Asked, By, Reach, Search, Waker, inside};
 
 /// How often it is looked whether anybody still reads.
 const LOOK_FOR_READER: Duration = Duration::from_secs(1);
@@ -44,8 +45,14 @@ Example:
 impl Monitor {
     /// Prints lines until nobody reads them.
     pub fn run(self, config: Config) -> anyhow::Result<ExitCode> {
-        let found =
-            FoundSession { client: self.client, id: self.session, home: config.home.clone(), office: config.url() };
+        let found = FoundSession {
+            client: self.client,
+            id: self.session,
+            home: config.home.clone(),
+            office: config.url(),
+            known: Cell::default(),
+            search: RefCell::default(),
+        };
         let reach = Reach::new(&config.home, Default::default());
         post_office::run(async {
             let post_office = PostOffice::open_to_stay(config).await?;
@@ -69,18 +76,33 @@ struct FoundSession {
     id: Option<String>,
     home: PathBuf,
     office: Option<String>,
+    /// What the session that was found last is called.
+    known: Cell<Option<String>>,
+    search: RefCell<Search>,
 }
 
 impl FoundSession {
     fn now(&self, sessions: &Sessions) -> Option<SessionRecord> {
         let named = || self.client.session_variables.iter().find_map(|variable| set(variable));
         let stored = |id: String| sessions.stored(self.client.name, &id);
+        let is_meant = |record: &SessionRecord| {
+            let is_here = record.client == self.client.name && record.office == self.office;
+            is_here && !record.agent.is_empty() && record.is_open()
+        };
+        let searched = || {
+            let is_due = self.search.borrow_mut().is_due(sessions, Instant::now());
+            is_due.then(|| own_session::of_client(&self.home)).flatten()
+        };
         let record = match &self.id {
             Some(id) => stored(id.clone()),
-            None => own_session::of_client(&self.home).or_else(|| stored(named()?)),
-        }?;
-        let is_meant = record.client == self.client.name && record.office == self.office;
-        (is_meant && !record.agent.is_empty() && record.is_open()).then(|| inside(sessions, record))
+            None => {
+                let again = self.known.take().and_then(stored).filter(is_meant);
+                again.or_else(searched).or_else(|| stored(named()?))
+            }
+        };
+        let record = record.filter(is_meant)?;
+        self.known.set(Some(record.session_id.clone()));
+        Some(inside(sessions, record))
     }
 }
 

@@ -107,6 +107,11 @@ impl Refused {
         PASSING.contains(&self.code.as_str())
     }
 
+    /// Whether the office itself refused, for good. Whatever else stands between us and it may let the same request through later.
+    pub fn is_of_office(&self) -> bool {
+        !self.is_passing() && hints::of_code(&self.code, &[]).is_some()
+    }
+
     /// The refusal as programs read it: `{"error":{"code","message","hint"}}`, and what else it says.
     pub fn to_json(&self) -> Value {
         let Self { code, message, hint, more } = self;
@@ -309,6 +314,33 @@ mod tests {
             |code: &str| refused(&json!({ "error": { "code": code, "message": "x", "hint": "" } })).is_passing();
         assert!(is_passing("UNREACHABLE") && is_passing("BUSY"));
         assert!(!is_passing("AGENT_NOT_FOUND") && !is_passing("UNAUTHORIZED"));
+    }
+
+    #[test]
+    fn only_the_office_refuses_for_good() {
+        let is_of_office = |code: &str| Refused::new(code, "x", "").is_of_office();
+        for code in
+            ["AGENT_NOT_FOUND", "IDENTITY_REQUIRED", "INVALID_ARGUMENT", "NO_RECIPIENTS", "IDEMPOTENCY_CONFLICT"]
+        {
+            assert!(is_of_office(code), "{code}");
+        }
+        let others = [
+            "UNAUTHORIZED",
+            "SERVER_OUTDATED",
+            "UNEXPECTED_ANSWER",
+            "HOST_NOT_ALLOWED",
+            "TOO_SLOW",
+            "REFUSED",
+            "SANDBOXED",
+            "INTERNAL",
+            "STORE_AWAY",
+            "STORE_UNAVAILABLE",
+            "BUSY",
+            "UNREACHABLE",
+        ];
+        for code in others {
+            assert!(!is_of_office(code), "{code}");
+        }
     }
 
     fn line(refusal: &Refused, message: &str) -> Value {

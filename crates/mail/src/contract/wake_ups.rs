@@ -124,6 +124,29 @@ pub async fn a_wake_up_of_which_nothing_came_is_repeated_twice_and_then_no_more(
     assert_eq!(taken(store, &team, "23:00:03").await.count, 3);
 }
 
+pub async fn an_agent_that_is_left_alone_is_so_until_it_is_heard_of(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    let first = team.send(urgent("16:00:00")).await;
+    for time in ["16:00:01", "16:01:01", "16:11:01"] {
+        taken(store, &team, time).await;
+    }
+    store.archive(bob, first, bob, at("16:12:00")).await.unwrap();
+    team.send(urgent("16:13:00")).await;
+    assert_eq!(claim(store, &team, at("23:00:00")).await, WakeClaim::Nothing);
+}
+
+pub async fn what_a_client_holds_for_its_user_is_not_repeated_before_later_mail_comes(store: &Shared) {
+    let team = team(store).await;
+    let bob = team.agent("bob");
+    team.send(urgent("16:00:00")).await;
+    let number = taken(store, &team, "16:00:01").await.number;
+    assert!(store.settle_wake_up(bob, number, WakeOutcome::Held, at("16:00:02")).await.unwrap());
+    assert_eq!(claim(store, &team, at("23:00:00")).await, WakeClaim::Nothing);
+    team.send(urgent("23:00:01")).await;
+    assert_eq!(taken(store, &team, "23:00:02").await.count, 2);
+}
+
 pub async fn of_many_who_claim_a_wake_up_at_once_one_gets_it(store: &Shared) {
     let team = team(store).await;
     team.send(urgent("16:00:00")).await;

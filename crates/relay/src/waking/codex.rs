@@ -32,11 +32,7 @@ pub fn program(process: Process) -> PathBuf {
 
 /// Queues a message.
 pub async fn queue(program: &Path, home: Option<&Path>, thread: &str, text: &str) -> WakeOutcome {
-    let mut command = Command::new(program);
-    command.args(["queue", "--thread", thread, "--message", text]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if let Some(home) = home {
-        command.env(HOME, home);
-    }
+    let mut command = queueing(program, home, thread, text);
     match process::run(&mut command, None, LIMITS).await {
         Ok(Ended { status, .. }) if status.success() => WakeOutcome::Delivered,
         Ok(Ended { complaint, .. }) if complaint.contains(UNKNOWN) => WakeOutcome::Gone,
@@ -50,6 +46,17 @@ pub async fn queue(program: &Path, home: Option<&Path>, thread: &str, text: &str
         }
         Err(Trouble::TooLate | Trouble::TooMuch { .. }) => WakeOutcome::Refused,
     }
+}
+
+fn queueing(program: &Path, home: Option<&Path>, thread: &str, text: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(["queue", "--thread", thread, "--message", text]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match home {
+        Some(home) => command.env(HOME, home),
+        // What our own environment says is of another session.
+        None => command.env_remove(HOME),
+    };
+    command
 }
 
 #[cfg(test)]
@@ -68,6 +75,18 @@ mod tests {
         std::fs::write(&path, script).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
         path
+    }
+
+    #[test]
+    fn the_home_of_codex_is_the_one_of_the_session_and_not_ours() {
+        let home = |home: Option<&Path>| {
+            let command = queueing(Path::new("codex"), home, "t", "x");
+            let homes: Vec<_> =
+                command.as_std().get_envs().map(|(name, home)| (name.to_owned(), home.map(Into::into))).collect();
+            homes
+        };
+        assert_eq!(home(None), [(HOME.into(), None::<PathBuf>)]);
+        assert_eq!(home(Some(Path::new("/h"))), [(HOME.into(), Some("/h".into()))]);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a client answers to a message on its socket: a line on a socket of ours that the message names.
 //!
-//! It is there for as long as the answer is waited for. Where none can be made, the client's silence is taken as it usually is.
+//! It is there for as long as the answer is waited for. Where none can be made, the client counts as silent.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mail::wake_ups::WakeOutcome;
 use serde_json::Value;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::UnixListener;
 use tokio::time::timeout;
 
@@ -54,15 +54,16 @@ impl Receipts {
             Protocol::Qwen => (LONGEST_SILENCE, WakeOutcome::Refused),
             _ => (SHORT_SILENCE, WakeOutcome::Delivered),
         };
-        let Some(listener) = &self.listener else { return WakeOutcome::Delivered };
+        let Some(listener) = &self.listener else { return silent };
         let heard = async {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let mut text = String::new();
-                // Who does not say anything useful is followed by another.
-                let _ = stream.take(LONGEST).read_to_string(&mut text).await;
-                if let Some(outcome) = read(&text) {
-                    return outcome;
+                let mut lines = BufReader::new(stream.take(LONGEST)).lines();
+                // Whoever has said it may keep the connection open. Who does not say anything useful is followed by another.
+                while let Ok(Some(line)) = lines.next_line().await {
+                    if let Some(outcome) = read(&line) {
+                        return outcome;
+                    }
                 }
             }
         };
@@ -79,11 +80,10 @@ impl Drop for Receipts {
     }
 }
 
-/// What some lines say of a message.
-fn read(lines: &str) -> Option<WakeOutcome> {
-    let said = |line: &str| serde_json::from_str::<Value>(line).ok()?["status"].as_str().map(str::to_owned);
-    let status = lines.lines().find_map(said)?;
-    Some(match status.as_str() {
+/// What a line says of a message.
+fn read(line: &str) -> Option<WakeOutcome> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    Some(match said["status"].as_str()? {
         "delivered" => WakeOutcome::Delivered,
         "held" => WakeOutcome::Held,
         "misaddressed" => WakeOutcome::Gone,
@@ -98,14 +98,14 @@ mod tests {
     #[test]
     fn the_receipts_that_were_recorded_are_understood_and_every_other_word_is_no() {
         let recorded: Value = serde_json::from_str(include_str!("../../tests/waking/qwen.json")).unwrap();
-        let lines: Vec<String> = recorded["receipt_on_from"].as_array().unwrap().iter().map(Value::to_string).collect();
-        assert_eq!(read(&lines.join("\n")), Some(WakeOutcome::Delivered));
-        let status = |status: &str| read(&format!("{{\"type\":\"auth\"}}\n{{\"status\":\"{status}\"}}\n"));
+        let mut lines = recorded["receipt_on_from"].as_array().unwrap().iter().map(Value::to_string);
+        assert_eq!(lines.find_map(|line| read(&line)), Some(WakeOutcome::Delivered));
+        let status = |status: &str| read(&format!("{{\"status\":\"{status}\"}}"));
         assert_eq!((status("held"), status("misaddressed")), (Some(WakeOutcome::Held), Some(WakeOutcome::Gone)));
         for word in ["denied", "refused", "expired", "dropped", "new"] {
             assert_eq!(status(word), Some(WakeOutcome::Refused), "{word}");
         }
-        assert_eq!((read(""), read("[]\n{")), (None, None));
+        assert_eq!((read(""), read("[]"), read("{"), read(r#"{"type":"auth"}"#)), (None, None, None, None));
     }
 
     #[tokio::test(start_paused = true)]
@@ -117,5 +117,19 @@ mod tests {
         let path = receipts.address();
         drop(receipts);
         assert!(!Path::new(&path).exists());
+        let deaf = Receipts::listen(&folder.path().join("none"));
+        assert_eq!(deaf.outcome(Protocol::Qwen).await, WakeOutcome::Refused, "nobody listened");
+        assert_eq!(deaf.outcome(Protocol::Claude).await, WakeOutcome::Delivered);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receipt_counts_when_its_line_has_come_whatever_the_client_does_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let receipts = Receipts::listen(folder.path());
+        let mut client = tokio::net::UnixStream::connect(receipts.address()).await.unwrap();
+        let said = b"{\"type\":\"auth\"}\n{\"status\":\"held\"}\n{\"status\":\"delivered\"}\n";
+        tokio::io::AsyncWriteExt::write_all(&mut client, said).await.unwrap();
+        assert_eq!(receipts.outcome(Protocol::Qwen).await, WakeOutcome::Held);
+        drop(client);
     }
 }

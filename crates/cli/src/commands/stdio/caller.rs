@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use api::Actor;
 use mail::clock::{Clock, SystemClock};
@@ -25,7 +26,7 @@ use crate::own_session;
 use crate::post_office::connection::Connection;
 use crate::post_office::message::ClientMessage;
 use crate::post_office::repository_of;
-use crate::waker::{Asked, By, Reach, Waker, inside};
+use crate::waker::{Asked, By, Reach, Search, Waker, inside};
 
 const PROJECT: &str = "project_key";
 
@@ -74,11 +75,13 @@ impl CallerSession {
         let (home, office, thread) = (self.home.clone(), self.office.clone(), self.thread.clone());
         let sessions = reach.sessions().clone();
         let known = Mutex::new(None::<SessionRecord>);
+        let search = Mutex::new(Search::default());
         let find = move || {
             let told = held(&thread).clone().map(|thread| (CODEX.name.to_owned(), thread));
             let before = held(&known).take().map(|record| (record.client, record.session_id));
             let again = told.or(before).and_then(|(client, id)| sessions.stored(&client, &id)).filter(is_open);
-            let record = again.or_else(|| own_session::of_client(&home)).filter(is_open)?;
+            let searched = || held(&search).is_due(&sessions, Instant::now()).then(|| own_session::of_client(&home));
+            let record = again.or_else(|| searched().flatten()).filter(is_open)?;
             let record = if record.office == office { inside(&sessions, record) } else { return None };
             *held(&known) = Some(record.clone());
             Some(record)
