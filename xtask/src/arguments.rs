@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(read("test"), Ok(Request::Test { quick: false }));
         assert_eq!(read("test --quick"), Ok(Request::Test { quick: true }));
         assert_eq!(read("clients"), Ok(Request::Clients(Part::default())));
-        let part = Part { clients: Some("codex,qwen".into()), promise: Some("idle".into()), opens: true, rounds: Some(50) };
+        let part =
+            Part { clients: Some("codex,qwen".into()), promise: Some("idle".into()), opens: true, rounds: Some(50) };
         assert_eq!(read("clients --promise idle --only codex,qwen --open --speed 50"), Ok(Request::Clients(part)));
         assert_eq!(read("clients --sdk"), Ok(Request::Libraries));
         assert_eq!(read("screenshots"), Ok(Request::Screenshots));

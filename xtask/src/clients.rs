@@ -49,9 +49,9 @@ impl Part {
     fn rows(&self) -> Result<Vec<&'static Row>> {
         let Some(names) = &self.clients else { return Ok(table::ALL.to_vec()) };
         let known = || table::ALL.map(|row| row.name).join(", ");
-        let rows = names.split(',').map(|name| {
-            table::named(name).with_context(|| format!("there is no client '{name}', but {}", known()))
-        });
+        let rows = names
+            .split(',')
+            .map(|name| table::named(name).with_context(|| format!("there is no client '{name}', but {}", known())));
         rows.collect()
     }
 
@@ -101,7 +101,12 @@ fn open(bench: &Bench, row: &'static Row) -> Result<()> {
     let place = Place::without_us(bench, row)?;
     println!("{}", place.install().unwrap_or_else(|problem| format!("{problem:#}")));
     let opened = place.open(Some(OURS), &[]);
-    println!("{} at {}\n{}", row.title, place.model.url(), opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen));
+    println!(
+        "{} at {}\n{}",
+        row.title,
+        place.model.url(),
+        opened.as_ref().map_or_else(|problem| format!("{problem:#}"), Terminal::screen)
+    );
     println!("tmux -S {} attach", place.home().join("tmux").display());
     let mut lines = std::io::stdin().lines();
     while let Some(Ok(_)) = lines.next() {
@@ -137,7 +142,12 @@ mod tests {
 
     #[test]
     fn a_part_that_does_not_exist_is_named_with_those_that_do() {
-        let part = |client: &str, promise: &str| Part { clients: Some(client.into()), promise: Some(promise.into()), opens: false, rounds: None };
+        let part = |client: &str, promise: &str| Part {
+            clients: Some(client.into()),
+            promise: Some(promise.into()),
+            opens: false,
+            rounds: None,
+        };
         assert_eq!(part("codex,qwen", "idle").rows().unwrap().len(), 2);
         assert_eq!(part("codex", "idle").promises().unwrap()[0].name, "idle");
         let problem = part("emacs", "idle").rows().err().unwrap().to_string();
