@@ -182,6 +182,7 @@ impl Cli {
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let json = cli.answers_json();
     let settings = || Config::load(&cli.global);
+    let whole_settings = || Config::load_whole(&cli.global);
     match cli.command {
         // It reads the settings itself: wrong ones must not break an agent.
         Command::Hook(command) => command.run(cli.global),
@@ -216,9 +217,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Nudge(command) => command.run(settings()?, json),
         Command::Monitor(command) => command.run(settings()?),
         Command::Handoff(command) => command.run(settings()?, json),
-        Command::Install(command) => command.install(&settings()?, json),
-        Command::Uninstall(command) => command.uninstall(&settings()?, json),
-        Command::Doctor(command) => command.run(&settings()?, json),
+        Command::Install(command) => command.install(&whole_settings()?, json),
+        Command::Uninstall(command) => command.uninstall(&whole_settings()?, json),
+        Command::Doctor(command) => command.run(&whole_settings()?, json),
         Command::Backup(command) => command.run(&settings()?, json),
         Command::Restore(command) => command.run(&settings()?, json),
         Command::Export(command) => command.run(&settings()?, json),

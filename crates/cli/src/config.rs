@@ -210,8 +210,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// Finds the home folder and reads the settings file.
+    /// Finds the home folder and reads the settings file, but for programs that a command in a sandbox may have named.
     pub fn load(global: &Global) -> anyhow::Result<Self> {
+        let mut config = Self::load_whole(global)?;
+        config.leave_out_programs();
+        Ok(config)
+    }
+
+    /// The same with all that the file says, for those who run nothing of it: what is wrong with it can be told and mended.
+    pub fn load_whole(global: &Global) -> anyhow::Result<Self> {
         let home = match &global.home {
             Some(home) => home.clone(),
             None => std::env::home_dir()
@@ -228,7 +235,6 @@ impl Config {
         let config = Self { home, source, file };
         config.check_channels()?;
         config.check_location()?;
-        config.check_who_writes()?;
         config.note_who_sees_folders();
         Ok(config)
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +22,8 @@ use relay::waking::{Told, Way, line, wake};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::clients::project_of;
+use crate::commands::install::sandbox_access;
 use crate::commands::nudge::{key, sessions};
 use crate::config::set;
 use crate::local_sessions::key_of;
@@ -93,6 +95,8 @@ impl Bell {
 #[derive(Clone)]
 pub struct Reach {
     sessions: Sessions,
+    /// The folder of the mail.
+    home: PathBuf,
     /// The ways that somebody set up, by the names of agents.
     nudges: Arc<HashMap<String, nudge::Way>>,
 }
@@ -100,7 +104,7 @@ pub struct Reach {
 impl Reach {
     /// The sessions of a home.
     pub fn new(home: &Path, nudges: HashMap<String, nudge::Way>) -> Self {
-        Self { sessions: Sessions::new(sessions(home)), nudges: Arc::new(nudges) }
+        Self { sessions: Sessions::new(sessions(home)), home: home.to_owned(), nudges: Arc::new(nudges) }
     }
 
     /// The sessions.
@@ -111,8 +115,25 @@ impl Reach {
     /// The way into a session, if there is one.
     fn way(&self, record: &SessionRecord) -> Option<Way> {
         let protocol = client_of(record).and_then(|client| client.wake);
-        let native = protocol.and_then(|protocol| Way::of(record, protocol, self.sessions.folder().to_owned()));
+        let native = protocol.and_then(|protocol| {
+            let answers_in = self.sessions.folder().to_owned();
+            Way::of(&self.believed(record), protocol, answers_in, &self.writable(record))
+        });
         native.or_else(|| self.nudges.get(&record.agent).cloned().map(Way::Nudge))
+    }
+
+    /// The record without what would give a program other settings, where a command in a sandbox may have written it.
+    fn believed(&self, record: &SessionRecord) -> SessionRecord {
+        let moved = record.moved.clone().filter(|_| sandbox_access::writer_of_settings(&self.home).is_none());
+        SessionRecord { moved, ..record.clone() }
+    }
+
+    /// Folders that commands in a sandbox may write to: the mail's, the session's, and the one of this process.
+    fn writable(&self, record: &SessionRecord) -> Vec<PathBuf> {
+        let here = std::env::current_dir().ok().map(|here| project_of(&here));
+        // A session at the root says nothing of where its client may write.
+        let place = Some(record.place.clone()).filter(|place| place.parent().is_some());
+        [Some(self.home.clone()), place, here.filter(|here| here.parent().is_some())].into_iter().flatten().collect()
     }
 
     /// Whether a session is inside a call, or its user types.

@@ -42,6 +42,7 @@ mod http_door;
 mod http_workflow;
 mod install;
 mod install_clients;
+mod install_sandboxes;
 mod json_mail;
 mod machines;
 mod mail;

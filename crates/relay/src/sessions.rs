@@ -214,7 +214,7 @@ impl Sessions {
     ) -> Option<SessionRecord> {
         let mut open = self.all();
         open.retain(|record| !record.has_ended && !record.agent.is_empty());
-        open.retain(|record| !(record.ends_unseen && record.is_past(SILENT)));
+        open.retain(|record| !(record.has_ended_unseen()));
         for process in ancestors {
             let mut here = open.iter().filter(|record| record.process.as_ref() == Some(&process));
             match (here.next(), here.next()) {

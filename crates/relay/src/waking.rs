@@ -60,8 +60,9 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way into a session whose client speaks this, if it is known.
-    pub fn of(record: &SessionRecord, protocol: Protocol, answers_in: PathBuf) -> Option<Self> {
+    /// The way into a session whose client speaks this, if it is known. No program is run that lies in one of the folders that are
+    /// `writable` for commands in a sandbox.
+    pub fn of(record: &SessionRecord, protocol: Protocol, answers_in: PathBuf, writable: &[PathBuf]) -> Option<Self> {
         let session_id = record.session_id.clone();
         match protocol {
             Protocol::Claude | Protocol::Qwen => {
@@ -69,8 +70,8 @@ impl Way {
                 Some(Self::Socket { protocol, path, token, session_id, answers_in })
             }
             Protocol::Codex => {
-                let process = record.process.filter(|process| process.has_terminal())?;
-                let program = codex::program(process);
+                record.process.filter(|process| process.has_terminal())?;
+                let program = codex::program(&std::env::var_os("PATH")?, writable)?;
                 Some(Self::Queue { program, home: record.moved.clone(), thread: session_id })
             }
         }

@@ -25,7 +25,10 @@ pub(crate) enum Opening {
     /// Nothing does, or it is not known.
     Unknown,
     /// The socket of a server that runs: it needs no setting.
-    Socket,
+    Socket {
+        /// Whether the client runs hooks where the sandbox is on, which could start one.
+        has_hooks: bool,
+    },
     /// The home folder of the mail in a list of folders that shells may write to.
     WritableHome {
         /// Where the list is in the settings.
@@ -81,16 +84,16 @@ impl Sandbox {
         shell: &["GEMINI_CLI"],
         settings: ".gemini/settings.json",
         keeps_out: |settings| settings["security"]["toolSandboxing"] == true,
-        opening: Opening::Socket,
+        opening: Opening::Socket { has_hooks: true },
     };
 
-    /// Qwen Code: off by default.
+    /// Qwen Code: off by default. Where it is on, hooks and MCP are off.
     pub(crate) const QWEN: Self = Self {
         inside: &[],
         shell: &["QWEN_CODE_SESSION_ID"],
         settings: ".qwen/settings.json",
         keeps_out: |settings| settings["tools"]["executionSandbox"]["network"] == "closed",
-        opening: Opening::Socket,
+        opening: Opening::Socket { has_hooks: false },
     };
 
     /// What a person is told to write where, for a home folder.

@@ -94,6 +94,9 @@ impl Doctor {
         let mut examined = Examined { bytes, owner, ..Examined::default() };
         examined.look_for_server(config)?;
         examined.look_at_provider(config);
+        if let Some(complaint) = config.programs_complaint() {
+            examined.find(complaint, "Until then mail is kept and sessions are woken as if it were not there.");
+        }
         examined.look_at_guards(config);
         examined.look_at_reach(config)?;
         let is_there = match &location {

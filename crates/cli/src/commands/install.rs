@@ -8,6 +8,7 @@ mod entries;
 pub(crate) mod files;
 mod json;
 mod naming_options;
+mod opening;
 mod own_file;
 mod own_program;
 mod receipt;
@@ -31,10 +32,11 @@ use crate::post_office::Refused;
 use configuration::{Configuration, Planned};
 use entries::Hooks;
 use naming_options::NamingOptions;
+use opening::Opening;
 use own_program::Program;
+use receipt::Receipts;
 use report::Report;
 use sandbox_access::{SandboxAccess, SandboxOptions};
-use writable::WritableHome;
 
 /// What both commands are told.
 #[derive(Args, Debug)]
@@ -90,11 +92,12 @@ impl Install {
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));
         let hooks = Hooks { client: target.client, program: program.for_a_shell(), options };
-        let writable = access.writable(!sandbox.no_sandbox_access && !access.is_unsafe(config));
-        notes.extend(access.note(&sandbox, config));
-        let mut plan = target.plan(&home, &folders, writable, |file| file.install(&hooks, &program, &home))?;
+        let (receipts, opening) = (Receipts::of(&home), access.wanted(&sandbox, config, target.scope, &folders));
+        let mut plan = target.plan(&receipts, &folders, opening, |file| file.install(&hooks, &program, &receipts))?;
+        notes.extend(access.note(&sandbox, config, &plan));
         if sandbox.start_on_demand {
             plan.push(sandbox_access::start_on_demand(config)?);
+            notes.push(sandbox_access::STAYS.to_owned());
         }
         let next = target.client.next_steps(target.scope);
         let program = Some(program.word);
@@ -107,11 +110,12 @@ impl Target {
     pub(crate) fn uninstall(self, config: &Config, as_json: bool) -> anyhow::Result<ExitCode> {
         let folders = self.folders()?;
         let home = std::path::absolute(&config.home)?;
-        let writable = SandboxAccess::of(self.client, &folders, &home)?.writable(false);
-        let plan = self.plan(&home, &folders, writable, |file| file.uninstall(&home))?;
+        let access = SandboxAccess::of(self.client, &folders, &home)?;
+        let (receipts, opening) = (Receipts::of(&home), access.unwanted(self.scope, &folders));
+        let plan = self.plan(&receipts, &folders, opening, |file| file.uninstall(&receipts))?;
+        let notes = access.still_open(&plan).into_iter().collect();
         let next = vec![format!("Sessions of {} that run keep their hooks until they end.", self.client.title)];
-        let (program, notes) = (None, Vec::new());
-        carry_out(&Report { asked: self, plan, done: "uninstalled", program, notes, next }, as_json)
+        carry_out(&Report { asked: self, plan, done: "uninstalled", program: None, notes, next }, as_json)
     }
 
     fn folders(&self) -> anyhow::Result<Folders> {
@@ -124,9 +128,9 @@ impl Target {
 
     fn plan(
         &self,
-        home: &Path,
+        receipts: &Receipts<'_>,
         folders: &Folders,
-        writable: Option<(PathBuf, WritableHome)>,
+        opening: Option<Opening>,
         plan: impl Fn(&Configuration) -> anyhow::Result<Planned>,
     ) -> anyhow::Result<Vec<Planned>> {
         let mut files = configuration::files(self.client, self.scope, folders);
@@ -138,8 +142,8 @@ impl Target {
                 &format!("Add --scope {other}."),
             ));
         }
-        if let Some((path, writable)) = writable {
-            files = configuration::opening(files, self.client, home, folders, path, writable)?;
+        if let Some(opening) = opening {
+            files = configuration::with_opening(files, self.client, folders, opening, receipts)?;
         }
         files.iter().map(plan).collect()
     }
@@ -192,6 +196,14 @@ impl ConfigFault {
         let line = before.rsplit('\n').next().unwrap_or_default();
         Self { line: before.matches('\n').count() + 1, column: line.chars().count() + 1, what }
     }
+}
+
+fn unusable(path: &Path, ConfigFault { line, column, what }: &ConfigFault) -> anyhow::Error {
+    refused(
+        "CONFIG_UNUSABLE",
+        &format!("'{}', line {line}, column {column}: {what}", path.display()),
+        "Nothing was changed. Correct the file, then run the command again.",
+    )
 }
 
 fn refused(code: &str, message: &str, hint: &str) -> anyhow::Error {

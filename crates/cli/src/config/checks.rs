@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Once;
 
 use anyhow::bail;
 use mail::projects::ProjectKey;
 
 use super::{Config, MailProvider};
 use crate::commands::install::sandbox_access;
+use crate::output;
 
 impl Config {
     /// A path here would be taken for a file by whoever wrote it, and is none. The URL may hold a password, and is not told.
@@ -28,24 +30,33 @@ impl Config {
         self.file.nudge.is_some() || matches!(self.mail_provider(), Ok(MailProvider::Exec(_)))
     }
 
-    /// What commands in a sandbox may write may name no program: it would run outside.
-    pub(super) fn check_who_writes(&self) -> anyhow::Result<()> {
-        let Some(source) = self.source.as_ref().filter(|_| self.names_programs()) else { return Ok(()) };
+    /// What commands in a sandbox may write names no program, which would run outside: those settings count for nothing. One line says so,
+    /// once in a process; nothing else is refused, or nobody could mend it.
+    pub(super) fn leave_out_programs(&mut self) {
+        static SAID: Once = Once::new();
+        let Some(complaint) = self.programs_complaint() else { return };
+        SAID.call_once(|| output::note(&complaint));
+        self.file.nudge = None;
+        if matches!(self.mail_provider(), Ok(MailProvider::Exec(_))) {
+            self.file.mail = None;
+        }
+    }
+
+    /// What is wrong with a settings file that names programs where commands in a sandbox may write to it.
+    pub fn programs_complaint(&self) -> Option<String> {
+        let source = self.source.as_ref().filter(|_| self.names_programs())?;
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if !real(source).starts_with(real(&self.home)) {
-            return Ok(());
+            return None;
         }
-        if let Some(client) = sandbox_access::writer_of_settings(&self.home) {
-            bail!(
-                "'{}' has [nudge], or a program in [mail], and commands in the sandbox of {} may write to it; put \
-                 the file elsewhere and set POSTRIDER_CONFIG, or run `postrider uninstall {}` and install it with \
-                 --no-sandbox-access",
-                source.display(),
-                client.title,
-                client.name
-            )
-        }
-        Ok(())
+        let client = sandbox_access::writer_of_settings(&self.home)?;
+        Some(format!(
+            "'{}' has [nudge], or a program in [mail], which is ignored: commands in the sandbox of {} may write to that file. Put it \
+             elsewhere and set POSTRIDER_CONFIG, or run `postrider install {} --no-sandbox-access`.",
+            source.display(),
+            client.title,
+            client.name
+        ))
     }
 
     /// Folders are shared between machines, so that one relative to anything would be a mistake; and what two projects

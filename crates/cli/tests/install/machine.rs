@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -75,12 +76,24 @@ impl Machine {
 
     /// Runs a command deep in the repository, where `PATH` has these folders.
     pub fn run_with(&self, path: &str, arguments: &[&str]) -> Ran {
+        self.command(path, "repo/src", arguments).output().expect("the binary runs").into()
+    }
+
+    /// Runs a command in another folder, which must succeed.
+    pub fn done_in(&self, folder: &str, arguments: &[&str]) -> String {
+        let ran: Ran = self.command("bin", folder, arguments).output().expect("the binary runs").into();
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        ran.stdout
+    }
+
+    /// A command of the user in a folder, where `PATH` has these folders.
+    pub fn command(&self, path: &str, folder: &str, arguments: &[&str]) -> Command {
         let mut command = self.place.command(arguments);
         for moves in MOVES {
             command.env_remove(moves);
         }
-        command.env("HOME", self.path("user")).env("PATH", self.path(path)).current_dir(self.path("repo/src"));
-        command.output().expect("the binary runs").into()
+        command.env("HOME", self.path("user")).env("PATH", self.path(path)).current_dir(self.path(folder));
+        command
     }
 
     pub fn run(&self, arguments: &[&str]) -> Ran {

@@ -95,6 +95,11 @@ impl SessionRecord {
         !self.has_ended && is_there && !(self.is_here() && self.is_past(SILENT))
     }
 
+    /// Whether nobody told of its end, and it was silent for long.
+    pub(super) fn has_ended_unseen(&self) -> bool {
+        self.ends_unseen && self.is_past(SILENT)
+    }
+
     /// Whether only silence tells that it ended, and it was silent for that long.
     fn is_past(&self, silence: Duration) -> bool {
         (self.process.is_none() || self.ends_unseen) && self.is_silent_for(silence)

@@ -1,5 +1,6 @@
 //! Records of sessions: kept, found again, and forgotten.
 
+use super::record::{SILENT, SILENT_FOR_GOOD};
 use super::*;
 
 fn sessions(folder: &tempfile::TempDir) -> Sessions {

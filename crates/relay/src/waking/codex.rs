@@ -2,7 +2,11 @@
 //!
 //! All terminals of Codex share one process, which keeps a thread for a minute after its terminal has gone, and runs what is queued
 //! then with nobody watching. So nothing is queued where no terminal runs the program any more.
+//!
+//! The record of a session may have been written by a command in a sandbox, so it names no program: only `PATH` does, which is the user's.
 
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,9 +15,7 @@ use mail::wake_ups::WakeOutcome;
 use process::{Ended, KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 
-use crate::sessions::Process;
-
-/// What it is called where it cannot be seen which program runs.
+/// What it is called.
 const PROGRAM: &str = "codex";
 /// What it is told where it keeps its threads by.
 const HOME: &str = "CODEX_HOME";
@@ -21,13 +23,17 @@ const LIMITS: Limits = Limits { time: Duration::from_secs(15), output: 1 << 16, 
 /// What it complains of where it has no such thread.
 const UNKNOWN: &str = "no rollout found";
 
-/// The program that a process of Codex runs.
-pub fn program(process: Process) -> PathBuf {
-    let is_codex = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with(PROGRAM) && path.is_file()
-    };
-    process.program().filter(is_codex).unwrap_or_else(|| PROGRAM.into())
+/// The program that `PATH` finds, unless it or what it links to lies in one of these folders, which commands in a sandbox may write to.
+pub fn program(path: &OsStr, writable: &[PathBuf]) -> Option<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let writable: Vec<PathBuf> = writable.iter().map(|folder| real(folder)).collect();
+    let is_kept = |path: &Path| !writable.iter().any(|folder| path.starts_with(folder));
+    let is_program =
+        |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(path).filter(|folder| folder.is_absolute()).find_map(|folder| {
+        let program = folder.join(PROGRAM);
+        (is_program(&program) && is_kept(&real(&folder)) && is_kept(&real(&program))).then_some(program)
+    })
 }
 
 /// Queues a message.
@@ -61,8 +67,6 @@ fn queueing(program: &Path, home: Option<&Path>, thread: &str, text: &str) -> Co
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use serde_json::Value;
 
     use super::*;
@@ -104,5 +108,25 @@ mod tests {
         assert_eq!(queue(&gone, None, thread, text).await, WakeOutcome::Gone);
         assert_eq!(queue(&stand_in(folder.path(), "exit 1"), None, thread, text).await, WakeOutcome::Refused);
         assert_eq!(queue(Path::new("/no/codex"), None, thread, text).await, WakeOutcome::Refused);
+    }
+
+    #[test]
+    fn only_a_program_on_the_path_that_no_sandbox_could_have_written_is_run() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, workspace, linked] = ["own", "workspace", "linked"].map(|name| place.path().join(name));
+        for folder in [&own, &workspace, &linked] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let theirs = stand_in(&workspace, "");
+        std::os::unix::fs::symlink(&theirs, linked.join("codex")).unwrap();
+        let ours = stand_in(&own, "");
+        let closed = std::slice::from_ref(&workspace);
+        let found = |folders: &[&Path]| program(&std::env::join_paths(folders).unwrap(), closed);
+        assert_eq!(found(&[&workspace, &linked, &own]), Some(ours.clone()));
+        assert_eq!(found(&[&workspace, &linked]), None, "neither it nor a link to it");
+        assert_eq!(found(&[Path::new("bin"), Path::new("")]), None, "the current folder may be a workspace");
+        std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(found(&[&own]), None);
+        assert_eq!(program(linked.as_os_str(), &[]), Some(linked.join("codex")));
     }
 }

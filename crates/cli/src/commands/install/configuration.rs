@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::entries::{self, Hooks};
 use super::files::{self, Change, FileKind};
+use super::opening::{Opened, Opening};
 use super::own_program::Program;
-use super::receipt::Receipt;
+use super::receipt::{Receipt, Receipts};
 use super::server::{SERVER, Server, ServerShape};
-use super::writable::WritableHome;
-use super::{ConfigFault, own_file, refused, toml, toml_hooks};
+use super::{ConfigFault, own_file, toml, toml_hooks, unusable};
 use crate::clients::{Client, ConfigFile, ConfigPart, Folders, Scope};
 
 /// A file of a client's configuration, and what goes into it.
@@ -21,8 +21,8 @@ pub(crate) struct Configuration {
     pub path: PathBuf,
     client: &'static Client,
     parts: &'static [ConfigPart],
-    /// The home folder as what shells in the sandbox may write to, if that goes into this file.
-    writable: Option<WritableHome>,
+    /// What is wished of the entry that opens the sandbox, if this is the file that it is in.
+    opening: Option<Opening>,
     /// What its receipt is known by.
     receipt: String,
 }
@@ -35,7 +35,7 @@ const FOREIGN_FILE: &str = "is a file that install did not write";
 pub(crate) struct Planned {
     /// The file itself.
     pub change: Change,
-    pub receipt: Change,
+    pub receipts: Vec<Change>,
     /// Folders to remove afterwards, if they are empty.
     pub folders: Vec<PathBuf>,
     /// What in it has our place, is not ours and stays.
@@ -43,6 +43,20 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// What becomes of a file, of the receipts, and of the folders that were made for it, the outermost first.
+    fn of(
+        change: Change,
+        receipt: Change,
+        made: Vec<PathBuf>,
+        opened: Option<Opened>,
+        foreign: Option<&'static str>,
+    ) -> Self {
+        let (also_made, other) = opened.map(|opened| (opened.folders, opened.receipt)).unzip();
+        let kept_in = receipt.path.parent().map(Path::to_owned);
+        let folders = kept_in.into_iter().chain(made).chain(also_made.unwrap_or_default()).collect();
+        Self { change, receipts: [Some(receipt), other].into_iter().flatten().collect(), folders, foreign }
+    }
+
     /// Whether the file will be another one.
     pub(crate) fn changes(&self) -> bool {
         self.change.before != self.change.after
@@ -51,7 +65,7 @@ impl Planned {
 
 /// Everything that has to be written for these files.
 pub(crate) fn writes(plan: &[Planned]) -> Vec<Change> {
-    let all = plan.iter().flat_map(|planned| [&planned.receipt, &planned.change]);
+    let all = plan.iter().flat_map(|planned| planned.receipts.iter().chain([&planned.change]));
     all.filter(|change| change.before != change.after).cloned().collect()
 }
 
@@ -60,49 +74,52 @@ pub(crate) fn files(client: &'static Client, scope: Scope, folders: &Folders) ->
     let file = |file: &'static ConfigFile| {
         let path = file.path(scope, folders)?;
         let receipt = path.to_string_lossy().into_owned();
-        Some(Configuration { receipt, path, client, parts: file.parts, writable: None })
+        Some(Configuration { receipt, path, client, parts: file.parts, opening: None })
     };
     client.files.iter().filter_map(file).collect()
 }
 
-/// The files with the entry that opens the sandbox in the one at `path`, which may be one of them. A sandbox is the user's own affair,
-/// so that is the user's file, for whichever project; then it is among them only if something was or is to be written there.
-pub(crate) fn opening(
+/// The files with the entry that opens the sandbox in the one that it belongs to, which may be one of them. A sandbox is the user's own
+/// affair, so that is the user's file, for whichever project; then it is among them only if something was or is to be written there.
+pub(crate) fn with_opening(
     mut files: Vec<Configuration>,
     client: &'static Client,
-    home: &Path,
     folders: &Folders,
-    path: PathBuf,
-    writable: WritableHome,
+    opening: Opening,
+    receipts: &Receipts<'_>,
 ) -> anyhow::Result<Vec<Configuration>> {
-    if let Some(file) = files.iter_mut().find(|file| file.path == path) {
-        file.writable = Some(writable);
-        return Ok(files);
-    }
-    let receipt = format!("{} for {}", path.display(), folders.project.display());
-    if writable.is_wanted || Receipt::find(home, &receipt)?.0.is_some() {
-        files.push(Configuration { path, client, parts: &[], writable: Some(writable), receipt });
+    if let Some(file) = files.iter_mut().find(|file| file.path == opening.path) {
+        file.opening = Some(opening);
+    } else if opening.matters(receipts)? {
+        // There are no entries of ours in it, and so no receipt of them.
+        let receipt = format!("{} for {}", opening.path.display(), folders.project.display());
+        files.push(Configuration { path: opening.path.clone(), client, parts: &[], opening: Some(opening), receipt });
     }
     Ok(files)
 }
 
 impl Configuration {
-    /// Puts the entries of a client into it.
-    pub(crate) fn install(&self, hooks: &Hooks<'_>, program: &Program, home: &Path) -> anyhow::Result<Planned> {
+    /// Puts the entries of a client into it. What opens the sandbox is put in before them, and is not in their receipt.
+    pub(crate) fn install(
+        &self,
+        hooks: &Hooks<'_>,
+        program: &Program,
+        receipts: &Receipts<'_>,
+    ) -> anyhow::Result<Planned> {
         let before = files::read(&self.path)?;
-        let text = before.as_deref().unwrap_or_default();
-        let (kept, mut receipt) = Receipt::find(home, &self.receipt)?;
+        let opened = self.opened(before.as_deref(), receipts)?;
+        let text = opened.as_ref().map_or(before.as_deref().unwrap_or_default(), |opened| &opened.text);
+        let (kept, mut receipt) = receipts.find::<Receipt>(&self.receipt)?;
         // Without a receipt nothing that is there was written by us.
         let (mut own, _) = self.entries(text)?;
         own.retain(|entry| kept.as_ref().is_none_or(|kept| kept.own.contains(entry)));
         let after = self.with_entries(text, hooks, program, &own)?;
-        let opened = kept.as_ref().is_some_and(|kept| kept.opens);
         let (_, foreign) = self.entries(&after)?;
         let is_noted = kept.is_some() || own.is_empty();
-        if before.as_deref() != Some(after.as_str()) || !is_noted {
-            let former = match kept.as_ref().map(|kept| kept.former(text)) {
+        if text != after || !is_noted {
+            let former = match kept.as_ref().map(|kept| receipts.former(kept, text)) {
                 Some(Some(former)) => former,
-                Some(None) => self.without_entries(text, &own, opened)?,
+                Some(None) => self.without_entries(text, &own)?,
                 None => text.to_owned(),
             };
             let was_ours = self.is_ours(&former);
@@ -111,41 +128,51 @@ impl Configuration {
             let missing = files::missing_folders(&self.path);
             let mut new = Receipt::new(&self.path, &former, &after);
             new.own = own;
-            new.opens = opened || self.opens(text)?;
             new.is_new = before.is_none() || kept.is_new || was_ours;
             new.folders = if missing.is_empty() { kept.folders } else { missing };
             receipt.after = Some(new.written()?);
         }
-        let change = Change { path: self.path.clone(), before, after: Some(after), kind: self.kind() };
-        Ok(Planned { change, receipt, folders: Vec::new(), foreign })
+        let is_done = opened.as_ref().is_some_and(|opened| opened.was_new) && self.is_void(&after);
+        // Where nothing is written, no file is made.
+        let after = Some(after).filter(|after| !is_done && !(before.is_none() && after.is_empty()));
+        let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
+        Ok(Planned::of(change, receipt, Vec::new(), opened, foreign))
     }
 
     /// Takes everything of ours out of it.
-    pub(crate) fn uninstall(&self, home: &Path) -> anyhow::Result<Planned> {
+    pub(crate) fn uninstall(&self, receipts: &Receipts<'_>) -> anyhow::Result<Planned> {
         let before = files::read(&self.path)?;
-        let (kept, mut receipt) = Receipt::find(home, &self.receipt)?;
+        let (kept, mut receipt) = receipts.find::<Receipt>(&self.receipt)?;
         receipt.after = None;
         let is_noted = kept.is_some();
         let kept = kept.unwrap_or_default();
-        let (mut after, mut foreign) = (None, None);
+        let (mut left, mut was_ours) = (None, false);
         if let Some(text) = &before {
-            let is_new = kept.is_new || !is_noted && self.is_ours(text);
-            let left = match kept.former(text) {
+            was_ours = !is_noted && self.is_ours(text);
+            let text = match receipts.former(&kept, text) {
                 Some(former) => former,
-                None => self.without_entries(text, &kept.own, kept.opens)?,
+                None => self.without_entries(text, &kept.own)?,
             };
             // Otherwise a second time would take what was there before.
             if !kept.own.is_empty() {
-                let mut stays = Receipt::new(&self.path, &left, &left);
+                let mut stays = Receipt::new(&self.path, &text, &text);
                 stays.own.clone_from(&kept.own);
                 receipt.after = Some(stays.written()?);
             }
-            (_, foreign) = self.entries(&left)?;
-            after = Some(left).filter(|left| !(is_new && self.is_void(left)));
+            left = Some(text);
         }
+        let opened = self.opened(left.as_deref(), receipts)?;
+        let after = left.map(|left| opened.as_ref().map_or(left, |opened| opened.text.clone()));
+        let foreign = after.as_deref().map(|left| self.entries(left)).transpose()?.and_then(|(_, foreign)| foreign);
+        let is_new = kept.is_new || was_ours || opened.as_ref().is_some_and(|opened| opened.was_new);
+        let after = after.filter(|left| !(is_new && self.is_void(left)));
         let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
-        let folders = receipt.path.parent().map(Path::to_owned).into_iter().chain(kept.folders).collect();
-        Ok(Planned { change, receipt, folders, foreign })
+        Ok(Planned::of(change, receipt, kept.folders, opened, foreign))
+    }
+
+    /// What comes of the wish about the sandbox, if it is about this file.
+    fn opened(&self, text: Option<&str>, receipts: &Receipts<'_>) -> anyhow::Result<Option<Opened>> {
+        self.opening.as_ref().map(|opening| opening.apply(text, receipts)).transpose()
     }
 
     /// Whether a text is a file that is ours alone, written by us.
@@ -173,33 +200,19 @@ impl Configuration {
         self.parts.iter().flat_map(hooks).collect()
     }
 
-    /// Whether a text gets the entry that opens the sandbox.
-    fn opens(&self, text: &str) -> anyhow::Result<bool> {
-        let Some(writable) = self.writable.as_ref().filter(|writable| writable.is_wanted) else { return Ok(false) };
-        Ok(!writable.is_in(unmarked(text)).map_err(|fault| self.unusable(&fault))?)
-    }
-
     /// The text with everything in it. What is in `own` was there before us, and stays.
     fn with_entries(&self, text: &str, hooks: &Hooks<'_>, program: &Program, own: &[String]) -> anyhow::Result<String> {
-        let with_parts = self.edited(text, |text, part| match (part, ServerShape::of(part)) {
+        self.edited(text, |text, part| match (part, ServerShape::of(part)) {
             (_, Some(shape)) => shape.install(text, &program.word),
             (ConfigPart::Hooks, _) => entries::install_hooks(text, hooks, own),
             (ConfigPart::TomlHooks, _) => toml_hooks::install(text, hooks),
             (ConfigPart::TomlServer, _) => toml::install(text, &program.word),
             (part, _) => own_file::install(text, part, hooks),
-        })?;
-        match self.writable.as_ref().filter(|writable| writable.is_wanted) {
-            Some(writable) => self.edited_once(&with_parts, |text| writable.install(text)),
-            None => Ok(with_parts),
-        }
+        })
     }
 
-    /// The text with nothing of ours in it but what is in `own`. What `opens` the sandbox goes too, if that is ours.
-    fn without_entries(&self, text: &str, own: &[String], opens: bool) -> anyhow::Result<String> {
-        let text = match self.writable.as_ref().filter(|_| opens) {
-            Some(writable) => &self.edited_once(text, |text| writable.uninstall(text))?,
-            None => text,
-        };
+    /// The text with nothing of ours in it but what is in `own`, and the entry that opens the sandbox.
+    fn without_entries(&self, text: &str, own: &[String]) -> anyhow::Result<String> {
         let keeps_server = own.iter().any(|name| name == SERVER);
         self.edited(text, |text, part| match (part, ServerShape::of(part)) {
             (ConfigPart::Hooks, _) => entries::uninstall_hooks(text, own),
@@ -240,35 +253,27 @@ impl Configuration {
         Ok((ours, foreign))
     }
 
-    /// The text after an edit for each part.
+    /// The text after an edit for each part. A byte order mark is no part of what is edited.
     fn edited(
         &self,
         text: &str,
         edit: impl Fn(&str, ConfigPart) -> Result<String, ConfigFault>,
     ) -> anyhow::Result<String> {
-        self.edited_once(text, |body| self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part)))
-    }
-
-    /// The text after an edit. A byte order mark is no part of what is edited.
-    fn edited_once(&self, text: &str, edit: impl Fn(&str) -> Result<String, ConfigFault>) -> anyhow::Result<String> {
         let (mark, body) = text.split_at(text.len() - unmarked(text).len());
-        Ok(format!("{mark}{}", edit(body).map_err(|fault| self.unusable(&fault))?))
+        let edited = self.parts.iter().try_fold(body.to_owned(), |text, part| edit(&text, *part));
+        Ok(format!("{mark}{}", edited.map_err(|fault| self.unusable(&fault))?))
     }
 
     /// Whether nothing is left in a text that we began.
     fn is_void(&self, text: &str) -> bool {
         let is_toml = |part: &ConfigPart| matches!(part, ConfigPart::TomlServer | ConfigPart::TomlHooks);
-        let opens_toml = self.writable.as_ref().is_some_and(|writable| writable.is_toml);
+        let opens_toml = self.opening.as_ref().is_some_and(Opening::is_toml);
         let is_json = !opens_toml && !self.parts.iter().any(is_toml);
         text.trim().is_empty() || (is_json && text.split_whitespace().collect::<String>() == "{}")
     }
 
-    fn unusable(&self, ConfigFault { line, column, what }: &ConfigFault) -> anyhow::Error {
-        refused(
-            "CONFIG_UNUSABLE",
-            &format!("'{}', line {line}, column {column}: {what}", self.path.display()),
-            "Nothing was changed. Correct the file, then run the command again.",
-        )
+    fn unusable(&self, fault: &ConfigFault) -> anyhow::Error {
+        unusable(&self.path, fault)
     }
 }
 
@@ -292,7 +297,7 @@ mod tests {
             let whole = file.with_entries(text, &hooks, &program, &[]).unwrap();
             assert!(whole.starts_with(text.trim_end_matches([' ', '}'])) && whole.len() > text.len(), "{whole}");
             assert_eq!(file.entries(&whole).unwrap().1, None);
-            assert_eq!(file.without_entries(&whole, &[], false).unwrap(), text);
+            assert_eq!(file.without_entries(&whole, &[]).unwrap(), text);
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, Change, FileKind};
+use super::sandbox_access;
 
 /// The folder of the receipts in the home folder.
 const FOLDER: &str = "installed";
@@ -24,9 +26,6 @@ pub(crate) struct Receipt {
     /// The entries that call us and were there before: events, and the name of the server. They are not ours to take.
     #[serde(default)]
     pub own: Vec<String>,
-    /// Whether the entry that opens the sandbox is ours.
-    #[serde(default)]
-    pub opens: bool,
     /// Where the changed stretch begins, how long it is now, and what it was.
     start: usize,
     length: usize,
@@ -55,7 +54,7 @@ impl Receipt {
     }
 
     /// The text before, if `text` is what was written.
-    pub(crate) fn former(&self, text: &str) -> Option<String> {
+    fn former(&self, text: &str) -> Option<String> {
         if hash(text) != self.hash {
             return None;
         }
@@ -63,19 +62,38 @@ impl Receipt {
         Some(format!("{}{}{}", text.get(..self.start)?, self.former, text.get(end..)?))
     }
 
+    /// The receipt as text.
+    pub(crate) fn written(&self) -> anyhow::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// The receipts in a home folder.
+pub(crate) struct Receipts<'a> {
+    home: &'a Path,
+    /// Whether commands in a sandbox can have written them.
+    can_be_forged: bool,
+}
+
+impl<'a> Receipts<'a> {
+    /// Those in this home.
+    pub(crate) fn of(home: &'a Path) -> Self {
+        Self { home, can_be_forged: sandbox_access::writer_of_settings(home).is_some() }
+    }
+
     /// The receipt that is known by `key`, if there is one that can be read.
-    pub(crate) fn find(home: &Path, key: &str) -> anyhow::Result<(Option<Self>, Change)> {
+    pub(crate) fn find<T: DeserializeOwned>(&self, key: &str) -> anyhow::Result<(Option<T>, Change)> {
         let name = format!("{}.json", &hash(key)[..32]);
-        let kept_in = home.join(FOLDER).join(name);
+        let kept_in = self.home.join(FOLDER).join(name);
         let before = files::read(&kept_in)?;
         let receipt = before.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let change = Change { path: kept_in, after: before.clone(), before, kind: FileKind::Private };
         Ok((receipt, change))
     }
 
-    /// The receipt as text.
-    pub(crate) fn written(&self) -> anyhow::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+    /// The text before, if `text` is what was written. A text that may be forged is not put back: it could hold a hook.
+    pub(crate) fn former(&self, receipt: &Receipt, text: &str) -> Option<String> {
+        if self.can_be_forged { None } else { receipt.former(text) }
     }
 }
 

@@ -13,18 +13,19 @@ use serde_json::Value;
 use super::ConfigFault;
 use super::configuration::Planned;
 use super::files::{self, Change, FileKind};
-use super::refused;
+use super::opening::{Opening, Wish};
+use super::unusable;
 use super::writable::WritableHome;
-use crate::clients::{self, Client, Folders, Opening, Scope};
+use crate::clients::{self, Client, Folders, Scope};
 use crate::config::{Config, ServerStart};
 
 /// What install is told about the sandbox.
 #[derive(Args, Debug)]
 pub(crate) struct SandboxOptions {
-    /// Leave the client's sandbox as it is, also where it keeps commands in it from the mail
+    /// Keep the client's sandbox closed, also where it keeps commands in it from the mail
     #[arg(long)]
     pub no_sandbox_access: bool,
-    /// Let hooks and `stdio` start a server that ends by itself, for sandboxes that let only its socket through
+    /// Let hooks and `stdio` start a server that ends by itself; uninstall does not take this back
     #[arg(long)]
     pub start_on_demand: bool,
 }
@@ -51,18 +52,20 @@ impl<'a> SandboxAccess<'a> {
             let text = files::read(&path)?;
             has_settings |= text.is_some();
             let text = text.unwrap_or_default();
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            merge(&mut settings, WritableHome::settings(text, is_toml).map_err(|fault| unusable(&path, &fault))?);
+            merge(
+                &mut settings,
+                WritableHome::settings(unmarked(&text), is_toml).map_err(|fault| unusable(&path, &fault))?,
+            );
         }
         // What a sandbox opens is where the folder really is.
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
         let file = client.files.iter().find(|file| file.user == client.sandbox.settings);
         let writable = match (&client.sandbox.opening, home.to_str(), file) {
-            (Opening::WritableHome { list, closed, knows_tilde }, Some(named), Some(file)) => {
+            (clients::Opening::WritableHome { list, closed, knows_tilde }, Some(named), Some(file)) => {
                 let below = home.strip_prefix(&folders.home).ok().filter(|_| *knows_tilde).and_then(Path::to_str);
                 let folder = below.map_or_else(|| named.to_owned(), |below| format!("~/{below}"));
                 let user = folders.home.clone();
-                let writable = WritableHome { list, closed, folder, user, is_toml, is_wanted: false };
+                let writable = WritableHome { list, closed, folder, user, is_toml };
                 file.path(Scope::User, folders).map(|path| (path, writable))
             }
             _ => None,
@@ -71,17 +74,62 @@ impl<'a> SandboxAccess<'a> {
         Ok(Self { client, keeps_out, has_settings, home, writable })
     }
 
-    /// The user's file of settings and the entry in it, which goes in if that `is_allowed` and the sandbox is in the way.
-    pub(crate) fn writable(&self, is_allowed: bool) -> Option<(PathBuf, WritableHome)> {
-        let is_wanted = is_allowed && self.keeps_out;
-        self.writable.clone().map(|(path, writable)| (path, WritableHome { is_wanted, ..writable }))
+    /// What install does to the entry in the user's settings, for a sandbox that is opened through them.
+    pub(crate) fn wanted(
+        &self,
+        options: &SandboxOptions,
+        config: &Config,
+        scope: Scope,
+        folders: &Folders,
+    ) -> Option<Opening> {
+        let is_refused = options.no_sandbox_access || self.is_unsafe(config);
+        let wish = match scope {
+            _ if self.keeps_out && !is_refused => Wish::Open,
+            Scope::User if is_refused => Wish::Close,
+            _ => Wish::Release,
+        };
+        self.opening(wish, scope, folders)
+    }
+
+    /// What uninstall does to it.
+    pub(crate) fn unwanted(&self, scope: Scope, folders: &Folders) -> Option<Opening> {
+        self.opening(if scope == Scope::User { Wish::Close } else { Wish::Release }, scope, folders)
+    }
+
+    fn opening(&self, wish: Wish, scope: Scope, folders: &Folders) -> Option<Opening> {
+        let (path, writable) = self.writable.clone()?;
+        Some(Opening::new(path, writable, wish, scope, folders))
     }
 
     /// Whether the user's settings let commands inside write to the home folder.
     fn is_open(&self) -> bool {
+        self.settings_say(|writable, text| writable.is_in(text))
+    }
+
+    /// The same once a plan is carried out.
+    fn will_be_open(&self, plan: &[Planned]) -> bool {
+        let Some((path, writable)) = &self.writable else { return false };
+        let Some(planned) = plan.iter().find(|planned| planned.change.path == *path) else { return self.is_open() };
+        writable.is_in(unmarked(planned.change.after.as_deref().unwrap_or_default())).unwrap_or(false)
+    }
+
+    fn settings_say(&self, question: impl Fn(&WritableHome, &str) -> Result<bool, ConfigFault>) -> bool {
         self.writable.as_ref().is_some_and(|(path, writable)| {
             let text = files::read(path).ok().flatten().unwrap_or_default();
-            writable.is_in(text.strip_prefix('\u{feff}').unwrap_or(&text)).unwrap_or(false)
+            question(writable, unmarked(&text)).unwrap_or(false)
+        })
+    }
+
+    /// What whoever wants it closed has to know if it stays open.
+    pub(crate) fn still_open(&self, plan: &[Planned]) -> Option<String> {
+        let ((path, _), Client { name, title, .. }) = (self.writable.as_ref()?, self.client);
+        self.will_be_open(plan).then(|| {
+            format!(
+                "Commands in the sandbox of {title} may still write to '{}' ('{}'): another project wants that, or install did not \
+                 write it. `postrider uninstall {name} --scope user` takes out the entry of this folder; one around it is yours.",
+                self.home.display(),
+                path.display()
+            )
         })
     }
 
@@ -95,16 +143,16 @@ impl<'a> SandboxAccess<'a> {
         let on_demand = start == ServerStart::OnDemand;
         Some(match (&self.client.sandbox.opening, self.keeps_out) {
             (_, false) => (Reach::Free, "its settings put nothing between commands and the mail".to_owned()),
-            (Opening::WritableHome { .. }, true) if is_open => {
+            (clients::Opening::WritableHome { .. }, true) if is_open => {
                 (Reach::Database, "commands inside may write to the home folder".to_owned())
             }
-            (Opening::Socket, true) if has_socket => {
+            (clients::Opening::Socket { .. }, true) if has_socket => {
                 (Reach::Socket, "commands inside reach the server's socket".to_owned())
             }
-            (Opening::Socket, true) if on_demand => {
+            (clients::Opening::Socket { has_hooks: true }, true) if on_demand => {
                 (Reach::Socket, "commands inside reach the socket of a server, which hooks start".to_owned())
             }
-            (Opening::Socket, true) => {
+            (clients::Opening::Socket { .. }, true) => {
                 (Reach::Outbox, "commands inside reach only a server, and none runs: postrider serve".to_owned())
             }
             (_, true) => (
@@ -116,18 +164,23 @@ impl<'a> SandboxAccess<'a> {
 
     /// Whether commands inside would write to settings that name programs.
     pub(crate) fn is_unsafe(&self, config: &Config) -> bool {
-        let is_whole = matches!(self.client.sandbox.opening, Opening::WritableHome { closed: [], .. });
+        let is_whole = matches!(self.client.sandbox.opening, clients::Opening::WritableHome { closed: [], .. });
         let in_home = config.source.as_ref().and_then(|source| source.canonicalize().ok());
         is_whole && config.names_programs() && in_home.is_some_and(|source| source.starts_with(&self.home))
     }
 
     /// What whoever installs has to know.
-    pub(crate) fn note(&self, options: &SandboxOptions, config: &Config) -> Option<String> {
+    pub(crate) fn note(&self, options: &SandboxOptions, config: &Config, plan: &[Planned]) -> Option<String> {
+        let is_refused = options.no_sandbox_access || self.is_unsafe(config);
+        if is_refused && let Some(still_open) = self.still_open(plan) {
+            return Some(still_open);
+        }
         if !self.keeps_out {
             return None;
         }
         let Client { name, title, .. } = self.client;
         let home = self.home.display();
+        let has_hooks = matches!(self.client.sandbox.opening, clients::Opening::Socket { has_hooks: true });
         Some(match &self.writable {
             Some(_) if self.is_unsafe(config) => format!(
                 "Commands in the sandbox of {title} cannot reach the mail: '{home}' is not opened to them, because the settings there \
@@ -138,9 +191,12 @@ impl<'a> SandboxAccess<'a> {
             ),
             Some((path, writable)) => format!(
                 "Commands in the sandbox of {title} may write to '{home}' ('{}'), so that postrider works there. They can change the \
-                 {} there, too; --no-sandbox-access leaves the sandbox as it is.",
+                 {} there, too; --no-sandbox-access keeps the sandbox closed.",
                 path.display(),
                 if writable.closed.is_empty() { "mail and the settings" } else { "mail" }
+            ),
+            None if !has_hooks => format!(
+                "Commands in the sandbox of {title} reach the mail only while a server runs: keep `postrider serve` running."
             ),
             None if options.start_on_demand => {
                 format!("Commands in the sandbox of {title} reach the mail while a server runs, which hooks now start.")
@@ -170,11 +226,17 @@ pub(crate) enum Reach {
 /// A client whose sandbox lets commands write to the settings in a home folder.
 pub(crate) fn writer_of_settings(home: &Path) -> Option<&'static Client> {
     let lets_write = |client: &&'static Client| {
-        let is_whole = matches!(client.sandbox.opening, Opening::WritableHome { closed: [], .. });
+        let is_opened_by_folder = matches!(client.sandbox.opening, clients::Opening::WritableHome { .. });
         let access = || SandboxAccess::of(client, &client.folders_here()?, home).ok();
-        is_whole && access().is_some_and(|access| access.is_open())
+        let has_settings =
+            |access: SandboxAccess<'_>| access.settings_say(|writable, text| writable.has_settings_in(text));
+        is_opened_by_folder && access().is_some_and(has_settings)
     };
     clients::ALL.into_iter().find(lets_write)
+}
+
+fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The files of settings that speak of the sandbox, those that count more behind the others.
@@ -199,6 +261,10 @@ fn merge(settings: &mut Value, over: Value) {
     }
 }
 
+/// What is said with that, for the setting is one of the home and not of a client.
+pub(crate) const STAYS: &str =
+    "start = \"on-demand\" in postrider.toml is for every client; uninstall leaves it there.";
+
 /// What becomes of our own settings file, so that hooks start a server.
 pub(crate) fn start_on_demand(config: &Config) -> anyhow::Result<Planned> {
     let path = config.source.clone().unwrap_or_else(|| config.home.join(crate::config::FILE));
@@ -214,9 +280,8 @@ pub(crate) fn start_on_demand(config: &Config) -> anyhow::Result<Planned> {
             )
         })?,
     };
-    let change = Change { path: path.clone(), before, after: Some(after), kind: FileKind::Private };
-    let receipt = Change { path, before: None, after: None, kind: FileKind::Private };
-    Ok(Planned { change, receipt, folders: Vec::new(), foreign: None })
+    let change = Change { path, before, after: Some(after), kind: FileKind::Private };
+    Ok(Planned { change, receipts: Vec::new(), folders: Vec::new(), foreign: None })
 }
 
 fn with_start(text: &str) -> Option<String> {
@@ -236,14 +301,6 @@ fn with_start(text: &str) -> Option<String> {
     };
     let read = ::toml::from_str::<Value>(&whole).ok()?;
     (read["server"]["start"] == "on-demand").then_some(whole)
-}
-
-fn unusable(path: &Path, ConfigFault { line, column, what }: &ConfigFault) -> anyhow::Error {
-    refused(
-        "CONFIG_UNUSABLE",
-        &format!("'{}', line {line}, column {column}: {what}", path.display()),
-        "Nothing was changed. Correct the file, then run the command again.",
-    )
 }
 
 #[cfg(test)]
@@ -275,9 +332,8 @@ mod tests {
         assert!(keeps_out(&CODEX));
         write(folders.project.join(".claude/settings.local.json"), "{\"sandbox\": {\"enabled\": true}}");
         assert!(keeps_out(&CLAUDE));
-        let (path, writable) = SandboxAccess::of(&CLAUDE, &folders, &home).unwrap().writable(true).unwrap();
+        let (path, writable) = SandboxAccess::of(&CLAUDE, &folders, &home).unwrap().writable.unwrap();
         assert_eq!((path, writable.folder.as_str()), (folders.home.join(".claude/settings.json"), "~/.postrider"));
-        assert!(writable.is_wanted);
     }
 
     #[test]

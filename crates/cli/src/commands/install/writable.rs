@@ -28,8 +28,6 @@ pub(crate) struct WritableHome {
     pub user: PathBuf,
     /// Whether the settings are TOML.
     pub is_toml: bool,
-    /// Whether install puts it in.
-    pub is_wanted: bool,
 }
 
 impl WritableHome {
@@ -54,6 +52,23 @@ impl WritableHome {
         let entries = list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let own = self.real(&self.folder);
         Ok(entries.map(|entry| self.real(entry)).any(|entry| own.starts_with(entry)))
+    }
+
+    /// Whether shells may write to the settings in the folder, too.
+    pub(super) fn has_settings_in(&self, text: &str) -> Result<bool, ConfigFault> {
+        let settings = Self::settings(text, self.is_toml)?;
+        let list = self.closed.iter().try_fold(&settings, |value, name| value.get(name));
+        let closed: Vec<PathBuf> = list
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|entry| self.real(entry))
+            .collect();
+        let is_closed = |entry: &str| closed.iter().any(|closed| self.real(entry).starts_with(closed));
+        let kept = self.kept_closed();
+        let stays_closed = !kept.is_empty() && kept.iter().all(|entry| is_closed(entry));
+        Ok(self.is_in(text)? && !stays_closed)
     }
 
     fn real(&self, entry: &str) -> PathBuf {
@@ -237,7 +252,7 @@ mod tests {
 
     fn of(sandbox: &Sandbox, is_toml: bool) -> WritableHome {
         let Opening::WritableHome { list, closed, .. } = sandbox.opening else { panic!("it has a list") };
-        WritableHome { list, closed, folder: FOLDER.to_owned(), user: "/home/me".into(), is_toml, is_wanted: true }
+        WritableHome { list, closed, folder: FOLDER.to_owned(), user: "/home/me".into(), is_toml }
     }
 
     #[test]
@@ -283,6 +298,7 @@ mod tests {
         ] {
             let whole = claude.install(text).unwrap();
             assert!(claude.is_in(&whole).unwrap() && !claude.is_in(text).unwrap(), "{whole}");
+            assert!(!claude.has_settings_in(&whole).unwrap(), "settings stay closed");
             assert_eq!(claude.install(&whole).unwrap(), whole, "a second time changes nothing");
             assert_eq!(claude.uninstall(&whole).unwrap(), text, "{whole}");
         }
@@ -293,6 +309,7 @@ mod tests {
         for list in ["\"/home/me/.postrider\"", "\"~/.postrider\", \"/x\"", "\"/home/me\"", "\"~\""] {
             let text = format!("{{ \"sandbox\": {{ \"filesystem\": {{ \"allowWrite\": [{list}] }} }} }}");
             assert_eq!(of(&Sandbox::CLAUDE, false).install(&text).unwrap(), text);
+            assert!(of(&Sandbox::CLAUDE, false).has_settings_in(&text).unwrap(), "nothing in it is closed");
         }
         let text = "[sandbox_workspace_write]\nwritable_roots = ['/home/me/.postrider2']\n";
         assert_ne!(of(&Sandbox::CODEX, true).install(text).unwrap(), text);
