@@ -196,6 +196,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_flag_is_meant_also_where_it_says_what_the_variable_does() {
+        // Any variable that is there.
+        let command = Name::augment_args(Command::new("x")).mut_arg("name", |argument| argument.env("PATH"));
+        let said = |words: &[&str]| Name::from_arg_matches(&command.clone().get_matches_from(words)).unwrap();
+        let variable = said(&["x"]);
+        assert!(variable.is_variable && variable.option.name.is_some());
+        assert!(!said(&["x", "--as", &variable.option.name.unwrap()]).is_variable);
+    }
+
+    #[test]
     fn a_project_is_known_by_its_folder_its_links_and_its_slug() {
         let home = tempfile::tempdir().unwrap();
         let (app, link) = (home.path().join("app"), home.path().join("link"));

@@ -230,8 +230,9 @@ async fn hand_over(tx: &mut Tx<'_>, role: Option<&RoleName>, from: AgentId, to: 
             unread.iter().filter(|one| is_wanted(one)).partition(|one| is_own(one));
         count += (copied.len() + handed.len()) as u64;
         let values = |(id, ..): &(MessageId, Vec<String>, Vec<String>)| *values![from, *id, to];
-        let copied: Vec<_> = copied.into_iter().map(values).collect();
-        tx.execute_many(COPY, copied).await?;
+        for copied in copied {
+            tx.execute(COPY, &values(copied)).await?;
+        }
         let handed: Vec<_> = handed.into_iter().map(values).collect();
         // Whom it was shown to before is not whom it goes to.
         let sql = "UPDATE delivery SET recipient_id = ?3, shown_at = NULL WHERE recipient_id = ?1 AND message_id = ?2";
