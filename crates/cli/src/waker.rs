@@ -125,12 +125,13 @@ impl Reach {
         SessionRecord { moved, ..record.clone() }
     }
 
-    /// Folders that commands in a sandbox may write to: the mail's, the session's, and the one of this process.
+    /// Folders that commands in a sandbox may write to: the mail's, the session's, and the repository that this process runs in. The
+    /// folder that somebody starts a server in is else no workspace, and programs may well lie below it.
     fn writable(&self, record: &SessionRecord) -> Vec<PathBuf> {
-        let here = std::env::current_dir().ok().map(|here| project_of(&here));
+        let here = std::env::current_dir().ok().map(|here| project_of(&here)).filter(|here| here.join(".git").exists());
         // A session at the root says nothing of where its client may write.
         let place = Some(record.place.clone()).filter(|place| place.parent().is_some());
-        [Some(self.home.clone()), place, here.filter(|here| here.parent().is_some())].into_iter().flatten().collect()
+        [Some(self.home.clone()), place, here].into_iter().flatten().collect()
     }
 
     /// Whether a line may be put before a session now.

@@ -117,9 +117,8 @@ impl Configuration {
         let (_, foreign) = self.entries(&after)?;
         let is_noted = kept.is_some() || own.is_empty();
         if text != after || !is_noted {
-            let former = match kept.as_ref().map(|kept| receipts.former(kept, text)) {
-                Some(Some(former)) => former,
-                Some(None) => self.without_entries(text, &own)?,
+            let former = match &kept {
+                Some(kept) => self.former(text, kept, receipts)?,
                 None => text.to_owned(),
             };
             let kept = kept.unwrap_or_default();
@@ -145,10 +144,7 @@ impl Configuration {
         let kept = kept.unwrap_or_default();
         let mut left = None;
         if let Some(text) = &before {
-            let text = match receipts.former(&kept, text) {
-                Some(former) => former,
-                None => self.without_entries(text, &kept.own)?,
-            };
+            let text = self.former(text, &kept, receipts)?;
             // Otherwise a second time would take what was there before.
             if !kept.own.is_empty() {
                 let mut stays = Receipt::new(&self.path, &text, &text);
@@ -164,6 +160,17 @@ impl Configuration {
         let after = after.filter(|left| !(is_new && self.is_void(left)));
         let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
         Ok(Planned::of(change, receipt, kept.folders, opened, foreign))
+    }
+
+    /// The text before us, as the receipt has it, else without our entries.
+    fn former(&self, text: &str, kept: &Receipt, receipts: &Receipts<'_>) -> anyhow::Result<String> {
+        let former = kept.former(text);
+        if let Some(former) = former.clone().filter(|_| !receipts.can_be_forged) {
+            return Ok(former);
+        }
+        let left = self.without_entries(text, &kept.own)?;
+        // What says nothing may be put back, whoever wrote it.
+        Ok(former.filter(|former| self.is_void(former) && self.is_void(&left)).unwrap_or(left))
     }
 
     /// What comes of the wish about the sandbox, if it is about this file.
